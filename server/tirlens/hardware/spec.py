@@ -1,0 +1,76 @@
+"""A device as plain data: what the model needs to know of a GPU or CPU, with sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one SM (compute unit, core) and one block can hold."""
+
+    shared_bytes_per_sm: int
+    shared_bytes_per_block: int
+    reserved_shared_bytes_per_block: int
+    registers_per_sm: int
+    registers_per_thread: int
+    threads_per_sm: int
+    threads_per_block: int
+    blocks_per_sm: int
+    warp_size: int
+
+
+@dataclass(frozen=True)
+class MemoryLevel:
+    """A cache or memory: its size and the best rates, in bytes and bytes per second.
+
+    `sustained_fraction` is the measured share of the datasheet rate that a streaming kernel
+    reaches; `latency_s` the time of one dependent access.
+    """
+
+    bytes: int
+    bytes_per_s: float
+    sustained_fraction: float
+    latency_s: float
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The peak rate of one arithmetic class in operations per second (a multiply-accumulate = 2).
+
+    `sustained_fraction` is the measured share that the best long-running kernels reach.
+    """
+
+    flop_per_s: float
+    sustained_fraction: float
+
+
+@dataclass(frozen=True)
+class Device:
+    """One GPU, accelerator or CPU.
+
+    `peaks` is keyed by arithmetic class: ``fp64 fp32 fp16 bf16 int32 sfu cvt`` for the scalar
+    cores and ``tensor.<dtype>`` (``tensor.float16 tensor.bfloat16 tensor.tf32 tensor.float8
+    tensor.int8 tensor.float4 tensor.float64``) for the matrix units.  `sources` names, for each
+    number, where it comes from.
+    """
+
+    id: str
+    name: str
+    vendor: str
+    kind: str  # "gpu" or "cpu"
+    arch: str  # "sm_90", "gfx942", "avx512"
+    sm_count: int
+    clock_hz: float
+    limits: Limits
+    peaks: Mapping[str, Peak]
+    dram: MemoryLevel
+    l2: MemoryLevel
+    l1_bytes_per_sm: int
+    shared_bytes_per_clk_per_sm: float
+    issue_per_clk_per_sm: float
+    launch_s: float
+    band: float  # relative half-width of the time band that validation supports
+    features: frozenset[str] = frozenset()  # "tma", "wgmma", "cp.async", "tcgen05", "mfma"
+    sources: Mapping[str, str] = field(default_factory=dict)

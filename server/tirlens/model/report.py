@@ -1,0 +1,155 @@
+"""What the model says of a kernel: the one object from which labels, hovers, tables and JSON come.
+
+Quantities are SI base units (seconds, bytes, operations) and exact integers for counts.  None
+means unknown, never 0; a caveat says what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tirlens_worker.facts import Span
+
+
+@dataclass(frozen=True)
+class ReadWrite:
+    """Bytes read and written."""
+
+    read: int | None
+    write: int | None
+
+    @property
+    def total(self) -> int | None:
+        if self.read is None or self.write is None:
+            return None
+        return self.read + self.write
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """Blocks resident on one SM, the fraction of its warp slots they fill, and what limits them."""
+
+    blocks_per_sm: int
+    fraction: float
+    limiter: str
+
+
+@dataclass(frozen=True)
+class Waves:
+    """`count` full and partial waves of blocks; `tail_fraction` of the time the SMs wait."""
+
+    count: float
+    tail_fraction: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One line of the breakdown, with all that is inside it.
+
+    `kind` is one of the contract's words (``pipelined serial parallel unroll vectorized grid
+    block op branch launch tail``).  `time_s` is its own share plus its children's; `hidden_s` is
+    the busy time of resources that is overlapped by others and so no part of `time_s`.
+    `executions` counts how often the node is entered over the whole launch.  `sites` are the
+    source places, the kernel's own first.
+    """
+
+    kind: str
+    label: str
+    span: Span
+    trips: int | None
+    executions: int | None
+    flop: int | None
+    global_bytes: int | None
+    dram_bytes: float | None
+    time_s: float | None
+    share: float | None
+    bound: str | None
+    children: tuple[Cost, ...] = ()
+    sites: tuple[Span, ...] = ()
+    op: str | None = None
+    l2_bytes: float | None = None
+    shared_bytes: int | None = None
+    hidden_s: float | None = None
+    details: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A change that the model expects to help, with its predicted saving.
+
+    `edit` is a text edit ``{"range": [line, column, end_line, end_column], "new_text": ...}`` where
+    the change is mechanical.
+    """
+
+    rule: str
+    span: Span
+    severity: str
+    message: str
+    saving_s: float | None = None
+    edit: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class CaveatNote:
+    message: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class KernelReport:
+    """The analysis of one kernel on one device with one set of bindings.
+
+    The fields are those of the contract's JSON (``--format json``), which documents them.
+    `status` is ``ok``, ``needs-bindings``, ``unsupported`` or ``error``; numbers of a kernel that
+    is not ``ok`` are None.
+    """
+
+    name: str
+    definition: str
+    span: Span
+    framework: str
+    framework_version: str
+    call: str
+    call_source: str
+    bindings: Mapping[str, int]
+    device_id: str
+    device_name: str
+    status: str = "ok"
+    needs: tuple[str, ...] = ()
+    message: str = ""
+    schedule: str = "gpu"
+    grid: tuple[int, ...] = ()
+    threads_per_block: int | None = None
+    shared_bytes_per_block: int | None = None
+    registers_per_thread: int | None = None
+    launch_facts: str = "source"
+    flop: int | None = None
+    useful_flop: int | None = None
+    flop_by_class: Mapping[str, int] = field(default_factory=dict)
+    int_ops: int | None = None
+    global_bytes: ReadWrite = ReadWrite(None, None)
+    compulsory_bytes: int | None = None
+    dram_bytes: ReadWrite = ReadWrite(None, None)
+    l2_bytes: int | None = None
+    shared_bytes: int | None = None
+    time_s: float | None = None
+    time_band_s: tuple[float, float] | None = None
+    roofline_time_s: float | None = None
+    bound: str | None = None
+    bound_class: str | None = None
+    bound_reason: str = ""
+    arithmetic_intensity: float | None = None
+    ridge_point: float | None = None
+    flop_per_s: float | None = None
+    peak_fraction: float | None = None
+    dram_bytes_per_s: float | None = None
+    dram_fraction: float | None = None
+    utilisation: Mapping[str, float] = field(default_factory=dict)
+    occupancy: Occupancy | None = None
+    waves: Waves | None = None
+    formula: Mapping[str, str] = field(default_factory=dict)
+    loops: tuple[Cost, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    caveats: tuple[CaveatNote, ...] = ()

@@ -1,0 +1,75 @@
+"""What the text alone says about the kernels of a file: plain data for the stages above."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tirlens_worker.facts import Span
+from tirlens_worker.protocol import CallCandidate
+
+
+@dataclass(frozen=True)
+class Directive:
+    """A ``# tirlens: ...`` comment: calls, bindings, a device, or ``off``.
+
+    `error` says what is wrong with it; it then has no other effect.
+    """
+
+    span: Span
+    calls: tuple[str, ...] = ()
+    bindings: Mapping[str, int] = field(default_factory=dict)
+    device: str | None = None
+    off: bool = False
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """A kernel as it stands in the text.
+
+    `name` is the name to look up in the module (``matmul``, ``Module``, ``Module.main``),
+    `prim_func` the inner `def` of a factory.  `style` is as in `KernelRequest`.  `span` is the
+    `def` that a lens stands above (the inner one for a factory), `extent` all the text whose
+    change makes an analysis stale, `insertion_line` where a directive would be inserted.
+    """
+
+    name: str
+    style: str
+    span: Span
+    extent: Span
+    insertion_line: int
+    prim_func: str | None = None
+    parameters: tuple[str, ...] = ()
+    candidates: tuple[CallCandidate, ...] = ()
+    directives: tuple[Directive, ...] = ()
+
+    @property
+    def bindings(self) -> dict[str, int]:
+        """The directives' bindings, the nearest last and so winning."""
+        merged: dict[str, int] = {}
+        for directive in self.directives:
+            merged.update(directive.bindings)
+        return merged
+
+
+@dataclass(frozen=True)
+class SyntaxProblem:
+    """A syntax error, or a wrong directive."""
+
+    message: str
+    span: Span
+    kind: str = "syntax"
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """All that one text says: kernels in order, and what is wrong with it.
+
+    `framework_hint` is ``tvm``, ``tilelang`` or None, from its imports.
+    """
+
+    kernels: tuple[KernelSource, ...] = ()
+    problems: tuple[SyntaxProblem, ...] = ()
+    directives: tuple[Directive, ...] = ()
+    framework_hint: str | None = None

@@ -1,0 +1,107 @@
+"""Plain dataclasses to JSON values and back, driven by their annotations.
+
+A union of dataclasses is written with a ``"$"`` key that names the class.  Fields that have their
+default are left out.  Runs on Python 3.8 with the standard library alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import sys
+import typing
+from typing import Any, Dict, Mapping, Tuple, Type, TypeVar
+
+T = TypeVar("T")
+
+
+class DecodeError(ValueError):
+    """The data does not have the form of the class that was asked for."""
+
+
+def to_json(value: Any) -> Any:
+    """A JSON value for `value`, which is built of dataclasses, tuples, mappings and scalars."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        out: Dict[str, Any] = {"$": type(value).__name__}
+        for name, default in _defaults(type(value)):
+            item = getattr(value, name)
+            if item is default or (default is not dataclasses.MISSING and item == default):
+                continue
+            out[name] = to_json(item)
+        return out
+    if isinstance(value, (tuple, list)):
+        return [to_json(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    return value
+
+
+def from_json(cls: Type[T], data: Any) -> T:
+    """The `cls` that `to_json` wrote.
+
+    Raises:
+        DecodeError: a field is missing or `data` is of another form.
+    """
+    try:
+        return _decode_dataclass(cls, data)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise DecodeError("not a {}: {}".format(cls.__name__, error)) from error
+
+
+def dumps(value: Any) -> bytes:
+    """`value` as compact JSON in UTF-8."""
+    return json.dumps(to_json(value), separators=(",", ":"), ensure_ascii=False).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+@functools.lru_cache(maxsize=None)
+def _defaults(cls: type) -> Tuple[Tuple[str, Any], ...]:
+    out = []
+    for item in dataclasses.fields(cls):
+        default = item.default
+        if item.default_factory is not dataclasses.MISSING:
+            default = item.default_factory()
+        out.append((item.name, default))
+    return tuple(out)
+
+
+@functools.lru_cache(maxsize=None)
+def _decoders(cls: type) -> Dict[str, Any]:
+    hints = typing.get_type_hints(cls, vars(sys.modules[cls.__module__]))
+    return {name: _decoder(hint) for name, hint in hints.items()}
+
+
+def _decode_dataclass(cls: type, data: Mapping[str, Any]) -> Any:
+    decoders = _decoders(cls)
+    return cls(**{key: decoders[key](item) for key, item in data.items() if key != "$"})
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_tuples(item) for item in value)
+    return value
+
+
+def _decoder(hint: Any) -> Any:
+    origin = typing.get_origin(hint)
+    arguments = typing.get_args(hint)
+    if isinstance(hint, typing.ForwardRef):
+        raise TypeError("unresolved annotation {}".format(hint))
+    if dataclasses.is_dataclass(hint):
+        return functools.partial(_decode_dataclass, hint)
+    if origin is typing.Union:
+        classes = {cls.__name__: cls for cls in arguments if dataclasses.is_dataclass(cls)}
+        if len(classes) == 1 and len(arguments) == 2 and type(None) in arguments:
+            inner = _decoder(next(iter(classes.values())))
+            return lambda data: None if data is None else inner(data)
+        if classes:
+            return lambda data: (
+                None if data is None else _decode_dataclass(classes[data["$"]], data)
+            )
+        return _tuples
+    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
+        inner = _decoder(arguments[0])
+        return lambda data: tuple(inner(item) for item in data)
+    return _tuples

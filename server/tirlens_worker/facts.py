@@ -1,0 +1,264 @@
+"""What a kernel does, extracted from its IR: the only data that crosses from the worker to the server.
+
+Facts know no device and no editor.  They are a tree of loops, branches and statements in which
+every extent, index and guard is an expression over the loop variables and the shape variables of
+the kernel, so that a model can count and re-count them for any binding without the framework.
+
+An expression (`Expr`) is plain data that survives JSON:
+
+* an ``int``, a ``float`` or a ``bool``;
+* a ``str``: a variable, unique within the kernel (a loop variable, a let, a shape variable);
+* a tuple ``(operator, operand, ...)`` with one of `EXPRESSION_OPERATORS`:
+
+  ``+ - * // % min max`` (floor division and modulo as in Python), ``/`` on floats, ``truncdiv``
+  and ``truncmod`` (towards zero, as in C), ``< <= == != > >=``, ``and or not``,
+  ``select`` (condition, then, else), ``& | ^ << >> ~``, ``cast`` (dtype name, value),
+  ``load`` (buffer id, index, ...): the value is data and not known before the run,
+  ``opaque`` (text): anything else that is not known before the run.
+
+This module runs on Python 3.8 and imports nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Optional, Tuple, Union
+
+FACTS_VERSION = 1
+
+Expr = Union[int, float, bool, str, Tuple[Any, ...]]
+
+EXPRESSION_OPERATORS = frozenset(
+    "+ - * / // % min max truncdiv truncmod < <= == != > >= and or not select "
+    "& | ^ << >> ~ cast load opaque".split()
+)
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of source text.
+
+    Lines are 1-based, columns 0-based in code points, the end is exclusive.  `file` is None for
+    the document that was analysed and a path for any other file (a macro in a library).
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    file: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """An array that the kernel reads or writes.
+
+    `scope` is the storage scope in tilelang's and TVM's spelling: ``global``, ``shared``,
+    ``shared.dyn``, ``shared.tmem``, ``shared.barrier``, ``local``, ``local.fragment``,
+    ``local.var``, ``wmma.matrix_a`` and so on.  `strides` is in elements and empty for a compact
+    row-major array.  `alias_of` is the id of the buffer whose memory this one views.
+    """
+
+    id: str
+    name: str
+    dtype: str
+    shape: Tuple[Expr, ...]
+    scope: str = "global"
+    strides: Tuple[Expr, ...] = ()
+    element_offset: Expr = 0
+    is_parameter: bool = False
+    alias_of: Optional[str] = None
+    span: Optional[Span] = None
+
+
+@dataclass(frozen=True)
+class Access:
+    """One read or write of a box of a buffer, once per execution of its statement.
+
+    `indices` is the box's lower corner and `extents` its size, both in elements and of the
+    buffer's rank; empty `extents` means a single element.  `lanes` is the vector width of one
+    element access.  With `clipped` the part of the box outside the buffer is not touched (tile
+    copies); `guard` is the condition under which the access happens at all, beyond the
+    statement's own.  `mode` is ``read``, ``write`` or ``atomic`` (read-modify-write).
+    `route` says how the bytes travel: ``thread`` (load and store instructions of one thread),
+    ``tile`` (a cooperative copy of the whole block), ``tma``, ``async`` (cp.async), ``mma``
+    (operands of a tensor-core instruction).
+    """
+
+    buffer: str
+    mode: str
+    indices: Tuple[Expr, ...]
+    extents: Tuple[Expr, ...] = ()
+    lanes: int = 1
+    guard: Optional[Expr] = None
+    clipped: bool = False
+    route: str = "thread"
+
+
+@dataclass(frozen=True)
+class Arith:
+    """`count` operations of one kind per execution of a statement.
+
+    `op` is ``add sub mul div fma neg abs min max floor mod compare select logic shift bitwise
+    cast`` or the name of a mathematical function (``exp exp2 log log2 sqrt rsqrt rcp sin cos tanh
+    erf pow sigmoid ...``), ``mma`` for a tensor-core matrix multiply-accumulate (then `count` is
+    the number of multiply-accumulates, M*N*K, and `shape` its M, N, K), ``shuffle`` for a warp
+    exchange, or ``unknown:<name>``.  `dtype` is the operands' type, `accumulator` the result's
+    where it differs (mma, cast).  A scalar of integer type used only for addresses is
+    ``index=True`` and is no arithmetic on data.  `sparsity` is 2 for 2:4 structured operands.
+    """
+
+    op: str
+    dtype: str
+    count: Expr = 1
+    guard: Optional[Expr] = None
+    accumulator: Optional[str] = None
+    shape: Tuple[Expr, ...] = ()
+    index: bool = False
+    sparsity: int = 1
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A leaf of the tree: a store, a tile operation, an intrinsic call.
+
+    `op` is a stable name (``store``, ``let``, ``copy``, ``gemm``, ``reduce``, ``fill``,
+    ``atomic``, ``sync``, ``call`` ...), `label` what to show, near to the source text.
+    `per` says who executes it: ``thread`` once by each thread in whose loops it stands, ``block``
+    once by the threads of a block together (tile operations, bodies of parallel tile loops).
+    `sites` runs from the place in the kernel's own text to the innermost macro; the first is
+    where a cost is shown.
+    """
+
+    op: str
+    label: str
+    arith: Tuple[Arith, ...] = ()
+    accesses: Tuple[Access, ...] = ()
+    per: str = "thread"
+    sites: Tuple[Span, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`body` runs for `var` in ``range(start, start + extent * step, step)``.
+
+    `kind`: ``grid`` (blockIdx), ``cluster``, ``block`` (threadIdx), ``serial``, ``pipelined``,
+    ``parallel`` (tilelang's T.Parallel or TVM's T.parallel), ``vectorized``, ``unroll``,
+    ``persistent``.  `tag` is the thread tag of a grid or block loop (``blockIdx.x``).
+    `annotations` keeps what the schedule says (``num_stages`` ...).
+    """
+
+    kind: str
+    var: str
+    start: Expr
+    extent: Expr
+    body: Tuple["Node", ...]
+    step: Expr = 1
+    tag: Optional[str] = None
+    label: str = ""
+    sites: Tuple[Span, ...] = ()
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """`then` runs where `condition` holds, `orelse` elsewhere.
+
+    `kind`: ``if`` (written by the user), ``predicate`` (T.where), ``init`` (T.init: at the first
+    step of the reduction).
+    """
+
+    condition: Expr
+    then: Tuple["Node", ...]
+    orelse: Tuple["Node", ...] = ()
+    kind: str = "if"
+    label: str = ""
+    sites: Tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True)
+class While:
+    """`body` repeats while `condition` holds; how often is not known before the run."""
+
+    condition: Expr
+    body: Tuple["Node", ...]
+    label: str = ""
+    sites: Tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True)
+class Let:
+    """From here to the end of the enclosing body, `var` stands for `value`."""
+
+    var: str
+    value: Expr
+    dtype: str = "int32"
+    sites: Tuple[Span, ...] = ()
+
+
+Node = Union[Loop, Branch, While, Let, Statement]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A shape variable that must be bound to a size before numbers can be given."""
+
+    name: str
+    dtype: str = "int32"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How the kernel is started, as far as its source says.
+
+    `grid` and `threads` are the x, y, z extents (all empty: no thread bindings, so no GPU
+    kernel).  `panel` and `panel_order` are tilelang's block rasterisation (T.use_swizzle).
+    `origin` says where these figures come from: ``source``, ``lowered`` or ``compiled``.
+    `shared_bytes`, when known from lowering, is what one block takes of shared memory.
+    """
+
+    grid: Tuple[Expr, ...] = ()
+    threads: Tuple[Expr, ...] = ()
+    cluster: Tuple[Expr, ...] = ()
+    panel: Optional[int] = None
+    panel_order: str = "row"
+    shared_bytes: Optional[int] = None
+    registers_per_thread: Optional[int] = None
+    origin: str = "source"
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """Something that was not understood or was assumed, at `span` (None: the whole kernel)."""
+
+    message: str
+    span: Optional[Span] = None
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    """One kernel, traced with one set of arguments.
+
+    `name` is the PrimFunc's name, `definition` the name in the user's text to look for (the
+    factory or function whose `def` is at `span`).  `call` is the Python expression that produced
+    it and `call_source` one of the contract's words (``directive``, ``option``, ``settings``,
+    ``typecheck``, ``call-site``, ``defaults``, ``autotune``, ``module-level``, ``assumed``,
+    ``captured``).  `variables` are the free shape variables in the order of their appearance.
+    `target` is the kernel's own target, if it names one (``{"kind": "cuda", "arch": "sm_90"}``).
+    """
+
+    name: str
+    definition: str
+    span: Span
+    framework: str
+    framework_version: str
+    call: str
+    call_source: str
+    variables: Tuple[Variable, ...]
+    buffers: Tuple[Buffer, ...]
+    launch: Launch
+    body: Tuple[Node, ...]
+    target: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    caveats: Tuple[Caveat, ...] = ()
