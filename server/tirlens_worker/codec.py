@@ -87,8 +87,6 @@ def _tuples(value: Any) -> Any:
 def _decoder(hint: Any) -> Any:
     origin = typing.get_origin(hint)
     arguments = typing.get_args(hint)
-    if isinstance(hint, typing.ForwardRef):
-        raise TypeError("unresolved annotation {}".format(hint))
     if dataclasses.is_dataclass(hint):
         return functools.partial(_decode_dataclass, hint)
     if origin is typing.Union:

@@ -153,7 +153,7 @@ class Loop:
     var: str
     start: Expr
     extent: Expr
-    body: Tuple["Node", ...]
+    body: Tuple[Node, ...]
     step: Expr = 1
     tag: Optional[str] = None
     label: str = ""
@@ -170,8 +170,8 @@ class Branch:
     """
 
     condition: Expr
-    then: Tuple["Node", ...]
-    orelse: Tuple["Node", ...] = ()
+    then: Tuple[Node, ...]
+    orelse: Tuple[Node, ...] = ()
     kind: str = "if"
     label: str = ""
     sites: Tuple[Span, ...] = ()
@@ -182,7 +182,7 @@ class While:
     """`body` repeats while `condition` holds; how often is not known before the run."""
 
     condition: Expr
-    body: Tuple["Node", ...]
+    body: Tuple[Node, ...]
     label: str = ""
     sites: Tuple[Span, ...] = ()
 
