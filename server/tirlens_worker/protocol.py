@@ -62,7 +62,15 @@ class KernelRequest:
     of PrimFuncs, or ``Class.method``); `prim_func` the inner `def` if it differs.  `style` is
     ``prim_func``, ``ir_module``, ``factory`` (a plain or jitted function that returns a
     PrimFunc), ``eager`` (a jitted function that is the kernel).  All required candidates are
-    analysed; of the others the first that traces.
+    analysed; of the others the first that traces.  `bindings` are values that a directive or
+    option gives to parameters and shape variables by name: what is assumed must agree with them.
+
+    A kernel that a function defines and does not return has `local_to`, that function's dotted
+    name (``test_add``, ``TestAdd.test_basic``), and `name` is dotted too (``test_add.main``).  To
+    get at it: in a copy of the module's namespace bind the keyword arguments of a candidate (which
+    is a call of `local_to` with keywords only, ``test_add(dtype='float32')``), execute the
+    statements of the text that start at the `prelude` spans, in their order, then the `def` or
+    `class` at `definition`.
     """
 
     name: str
@@ -71,6 +79,10 @@ class KernelRequest:
     prim_func: Optional[str] = None
     candidates: Tuple[CallCandidate, ...] = ()
     allow_assumed: bool = True
+    bindings: Mapping[str, int] = field(default_factory=dict)
+    local_to: Optional[str] = None
+    prelude: Tuple[Span, ...] = ()
+    definition: Optional[Span] = None
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ class KernelSource:
     `prim_func` the inner `def` of a factory.  `style` is as in `KernelRequest`.  `span` is the
     `def` that a lens stands above (the inner one for a factory), `extent` all the text whose
     change makes an analysis stale, `insertion_line` where a directive would be inserted.
+    `local_to`, `prelude` and `definition` are as in `KernelRequest`.
     """
 
     name: str
@@ -43,6 +44,19 @@ class KernelSource:
     parameters: tuple[str, ...] = ()
     candidates: tuple[CallCandidate, ...] = ()
     directives: tuple[Directive, ...] = ()
+    local_to: str | None = None
+    prelude: tuple[Span, ...] = ()
+    definition: Span | None = None
+
+    @property
+    def device(self) -> Directive | None:
+        """The nearest directive that names a device."""
+        return next((item for item in reversed(self.directives) if item.device), None)
+
+    @property
+    def off(self) -> bool:
+        """Whether a directive takes this kernel out of the analysis."""
+        return any(item.off for item in self.directives)
 
     @property
     def bindings(self) -> dict[str, int]:
