@@ -1,0 +1,90 @@
+"""The few forms that the handlers of this package build facts from."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Iterable, Mapping, Optional, Tuple
+
+from ..facts import Access, Expr, Statement
+from .registry import Context, Region
+
+WARP = 32
+
+_NUMBER = (int, float)
+
+
+def times(*factors: Expr) -> Expr:
+    """The product, with the constant factors multiplied out."""
+    constant = 1
+    rest: Optional[Expr] = None
+    for factor in factors:
+        if isinstance(factor, int):
+            constant *= factor
+        else:
+            rest = factor if rest is None else ("*", rest, factor)
+    if rest is None or constant == 0:
+        return constant
+    return rest if constant == 1 else ("*", rest, constant)
+
+
+def plus(left: Expr, right: Expr) -> Expr:
+    if isinstance(left, _NUMBER) and isinstance(right, _NUMBER):
+        return left + right
+    if left == 0:
+        return right
+    return left if right == 0 else ("+", left, right)
+
+
+def elements(region: Region) -> Expr:
+    """How many elements a region has."""
+    return times(*region.extents)
+
+
+def access(region: Region, mode: str, route: str, guard: Optional[Expr] = None) -> Access:
+    """One access of the whole region; what lies outside a global array is not touched."""
+    return Access(
+        buffer=region.buffer.id,
+        mode=mode,
+        indices=region.indices,
+        extents=region.extents,
+        guard=guard,
+        clipped=region.buffer.scope == "global",
+        route=route,
+    )
+
+
+def label(name: str, *operands: Optional[Region]) -> str:
+    """``T.copy(A, A_shared)``."""
+    return "T.{}({})".format(name, ", ".join(item.buffer.name for item in operands if item))
+
+
+def not_understood(call: Any, context: Context, what: str) -> Statement:
+    """A statement of unknown cost: `what` says which part of the call was not understood."""
+    context.note("{}: {}; its cost is left out".format(call.op.name, what))
+    return Statement(op="call", label=short_name(call.op.name), attributes={"unknown": True})
+
+
+def short_name(name: str) -> str:
+    """The last part of an operation's name: ``tl.tileop.copy`` -> ``copy``."""
+    return name.rsplit(".", 1)[-1]
+
+
+def annotations(call: Any) -> Mapping[str, Any]:
+    """The call's annotations by name; empty where this version of the framework has none."""
+    found = getattr(call, "annotations", None)
+    return {} if found is None else {str(key): value for key, value in found.items()}
+
+
+_BITS = re.compile(r"(\d+)")
+
+
+def bits(dtype: str) -> int:
+    """The width of one lane of `dtype`, in bits; ``bool`` takes 8, a handle 64."""
+    if dtype in ("bool", "handle"):
+        return 8 if dtype == "bool" else 64
+    found = _BITS.search(dtype)
+    return int(found.group(1)) if found else 8
+
+
+def regions(context: Context, nodes: Iterable[Any]) -> Tuple[Optional[Region], ...]:
+    return tuple(context.region(node) for node in nodes)

@@ -1,0 +1,193 @@
+"""Tile copies: ``T.copy``, ``T.async_copy``, ``T.tma_copy``, the gather and scatter of four rows.
+
+One block moves a box once.  The part of the box outside a global array is not touched: the
+lowered loop guards each element with the array's bounds, and TMA predicates in hardware.  Where
+the two boxes have different sizes, the loop runs over the one nearer to the registers (the source
+if they are equally near) and its extents hold for both, matched in order over the dimensions that
+are not 1.  A copy between element types converts each element.
+
+Sources: tilelang ``src/op/copy.cc`` (MakeIterVars, MakeIndices, MakePredicate, MakeSIMTLoop) and
+``tilelang/language/copy_op.py`` (gather4_rows, scatter4).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Tuple
+
+from ..facts import Access, Arith, Expr, Statement
+from .build import access, annotations, elements, label, not_understood, plus
+from .registry import Context, Region, accounts
+
+
+@accounts("tl.tileop.copy", "tl.tileop.ascend_copy")
+def copy(call: Any, context: Context) -> Statement:
+    return _copy(call, context, "copy", "tile")
+
+
+@accounts("tl.tileop.async_copy")
+def async_copy(call: Any, context: Context) -> Statement:
+    return _copy(call, context, "async_copy", "async")
+
+
+@accounts("tl.tileop.tma_copy")
+def tma_copy(call: Any, context: Context) -> Statement:
+    return _copy(call, context, "tma_copy", "tma")
+
+
+def _copy(call: Any, context: Context, name: str, route: str) -> Statement:
+    source, target = context.region(call.args[0]), context.region(call.args[1])
+    if source is None or target is None:
+        return not_understood(call, context, "an operand is no region of a buffer")
+    source, target = _same_box(source, target)
+    hints = annotations(call)
+    if "is_gather4" in hints or "is_scatter4" in hints:
+        route = "tma"
+    attributes = {}
+    if "cluster_mask" in hints:
+        attributes["cluster_mask"] = context.literal(hints["cluster_mask"])
+    return Statement(
+        op="copy",
+        label=label(name, source, target),
+        arith=_conversion(source, target),
+        accesses=(
+            *_boxes(context, hints, "is_gather4", source, "read", route),
+            *_boxes(context, hints, "is_scatter4", target, "write", route),
+        ),
+        per="block",
+        attributes=attributes,
+    )
+
+
+def _conversion(source: Region, target: Region) -> Tuple[Arith, ...]:
+    if source.buffer.dtype == target.buffer.dtype:
+        return ()
+    return (
+        Arith(
+            op="cast",
+            dtype=source.buffer.dtype,
+            accumulator=target.buffer.dtype,
+            count=elements(target),
+        ),
+    )
+
+
+def _boxes(
+    context: Context, hints: Any, four_rows: str, region: Region, mode: str, route: str
+) -> Tuple[Access, ...]:
+    if four_rows not in hints:
+        return (access(region, mode, route),)
+    column = context.expr(hints["gather4_col"])
+    width = region.extents[-1]
+    return tuple(
+        access(Region(region.buffer, (context.expr(row), column), (1, width)), mode, route)
+        for row in hints["gather4_rows"]
+    )
+
+
+def _same_box(source: Region, target: Region) -> Tuple[Region, Region]:
+    if _nearness(source) >= _nearness(target):
+        return source, _sized_like(target, source)
+    return _sized_like(source, target), target
+
+
+def _nearness(region: Region) -> int:
+    scope = region.buffer.scope
+    if scope.startswith("local"):
+        return 2
+    return 1 if scope.startswith("shared") else 0
+
+
+def _sized_like(region: Region, base: Region) -> Region:
+    wanted = [extent for extent in base.extents if extent != 1]
+    if sum(extent != 1 for extent in region.extents) != len(wanted):
+        return region
+    sizes = iter(wanted)
+    return Region(
+        region.buffer,
+        region.indices,
+        tuple(1 if extent == 1 else next(sizes) for extent in region.extents),
+    )
+
+
+@accounts("tl.tileop.transpose")
+def transpose(call: Any, context: Context) -> Statement:
+    """``T.transpose(src, dst)``: each element moves once (``src/op/transpose.cc``)."""
+    source, target = context.region(call.args[0]), context.region(call.args[1])
+    if source is None or target is None:
+        return not_understood(call, context, "an operand is no region of a buffer")
+    return Statement(
+        op="transpose",
+        label=label("transpose", source, target),
+        accesses=(access(source, "read", "tile"), access(target, "write", "tile")),
+        per="block",
+    )
+
+
+@accounts("tl.tileop.im2col", "tl.tileop.c2d_im2col")
+def im2col(call: Any, context: Context) -> Statement:
+    """``T.im2col(img, col, nhw_step, c_step, kernel, stride, dilation, pad)``.
+
+    The tile of `col` has rows ``nhw_step * rows + i`` (an output pixel) and columns
+    ``c_step * columns + j`` (a tap and a channel).  Each of its elements reads one element of the
+    NHWC image, or padding.  Which elements those are depends on divisions of the row and column;
+    the box given here covers the image rows that a tile within one image and one tap reads, so
+    its size is exact for a stride of 1 away from the borders and the address approximate.
+    """
+    image, tile = context.region(call.args[0]), context.region(call.args[1])
+    if image is None or tile is None:
+        return not_understood(call, context, "an operand is no region of a buffer")
+    row_step, column_step = context.expr(call.args[2]), context.expr(call.args[3])
+    kernel, stride, dilation, padding = (
+        _integer(context.literal(argument)) for argument in call.args[4:8]
+    )
+    rows, columns = tile.extents[-2], tile.extents[-1]
+    names = ("kernel", "stride", "dilation", "pad")
+    attributes = dict(zip(names, (kernel, stride, dilation, padding)))
+    reads: Tuple[Access, ...] = ()
+    if None in (kernel, stride, dilation, padding) or len(image.buffer.shape) != 4:
+        context.note("im2col: not a constant convolution window; its reads are left out")
+    else:
+        reads = (_window(image, row_step, column_step, rows, columns, attributes),)
+    return Statement(
+        op="copy",
+        label=label("im2col", image, tile),
+        accesses=(*reads, access(tile, "write", "tile")),
+        per="block",
+        attributes=attributes,
+    )
+
+
+def _integer(value: Any) -> Optional[int]:
+    return value if isinstance(value, int) else None
+
+
+def _window(
+    image: Region, row_step: Expr, column_step: Expr, rows: Expr, columns: Expr, window: Any
+) -> Access:
+    _, height, width, channels = image.buffer.shape
+    kernel, stride = window["kernel"], window["stride"]
+    dilation, padding = window["dilation"], window["pad"]
+    reach = 2 * padding - (kernel - 1) * dilation - 1
+    out_height = plus(("//", plus(height, reach), stride), 1)
+    out_width = plus(("//", plus(width, reach), stride), 1)
+    pixel: Expr = ("*", row_step, rows)
+    tap: Expr = ("*", column_step, columns)
+    out_size = ("*", out_height, out_width)
+    row = ("//", ("%", pixel, out_size), out_width)
+    column = ("%", pixel, out_width)
+    tap_row = ("//", tap, ("*", kernel, channels))
+    tap_column = ("%", ("//", tap, channels), kernel)
+    lines = ("//", ("-", plus(rows, out_width), 1), out_width)
+    return Access(
+        buffer=image.buffer.id,
+        mode="read",
+        indices=(
+            ("//", pixel, out_size),
+            ("-", ("+", ("*", row, stride), ("*", tap_row, dilation)), padding),
+            ("-", ("+", ("*", column, stride), ("*", tap_column, dilation)), padding),
+            ("%", tap, channels),
+        ),
+        extents=(1, lines, ("//", rows, lines), columns),
+        clipped=True,
+        route="tma",
+    )

@@ -1,0 +1,123 @@
+"""Matrix multiplication of tiles: ``T.gemm`` and its Hopper, Blackwell, block-scaled and 2:4 forms.
+
+A block does M*N*K multiply-accumulates, reads A and B once and reads and writes C (no read where
+`clear_accum` holds).  The dense forms have A, B, C at 0-2, the transposes at 3-4, M, N, K at 5-7,
+policy and clear_accum at 8-9, and block-scaled ones the scales at 13-14; ``gemm_sp`` has A, E
+(the positions of the non-zeros), B, C at 0-3, the transposes at 4-6 and M, N, K at 7-9.  K is the
+logical depth of a 2:4 product: half of its multiply-accumulates are executed.  The dtype is that
+of A; float32 operands are rounded to tf32 and run on the tensor cores from sm_80 on.
+
+Sources: tilelang ``language/gemm_op.py`` (_gemm_dense_slots), ``language/experimental/
+gemm_sp_op.py``, ``src/op/gemm.cc`` and ``gemm_sp.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional
+
+from ..facts import Access, Arith, Expr, Statement
+from .build import access, annotations, label, not_understood, short_name, times
+from .registry import Context, Region, accounts
+
+_POLICIES = {0: "square", 1: "full_row", 2: "full_col"}
+
+
+@accounts(
+    "tl.tileop.gemm",
+    "tl.tileop.gemm_py",
+    "tl.tileop.wgmma_gemm",
+    "tl.tileop.tcgen05_gemm",
+    "tl.gemm_rs",
+    "tl.gemm_sr",
+)
+def gemm(call: Any, context: Context) -> Statement:
+    return _gemm(call, context, tensors=(0, 1, 2), sizes=5)
+
+
+@accounts("tl.tileop.gemm_blockscaled", "tl.tileop.tcgen05_gemm_blockscaled")
+def gemm_blockscaled(call: Any, context: Context) -> Statement:
+    return _gemm(call, context, tensors=(0, 1, 2), sizes=5, extra=(13, 14))
+
+
+@accounts(
+    "tl.tileop.gemm_sp",
+    "tl.tileop.gemm_sp_py",
+    "tl.tileop.wgmma_gemm_sp",
+    "tl.tileop.tcgen05_gemm_sp",
+)
+def gemm_sp(call: Any, context: Context) -> Statement:
+    return _gemm(call, context, tensors=(0, 2, 3), sizes=7, extra=(1,), sparsity=2)
+
+
+def _gemm(
+    call: Any, context: Context, tensors: Any, sizes: int, extra: Any = (), sparsity: int = 1
+) -> Statement:
+    arguments = call.args
+    operands = [context.region(arguments[position]) for position in tensors]
+    if None in operands:
+        return not_understood(call, context, "an operand is no region of a buffer")
+    a, b, c = operands
+    assert a is not None and b is not None and c is not None
+    m, n, k = (context.expr(arguments[position]) for position in range(sizes, sizes + 3))
+    clear = arguments[sizes + 4] if len(arguments) > sizes + 4 else False
+    name = short_name(call.op.name)
+    return Statement(
+        op="gemm",
+        label=label(name, a, b, c),
+        arith=(
+            Arith(
+                op="mma",
+                dtype=a.buffer.dtype,
+                accumulator=c.buffer.dtype,
+                count=times(m, n, k),
+                shape=(m, n, k),
+                sparsity=sparsity,
+            ),
+        ),
+        accesses=(
+            access(a, "read", "mma"),
+            access(b, "read", "mma"),
+            *_scales(context, [arguments[position] for position in extra]),
+            *_accumulator(context, c, clear),
+            access(c, "write", "mma"),
+        ),
+        per="block",
+        attributes=_attributes(call, context, sizes, (m, n, k), a),
+    )
+
+
+def _scales(context: Context, nodes: List[Any]) -> List[Access]:
+    found = (context.region(node) for node in nodes)
+    return [access(region, "read", "mma") for region in found if region is not None]
+
+
+def _accumulator(context: Context, c: Region, clear: Any) -> List[Access]:
+    cleared = context.literal(clear)
+    if cleared is None:
+        return [access(c, "read", "mma", guard=("not", context.expr(clear)))]
+    return [] if cleared else [access(c, "read", "mma")]
+
+
+def _attributes(
+    call: Any, context: Context, sizes: int, shape: Any, a: Region
+) -> Dict[str, Any]:
+    out: Dict[str, Any] = {"m_n_k": shape}
+    first = sizes - (3 if sizes == 7 else 2)
+    transposes = ("transpose_a", "transpose_e", "transpose_b")
+    names = transposes if sizes == 7 else (transposes[0], transposes[2])
+    for position, name in enumerate(names, first):
+        out[name] = bool(context.literal(call.args[position]))
+    policy = _literal(context, call.args, sizes + 3)
+    if policy is not None:
+        out["policy"] = _POLICIES.get(policy, policy)
+    if a.buffer.dtype == "float32":
+        out["tf32"] = True
+    hints = annotations(call)
+    for name in ("use_2cta", "sf_a_granularity_k", "sf_b_granularity_k", "wg_wait"):
+        if name in hints:
+            out[name] = context.literal(hints[name])
+    return out
+
+
+def _literal(context: Context, arguments: Any, position: int) -> Optional[Expr]:
+    return context.literal(arguments[position]) if len(arguments) > position else None

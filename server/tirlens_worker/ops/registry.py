@@ -1,0 +1,126 @@
+"""Which operation is accounted by which function, and what those functions are given.
+
+A module of this package accounts one family of operations.  It registers a handler for each name::
+
+    @accounts("tl.tileop.copy")
+    def copy(call, context):
+        return Statement(op="copy", ...)
+
+A name may end in ``*``.  The namespaces ``tir.``, ``tirx.`` and ``prim.`` are one and the same
+(they differ by framework version) and so are ``tl.tileop.`` and ``tl.``: a name is registered and
+looked up without them, ``tir.exp`` as ``exp`` and ``tl.tileop.copy`` as ``tl.copy``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Optional, Protocol, Tuple, Union
+
+from ..facts import Access, Arith, Buffer, Expr, Statement
+
+
+@dataclass(frozen=True)
+class Region:
+    """A box of `buffer`: lower corner and size in elements, one of each a dimension."""
+
+    buffer: Buffer
+    indices: Tuple[Expr, ...]
+    extents: Tuple[Expr, ...]
+
+
+class Context(Protocol):
+    """What a handler may ask of the walk that met the call.
+
+    `threads` is the number of threads of a block, 1 where nothing is bound to threads.
+    """
+
+    threads: Expr
+
+    def expr(self, node: Any) -> Expr:
+        """The framework's expression (or a Python number) as an `Expr`."""
+        ...
+
+    def literal(self, node: Any) -> Union[int, float, str, bool, None]:
+        """The value of a constant (also a StringImm), None where `node` is no constant."""
+        ...
+
+    def region(self, node: Any) -> Optional[Region]:
+        """The box that `node` denotes, None where it denotes none.
+
+        Understands ``tl.region``, BufferRegion and TensorRegion, BufferLoad (one element),
+        a whole buffer, ``tvm_access_ptr``, ``tl.access_ptr`` and ``address_of``.
+        """
+        ...
+
+    def note(self, message: str) -> None:
+        """A caveat at this statement."""
+        ...
+
+    def arith(self, node: Any) -> Tuple[Arith, ...]:
+        """The arithmetic on data inside a scalar expression."""
+        ...
+
+    def accesses(self, node: Any) -> Tuple[Access, ...]:
+        """The loads inside a scalar expression."""
+        ...
+
+
+Handler = Callable[[Any, Context], Statement]
+
+_NAMESPACES = ("tirx.", "prim.", "tir.")
+
+_handlers: Dict[str, Handler] = {}
+_families: List[Tuple[str, Handler]] = []
+_scalars: Dict[str, str] = {}
+
+
+def canonical(name: str) -> str:
+    """`name` without the part that differs between versions of the frameworks."""
+    if name.startswith("tl.tileop."):
+        return "tl." + name[len("tl.tileop.") :]
+    for namespace in _NAMESPACES:
+        if name.startswith(namespace):
+            return name[len(namespace) :]
+    return name
+
+
+def accounts(*names: str) -> Callable[[Handler], Handler]:
+    """Registers the decorated handler for `names`; one that ends in ``*`` is a prefix."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            key = canonical(name)
+            if key.endswith("*"):
+                _families.append((key[:-1], handler))
+                # The longest prefix wins, whatever the order of the modules.
+                _families.sort(key=lambda family: len(family[0]), reverse=True)
+            elif key in _handlers:
+                raise ValueError("two modules account for " + key)
+            else:
+                _handlers[key] = handler
+        return handler
+
+    return register
+
+
+def scalars(op: str, *names: str) -> None:
+    """Registers `names` as scalar functions whose cost is one `op`, "" for none at all."""
+    for name in names:
+        key = canonical(name)
+        if _scalars.setdefault(key, op) != op:
+            raise ValueError("two costs for " + key)
+
+
+def find_handler(name: str) -> Optional[Handler]:
+    key = canonical(name)
+    handler = _handlers.get(key)
+    if handler is not None:
+        return handler
+    for prefix, family in _families:
+        if key.startswith(prefix):
+            return family
+    return None
+
+
+def find_scalar(name: str) -> Optional[str]:
+    return _scalars.get(canonical(name))
