@@ -73,4 +73,6 @@ class Device:
     launch_s: float
     band: float  # relative half-width of the time band that validation supports
     features: frozenset[str] = frozenset()  # "tma", "wgmma", "cp.async", "tcgen05", "mfma"
+    aliases: tuple[str, ...] = ()
+    simd_bytes: int = 0  # width of a CPU's vector register; 0 for a GPU
     sources: Mapping[str, str] = field(default_factory=dict)

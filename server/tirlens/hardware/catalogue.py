@@ -1,0 +1,108 @@
+"""Finding a device by id, by another name, by a framework's target, or in a user's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tirlens.hardware.reader import DeviceError, read_device
+from tirlens.hardware.spec import Device
+
+DATA = Path(__file__).parent / "data"
+DEFAULT_DEVICE = "h100-sxm"
+
+
+@cache
+def catalogue() -> tuple[str, ...]:
+    """The ids of the devices that come with the package, sorted."""
+    return tuple(sorted(path.stem for path in DATA.glob("*.toml")))
+
+
+@cache
+def _known(identifier: str) -> Device:
+    return read_device(DATA / f"{identifier}.toml")
+
+
+@cache
+def aliases() -> Mapping[str, str]:
+    """Other names of the devices, in lower case, with the id that each stands for."""
+    return {
+        alias.lower(): identifier
+        for identifier in catalogue()
+        for alias in _known(identifier).aliases
+    }
+
+
+def load(id_or_path: str | Path) -> Device:
+    """The device of an id, of another of its names (``h100``, ``sm_90``) or of a TOML file.
+
+    Raises `DeviceError` when there is none, with the names that come near, or when a file of the
+    user's own is wrong.
+    """
+    text = str(id_or_path)
+    if text.endswith(".toml") or "/" in text or "\\" in text:
+        return read_device(Path(text).expanduser())
+    name = text.strip().lower().replace("_", "-")
+    for candidate in (name, text.strip().lower()):
+        if candidate in catalogue():
+            return _known(candidate)
+        if candidate in aliases():
+            return _known(aliases()[candidate])
+    near = _nearest(name)
+    hint = f'; did you mean {" or ".join(near)}?' if near else ""
+    raise DeviceError(
+        f'"{text}" is no known device{hint} Known are: {", ".join(catalogue())}; '
+        "or give the path of a device file ending in .toml."
+    )
+
+
+def for_target(target: Mapping[str, Any]) -> Device | None:
+    """The device that stands for a framework's target, or None when the target names none.
+
+    ``{"kind": "cuda", "arch": "sm_90a"}`` is the data-centre part of that architecture,
+    ``{"kind": "llvm", "mcpu": "skylake-avx512"}`` a generic CPU.  A tag (``nvidia/nvidia-a100``)
+    or a model name is tried first.
+    """
+    for key in ("tag", "model"):
+        named = _by_words(str(target.get(key) or ""))
+        if named is not None:
+            return named
+    kind = str(target.get("kind") or "")
+    if kind in ("llvm", "c"):
+        return load(_cpu_of(str(target.get("mcpu") or ""), str(target.get("mtriple") or "")))
+    arch = str(target.get("arch") or target.get("mcpu") or "")
+    return _by_architecture(arch) if arch else None
+
+
+def _by_words(text: str) -> Device | None:
+    """A device whose name stands in the last part of a tag: nvidia/nvidia-a100, geforce-rtx-3090."""
+    name = text.lower().rsplit("/", 1)[-1]
+    for prefix in ("nvidia-", "geforce-", "tesla-", "amd-", "instinct-"):
+        name = name.removeprefix(prefix)
+    if not name:
+        return None
+    identifier = name if name in catalogue() else aliases().get(name)
+    return _known(identifier) if identifier else None
+
+
+def _by_architecture(arch: str) -> Device | None:
+    base = arch.rstrip("af") if arch.startswith("sm_") else arch
+    identifier = aliases().get(base)
+    if identifier is not None:
+        return _known(identifier)
+    return next((_known(name) for name in catalogue() if _known(name).arch == base), None)
+
+
+def _cpu_of(mcpu: str, triple: str) -> str:
+    text = f"{mcpu} {triple}".lower()
+    if any(word in text for word in ("aarch64", "arm64", "neoverse", "apple")):
+        return "arm-neoverse"
+    avx512 = ("avx512", "icelake", "cascadelake", "sapphirerapids", "znver4", "znver5", "cannonlake")
+    return "x86-avx512" if any(word in text for word in avx512) else "x86-avx2"
+
+
+def _nearest(name: str) -> list[str]:
+    starts = [identifier for identifier in catalogue() if identifier.startswith(name[:4])]
+    return starts[:4]
