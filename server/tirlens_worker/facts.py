@@ -33,6 +33,9 @@ EXPRESSION_OPERATORS = frozenset(
     "& | ^ << >> ~ cast load opaque".split()
 )
 
+# How many threads execute a statement together, by its `per`; ``block`` is all of a block's.
+THREADS_TOGETHER = {"thread": 1, "warp": 32, "warpgroup": 128}
+
 
 @dataclass(frozen=True)
 class Span:
@@ -125,7 +128,9 @@ class Statement:
     `op` is a stable name (``store``, ``let``, ``copy``, ``gemm``, ``reduce``, ``fill``,
     ``atomic``, ``sync``, ``call`` ...), `label` what to show, near to the source text.
     `per` says who executes it: ``thread`` once by each thread in whose loops it stands, ``block``
-    once by the threads of a block together (tile operations, bodies of parallel tile loops).
+    once by the threads of a block together (tile operations, bodies of parallel tile loops),
+    ``warp`` and ``warpgroup`` once by each 32 or 128 of the threads together (tile operations of
+    TVM's execution scopes): as often as by thread, divided by `THREADS_TOGETHER`.
     `sites` runs from the place in the kernel's own text to the innermost macro; the first is
     where a cost is shown.
     """
