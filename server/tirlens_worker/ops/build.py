@@ -53,9 +53,31 @@ def access(region: Region, mode: str, route: str, guard: Optional[Expr] = None) 
     )
 
 
+def lanes(region: Region, mode: str, route: str, count: int) -> Access:
+    """One access of `count` adjacent elements that start at the region's corner."""
+    return Access(
+        buffer=region.buffer.id, mode=mode, indices=region.indices, lanes=count, route=route
+    )
+
+
+def executor(*regions: Region) -> str:
+    """Who executes a tile operation: each thread for itself where an array is its own.
+
+    A ``local`` array (not a ``local.fragment``) is private to each thread, and tilelang lowers an
+    operation on one to a loop that every thread runs (``IsLocalBuffer`` in ``src/op/copy.cc``).
+    """
+    private = any(item.buffer.scope in ("local", "local.var") for item in regions)
+    return "thread" if private else "block"
+
+
 def label(name: str, *operands: Optional[Region]) -> str:
     """``T.copy(A, A_shared)``."""
     return "T.{}({})".format(name, ", ".join(item.buffer.name for item in operands if item))
+
+
+def binary_log(value: int) -> int:
+    """The number of halvings that bring `value` to 1, rounded up."""
+    return max(value - 1, 0).bit_length()
 
 
 def not_understood(call: Any, context: Context, what: str) -> Statement:

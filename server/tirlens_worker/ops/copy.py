@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, Optional, Tuple
 
 from ..facts import Access, Arith, Expr, Statement
-from .build import access, annotations, elements, label, not_understood, plus
+from .build import access, annotations, elements, executor, label, not_understood, plus
 from .registry import Context, Region, accounts
 
 
@@ -53,7 +53,7 @@ def _copy(call: Any, context: Context, name: str, route: str) -> Statement:
             *_boxes(context, hints, "is_gather4", source, "read", route),
             *_boxes(context, hints, "is_scatter4", target, "write", route),
         ),
-        per="block",
+        per=executor(source, target),
         attributes=attributes,
     )
 
@@ -119,7 +119,7 @@ def transpose(call: Any, context: Context) -> Statement:
         op="transpose",
         label=label("transpose", source, target),
         accesses=(access(source, "read", "tile"), access(target, "write", "tile")),
-        per="block",
+        per=executor(source, target),
     )
 
 

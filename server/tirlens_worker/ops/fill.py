@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..facts import Statement
-from .build import access, label, not_understood
+from .build import access, executor, label, not_understood
 from .registry import Context, accounts
 
 
@@ -24,5 +24,5 @@ def fill(call: Any, context: Context) -> Statement:
         label=label(name, target),
         arith=context.arith(value),
         accesses=(*context.accesses(value), access(target, "write", "tile")),
-        per="block",
+        per=executor(target),
     )

@@ -1,0 +1,118 @@
+"""``T.reduce`` (sum, max, min, absolute and bitwise forms): a tile is combined along one dimension.
+
+For a tile of `m` outputs of `n` elements each, a block performs m*n combining operations (the
+first combines with the identity or with the old output), reads the tile once, writes m outputs and
+also reads them where `clear` does not hold; ``abssum`` and ``absmax`` take as many absolute values.
+
+The threads that share an output exchange partial results.  How many those are is decided when the
+layout of the fragment is inferred, after the source; it is taken to be what an even split of the
+block over the outputs gives, at least the 4 threads that share a row of a tensor-core accumulator
+and at most a warp, and each of them then issues the binary logarithm of that in shuffles.
+
+Sources: tilelang ``src/op/reduce.cc``, ``src/backend/common/op/reduce.h``,
+``language/reduce_op.py`` (the copies of its shared-memory forms stand in the IR by themselves).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Tuple
+
+from ..facts import Arith, Expr, Statement
+from .build import WARP, access, binary_log, elements, executor, label, not_understood, times
+from .registry import Context, Region, accounts
+
+COMBINE = {
+    "sum": "add",
+    "abssum": "add",
+    "max": "max",
+    "absmax": "max",
+    "min": "min",
+    "bitand": "bitwise",
+    "bitor": "bitwise",
+    "bitxor": "bitwise",
+    "any": "logic",
+    "all": "logic",
+}
+
+_THREADS_OF_AN_ACCUMULATOR_ROW = 4
+
+
+@accounts("tl.tileop.reduce")
+def reduce(call: Any, context: Context) -> Statement:
+    source, target = context.region(call.args[0]), context.region(call.args[1])
+    kind = context.literal(call.args[2])
+    combine = COMBINE.get(str(kind))
+    if source is None or target is None or combine is None:
+        return not_understood(call, context, "not a reduction of one tile to another")
+    dtype = source.buffer.dtype
+    arith = [Arith(op=combine, dtype=dtype, count=elements(source))]
+    if str(kind).startswith("abs"):
+        arith.insert(0, Arith(op="abs", dtype=dtype, count=elements(source)))
+    per = executor(source)
+    if per == "block":
+        arith.extend(_exchange(elements(source), elements(target), context.threads, dtype))
+    reads = [access(source, "read", "tile")]
+    if context.literal(call.args[4]) is not True and context.literal(call.args[4]) != 1:
+        reads.append(access(target, "read", "tile"))
+    return Statement(
+        op="reduce",
+        label=label("reduce_{}".format(kind), source, target),
+        arith=tuple(arith),
+        accesses=(*reads, access(target, "write", "tile")),
+        per=per,
+        attributes={"kind": kind, "dim": context.literal(call.args[3])},
+    )
+
+
+def _exchange(total: Expr, outputs: Expr, threads: Expr, dtype: str) -> Tuple[Arith, ...]:
+    if not (isinstance(total, int) and isinstance(outputs, int) and isinstance(threads, int)):
+        return ()
+    if outputs == 0 or threads <= 1:
+        return ()
+    share = max(_THREADS_OF_AN_ACCUMULATOR_ROW, threads // outputs)
+    share = min(share, WARP, max(total // outputs, 1))
+    steps = binary_log(share)
+    return (Arith(op="shuffle", dtype=dtype, count=outputs * share * steps),) if steps else ()
+
+
+@accounts("tl.tileop.cumsum", "tl.tileop.cummax")
+def scan(call: Any, context: Context) -> Statement:
+    """``T.cumsum`` and ``T.cummax``: each element is combined with what comes before it.
+
+    One combination an element is counted: the work of a sequential scan, which the warp-wide scan
+    that it is lowered to (``src/op/scan.cc``) exceeds by its shuffle steps.
+    """
+    source, target = context.region(call.args[0]), context.region(call.args[1])
+    if source is None or target is None:
+        return not_understood(call, context, "an operand is no region of a buffer")
+    maximum = call.op.name.endswith("cummax")
+    dtype = source.buffer.dtype
+    steps = times(elements(source), binary_log(WARP))
+    return Statement(
+        op="scan",
+        label=label("cummax" if maximum else "cumsum", source, target),
+        arith=(
+            Arith(op="max" if maximum else "add", dtype=dtype, count=elements(source)),
+            Arith(op="shuffle", dtype=dtype, count=steps),
+        ),
+        accesses=(access(source, "read", "tile"), access(target, "write", "tile")),
+        per="block",
+        attributes={"dim": context.literal(call.args[2])},
+    )
+
+
+@accounts("tl.any_of", "tl.all_of")
+def any_or_all(call: Any, context: Context) -> Statement:
+    """``T.any_of(buffer)``: every thread looks at all elements (``src/op/logical.cc``)."""
+    tile = context.region(call.args[0])
+    if tile is None:
+        return not_understood(call, context, "the operand is no region of a buffer")
+    count = context.expr(call.args[1]) if len(call.args) > 1 else elements(tile)
+    size = (1,) * (len(tile.indices) - 1) + (count,)
+    whole = Region(tile.buffer, tile.indices, size)
+    return Statement(
+        op="reduce",
+        label=label(call.op.name.rsplit(".", 1)[-1], tile),
+        arith=(Arith(op="logic", dtype=tile.buffer.dtype, count=count),),
+        accesses=(access(whole, "read", "thread"),),
+    )

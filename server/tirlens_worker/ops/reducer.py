@@ -1,0 +1,70 @@
+"""tilelang's explicit reducers: ``T.reducer_init``, ``T.reducer_update``, ``T.finalize_reducer``.
+
+An update combines one value with one element of the reducer, per iteration of the parallel loop it
+stands in.  Finalizing makes the threads that hold partial results agree: each element is exchanged
+and combined in as many steps as the binary logarithm of a warp's size, by every thread that holds
+it.  Which threads those are is planned after the source; all of the block's are assumed, the
+``replication="all"`` plan.
+
+Sources: tilelang ``language/reduce_op.py``, ``src/op/reducer.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..facts import Arith, Statement
+from .build import WARP, access, binary_log, elements, label, not_understood, times
+from .registry import Context, accounts
+
+
+@accounts("tl.tileop.reducer_init")
+def init(call: Any, context: Context) -> Statement:
+    reducer = context.region(call.args[0])
+    if reducer is None:
+        return not_understood(call, context, "the reducer is no buffer")
+    return Statement(
+        op="fill",
+        label=label("reducer_init", reducer),
+        accesses=(access(reducer, "write", "tile"),),
+        per="block",
+    )
+
+
+@accounts("tl.reducer_update")
+def update(call: Any, context: Context) -> Statement:
+    target, value = context.region(call.args[0]), call.args[1]
+    if target is None:
+        return not_understood(call, context, "the reducer is no buffer")
+    return Statement(
+        op="reduce",
+        label=label("reducer_update", target),
+        arith=(*context.arith(value), Arith(op="add", dtype=target.buffer.dtype)),
+        accesses=(
+            *context.accesses(value),
+            access(target, "read", "thread"),
+            access(target, "write", "thread"),
+        ),
+    )
+
+
+@accounts("tl.tileop.finalize_reducer", "tl.tileop.finalize_reducer_v2")
+def finalize(call: Any, context: Context) -> Statement:
+    reducer = context.region(call.args[0])
+    target = context.region(call.args[-1])
+    if reducer is None or target is None:
+        return not_understood(call, context, "the reducer is no buffer")
+    threads = context.threads
+    alone = isinstance(threads, int) and threads <= 1
+    steps = 0 if alone else times(elements(reducer), threads, binary_log(WARP))
+    dtype = reducer.buffer.dtype
+    return Statement(
+        op="reduce",
+        label=label("finalize_reducer", reducer),
+        arith=(
+            Arith(op="shuffle", dtype=dtype, count=steps),
+            Arith(op="add", dtype=dtype, count=steps),
+        ),
+        accesses=(access(reducer, "read", "tile"), access(target, "write", "tile")),
+        per="block",
+    )

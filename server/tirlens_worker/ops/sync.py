@@ -1,0 +1,46 @@
+"""Barriers, fences, waits and arrivals: no arithmetic and no bytes, only an order in time.
+
+Sources: tilelang ``src/op/builtin.cc`` and ``src/cuda/op/builtin.cc``, TVM ``tirx/op.py`` and the
+table of the PTX dialect ``backend/cuda/ptx/table.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..facts import Statement
+from .build import short_name
+from .registry import Context, accounts
+
+TILELANG = """
+    mbarrier_wait_parity mbarrier_expect_tx mbarrier_arrive* ptx_fence_barrier_init
+    ptx_arrive_cluster_barrier ptx_cp_async_barrier_noinc named_barrier_arrive sync_grid sync_warp
+    sync_thread_partial sync_threads syncthreads_count syncthreads_and syncthreads_or
+    fence_proxy_async tcgen05_before_thread_sync tcgen05_after_thread_sync tma_store_arrive
+    tma_store_wait wait_wgmma warpgroup_arrive warpgroup_commit_batch warpgroup_wait
+    warpgroup_fence_operand cluster_arrive cluster_arrive_relaxed cluster_wait cluster_sync
+    tcgen05_mma_arrive pdl_trigger pdl_sync get_mbarrier create_list_of_mbarrier clc_try_cancel*
+    ascend_set_flag ascend_wait_flag ascend_pipe_barrier ascend_threadfence
+    ascend_cross_core_set_flag ascend_cross_core_wait_flag simd.mem_bar
+"""
+
+TVM = """
+    tvm_storage_sync tvm_global_barrier_kinit create_barriers
+    ptx_arrive_barrier ptx_arrive_barrier_expect_tx ptx_commit_group ptx_wait_group
+    ptx_wait_barrier ptx_cp_async_barrier ptx_init_barrier_thread_count
+    cuda.cta_sync cuda.warp_sync cuda.warpgroup_sync cuda.cluster_sync cuda.grid_sync
+    cuda.thread_fence cuda.mbarrier_wait* cuda.syncthreads_and cuda.syncthreads_or
+    cuda.wait_until cuda.nano_sleep cuda.wgmma_noop_barrier
+    ptx.mbarrier_* ptx.bar_* ptx.barrier_* ptx.fence* ptx.griddepcontrol* ptx.clc_*
+    ptx.clusterlaunchcontrol_* ptx.cp_async_bulk_commit_group ptx.cp_async_bulk_wait_group
+    ptx.cp_async_commit_group ptx.cp_async_wait_all ptx.cp_async_wait_group
+    ptx.cp_async_mbarrier_arrive ptx.wgmma_fence ptx.wgmma_commit_group ptx.wgmma_wait_group
+    ptx.wgmma_noop_barrier ptx.tcgen05_wait* ptx.tcgen05_commit* ptx.tcgen05_fence*
+    ptx.tensormap_cp_fenceproxy nvshmem.barrier_all nvshmem.fence nvshmem.quiet
+    nvshmem.wait_until nvshmem.signal_op dma_wait dma_start_group dma_end_group
+"""
+
+
+@accounts(*("tl." + name for name in TILELANG.split()), *("tir." + name for name in TVM.split()))
+def synchronize(call: Any, context: Context) -> Statement:
+    return Statement(op="sync", label="T.{}()".format(short_name(call.op.name)))
