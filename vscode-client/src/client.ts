@@ -1,0 +1,240 @@
+import { EventEmitter, languages, workspace, type Disposable, type TextDocument } from "vscode";
+import {
+  DidChangeConfigurationNotification,
+  ExecuteCommandRequest,
+  LanguageClient,
+  RevealOutputChannelOn,
+  State,
+  type DynamicFeature,
+  type ExecuteCommandRegistrationOptions,
+  type LanguageClientOptions,
+  type RegistrationData,
+  type StaticFeature,
+} from "vscode-languageclient/node";
+import { log, reason } from "./log";
+import { STATUS, type ChangedConfiguration, type InitializationOptions, type Status } from "./protocol";
+import { SelectedPython } from "./python";
+import { candidates, resolve, type Resolved, type Unresolved } from "./resolve";
+import { analysisSettings, serverSettings } from "./settings";
+
+/** What the server process is doing, for the status bar. */
+export type Condition =
+  | { kind: "stopped" }
+  | { kind: "starting" }
+  | { kind: "running"; resolved: Resolved }
+  | { kind: "missing"; unresolved: Unresolved }
+  | { kind: "failed"; message: string };
+
+export const SELECTOR = [{ language: "python", scheme: "file" }];
+
+/** Leaves alone the commands that the extension itself provides under the same names. */
+class Client extends LanguageClient {
+  override registerFeature(feature: StaticFeature | DynamicFeature<unknown>): void {
+    if (isExecuteCommand(feature)) {
+      const register = feature.register.bind(feature);
+      feature.register = (data): void => {
+        const names = data.registerOptions.commands.filter((name) => !OWN_COMMANDS.has(name));
+        register({ ...data, registerOptions: { ...data.registerOptions, commands: names } });
+      };
+    }
+    super.registerFeature(feature);
+  }
+}
+
+/** Filled by the commands module as it registers each. */
+export const OWN_COMMANDS = new Set<string>();
+
+/** The one server of this window: resolved, started, told of changes, restarted. */
+export class Server implements Disposable {
+  private client: Client | undefined;
+  private current: Condition = { kind: "stopped" };
+  private queue: Promise<void> = Promise.resolve();
+  private readonly conditionChanged = new EventEmitter<Condition>();
+  private readonly statusReceived = new EventEmitter<Status>();
+  private readonly selected = new SelectedPython();
+  private readonly subscriptions: { dispose(): unknown }[];
+
+  readonly onDidChangeCondition = this.conditionChanged.event;
+  readonly onStatus = this.statusReceived.event;
+
+  constructor(private readonly folder: string) {
+    this.subscriptions = [
+      this.conditionChanged,
+      this.statusReceived,
+      this.selected,
+      this.selected.onDidChange(() => void this.reconsider()),
+      workspace.onDidGrantWorkspaceTrust(() => void this.reconsider()),
+      workspace.onDidChangeConfiguration((change) => {
+        if (change.affectsConfiguration("tirlens")) {
+          void this.reconsider();
+        }
+      }),
+    ];
+  }
+
+  get condition(): Condition {
+    return this.current;
+  }
+
+  /** Starts the server unless it runs already. */
+  start(): Promise<void> {
+    return this.inTurn(async () => {
+      if (!this.client) {
+        await this.launch(await this.find());
+      }
+    });
+  }
+
+  restart(): Promise<void> {
+    return this.inTurn(async () => {
+      await this.end();
+      await this.launch(await this.find());
+    });
+  }
+
+  /** Runs a command of the server; undefined where there is no server. */
+  async run<Result>(command: string, ...args: unknown[]): Promise<Result | undefined> {
+    if (this.current.kind !== "running" || !this.client) {
+      return undefined;
+    }
+    const params = { command, arguments: args };
+    return (await this.client.sendRequest(ExecuteCommandRequest.type, params)) as Result;
+  }
+
+  stop(): Promise<void> {
+    return this.inTurn(async () => {
+      await this.end();
+      this.become({ kind: "stopped" });
+    });
+  }
+
+  dispose(): void {
+    for (const subscription of this.subscriptions) {
+      subscription.dispose();
+    }
+  }
+
+  /** After a change of settings, interpreter or trust: restart only if another server is meant. */
+  private reconsider(): Promise<void> {
+    return this.inTurn(async () => {
+      if (this.current.kind === "stopped") {
+        return;
+      }
+      const found = await this.find();
+      const running = this.current.kind === "running" ? this.current.resolved : undefined;
+      if (running && "command" in found && sameCommand(running, found) && this.client) {
+        const params: ChangedConfiguration = {
+          settings: {
+            tirlens: analysisSettings(),
+            trusted: workspace.isTrusted,
+            interpreter: await this.selected.path(),
+          },
+        };
+        await this.client.sendNotification(DidChangeConfigurationNotification.type, params);
+      } else {
+        await this.end();
+        await this.launch(found);
+      }
+    });
+  }
+
+  private async find(): Promise<Resolved | Unresolved> {
+    const { path, interpreter } = serverSettings();
+    const tried = candidates({
+      serverPath: path,
+      serverInterpreter: interpreter,
+      selectedPython: await this.selected.path(),
+      folders: workspace.workspaceFolders?.map((folder) => folder.uri.fsPath) ?? [],
+      trusted: workspace.isTrusted,
+      searchPath: process.env.PATH ?? "",
+      windows: process.platform === "win32",
+    });
+    return resolve(tried, this.folder);
+  }
+
+  private async launch(found: Resolved | Unresolved): Promise<void> {
+    if (!("command" in found)) {
+      log.warn(["No server was found.", ...found.reasons].join("\n  "));
+      this.become({ kind: "missing", unresolved: found });
+      return;
+    }
+    const { command, args, version, why } = found;
+    log.info(`Server ${version}: ${[command, ...args].join(" ")} (${why})`);
+    this.become({ kind: "starting" });
+    const initializationOptions: InitializationOptions = {
+      trusted: workspace.isTrusted,
+      interpreter: await this.selected.path(),
+      settings: analysisSettings(),
+    };
+    const options: LanguageClientOptions = {
+      documentSelector: SELECTOR,
+      outputChannel: log,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      diagnosticCollectionName: "tirlens",
+      initializationOptions,
+    };
+    // The extension's own folder as working directory: `-m` would import from the workspace.
+    const executable = { command, args, options: { cwd: this.folder } };
+    const client = new Client("tirlens", "TIRLens", executable, options);
+    client.onNotification(STATUS, (status: Status) => {
+      this.statusReceived.fire(status);
+    });
+    client.onDidChangeState(({ newState }) => {
+      if (newState === State.Stopped && this.client === client) {
+        this.become({ kind: "failed", message: "The server has stopped; see the log." });
+      } else if (newState === State.Running) {
+        this.become({ kind: "running", resolved: found });
+      }
+    });
+    this.client = client;
+    try {
+      await client.start();
+    } catch (error) {
+      this.client = undefined;
+      log.error(`The server did not start: ${reason(error)}`);
+      this.become({ kind: "failed", message: `The server did not start: ${reason(error)}` });
+    }
+  }
+
+  private async end(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    try {
+      await client?.dispose();
+    } catch (error) {
+      log.warn(`The server did not end as asked: ${reason(error)}`);
+    }
+  }
+
+  private become(condition: Condition): void {
+    this.current = condition;
+    this.conditionChanged.fire(condition);
+  }
+
+  /** Starting, ending and restarting never overlap. */
+  private inTurn(step: () => Promise<void>): Promise<void> {
+    this.queue = this.queue.then(step, step).catch((error: unknown) => {
+      log.error(reason(error));
+    });
+    return this.queue;
+  }
+}
+
+/** Whether a document can have kernels: without one, no process is started. */
+export function mentionsFramework(document: TextDocument): boolean {
+  return languages.match(SELECTOR, document) > 0 && /\b(tvm|tilelang)\b/.test(document.getText());
+}
+
+function sameCommand(left: Resolved, right: Resolved): boolean {
+  return left.command === right.command && left.args.join("\0") === right.args.join("\0");
+}
+
+interface ExecuteCommandFeature extends DynamicFeature<ExecuteCommandRegistrationOptions> {
+  register(data: RegistrationData<ExecuteCommandRegistrationOptions>): void;
+}
+
+function isExecuteCommand(
+  feature: StaticFeature | DynamicFeature<unknown>,
+): feature is ExecuteCommandFeature {
+  return "registrationType" in feature && feature.registrationType.method === "workspace/executeCommand";
+}

@@ -1,0 +1,257 @@
+import {
+  commands,
+  env,
+  ProcessExecution,
+  Task,
+  TaskScope,
+  tasks,
+  Uri,
+  version as editorVersion,
+  window,
+  workspace,
+  WorkspaceEdit,
+  Range,
+  type Disposable,
+  type QuickPickItem,
+} from "vscode";
+import { OWN_COMMANDS, type Server } from "./client";
+import { log, reason } from "./log";
+import { SERVER, type Calls, type DeviceChoice, type LensTarget } from "./protocol";
+import type { Reports } from "./report";
+import { installCommand, type Unresolved } from "./resolve";
+import { store } from "./settings";
+import type { StatusItem } from "./status";
+
+/** Registers every command of the extension. */
+export function registerCommands(
+  server: Server,
+  status: StatusItem,
+  reports: Reports,
+  extensionVersion: string,
+): Disposable[] {
+  const table: Record<string, (target?: LensTarget) => Promise<void>> = {
+    "tirlens.showReport": async (target) => {
+      const uri = document(target);
+      if (uri && (await running(server))) {
+        await reports.show(uri);
+      }
+    },
+    "tirlens.chooseDevice": async () => {
+      if (await running(server)) {
+        await chooseDevice(server, status);
+      }
+    },
+    "tirlens.chooseCall": async (target) => {
+      const uri = document(target);
+      if (uri && (await running(server))) {
+        await chooseCall(server, uri, target?.kernel ?? null);
+      }
+    },
+    "tirlens.analyze": async (target) => {
+      const uri = document(target);
+      if (uri && (await running(server))) {
+        await server.run(SERVER.reanalyze, uri);
+      }
+    },
+    "tirlens.restart": () => server.restart(),
+    "tirlens.showLog": () => {
+      log.show(true);
+      return Promise.resolve();
+    },
+    "tirlens.copyDebugInfo": () => copyDebugInformation(server, status, extensionVersion),
+    "tirlens.menu": () => menu(server, status),
+  };
+  return Object.entries(table).map(([name, action]) => {
+    OWN_COMMANDS.add(name);
+    return commands.registerCommand(name, (target?: LensTarget) =>
+      action(target).catch((error: unknown) => {
+        log.error(`${name}: ${reason(error)}`);
+        void window.showErrorMessage(`TIRLens: ${reason(error)}`);
+      }),
+    );
+  });
+}
+
+/** Says that tirlens is not installed, with the exact command, and offers to run it. */
+export async function offerInstall(server: Server, unresolved: Unresolved): Promise<void> {
+  const python = unresolved.installInto;
+  if (python === null) {
+    const message = `TIRLens found no Python that can run its server. ${unresolved.reasons.join("; ")}`;
+    if ((await window.showWarningMessage(message, "Open Settings")) !== undefined) {
+      await commands.executeCommand("workbench.action.openSettings", "tirlens.server");
+    }
+    return;
+  }
+  const words = installCommand(python);
+  const line = words.map((word) => (/\s/.test(word) ? `"${word}"` : word)).join(" ");
+  const message = `TIRLens is not installed. Install it with: ${line}`;
+  const choices = ["Install", "Copy Command", "Open Settings"] as const;
+  switch (await window.showWarningMessage(message, ...choices)) {
+    case "Install":
+      await install(server, words);
+      break;
+    case "Copy Command":
+      await env.clipboard.writeText(line);
+      break;
+    case "Open Settings":
+      await commands.executeCommand("workbench.action.openSettings", "tirlens.server");
+      break;
+    case undefined:
+      break;
+  }
+}
+
+async function install(server: Server, words: readonly string[]): Promise<void> {
+  const [python, ...args] = words;
+  if (python === undefined) {
+    return;
+  }
+  const execution = new ProcessExecution(python, args);
+  const task = new Task({ type: "process" }, TaskScope.Workspace, "Install", "TIRLens", execution);
+  const started = await tasks.executeTask(task);
+  const ended = tasks.onDidEndTaskProcess((event) => {
+    if (event.execution === started) {
+      ended.dispose();
+      if (event.exitCode === 0) {
+        void server.restart();
+      }
+    }
+  });
+}
+
+async function chooseDevice(server: Server, status: StatusItem): Promise<void> {
+  const devices = (await server.run<DeviceChoice[]>(SERVER.devices)) ?? [];
+  const current = status.of(window.activeTextEditor)?.device;
+  const items = devices.map(({ id, name, detail }) => ({
+    label: id,
+    description: id === current ? `${name} (in use)` : name,
+    ...(detail === undefined ? {} : { detail }),
+  }));
+  const chosen = await window.showQuickPick(items, {
+    title: "TIRLens: estimate for which device?",
+    matchOnDescription: true,
+  });
+  if (chosen) {
+    await store("device", chosen.label);
+  }
+}
+
+async function chooseCall(server: Server, uri: string, kernel: string | null): Promise<void> {
+  const calls = await server.run<Calls>(SERVER.calls, uri, kernel);
+  if (!calls) {
+    return;
+  }
+  const other: QuickPickItem = { label: "$(edit) Other arguments...", alwaysShow: true };
+  const items: QuickPickItem[] = calls.choices.map(({ directive, source, current }) => ({
+    label: directive,
+    description: current ? `${source} (in use)` : source,
+  }));
+  const title = `TIRLens: arguments of ${calls.kernel}`;
+  const chosen = await window.showQuickPick([...items, other], { title });
+  if (!chosen) {
+    return;
+  }
+  const directive = chosen === other ? await ask(title, calls) : chosen.label;
+  if (directive) {
+    await insertDirective(uri, calls, directive);
+    await server.run(SERVER.reanalyze, uri);
+  }
+}
+
+function ask(title: string, calls: Calls): Thenable<string | undefined> {
+  const value = calls.choices.find(({ current }) => current)?.directive ?? calls.choices[0]?.directive;
+  return window.showInputBox({
+    title,
+    ...(value === undefined ? {} : { value }),
+    placeHolder: `${calls.kernel}(4096, 4096, 4096) or M=4096, N=1024`,
+    prompt: "A call of the kernel or its factory, or values of its dynamic dimensions",
+  });
+}
+
+/** Writes the directive above the kernel, in place of the one that stands there. */
+async function insertDirective(uri: string, calls: Calls, directive: string): Promise<void> {
+  const target = Uri.parse(uri);
+  const text = await workspace.openTextDocument(target);
+  const { line, indentation, replaces } = calls.insert;
+  const edit = new WorkspaceEdit();
+  const comment = `${indentation}# tirlens: ${directive}`;
+  if (replaces) {
+    edit.replace(target, text.lineAt(line).range, comment);
+  } else {
+    edit.insert(target, new Range(line, 0, line, 0).start, `${comment}\n`);
+  }
+  await workspace.applyEdit(edit);
+}
+
+async function copyDebugInformation(
+  server: Server,
+  status: StatusItem,
+  extensionVersion: string,
+): Promise<void> {
+  const { condition } = server;
+  const own = {
+    extension: extensionVersion,
+    editor: `${env.appName} ${editorVersion}`,
+    platform: `${process.platform} ${process.arch}`,
+    trusted: workspace.isTrusted,
+    condition,
+    status: status.of(window.activeTextEditor) ?? null,
+  };
+  const told = (await server.run(SERVER.debugInformation)) ?? null;
+  await env.clipboard.writeText(JSON.stringify({ ...own, server: told }, null, 2));
+  void window.showInformationMessage("TIRLens: debug information copied to the clipboard.");
+}
+
+interface MenuItem extends QuickPickItem {
+  command: string;
+}
+
+async function menu(server: Server, status: StatusItem): Promise<void> {
+  const { condition } = server;
+  if (condition.kind === "missing") {
+    await offerInstall(server, condition.unresolved);
+    return;
+  }
+  const known = status.of(window.activeTextEditor);
+  const items: MenuItem[] = [];
+  if (condition.kind === "running") {
+    const device = known ? { description: known.device } : {};
+    items.push(
+      { label: "$(graph-scatter) Show report", command: "tirlens.showReport" },
+      { label: "$(chip) Choose device", ...device, command: "tirlens.chooseDevice" },
+      { label: "$(symbol-parameter) Choose the kernel's arguments", command: "tirlens.chooseCall" },
+      { label: "$(refresh) Analyze file", command: "tirlens.analyze" },
+    );
+  }
+  if (known?.state === "untrusted") {
+    items.unshift({
+      label: "$(shield) Manage workspace trust",
+      description: "an analysis runs this file",
+      command: "workbench.trust.manage",
+    });
+  }
+  items.push(
+    { label: "$(output) Show log", command: "tirlens.showLog" },
+    { label: "$(debug-restart) Restart server", command: "tirlens.restart" },
+    { label: "$(copy) Copy debug information", command: "tirlens.copyDebugInfo" },
+  );
+  const placeHolder = known?.message ?? known?.interpreter ?? "";
+  const chosen = await window.showQuickPick(items, { title: "TIRLens", placeHolder });
+  if (chosen) {
+    await commands.executeCommand(chosen.command);
+  }
+}
+
+/** The document that a command is about: the lens's, else the active editor's. */
+function document(target: LensTarget | undefined): string | undefined {
+  return target?.uri ?? window.activeTextEditor?.document.uri.toString();
+}
+
+/** Starts the server where it is not running; false where it cannot. */
+async function running(server: Server): Promise<boolean> {
+  await server.start();
+  if (server.condition.kind === "missing") {
+    await offerInstall(server, server.condition.unresolved);
+  }
+  return server.condition.kind === "running";
+}

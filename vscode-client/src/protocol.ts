@@ -1,0 +1,83 @@
+/** What the extension and `tirlens serve` say to each other beyond the standard protocol. */
+
+/** Sent with `initialize`. Without `trusted: true` the server runs no code of the workspace. */
+export interface InitializationOptions {
+  trusted: boolean;
+  /** The Python that the editor has selected for the workspace: what an analysis runs under. */
+  interpreter: string | null;
+  settings: Settings;
+}
+
+/** The `tirlens.*` settings as the server reads them. */
+export type Settings = Record<string, unknown>;
+
+/** Client to server: `workspace/didChangeConfiguration`, also when trust or interpreter change. */
+export interface ChangedConfiguration {
+  settings: { tirlens: Settings; trusted: boolean; interpreter: string | null };
+}
+
+/** Server to client: `tirlens/status`, whenever what the status bar shows of a file changes. */
+export const STATUS = "tirlens/status";
+
+export interface Status {
+  /** The document this is about; null for the server as a whole. */
+  uri: string | null;
+  state: "idle" | "analyzing" | "ready" | "untrusted" | "no-framework" | "error";
+  /** The id of the device in force for the document, such as `h100-sxm`. */
+  device: string;
+  /** Which Python the analysis runs under, and why that one. */
+  interpreter?: string | null;
+  interpreter_why?: string | null;
+  /** Such as `tilelang 0.1.15`. */
+  framework?: string | null;
+  /** What to tell the user; for `no-framework` it has the exact command to run. */
+  message?: string | null;
+}
+
+/** Commands of the server, run by `workspace/executeCommand`. */
+export const SERVER = {
+  /** [uri, kernel | null] -> Report */
+  report: "tirlens.report",
+  /** [] -> DeviceChoice[] */
+  devices: "tirlens.devices",
+  /** [uri, kernel | null] -> Calls | null; `insert.line` is 0-based. */
+  calls: "tirlens.calls",
+  /** [uri] -> null; analyses again, cache or not. */
+  reanalyze: "tirlens.reanalyze",
+  /** [] -> string; versions, interpreters, durations, no source. */
+  debugInformation: "tirlens.debugInformation",
+} as const;
+
+export interface Report {
+  title: string;
+  /** A whole document without scripts; links to lines are `<a data-line="12">`, 1-based. */
+  html: string;
+}
+
+export interface DeviceChoice {
+  id: string;
+  name: string;
+  detail?: string;
+}
+
+/** The arguments that a kernel could be analysed with. */
+export interface Calls {
+  kernel: string;
+  choices: CallChoice[];
+  /** Where the directive goes; `replaces` where one stands on that line already. */
+  insert: { line: number; indentation: string; replaces: boolean };
+}
+
+export interface CallChoice {
+  /** What stands after `# tirlens: `. */
+  directive: string;
+  /** Where it was found, such as `call-site` or `assumed`. */
+  source: string;
+  current?: boolean;
+}
+
+/** Arguments of the commands behind the parts of a code lens. */
+export interface LensTarget {
+  uri: string;
+  kernel?: string;
+}
