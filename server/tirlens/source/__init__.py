@@ -1,0 +1,36 @@
+"""What the text of a file alone says: its kernels, directives, and the calls that show arguments.
+
+Nothing is executed and nothing is imported; the standard library's `ast` is all that is used.
+"""
+
+from __future__ import annotations
+
+from tirlens.source.assemble import Assembler
+from tirlens.source.calls import CallSites
+from tirlens.source.directives import comments, directives, typechecks
+from tirlens.source.find import find
+from tirlens.source.kernel import Directive, KernelSource, SourceFile, SyntaxProblem
+from tirlens.source.names import names_of
+from tirlens.source.parse import parse
+
+__all__ = ["Directive", "KernelSource", "SourceFile", "SyntaxProblem", "read"]
+
+
+def read(text: str) -> SourceFile:
+    """The kernels of `text`, in order, with what it says of their arguments.
+
+    Never raises for what the text is: a part that does not parse is a `SyntaxProblem`, and the
+    kernels in the rest are found.
+    """
+    parsed = parse(text)
+    names = names_of(parsed.tree)
+    found = find(parsed.tree, names)
+    notes = comments(parsed)
+    assembler = Assembler(parsed, names, found, CallSites(parsed, names))
+    assembler.attach(directives(notes))
+    return SourceFile(
+        kernels=assembler.kernels(typechecks(notes)),
+        problems=(*parsed.problems, *assembler.problems),
+        directives=tuple(assembler.file_directives),
+        framework_hint=names.framework,
+    )

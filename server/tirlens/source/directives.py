@@ -1,0 +1,148 @@
+"""The comments that speak to this tool: ``# tirlens: ...`` and tilelang-lsp's ``# <typecheck> ...``."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tirlens.source.kernel import Directive
+from tirlens.source.parse import Text
+from tirlens_worker.facts import Span
+
+_DIRECTIVE = re.compile(r"#\s*tirlens\s*:\s*(?P<payload>.*?)\s*$", re.IGNORECASE)
+_TYPECHECK = re.compile(r"#\s*<typecheck>\s*:?\s*(?P<payload>.*?)\s*$", re.IGNORECASE)
+_BINDING = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)\s*(?P<value>.*)", re.DOTALL)
+_EXPECTED = "expected a call like matmul(1024, 1024), a size like M=1024, device=ID or off"
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A comment at `span`; `alone` on its line or behind code."""
+
+    text: str
+    span: Span
+    alone: bool
+
+
+def comments(text: Text) -> list[Comment]:
+    """All comments of the text; of one that cannot be tokenised, those that look like comments."""
+    source = "\n".join(text.lines)
+    out: list[Comment] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT:
+                (line, column), end = token.start, token.end[1]
+                alone = not text.lines[line - 1][:column].strip()
+                out.append(Comment(token.string, Span(line, column, line, end), alone))
+    except (tokenize.TokenError, SyntaxError):
+        out = [
+            Comment(line.strip(), Span(row, len(line) - len(line.lstrip()), row, len(line)), True)
+            for row, line in enumerate(text.lines, 1)
+            if line.lstrip().startswith("#")
+        ]
+    return out
+
+
+def directives(found: list[Comment]) -> list[Directive]:
+    """The directives among comments, in their order."""
+    return [
+        parse_directive(match["payload"], item.span)
+        for item in found
+        if (match := _DIRECTIVE.match(item.text))
+    ]
+
+
+def typechecks(found: list[Comment]) -> list[tuple[str, Span]]:
+    """What tilelang-lsp's comments say, and where."""
+    return [
+        (match["payload"], item.span) for item in found if (match := _TYPECHECK.match(item.text))
+    ]
+
+
+def parse_directive(payload: str, span: Span) -> Directive:
+    """A directive from the text behind ``tirlens:``."""
+    calls: list[str] = []
+    bindings: dict[str, int] = {}
+    device: str | None = None
+    off = False
+    items = list(split(payload))
+    if not items:
+        return Directive(span, error=f"empty directive: {_EXPECTED}")
+    for item in items:
+        binding = _BINDING.fullmatch(item)
+        if item == "off":
+            off = True
+        elif binding is None:
+            if not is_call(item):
+                return Directive(span, error=f"{item!r} is no directive: {_EXPECTED}")
+            calls.append(item)
+        elif binding["name"] == "device":
+            device = binding["value"].strip("'\" ")
+            if not device:
+                return Directive(span, error="device= names no device")
+        else:
+            value = integer(binding["value"])
+            if value is None:
+                message = f"{item!r}: the size of {binding['name']} must be a whole number"
+                return Directive(span, error=message)
+            bindings[binding["name"]] = value
+    return Directive(span, tuple(calls), bindings, device, off)
+
+
+def split(payload: str) -> Iterator[str]:
+    """The comma-separated items of a directive; commas inside brackets and quotes do not count."""
+    depth, quote, start = 0, "", 0
+    for position, char in enumerate(payload):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+        elif char == "," and depth == 0:
+            if item := payload[start:position].strip():
+                yield item
+            start = position + 1
+    if item := payload[start:].strip():
+        yield item
+
+
+def is_call(text: str) -> bool:
+    """Whether the text is one Python expression that calls something or names it."""
+    try:
+        tree = ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError):
+        return False
+    return isinstance(tree.body, (ast.Call, ast.Name, ast.Attribute))
+
+
+def integer(text: str) -> int | None:
+    """The whole number that a text of digits and arithmetic stands for (``4096``, ``32*1024``)."""
+    try:
+        return _integer(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, ZeroDivisionError):
+        return None
+
+
+def _integer(node: ast.expr) -> int:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.BinOp):
+        left, right = _integer(node.left), _integer(node.right)
+        if isinstance(node.op, ast.Add):
+            return left + right
+        if isinstance(node.op, ast.Sub):
+            return left - right
+        if isinstance(node.op, ast.Mult):
+            return left * right
+        if isinstance(node.op, ast.FloorDiv):
+            return left // right
+        if isinstance(node.op, (ast.Pow, ast.LShift)) and 0 <= right <= 64:
+            return left**right if isinstance(node.op, ast.Pow) else left << right
+    raise ValueError("not a whole number")

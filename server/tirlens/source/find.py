@@ -1,0 +1,163 @@
+"""Which kernels a file has, and how each is to be got from its module."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tirlens.source.names import FunctionNode, Names, bound_names
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True)
+class Found:
+    """A kernel: `owner` is the definition to look up, `terminals` the functions that are kernels.
+
+    `scope` are the functions and classes around the owner, the outermost first.  `style` is as
+    in `KernelRequest`.
+    """
+
+    owner: Definition
+    style: str
+    terminals: tuple[FunctionNode, ...]
+    scope: tuple[Definition, ...] = ()
+    autotuned: bool = False
+
+    @property
+    def name(self) -> str:
+        return ".".join(item.name for item in (*self.scope, self.owner))
+
+    @property
+    def local_to(self) -> str | None:
+        """The dotted name of the function that keeps the owner to itself, if one does."""
+        if all(isinstance(item, ast.ClassDef) for item in self.scope):
+            return None
+        return ".".join(item.name for item in self.scope)
+
+
+def find(tree: ast.Module, names: Names) -> list[Found]:
+    """All kernels of the file in the order of their definitions."""
+    found = _Finder(names).body(tree.body, ())
+    return sorted(found, key=lambda item: (item.terminals[0].lineno, item.owner.lineno))
+
+
+class _Finder:
+    def __init__(self, names: Names) -> None:
+        self._names = names
+
+    def body(self, body: list[ast.stmt], scope: tuple[Definition, ...]) -> list[Found]:
+        out: list[Found] = []
+        for node in definitions(body):
+            if isinstance(node, ast.ClassDef):
+                out += self._class(node, scope)
+            else:
+                out += self._function(node, scope)
+        return out
+
+    def _class(self, node: ast.ClassDef, scope: tuple[Definition, ...]) -> list[Found]:
+        if "ir_module" not in self._names.decorators(node):
+            return self.body(node.body, (*scope, node))
+        return [
+            Found(node, "ir_module", (item,), scope)
+            for item in definitions(node.body)
+            if not isinstance(item, ast.ClassDef) and "prim_func" in self._names.decorators(item)
+        ]
+
+    def _function(self, node: FunctionNode, scope: tuple[Definition, ...]) -> list[Found]:
+        kinds = self._names.decorators(node)
+        if "prim_func" in kinds:
+            return [Found(node, "prim_func", (node,), scope)]
+        if "macro" in kinds:
+            return []
+        tuned = "autotune" in kinds
+        if "specialized" in kinds:
+            return [Found(node, "factory", (node,), scope)]
+        inner = self.body(node.body, (*scope, node))
+        jitted = bool(kinds & {"jit", "autotune"})
+        if jitted and not inner:
+            style = "eager" if self._opens_kernel(node) else "factory"
+            return [Found(node, style, (node,), scope, tuned)]
+        direct = [item for item in inner if item.scope == (*scope, node)]
+        names = {item.owner.name for item in direct}
+        kept = {item.owner.name for item in direct} if jitted else _returned(node) & names
+        lifted = [item for item in direct if item.owner.name in kept]
+        out = [item for item in inner if item not in lifted]
+        if lifted:
+            terminals = tuple(dict.fromkeys(t for item in lifted for t in item.terminals))
+            tuned = tuned or any(item.autotuned for item in lifted)
+            first = replace(lifted[0], owner=node, style="factory", terminals=terminals)
+            out.append(replace(first, scope=scope, autotuned=tuned))
+        return out
+
+    def _opens_kernel(self, node: FunctionNode) -> bool:
+        return any(
+            self._names.is_kernel_frame(item.context_expr)
+            for inner in own_nodes(node)
+            if isinstance(inner, ast.With)
+            for item in inner.items
+        )
+
+
+def definitions(body: list[ast.stmt]) -> Iterator[Definition]:
+    """The functions and classes of a body, also those under `if`, `with`, `for` and `try`."""
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node
+        else:
+            for block in blocks(node):
+                yield from definitions(block)
+
+
+def blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The bodies of a compound statement."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list):
+            yield block
+    if isinstance(node, ast.Try):
+        for handler in node.handlers:
+            yield handler.body
+    if isinstance(node, ast.Match):
+        for case in node.cases:
+            yield case.body
+
+
+def own_nodes(function: FunctionNode) -> Iterator[ast.AST]:
+    """The nodes of a function without those of the functions and classes inside it."""
+    pending: list[ast.AST] = list(function.body)
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            pending.extend(ast.iter_child_nodes(node))
+
+
+def _returned(function: FunctionNode) -> set[str]:
+    """The names from which what the function returns is made, through its own assignments."""
+    returned: set[str] = set()
+    made_of: dict[str, set[str]] = {}
+    for node in own_nodes(function):
+        if isinstance(node, ast.Return) and node.value is not None:
+            returned |= _loaded(node.value)
+        elif isinstance(node, ast.Assign):
+            for target in bound_names([node]):
+                made_of.setdefault(target, set()).update(_loaded(node.value))
+    for node in definitions(function.body):
+        made_of.setdefault(node.name, set()).update(_loaded(node))
+    reached: set[str] = set()
+    while returned:
+        name = returned.pop()
+        if name not in reached:
+            reached.add(name)
+            returned |= made_of.get(name, set())
+    return reached
+
+
+def _loaded(node: ast.AST) -> set[str]:
+    return {
+        item.id
+        for item in ast.walk(node)
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
+    }

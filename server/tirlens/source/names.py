@@ -1,0 +1,134 @@
+"""What the names in a file mean, as far as its imports and decorators say."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+_FRAMEWORKS = ("tvm", "tilelang")
+
+
+@dataclass(frozen=True)
+class Names:
+    """`aliases` maps each imported name to the dotted path that it stands for.
+
+    `module_level` are the names that the module's own statements bind, and so those that an
+    expression evaluated in the module may use.
+    """
+
+    aliases: Mapping[str, str]
+    module_level: frozenset[str]
+
+    def dotted(self, node: ast.AST) -> str | None:
+        """The full dotted path that a name or attribute chain stands for."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return None
+        parts.append(self.aliases.get(node.id, node.id))
+        return ".".join(reversed(parts))
+
+    def decorator(self, node: ast.expr) -> str | None:
+        """``prim_func ir_module jit autotune macro``, or None for any other decorator.
+
+        ``prim_func`` and ``ir_module`` are taken by their last name alone, for they often come
+        through a project's own module; ``jit`` must come from a framework.
+        """
+        path = self.dotted(node.func if isinstance(node, ast.Call) else node)
+        if path is None:
+            return None
+        head, last = path.split(".")[0], path.split(".")[-1]
+        if last in ("prim_func", "ir_module"):
+            return last
+        ours = head in _FRAMEWORKS or head == "T"
+        if ours and last in ("jit", "lazy_jit", "eager_jit"):
+            return "specialized" if path.startswith("tvm") else "jit"
+        if ours and last == "autotune":
+            return "autotune"
+        if last in ("macro", "inline") and ours:
+            return "macro"
+        return None
+
+    def decorators(self, node: FunctionNode | ast.ClassDef) -> frozenset[str]:
+        """The kinds of all decorators of a definition."""
+        kinds = (self.decorator(item) for item in node.decorator_list)
+        return frozenset(kind for kind in kinds if kind is not None)
+
+    def is_kernel_frame(self, node: ast.expr) -> bool:
+        """Whether a `with` item opens a tilelang kernel (``T.Kernel(...)``)."""
+        if not isinstance(node, ast.Call):
+            return False
+        path = self.dotted(node.func)
+        return path is not None and path.split(".")[-1] in ("Kernel", "ScopeKernel")
+
+    @property
+    def framework(self) -> str | None:
+        """``tilelang`` or ``tvm``, whichever the file imports; tilelang brings its own tvm."""
+        heads = {path.split(".")[0] for path in self.aliases.values()}
+        return next((name for name in ("tilelang", "tvm") if name in heads), None)
+
+    @property
+    def torch(self) -> str:
+        """An expression for the module `torch` that is valid in the file's module."""
+        for name, path in self.aliases.items():
+            if path == "torch" and name in self.module_level:
+                return name
+        return "__import__('torch')"
+
+
+def names_of(tree: ast.Module) -> Names:
+    """The names of a file, from all of its imports and its top-level statements."""
+    aliases: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for item in node.names:
+                aliases[item.asname or item.name.split(".")[0]] = (
+                    item.name if item.asname else item.name.split(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for item in node.names:
+                aliases[item.asname or item.name] = f"{node.module}.{item.name}"
+    return Names(aliases, frozenset(bound_names(tree.body)))
+
+
+def bound_names(body: list[ast.stmt]) -> set[str]:
+    """The names that statements bind in their own scope (not inside functions and classes)."""
+    out: set[str] = set()
+    pending: list[ast.AST] = list(body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            out.add(node.name)
+            continue
+        if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)):
+            continue
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            out.update((item.asname or item.name).split(".")[0] for item in node.names)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            out.add(node.id)
+        pending.extend(ast.iter_child_nodes(node))
+    return out
+
+
+def parameters(node: FunctionNode) -> tuple[ast.arg, ...]:
+    """The named parameters, positional first."""
+    return (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+
+
+def parameter_defaults(node: FunctionNode) -> dict[str, ast.expr]:
+    """The default expression of each parameter that has one."""
+    positional = [*node.args.posonlyargs, *node.args.args]
+    defaults = node.args.defaults
+    out = {
+        arg.arg: default
+        for arg, default in zip(positional[len(positional) - len(defaults) :], defaults, strict=True)
+    }
+    for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+        if default is not None:
+            out[arg.arg] = default
+    return out

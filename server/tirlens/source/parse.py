@@ -1,0 +1,148 @@
+"""A syntax tree of a text, also of one that is being typed and does not parse as a whole."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass, field
+
+from tirlens.source.kernel import SyntaxProblem
+from tirlens_worker.facts import Span
+
+_MAX_REPAIRS = 40
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text in lines, and the tree of all of it that parses."""
+
+    lines: tuple[str, ...]
+    tree: ast.Module
+    problems: tuple[SyntaxProblem, ...] = ()
+    parents: dict[ast.AST, ast.AST] = field(default_factory=dict[ast.AST, ast.AST])
+
+    def span(self, node: ast.AST, end: ast.AST | None = None) -> Span:
+        """Where `node` stands; the decorators of a definition are not part of it."""
+        last = end or node
+        line, end_line = _number(node, "lineno"), _number(last, "end_lineno")
+        return Span(
+            line,
+            self.column(line, _number(node, "col_offset")),
+            end_line,
+            self.column(end_line, _number(last, "end_col_offset")),
+        )
+
+    def extent(self, node: ast.AST) -> Span:
+        """Where `node` stands, with its decorators."""
+        decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+        whole = self.span(node)
+        if not decorators:
+            return whole
+        return Span(decorators[0].lineno, whole.column, whole.end_line, whole.end_column)
+
+    def column(self, line: int, byte_offset: int) -> int:
+        """The code-point column of a byte offset, which is what `ast` counts in."""
+        if not 1 <= line <= len(self.lines):
+            return byte_offset
+        text = self.lines[line - 1]
+        if text.isascii():
+            return byte_offset
+        return len(text.encode("utf-8", "surrogatepass")[:byte_offset].decode("utf-8", "ignore"))
+
+    def enclosing(self, node: ast.AST) -> tuple[ast.AST, ...]:
+        """The functions and classes around `node`, the outermost first."""
+        chain: list[ast.AST] = []
+        current = self.parents.get(node)
+        while current is not None:
+            if isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                chain.append(current)
+            current = self.parents.get(current)
+        return tuple(reversed(chain))
+
+
+def parse(text: str) -> Text:
+    """The lines and tree of `text`; what does not parse is a problem and left out of the tree."""
+    lines = re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
+    work = list(lines)
+    problems: list[SyntaxProblem] = []
+    for _ in range(_MAX_REPAIRS):
+        try:
+            return _finished(lines, _parse(work), problems)
+        except SyntaxError as error:
+            if not problems:
+                problems.append(_problem(error, lines))
+            if not _take_out(work, error):
+                break
+        except (ValueError, RecursionError, MemoryError) as error:
+            problems.append(SyntaxProblem(f"cannot be parsed: {error}", Span(1, 0, 1, 0)))
+            break
+    return _finished(lines, ast.Module([], []), problems)
+
+
+def _parse(lines: list[str]) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse("\n".join(lines))
+
+
+def _finished(lines: list[str], tree: ast.Module, problems: list[SyntaxProblem]) -> Text:
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    return Text(tuple(lines), tree, tuple(problems), parents)
+
+
+def _problem(error: SyntaxError, lines: list[str]) -> SyntaxProblem:
+    line = min(max(error.lineno or 1, 1), len(lines))
+    column = min(max((error.offset or 1) - 1, 0), len(lines[line - 1]))
+    end_line, end_column = error.end_lineno or line, (error.end_offset or 0) - 1
+    if end_line > len(lines) or (end_line, end_column) <= (line, column):
+        end_line, end_column = line, max(column + 1, len(lines[line - 1]))
+    return SyntaxProblem(error.msg, Span(line, column, end_line, end_column))
+
+
+def _take_out(lines: list[str], error: SyntaxError) -> bool:
+    """Neutralise the place of a syntax error: its line first, then its top-level statement."""
+    at = min(max(error.lineno or 1, 1), len(lines)) - 1
+    text = lines[at]
+    if text.strip() and text.strip() != "pass":
+        indent = text[: len(text) - len(text.lstrip())]
+        trial = [*lines[:at], indent + "pass", *lines[at + 1 :]]
+        try:
+            _parse(trial)
+        except SyntaxError as again:
+            progressed = (again.lineno or 0) > at + 1
+        except (ValueError, RecursionError, MemoryError):
+            return False
+        else:
+            progressed = True
+        if progressed:
+            lines[:] = trial
+            return True
+    first, last = _top_level_statement(lines, at)
+    if not any(line.strip() for line in lines[first:last]):
+        return False
+    lines[first:last] = [""] * (last - first)
+    return True
+
+
+def _top_level_statement(lines: list[str], at: int) -> tuple[int, int]:
+    """The lines of the statement around `at` as far as indentation tells, with its decorators."""
+    while at > 0 and not _begins_statement(lines[at]):
+        at -= 1
+    first = at
+    while first > 0 and lines[first - 1].startswith("@"):
+        first -= 1
+    last = at + 1
+    while last < len(lines) and not _begins_statement(lines[last]):
+        last += 1
+    return first, last
+
+
+def _begins_statement(line: str) -> bool:
+    return bool(re.match(r"[A-Za-z_@\"']", line)) and not re.match(
+        r"(else|elif|except|finally)\b", line
+    )
+
+
+def _number(node: ast.AST, name: str) -> int:
+    return int(getattr(node, name))

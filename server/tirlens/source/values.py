@@ -1,0 +1,174 @@
+"""What an expression is worth before the program runs, as far as its text says."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class UnknownValueError(Exception):
+    """The text alone does not give this value."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A number, string, tuple, list or dict."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Written:
+    """An expression that is valid in the file's module, such as ``torch.float16``."""
+
+    code: str
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A torch tensor of known shape; `dtype` is an expression valid in the module."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What argparse gives when no option is used: a value or an expression by name."""
+
+    defaults: dict[str, ast.expr | None] = field(default_factory=dict[str, "ast.expr | None"])
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A tuple or list whose items are not all `Known`."""
+
+    items: tuple[Value, ...]
+    is_list: bool = False
+
+
+Value = Known | Written | Tensor | Arguments | Sequence
+
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+    ast.Invert: operator.invert,
+}
+COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda left, right: left in right,
+    ast.NotIn: lambda left, right: left not in right,
+}
+
+
+def _ceildiv(left: int, right: int) -> int:
+    return -(-left // right)
+
+
+# Functions without effects whose value on constants is certain.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "str": str,
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "len": len,
+    "sum": sum,
+    "round": round,
+    "tuple": tuple,
+    "list": list,
+    "range": lambda *bounds: list(range(*bounds)),
+    "dict": dict,
+    "ceildiv": _ceildiv,
+    "cdiv": _ceildiv,
+    "next_power_of_2": lambda n: 1 << (int(n) - 1).bit_length(),
+    "math.sqrt": math.sqrt,
+    "math.ceil": math.ceil,
+    "math.floor": math.floor,
+    "math.log2": math.log2,
+    "math.prod": math.prod,
+    "math.gcd": math.gcd,
+}
+
+_MAX_ITEMS = 4096
+_MAX_BITS = 256
+
+
+def apply(function: Callable[..., Any], *operands: Any, **named: Any) -> Known:
+    """The function's value on constants, refused where it is wrong or grows out of hand."""
+    try:
+        value = function(*operands, **named)
+    except Exception as error:
+        raise UnknownValueError(str(error)) from error
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        raise UnknownValueError("too large")
+    if isinstance(value, (str, list, tuple, dict)) and len(value) > _MAX_ITEMS:  # pyright: ignore[reportUnknownArgumentType]
+        raise UnknownValueError("too large")
+    return Known(value)
+
+
+def power(base: Any, exponent: Any) -> Any:
+    """`base` to the `exponent`, for exponents that keep the result small."""
+    if not isinstance(exponent, (int, float)) or abs(exponent) > _MAX_BITS:
+        raise UnknownValueError("too large")
+    return base**exponent
+
+
+def render(value: Value, torch: str) -> str:
+    """An expression, valid in the module, that makes this value; tensors have no storage."""
+    if isinstance(value, Known):
+        return _literal(value.value)
+    if isinstance(value, Written):
+        return value.code
+    if isinstance(value, Tensor):
+        shape = ", ".join(map(str, value.shape)) + ("," if len(value.shape) == 1 else "")
+        return f"{torch}.empty(({shape}), dtype={value.dtype}, device='meta')"
+    if isinstance(value, Sequence):
+        items = ", ".join(render(item, torch) for item in value.items)
+        if value.is_list:
+            return f"[{items}]"
+        return f"({items},)" if len(value.items) == 1 else f"({items})"
+    raise UnknownValueError("command line arguments are no value")
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, float) and (math.isinf(value) or math.isnan(value)):
+        return f"float('{value}')"
+    if isinstance(value, (bool, int, float, str, type(None))):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        items = ", ".join(_literal(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
+        if isinstance(value, list):
+            return f"[{items}]"
+        return f"({items},)" if len(value) == 1 else f"({items})"  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, dict):
+        pairs = value.items()  # pyright: ignore[reportUnknownVariableType]
+        return "{" + ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in pairs) + "}"  # pyright: ignore[reportUnknownVariableType]
+    raise UnknownValueError(f"{value!r} has no literal")
