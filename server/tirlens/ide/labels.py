@@ -1,0 +1,146 @@
+"""The one place where numbers become text: labels, lenses, hovers, tables and reports use it.
+
+ASCII only, SI prefixes, at most three significant digits, trailing zeros left out, halves rounded
+away from zero.  An unknown value is ``?``, never 0.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+
+_PREFIXES = ((24, "Y"), (21, "Z"), (18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"))
+_SMALL_PREFIXES = ((0, ""), (-3, "m"), (-6, "u"), (-9, "n"), (-12, "p"))
+
+INLAY_LIMIT = 30
+"""The most characters of one inlay hint; VS Code cuts all hints of a line at 43 together."""
+
+
+def significant(value: Decimal, digits: int) -> Decimal:
+    """`value` with `digits` significant digits, halves away from zero."""
+    if not value:
+        return Decimal(0)
+    exponent = value.adjusted() - digits + 1
+    return value.quantize(Decimal(1).scaleb(exponent), rounding=ROUND_HALF_UP)
+
+
+def _plain(value: Decimal) -> str:
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _scaled(value: float, digits: int, prefixes: tuple[tuple[int, str], ...]) -> tuple[str, str]:
+    exact = Decimal(value) if isinstance(value, int) else Decimal(repr(value))
+    if not exact.is_finite():
+        return str(value), ""
+    if not exact:
+        return "0", ""
+    # The digits before the point always count, so that 137 stays 137 with two digits.
+    rounded = significant(exact, max(digits, exact.adjusted() % 3 + 1))
+    for exponent, prefix in prefixes:
+        if abs(rounded) >= Decimal(1).scaleb(exponent):
+            return _plain(rounded.scaleb(-exponent)), prefix
+    exponent, prefix = prefixes[-1]
+    return _plain(rounded.scaleb(-exponent)), prefix
+
+
+def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
+    """`value` with an SI prefix on `unit`: ``137 GFLOP``, ``1.21 GB``, ``512 B``.
+
+    Counts have no milli: values below 1 keep their plain form (``0.25 FLOP``).
+    """
+    if value is None:
+        return f"? {unit}".rstrip()
+    number, prefix = _scaled(value, digits, (*_PREFIXES, (0, "")))
+    return f"{number} {prefix}{unit}".rstrip()
+
+
+def seconds(value: float | None, digits: int = 3) -> str:
+    """A duration: ``87.1 us``, ``1.2 ms``, ``3 s``."""
+    if value is None:
+        return "? s"
+    number, prefix = _scaled(float(value), digits, _SMALL_PREFIXES)
+    return f"{number} {prefix}s"
+
+
+def percent(fraction: float | None) -> str:
+    """A share: ``93%``, ``0.4%``; three significant digits would pretend, so at most two."""
+    if fraction is None:
+        return "?%"
+    value = Decimal(repr(float(fraction))) * 100
+    step = Decimal(1) if abs(value) >= Decimal("0.95") else Decimal("0.1")
+    rounded = value.quantize(step, rounding=ROUND_HALF_UP)
+    if not rounded and value:
+        return "<0.1%"
+    return f"{_plain(rounded)}%"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A pure number, plain up to a million and with a prefix above: ``31``, ``0.25``, ``1.5 M``."""
+    if value is None:
+        return "?"
+    if isinstance(value, int) and abs(value) < 1_000_000:
+        return str(value)
+    if 0.001 <= abs(value) < 1_000_000:
+        return _plain(significant(Decimal(repr(float(value))), digits))
+    return quantity(value, "", digits)
+
+
+def flop(value: float | None) -> str:
+    return quantity(value, "FLOP")
+
+
+def bytes_(value: float | None) -> str:
+    return quantity(value, "B")
+
+
+def rate(value: float | None, unit: str) -> str:
+    """A rate: ``701 TFLOP/s``, ``2.9 TB/s``."""
+    return quantity(value, f"{unit}/s")
+
+
+def ascii_(text: str) -> str:
+    """`text` with whatever is not printable ASCII replaced by ``?``, on one line."""
+    return "".join(c if " " <= c <= "~" else " " if c.isspace() else "?" for c in text)
+
+
+def inlay(
+    time_s: float | None,
+    share: float | None,
+    flop_count: float | None,
+    dram_bytes: float | None,
+) -> str:
+    """The hint of one line: ``81 us 93% | 137 GF | 1.2 GB``, at most `INLAY_LIMIT` characters.
+
+    Parts that are zero are left out; two significant digits are shown where three do not fit.
+    """
+    text = ""
+    for digits in (3, 2):
+        parts: list[str] = []
+        if time_s is not None:
+            parts.append(f"{seconds(time_s, digits)} {percent(share)}")
+        if flop_count:
+            parts.append(quantity(flop_count, "F", digits))
+        if dram_bytes:
+            parts.append(quantity(dram_bytes, "B", digits))
+        text = " | ".join(parts)
+        if len(text) <= INLAY_LIMIT:
+            break
+    return text
+
+
+def shorten(call: str, limit: int = 28) -> str:
+    """A call expression cut after an argument: ``matmul(8192, ...)``."""
+    text = ascii_(" ".join(call.split()))
+    if len(text) <= limit or "(" not in text:
+        return text if len(text) <= limit else text[: limit - 3] + "..."
+    head, _, arguments = text.partition("(")
+    kept = ""
+    depth = 0
+    for index, character in enumerate(arguments):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            candidate = arguments[: index + 1] + " "
+            if kept and len(head) + len(candidate) + 5 > limit:
+                break
+            kept = candidate
+    return f"{head}({kept}...)"

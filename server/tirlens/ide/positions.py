@@ -1,0 +1,134 @@
+"""Where the lines of an analysed text stand in the text as it is now.
+
+What is shown belongs to the text that it was computed from.  While the user types, each analysed
+line is looked up in the current text: a line that is still there, in order, keeps what is shown on
+it at its new place; a line that was changed or removed loses it, and gets it back on undo.  The
+answer depends on the two texts alone, so no sequence of edits can make it drift.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tirlens_worker.facts import Span
+
+
+def align(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
+    """For each line of `old` the index of the same line in `new`, or None.
+
+    The indices rise strictly and equal text is guaranteed.  Lines that stand only once on each
+    side anchor the rest (a patience diff), so the time is O(n log n) whatever the texts are.
+    """
+    found: list[int | None] = [None] * len(old)
+    waiting = [(0, len(old), 0, len(new))]
+    while waiting:
+        old_start, old_end, new_start, new_end = waiting.pop()
+        while old_start < old_end and new_start < new_end and old[old_start] == new[new_start]:
+            found[old_start] = new_start
+            old_start += 1
+            new_start += 1
+        while old_start < old_end and new_start < new_end and old[old_end - 1] == new[new_end - 1]:
+            old_end -= 1
+            new_end -= 1
+            found[old_end] = new_end
+        if old_start == old_end or new_start == new_end:
+            continue
+        anchors = _anchors(old, new, old_start, old_end, new_start, new_end)
+        if not anchors:
+            continue
+        last_old, last_new = old_start, new_start
+        for old_index, new_index in [*anchors, (old_end, new_end)]:
+            waiting.append((last_old, old_index, last_new, new_index))
+            last_old, last_new = old_index, new_index
+    return found
+
+
+def _anchors(
+    old: Sequence[str],
+    new: Sequence[str],
+    old_start: int,
+    old_end: int,
+    new_start: int,
+    new_end: int,
+) -> list[tuple[int, int]]:
+    """The longest rising chain of lines that are unique in both ranges."""
+    in_old = _unique(old, old_start, old_end)
+    in_new = _unique(new, new_start, new_end)
+    pairs = [(index, in_new[line]) for line, index in in_old.items() if line in in_new]
+    pairs.sort()
+    tails: list[int] = []
+    tail_pairs: list[int] = []
+    previous: list[int] = []
+    for position, (_, new_index) in enumerate(pairs):
+        length = bisect_left(tails, new_index)
+        previous.append(tail_pairs[length - 1] if length else -1)
+        if length == len(tails):
+            tails.append(new_index)
+            tail_pairs.append(position)
+        else:
+            tails[length] = new_index
+            tail_pairs[length] = position
+    chain: list[tuple[int, int]] = []
+    position = tail_pairs[-1] if tail_pairs else -1
+    while position >= 0:
+        chain.append(pairs[position])
+        position = previous[position]
+    chain.reverse()
+    return chain
+
+
+def _unique(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
+    seen: dict[str, int] = {}
+    for index in range(start, end):
+        seen[lines[index]] = -1 if lines[index] in seen else index
+    return {line: index for line, index in seen.items() if index >= 0}
+
+
+@dataclass(frozen=True)
+class LineMap:
+    """Line numbers (1-based) of an analysed text in the current one, and back."""
+
+    forward: Sequence[int | None]
+    backward: dict[int, int] = field(repr=False)
+
+    @classmethod
+    def between(cls, old: Sequence[str], new: Sequence[str]) -> LineMap:
+        forward = align(old, new)
+        return cls(forward, {at: line for line, at in enumerate(forward) if at is not None})
+
+    def now(self, line: int) -> int | None:
+        """Where line `line` of the analysed text is now; None if it was changed or removed."""
+        if not 1 <= line <= len(self.forward):
+            return None
+        at = self.forward[line - 1]
+        return None if at is None else at + 1
+
+    def then(self, line: int) -> int | None:
+        """Which analysed line the current `line` is; None if it is new or changed."""
+        at = self.backward.get(line - 1)
+        return None if at is None else at + 1
+
+    def intact(self, first: int, last: int) -> bool:
+        """Whether the analysed lines `first` to `last` stand together and unchanged."""
+        start = self.now(first)
+        if start is None:
+            return False
+        return all(
+            self.now(line) == start + line - first for line in range(first + 1, last + 1)
+        )
+
+    def nearest(self, line: int) -> int:
+        """Where `line` is now, or where it would be from its nearest line above that is left."""
+        for above in range(line, 0, -1):
+            at = self.now(above)
+            if at is not None:
+                return at + line - above
+        return line
+
+    def span(self, span: Span) -> Span:
+        """`span` at its present place, as near as can be told if its lines were changed."""
+        first = self.nearest(span.line)
+        shift = first - span.line
+        return Span(first, span.column, span.end_line + shift, span.end_column, span.file)
