@@ -97,6 +97,13 @@ class Analyze:
 
 
 @dataclass(frozen=True)
+class Cancel:
+    """Give up the analysis `id`; its `Result` comes at once, with a problem ``cancelled``."""
+
+    id: int
+
+
+@dataclass(frozen=True)
 class Progress:
     id: int
     message: str
@@ -109,8 +116,8 @@ class Problem:
     """Something that could not be analysed.
 
     `kind`: ``syntax``, ``import``, ``trace``, ``directive``, ``unsupported``, ``timeout``,
-    ``crash``, ``memory``, ``interpreter``, ``untrusted``.  `kernel` is the request's name, or None
-    for the whole file.  `detail` is the traceback, for the log.
+    ``crash``, ``memory``, ``interpreter``, ``untrusted``, ``cancelled``.
+    `kernel` is the request's name, or None for the whole file.  `detail` is the traceback, for the log.
     """
 
     kind: str
@@ -140,4 +147,4 @@ class Result:
     output: str = ""
 
 
-Message = Union[Hello, Analyze, Progress, Result]
+Message = Union[Hello, Analyze, Cancel, Progress, Result]

@@ -1,0 +1,15 @@
+"""Choose the user's interpreter, start a worker under it, and hold it to its limits."""
+
+from tirlens.worker_client.blocking import BlockingClient, analyze_blocking
+from tirlens.worker_client.client import WorkerClient
+from tirlens.worker_client.interpreter import Interpreter, find_interpreter, interpreters, probe
+
+__all__ = [
+    "BlockingClient",
+    "Interpreter",
+    "WorkerClient",
+    "analyze_blocking",
+    "find_interpreter",
+    "interpreters",
+    "probe",
+]

@@ -1,0 +1,217 @@
+"""The server's end of a worker: one request at a time, with a deadline, whatever happens there."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from tirlens.worker_client.interpreter import Interpreter
+from tirlens.worker_client.process import Process
+from tirlens.worker_client.quarantine import Quarantine
+from tirlens_worker import codec
+from tirlens_worker.protocol import (
+    PROTOCOL_VERSION,
+    Analyze,
+    Cancel,
+    Hello,
+    Problem,
+    Progress,
+    Result,
+)
+
+# Importing tilelang with torch from a cold disk was seen to take most of a minute.
+_START_LIMIT_S = 120.0
+# The worker keeps the time limit itself; this much later it must have said so.
+_GRACE_S = 2.0
+_CANCEL_LIMIT_S = 1.0
+_LONGEST_BACK_OFF_S = 30.0
+OnProgress = Callable[[Progress], None]
+
+
+class StartError(Exception):
+    """The worker did not come up."""
+
+
+class WorkerClient:
+    """A worker under one interpreter, started when needed and again after a crash.
+
+    Everything that user code does in it ends as a `Result` with problems, never as an exception.
+    """
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.hello: Hello | None = None
+        self._process: Process | None = None
+        self._turn = asyncio.Lock()
+        self._running: int | None = None
+        self._quarantine = Quarantine()
+        self._failed_starts = 0
+        self._not_before = 0.0
+        self._last_log = ""
+        self._cancelling: asyncio.Task[None] | None = None
+
+    @property
+    def log(self) -> str:
+        """What the worker wrote to its standard error, the last of it."""
+        return self._process.log if self._process else self._last_log
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the running worker."""
+        return self._process.pid if self._process else None
+
+    async def start(self) -> Problem | None:
+        """Start the worker, so that the first analysis finds it warm; the problem if it fails."""
+        async with self._turn:
+            if self.interpreter.problem is not None:
+                return self.interpreter.problem
+            try:
+                await self._ready()
+            except StartError as error:
+                return Problem("interpreter", str(error), detail=self._last_log)
+            return None
+
+    async def analyze(self, request: Analyze, on_progress: OnProgress | None = None) -> Result:
+        """Analyse `request` and wait for its result; requests are taken one after the other."""
+        if self.interpreter.problem is not None:
+            return Result(request.id, problems=(self.interpreter.problem,))
+        async with self._turn:
+            known = self._quarantine.verdict(request)
+            if known is not None:
+                return known
+            began = time.monotonic()
+            try:
+                process = await self._ready()
+            except StartError as error:
+                problem = Problem("interpreter", str(error), detail=self._last_log)
+                return Result(request.id, problems=(problem,))
+            self._running = request.id
+            try:
+                result = await self._exchange(process, request, on_progress)
+            except asyncio.CancelledError:
+                await asyncio.shield(self._stop())
+                raise
+            finally:
+                self._running = None
+            result = replace(result, duration_s=result.duration_s or time.monotonic() - began)
+            return self._quarantine.note(request, result)
+
+    def cancel(self) -> None:
+        """Give up the running analysis: its result comes soon, with a problem ``cancelled``."""
+        if self._running is not None and self._process is not None:
+            self._cancelling = asyncio.ensure_future(self._cancel(self._process, self._running))
+
+    async def close(self) -> None:
+        """End the worker and everything that it has started."""
+        process, self._process = self._process, None
+        if process is not None:
+            await process.close()
+
+    async def _cancel(self, process: Process, request_id: int) -> None:
+        with contextlib.suppress(OSError):
+            await process.send(codec.dumps(Cancel(request_id)))
+        await asyncio.sleep(_CANCEL_LIMIT_S)
+        if self._running == request_id and self._process is process:
+            await process.kill()
+
+    async def _ready(self) -> Process:
+        """The running worker, a new one if there is none.
+
+        Raises:
+            StartError: it cannot be started.
+        """
+        if self._process is not None:
+            return self._process
+        await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
+        self._failed_starts += 1
+        delay = min(0.25 * 2**self._failed_starts, _LONGEST_BACK_OFF_S)
+        self._not_before = time.monotonic() + delay
+        python = self.interpreter.path
+        try:
+            process = await Process.start(python)
+        except OSError as error:
+            raise StartError(f"{python} cannot be started: {error}") from error
+        try:
+            payload = await asyncio.wait_for(process.receive(), _START_LIMIT_S)
+            self.hello = _hello(payload)
+        except asyncio.TimeoutError as error:
+            await self._forget(process)
+            raise StartError(f"{python} did not answer within {_START_LIMIT_S:g} s") from error
+        except (EOFError, ValueError) as error:
+            await self._forget(process)
+            raise StartError(_start_message(str(python), self._last_log)) from error
+        except asyncio.CancelledError:
+            await asyncio.shield(self._forget(process))
+            raise
+        if self.hello.protocol != PROTOCOL_VERSION:
+            await self._forget(process)
+            raise StartError(
+                f"the worker speaks protocol {self.hello.protocol} and not {PROTOCOL_VERSION}"
+            )
+        self._failed_starts = 0
+        self._not_before = 0.0
+        self._process = process
+        return process
+
+    async def _exchange(
+        self, process: Process, request: Analyze, on_progress: OnProgress | None
+    ) -> Result:
+        try:
+            await process.send(codec.dumps(request))
+            receiving = self._receive(process, request.id, on_progress)
+            return await asyncio.wait_for(receiving, request.time_limit_s + _GRACE_S)
+        except asyncio.TimeoutError:
+            await self._stop()
+            message = f"the analysis was stopped after {request.time_limit_s:g} s"
+            return Result(request.id, problems=(Problem("timeout", message),))
+        except (OSError, EOFError):
+            return await self._crashed(process, request)
+
+    async def _receive(
+        self, process: Process, request_id: int, on_progress: OnProgress | None
+    ) -> Result:
+        while True:
+            message: dict[str, Any] = json.loads(await process.receive())
+            if message.get("id") != request_id:
+                continue
+            if message["$"] == "Result":
+                return codec.from_json(Result, message)
+            if message["$"] == "Progress" and on_progress is not None:
+                on_progress(codec.from_json(Progress, message))
+
+    async def _crashed(self, process: Process, request: Analyze) -> Result:
+        await process.kill()
+        status = await process.ended()
+        await self._forget(process)
+        how = f"signal {-status}" if status < 0 else f"exit status {status}"
+        message = f"the worker ended during the analysis ({how})"
+        return Result(
+            request.id, problems=(Problem("crash", message, detail=self._last_log[-4000:]),)
+        )
+
+    async def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            await self._forget(process)
+
+    async def _forget(self, process: Process) -> None:
+        self._process = None
+        await process.kill()
+        self._last_log = process.log
+
+
+def _hello(payload: bytes) -> Hello:
+    data = json.loads(payload)
+    if not isinstance(data, dict) or "protocol" not in data:
+        raise ValueError("not a greeting")
+    return codec.from_json(Hello, data)
+
+
+def _start_message(python: str, log: str) -> str:
+    lines = [line for line in log.strip().splitlines() if line.strip()]
+    return f"no worker could be started under {python}: {lines[-1] if lines else 'no reason given'}"

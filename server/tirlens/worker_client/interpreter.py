@@ -1,0 +1,265 @@
+"""Which Python analyses a file: the one that its project uses, if it has the framework."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tirlens_worker.protocol import Problem
+
+FRAMEWORKS = ("tvm", "tilelang")
+_PROBE_TIMEOUT_S = 20.0
+_OLDEST_PYTHON = (3, 8)
+# Found without importing: the frameworks take seconds to import and may print or crash.
+_PROBE = """
+import importlib.util as u, json, platform, sys, sysconfig
+try:
+    from importlib.metadata import version
+except ImportError:
+    version = lambda name: None
+def find(name, *packages):
+    try:
+        spec = u.find_spec(name)
+    except Exception:
+        spec = None
+    if spec is None or not spec.origin:
+        return None
+    for package in packages:
+        try:
+            return version(package)
+        except Exception:
+            pass
+    return "unknown"
+found = {"tvm": find("tvm", "apache-tvm", "tvm"), "tilelang": find("tilelang", "tilelang")}
+print(json.dumps({
+    "python": platform.python_version(),
+    "frameworks": {k: v for k, v in found.items() if v},
+    "folders": sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}),
+}))
+"""
+_INSTALL = {
+    "tvm": '"apache-tvm>=0.26,<0.28" "apache-tvm-ffi==0.1.14.post1"',
+    "tilelang": '"tilelang>=0.1.15" "apache-tvm-ffi>=0.1.11,<0.1.13"',
+}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a Python has: its version and the frameworks' versions, or the `error` of asking."""
+
+    python: str = ""
+    frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python and why it was chosen.  With a `problem` it cannot analyse the file."""
+
+    path: Path
+    why: str
+    python: str = ""
+    frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    path: Path
+    why: str
+    explicit: bool = False
+
+
+def find_interpreter(
+    path: Path | str,
+    *,
+    setting: Path | str | None = None,
+    editor: Path | str | None = None,
+    framework_hint: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Interpreter:
+    """The interpreter for the file `path`.
+
+    The order is: the setting, which is obeyed whatever it has; then, for having the framework
+    that the file imports (`framework_hint`), the editor's environment, the active environment,
+    the nearest ``.venv`` above the file, ``python3`` on PATH, the server's own interpreter.  If
+    none has it, the first one is given with a `problem` that says what to install.
+    """
+    tried: list[tuple[_Candidate, Probe]] = []
+    for candidate in _candidates(Path(path), setting, editor, environ or os.environ):
+        found = probe(candidate.path)
+        if candidate.explicit or _suits(found, framework_hint):
+            return _chosen(candidate, found, framework_hint)
+        tried.append((candidate, found))
+    # No one has what the file imports; tilelang's own copy of TVM is better than nothing.
+    for candidate, found in tried:
+        if found.frameworks and framework_hint is None:
+            return _chosen(candidate, found, framework_hint)
+    usable = [item for item in tried if item[1].error is None] or tried
+    candidate, found = usable[0]
+    return _chosen(candidate, found, framework_hint)
+
+
+def interpreters(
+    path: Path | str,
+    *,
+    setting: Path | str | None = None,
+    editor: Path | str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> tuple[Interpreter, ...]:
+    """All interpreters that `find_interpreter` would consider, in its order."""
+    candidates = _candidates(Path(path), setting, editor, environ or os.environ)
+    return tuple(_chosen(item, probe(item.path), None) for item in candidates)
+
+
+def probe(path: Path) -> Probe:
+    """What the interpreter `path` has; asked again only after its packages have changed."""
+    known = _cache.get(path)
+    if known is not None and known[1] == _stamps(path, known[0]):
+        return known[2]
+    found, folders = _ask(path)
+    _cache[path] = (folders, _stamps(path, folders), found)
+    return found
+
+
+_cache: dict[Path, tuple[tuple[str, ...], tuple[int, ...], Probe]] = {}
+
+
+def _ask(path: Path) -> tuple[Probe, tuple[str, ...]]:
+    command = [str(path), "-c", _PROBE]
+    try:
+        answer = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PROBE_TIMEOUT_S,
+            # The working directory is on the search path of ``-c``: nothing of interest is here.
+            cwd=Path(path.anchor or os.sep),
+            check=True,
+        )
+        data = json.loads(answer.stdout)
+    except FileNotFoundError:
+        return Probe(error="there is no such file"), ()
+    except PermissionError:
+        return Probe(error="it cannot be executed"), ()
+    except subprocess.TimeoutExpired:
+        return Probe(error=f"it did not answer within {_PROBE_TIMEOUT_S:g} s"), ()
+    except subprocess.CalledProcessError as error:
+        text = error.stderr.decode("utf-8", "replace").strip().splitlines()
+        return Probe(error=text[-1] if text else f"exit status {error.returncode}"), ()
+    except (OSError, ValueError) as error:
+        return Probe(error=f"it is not a usable Python: {error}"), ()
+    return Probe(data["python"], data["frameworks"]), tuple(data["folders"])
+
+
+def _stamps(path: Path, folders: tuple[str, ...]) -> tuple[int, ...]:
+    stamps: list[int] = []
+    for item in (path, *map(Path, folders)):
+        try:
+            stamps.append(item.stat().st_mtime_ns)
+        except OSError:
+            stamps.append(0)
+    return tuple(stamps)
+
+
+def _suits(found: Probe, hint: str | None) -> bool:
+    if found.error is not None or _too_old(found):
+        return False
+    return hint in found.frameworks if hint else bool(found.frameworks)
+
+
+def _too_old(found: Probe) -> bool:
+    parts = tuple(int(part) for part in found.python.split(".")[:2] if part.isdigit())
+    return parts < _OLDEST_PYTHON
+
+
+def _chosen(candidate: _Candidate, found: Probe, hint: str | None) -> Interpreter:
+    message: str | None = None
+    if found.error is not None:
+        message = f"{candidate.path} ({candidate.why}) cannot be used: {found.error}"
+    elif _too_old(found):
+        message = (
+            f"{candidate.path} ({candidate.why}) is Python {found.python}; "
+            "Python 3.8 or newer is needed"
+        )
+    elif not _suits(found, hint):
+        missing = hint or "tvm"
+        has = ", ".join(f"{name} {version}" for name, version in found.frameworks.items())
+        message = (
+            f"the file needs {missing if hint else 'tvm or tilelang'}, which {candidate.path} "
+            f"({candidate.why}) does not have"
+            + (f" (it has {has})" if has else "")
+            + f"; install it: {candidate.path} -m pip install {_INSTALL[missing]}"
+        )
+    return Interpreter(
+        path=candidate.path,
+        why=candidate.why,
+        python=found.python,
+        frameworks=found.frameworks,
+        problem=None if message is None else Problem("interpreter", message),
+    )
+
+
+def _candidates(
+    path: Path,
+    setting: Path | str | None,
+    editor: Path | str | None,
+    environ: Mapping[str, str],
+) -> Iterator[_Candidate]:
+    seen: set[Path] = set()
+    for candidate in _all_candidates(path, setting, editor, environ):
+        # Links are kept: a virtual environment's python is a link and means the environment.
+        absolute = Path(os.path.abspath(candidate.path))  # noqa: PTH100
+        if absolute not in seen:
+            seen.add(absolute)
+            yield _Candidate(absolute, candidate.why, candidate.explicit)
+
+
+def _all_candidates(
+    path: Path,
+    setting: Path | str | None,
+    editor: Path | str | None,
+    environ: Mapping[str, str],
+) -> Iterator[_Candidate]:
+    if setting:
+        yield _Candidate(_executable(setting, environ), "the setting", explicit=True)
+    if editor:
+        yield _Candidate(_executable(editor, environ), "the editor's environment")
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        folder = environ.get(variable)
+        python = _in_environment(Path(folder)) if folder else None
+        if python:
+            yield _Candidate(python, f"the active environment ({variable})")
+    for folder in Path(os.path.abspath(path)).parents:  # noqa: PTH100
+        for name in (".venv", "venv"):
+            python = _in_environment(folder / name)
+            if python:
+                yield _Candidate(python, f"{name} in {folder}")
+    for name in ("python3", "python"):
+        found = shutil.which(name, path=environ.get("PATH"))
+        if found:
+            yield _Candidate(Path(found), f"{name} on PATH")
+    yield _Candidate(Path(sys.executable), "the server's own interpreter")
+
+
+def _executable(value: Path | str, environ: Mapping[str, str]) -> Path:
+    """A setting may be an interpreter, an environment's folder, or a command on PATH."""
+    path = Path(os.path.expandvars(value)).expanduser()
+    if path.is_dir():
+        return _in_environment(path) or path
+    if not path.exists() and path.parent == Path():
+        return Path(shutil.which(str(path), path=environ.get("PATH")) or path)
+    return path
+
+
+def _in_environment(folder: Path) -> Path | None:
+    for name in ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe"):
+        if (folder / name).exists():
+            return folder / name
+    return None

@@ -1,0 +1,183 @@
+"""Start a worker's process with its pipes, and end it with all that it has started."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import platformdirs
+
+import tirlens_worker
+
+_LOG_BYTES = 64 * 1024
+
+
+def worker_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """The worker's environment: no GPU, no compile chatter, nothing written beside the sources.
+
+    PYTHONPATH is the user's own, for that is how source installations of TVM are found.
+    """
+    cache = platformdirs.user_cache_path("tirlens") / "tilelang"
+    return {
+        **base,
+        "CUDA_VISIBLE_DEVICES": "",
+        "TILELANG_CACHE_DIR": str(cache),
+        "TILELANG_TMP_DIR": str(cache / "tmp"),
+        "TILELANG_PRINT_ON_COMPILATION": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONIOENCODING": "utf-8:backslashreplace",
+        "PYTHONUNBUFFERED": "1",
+        "MPLBACKEND": "Agg",
+        # A pool of threads in the warm process would be gone in the processes forked from it.
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+class Process:
+    """A running worker."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._log = bytearray()
+        self._logging = asyncio.ensure_future(self._read_log())
+
+    @classmethod
+    async def start(cls, python: Path) -> Process:
+        """Start a worker under `python`.
+
+        Raises:
+            OSError: it cannot be executed.
+        """
+        script = Path(tirlens_worker.__file__).with_name("__main__.py")
+        process = await asyncio.create_subprocess_exec(
+            str(python),
+            str(script),
+            str(os.getpid()),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=worker_environment(os.environ),
+            cwd=Path(python.anchor),
+            start_new_session=True,
+        )
+        return cls(process)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        """The last of what it wrote to its standard error."""
+        return self._log.decode("utf-8", "replace")
+
+    async def send(self, payload: bytes) -> None:
+        """Send one message.
+
+        Raises:
+            OSError: the worker has gone.
+        """
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(payload) + payload)
+        await self._process.stdin.drain()
+
+    async def receive(self) -> bytes:
+        """The next message.
+
+        Raises:
+            EOFError: the worker has gone, or what it sent is no message.
+        """
+        assert self._process.stdout is not None
+        stream = self._process.stdout
+        try:
+            header = await stream.readuntil(b"\r\n\r\n")
+            name, _, value = header.strip().partition(b":")
+            if name.lower() != b"content-length" or not value.strip().isdigit():
+                raise EOFError(f"not a message: {header[:80]!r}")
+            return await stream.readexactly(int(value))
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+            raise EOFError(str(error)) from error
+
+    async def ended(self) -> int:
+        """The exit status, negative for a signal, after waiting for the end."""
+        status = await self._process.wait()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(asyncio.shield(self._logging), 1.0)
+        return status
+
+    async def close(self, patience_s: float = 2.0) -> None:
+        """Close the pipe, which ends a healthy worker; kill it if it stays."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            await asyncio.wait_for(self._process.wait(), patience_s)
+        except asyncio.TimeoutError:
+            await self.kill()
+        finally:
+            self._logging.cancel()
+
+    async def kill(self) -> None:
+        """Kill the worker and every process that descends from it."""
+        victims = [*descendants(self.pid), self.pid]
+        for pid in victims:
+            _kill(pid)
+        await self._process.wait()
+        self._logging.cancel()
+
+    async def _read_log(self) -> None:
+        assert self._process.stderr is not None
+        while data := await self._process.stderr.read(1 << 16):
+            self._log += data
+            del self._log[:-_LOG_BYTES]
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes that descend from `pid`, the youngest generation last."""
+    parents = _parents()
+    found: list[int] = []
+    pending = [pid]
+    while pending:
+        parent = pending.pop()
+        children = [child for child, its_parent in parents.items() if its_parent == parent]
+        found += children
+        pending += children
+    return found
+
+
+def _parents() -> dict[int, int]:
+    if sys.platform == "win32":
+        return {}
+    if sys.platform.startswith("linux"):
+        return dict(_proc_parents())
+    listing = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, check=False)
+    pairs = (line.split() for line in listing.stdout.splitlines())
+    return {int(pair[0]): int(pair[1]) for pair in pairs if len(pair) == 2}
+
+
+def _proc_parents() -> list[tuple[int, int]]:
+    pairs: list[tuple[int, int]] = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                # The command's name is in parentheses and may itself contain spaces.
+                fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
+                pairs.append((int(entry.name), int(fields[1])))
+    return pairs
+
+
+def _kill(pid: int) -> None:
+    if sys.platform == "win32":
+        subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True, check=False)
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        # A leader's whole group goes at once, so that nothing can fork past the kill.
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)

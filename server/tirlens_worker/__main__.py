@@ -1,0 +1,37 @@
+"""Start a worker: ``PYTHON .../tirlens_worker/__main__.py``.
+
+Started by its path and not with ``-m``, so that the interpreter's own search path is exactly what
+the user's programs see.  Nothing but `sys` may be imported before the script's folder is off that
+path, or a module beside this file would stand in for one of the standard library.
+"""
+
+import sys
+
+
+def _package_folder():
+    cut = max(__file__.rfind("/"), __file__.rfind("\\"))
+    return __file__[:cut] if cut >= 0 else ""
+
+
+def _load_package(folder):
+    """Make ``tirlens_worker`` importable without its parent folder on the search path."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(
+        "tirlens_worker", folder + "/__init__.py", submodule_search_locations=[folder]
+    )
+    package = module_from_spec(spec)
+    sys.modules["tirlens_worker"] = package
+    spec.loader.exec_module(package)
+
+
+if __name__ == "__main__":
+    _folder = _package_folder()
+    if sys.path and sys.path[0] == _folder:
+        del sys.path[0]
+    sys.dont_write_bytecode = True
+    _load_package(_folder)
+
+    from tirlens_worker.main_loop import main
+
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,252 @@
+"""Plausible values for the parameters of a kernel for which the file gives no arguments.
+
+What people call the parameters of kernels is remarkably uniform, so that a value can be assumed
+by name: block sizes, threads, data types, heads, lengths.  A value that the file itself uses under
+the same name (a keyword argument, an option's default, a constant) goes first.  Values are
+Python expressions as text, for the call made of them is shown to the user, who can paste it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+Texts = Tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter that needs a value.
+
+    `optional` if the kernel has a value of its own; `position` if it can be given by position.
+    """
+
+    name: str
+    annotation: Any = None
+    optional: bool = False
+    position: Optional[int] = None
+
+
+# The first pattern that matches the whole name, in lower case, decides.
+_BY_NAME: Tuple[Tuple[str, Texts], ...] = (
+    (r".*(accum|acc)_?(d?type)", ('"float32"', '"float16"', '"int32"')),
+    (r"(.*_)?(storage|packed)_?d?type", ('"uint8"', '"int8"')),
+    (r".*(scale|sf)_?d?type", ('"float32"', '"float16"')),
+    (r".*(idx|index|indices)_?d?type", ('"int32"',)),
+    (r"(.*_)?d?type(_.*)?|.*dtype\w?", ('"float16"', '"bfloat16"', '"float32"')),
+    (r"(source_|src_)?format", ('"uint"', '"int"')),
+    (r"(num_|n_)?bits?", ("4", "8")),
+    (r"(num_|n_)?(threads?|thread_num|num_threads)(_num|_count|_per_block)?", ("128", "256")),
+    (r"(n_|num_)?warps?", ("4", "8")),
+    (r"(n_|num_)?(stages?|pipeline_stages?)", ("2", "1", "0", "3")),
+    (r"(block|blk|tile|bn|b)_?(size)?_?k\d?|bk", ("32", "64", "128")),
+    (r"(block|blk|tile)_?(size)?_?h|block_heads?", ("64", "32", "16")),
+    (r"(block|blk|tile)_?(size)?_?(m|n|q)\d?|b[mn]", ("128", "64", "32")),
+    (
+        r"(block|blk|tile|chunk|page)(_.*|size|s)?|.*_(block|blk|tile|chunk)(_size|size)?",
+        ("64", "128", "32"),
+    ),
+    (r"(micro|warp)_.*", ("16", "32", "64")),
+    (
+        r"(heads?_?|n_?heads?_?|num_heads?_?|h_?)(kv|k)|(kv|k)_?(heads?|group|group_num|h)(_num)?|hkv|(n|num)_(kv|key_value)_heads?",
+        ("8", "1", "32"),
+    ),
+    (r"(n_|num_)?groups?(_num)?|kv_group(_num)?|g", ("1", "8", "4")),
+    (r"group_?size", ("128", "32", "64", "1")),
+    (r"(n_|num_|total_)?(q_)?heads?(_num|_q)?|h|hq|nheads|q_heads?", ("32", "16", "128")),
+    (r"(batch|bs|b|z)(_?size|es)?|(n|num)_?batch(es)?", ("8", "1")),
+    (r"(pe|rope|d_?pe|tail|qk_rope)_?(dim|tail|head_dim)?|d_?tail|tail_dim", ("64", "32")),
+    (r"(kv_)?lora(_rank)?|kv_latent.*", ("512",)),
+    (
+        r"hidden(_?size|_dim)?|d_?model|n?_?embd?|d_?hidden|(d_)?expert|intermediate.*|d_?inner",
+        ("4096", "2048"),
+    ),
+    (
+        r".*dim(_?(qk|v|k|q|head|size))?|d|d[kvq]|d_?(head|state|qk|v|k|q)|.*head_?size|headdim",
+        ("128", "64", "256"),
+    ),
+    (r"(top_?k|k_?top|select(ed)?_?(blocks?|num)?|n_?topk|num_topk)", ("8", "64", "2048")),
+    (r"(num_|n_)?(routed_|shared_|local_)?experts?(_num)?|e", ("8", "64")),
+    (r"(num_|n_)?splits?(_?k|_num|_kv)?|k_?splits?|split_?k(_factor)?", ("4", "1", "8")),
+    (r"(window|local|sliding)(_size|_window)?", ("None", "1024")),
+    (r"(stride|pad(ding)?|dilation)(_?[hwd])?", ("1",)),
+    (r"(kernel|filter)(_?size|_?[hw])?|k[hw]", ("3",)),
+    (
+        r"(is_?|use_?|with_?|has_?|enable_?|do_?|no_?|return_?|need_?|should_?).*|.*(causal|mask(ed)?|verbose)",
+        ("False", "True"),
+    ),
+    (r"trans(pose)?_?.*", ("False", "True")),
+    (r"(.*_)?eps(ilon)?", ("1e-06",)),
+    (r"(.*_)?(alpha|beta|gamma|lr|dropout|rate|momentum)", ("1.0",)),
+    (r"(sm_|softmax_|qk_|attn_)?scal(e|ing)(_factor)?|sm_?scale", ("None", "1.0")),
+    (r"out_?idx", ("[-1]",)),
+    (r"(sm|num_sms?|sm_num|n_sms?|num_cta.*)", ("132",)),
+    (r"(n|num)_?(iters?|iterations?|steps?|repeats?|rep|layers?|rounds?)", ("1", "10")),
+    (r"swizzle.*|panel.*", ("8", "10")),
+    (
+        r"(max_?)?(.*seq_?(len|length|s)?(_?(q|kv|k))?|.*_len(gth)?(_.*)?|len(gth)?|s|t|l|sq|skv|s_q|s_kv|n_?ctx|.*ctx|.*tokens?)",
+        ("4096", "1024", "8192"),
+    ),
+    (
+        r"[mnk](_dim|_total|dim|_size|size)?|.*size|.*(rows?|cols?|width|height|channels?|features?|elements?|count|total|numel|length)",
+        ("4096", "1024", "8192"),
+    ),
+    (r"[cfhwxyp]", ("128", "64", "16")),
+    (r"(num|n|max|total)_.*", ("64", "8", "1024")),
+)
+_PATTERNS = tuple((re.compile(pattern), values) for pattern, values in _BY_NAME)
+_BY_TYPE: Mapping[str, Texts] = {
+    "bool": ("False", "True"),
+    "int": ("128", "1", "4096"),
+    "float": ("1.0",),
+    "str": ('"float16"',),
+}
+_UNKNOWN: Texts = ("128", "1", '"float16"', "None", "1.0")
+_MOST_ATTEMPTS = 16
+
+
+def by_name(name: str, annotation: Any = None) -> Texts:
+    """Values for a parameter by its name, then by its type hint; never empty."""
+    hint = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    if hint in ("bool", "float"):
+        matching = next((v for p, v in _PATTERNS if p.fullmatch(name.lower())), ())
+        typed = {"bool": ("False", "True"), "float": matching + ("1.0",)}[hint]
+        return tuple(dict.fromkeys(typed))
+    for pattern, values in _PATTERNS:
+        if pattern.fullmatch(name.lower()):
+            return values
+    return _BY_TYPE.get(str(hint), _UNKNOWN)
+
+
+def attempts(
+    parameters: Sequence[Parameter],
+    hints: Mapping[str, Texts],
+    bindings: Mapping[str, int],
+) -> Iterator[Dict[str, str]]:
+    """Assignments of values to `parameters`, the most plausible first, at most 16.
+
+    `bindings` are given by the user and hold in all of them.  Optional parameters are given a
+    value only after nothing worked without.
+    """
+    fixed = {name: (str(value),) for name, value in bindings.items()}
+    seen: List[Dict[str, str]] = []
+    for assignment in _assignments(parameters, hints, fixed):
+        if assignment not in seen:
+            seen.append(assignment)
+            yield assignment
+        if len(seen) == _MOST_ATTEMPTS:
+            return
+
+
+def _assignments(
+    parameters: Sequence[Parameter], hints: Mapping[str, Texts], fixed: Mapping[str, Texts]
+) -> Iterator[Dict[str, str]]:
+    required = [p for p in parameters if not p.optional or p.name in fixed]
+    for chosen in (required, list(parameters)):
+        table = {p.name: fixed.get(p.name) or by_name(p.name, p.annotation) for p in chosen}
+        hinted = {
+            name: fixed.get(name) or tuple(dict.fromkeys(hints.get(name, ()) + values))
+            for name, values in table.items()
+        }
+        for source in (hinted, table):
+            for rank in range(2):
+                yield {n: values[min(rank, len(values) - 1)] for n, values in source.items()}
+        for name, values in table.items():
+            for value in values[1:]:
+                yield dict({n: v[0] for n, v in hinted.items()}, **{name: value})
+
+
+def file_hints(tree: ast.Module, text: str) -> Dict[str, Texts]:
+    """The literal values that a file gives to names, the likeliest to be an argument first."""
+    ranked: Dict[str, List[Tuple[int, str]]] = {}
+
+    def note(rank: int, name: Optional[str], value: Optional[ast.AST]) -> None:
+        literal = _literal(value, text)
+        if name and literal is not None:
+            ranked.setdefault(name, []).append((rank, literal))
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            option = _option(node)
+            for keyword in node.keywords:
+                if option and keyword.arg == "default":
+                    note(1, option, keyword.value)
+                elif not option:
+                    note(0, keyword.arg, _first(keyword.value))
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                for name, value in _pairs(target, node.value):
+                    note(2, name, value)
+        elif isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    note(2, key.value, _first(value))
+        elif isinstance(node, ast.FunctionDef):
+            positional = node.args.args[len(node.args.args) - len(node.args.defaults) :]
+            for argument, default in zip(positional, node.args.defaults):
+                note(3, argument.arg, default)
+            for argument, value in zip(node.args.kwonlyargs, node.args.kw_defaults):
+                note(3, argument.arg, value)
+    return {
+        name: tuple(dict.fromkeys(literal for _, literal in sorted(found, key=lambda f: f[0])))[:3]
+        for name, found in ranked.items()
+    }
+
+
+def constants_of(function: ast.AST) -> Texts:
+    """The names that an eager kernel declares by ``T.const("M, N")``."""
+    names: List[str] = []
+    for node in ast.walk(function):
+        if (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "attr", getattr(node.func, "id", "")) == "const"
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+            and isinstance(node.args[0].value, str)
+        ):
+            names += [name for name in re.split(r"[\s,]+", node.args[0].value) if name]
+    return tuple(dict.fromkeys(names))
+
+
+def _option(call: ast.Call) -> Optional[str]:
+    """The attribute name under which ``add_argument("--seq-len", ...)`` stores its value."""
+    if getattr(call.func, "attr", "") != "add_argument":
+        return None
+    for argument in call.args:
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+            if argument.value.startswith("--") or not argument.value.startswith("-"):
+                return argument.value.lstrip("-").replace("-", "_")
+    return None
+
+
+def _pairs(target: ast.AST, value: ast.AST) -> Iterator[Tuple[str, ast.AST]]:
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
+        if len(target.elts) == len(value.elts):
+            for left, right in zip(target.elts, value.elts):
+                if isinstance(left, ast.Name):
+                    yield left.id, right
+
+
+def _first(value: ast.AST) -> ast.AST:
+    """The first element of a list of alternatives, as in a table of configurations."""
+    if isinstance(value, (ast.List, ast.Tuple)) and len(value.elts) > 0:
+        return value.elts[0] if isinstance(value, ast.List) else value
+    return value
+
+
+def _literal(value: Optional[ast.AST], text: str) -> Optional[str]:
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
+        inner = _literal(value.operand, text)
+        return None if inner is None else "-" + inner
+    if isinstance(value, ast.Constant) and isinstance(value.value, (bool, int, float)):
+        return repr(value.value)
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return '"{}"'.format(value.value) if re.fullmatch(r"[\w.\-]+", value.value) else None
+    if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):
+        if value.value.id == "T" and re.fullmatch(r"[a-z]+\d+\w*", value.attr):
+            return "T." + value.attr
+    return None

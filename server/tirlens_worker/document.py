@@ -1,0 +1,213 @@
+"""The analysed text as the worker sees it: its syntax tree, and where in it an error belongs."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import re
+import sys
+import traceback
+from types import TracebackType
+from typing import Any, Dict, List, Optional, Tuple
+
+from .facts import Span
+from .protocol import Problem
+
+# TVM's parser reports an error as text; ``--> file:line:column`` is its own 1-based position.
+_DIAGNOSTIC = re.compile(r"-->\s*(?P<file>.+?):(?P<line>\d+):(?P<column>\d+)")
+_TRACEBACK_LIMIT = 8000
+
+
+class Document:
+    """One version of one file.
+
+    Raises:
+        SyntaxError: the text is not Python for this interpreter.
+    """
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.lines: List[str] = text.splitlines(True)
+        self.tree = ast.parse(text, path)
+        self._by_position: Optional[Dict[Tuple[int, int], ast.stmt]] = None
+
+    def fill_linecache(self) -> None:
+        """Let `inspect` and the frameworks' parsers read the unsaved text and not the file.
+
+        An entry without a modification time is not dropped by `linecache.checkcache`.
+        """
+        lines = self.text.splitlines(True)
+        if lines and not lines[-1].endswith("\n"):
+            lines[-1] += "\n"
+        linecache.cache[self.path] = (len(self.text), None, lines, self.path)
+
+    def statement_at(self, span: Span) -> Optional[ast.stmt]:
+        """The statement that starts where `span` does; a decorated one from either start."""
+        if self._by_position is None:
+            self._by_position = {}
+            for node in ast.walk(self.tree):
+                if isinstance(node, ast.stmt):
+                    self._by_position[(node.lineno, self._column(node))] = node
+                    for decorator in getattr(node, "decorator_list", ()):
+                        key = (decorator.lineno, self._column(node))
+                        self._by_position.setdefault(key, node)
+        return self._by_position.get((span.line, span.column))
+
+    def definitions(self, container: ast.AST) -> Dict[str, ast.stmt]:
+        """The functions and classes defined directly in `container`'s body, the last of a name."""
+        return {
+            node.name: node
+            for node in getattr(container, "body", ())
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        }
+
+    def span_of(self, node: Any) -> Span:
+        """The span of a syntax node; of a `def` or `class` without its decorators and body."""
+        start = self._column(node)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            end = len(self._line(node.lineno).rstrip())
+            return Span(node.lineno, start, node.lineno, max(end, start))
+        end_line = node.end_lineno or node.lineno
+        end_column = _code_points(self._line(end_line), node.end_col_offset or 0)
+        return Span(node.lineno, start, end_line, end_column)
+
+    def span_of_line(self, line: int) -> Span:
+        """The whole of a line without its indentation."""
+        line = min(max(line, 1), max(len(self.lines), 1))
+        text = self._line(line).rstrip()
+        start = len(text) - len(text.lstrip())
+        return Span(line, start, line, len(text))
+
+    def problem(
+        self,
+        kind: str,
+        error: BaseException,
+        kernel: Optional[str] = None,
+        at: Optional[Span] = None,
+    ) -> Problem:
+        """`error`, at the place in this text that caused it, or else at `at`."""
+        span, message = self._locate(error)
+        return Problem(
+            kind=kind,
+            message=message or describe(error),
+            span=span or at,
+            kernel=kernel,
+            detail=trace_text(error),
+        )
+
+    def _locate(self, error: BaseException) -> Tuple[Optional[Span], Optional[str]]:
+        if isinstance(error, SyntaxError) and self._is_this(error.filename) and error.lineno:
+            return self._syntax_span(error), "syntax error: {}".format(error.msg)
+        for cause in _chain(error):
+            node = getattr(cause, "node", None)
+            if type(cause).__name__ == "ParserError" and getattr(node, "lineno", None):
+                # Columns and lines of TVM's own syntax nodes count from the function's text.
+                message = first_line(str(cause)) or describe(error)
+                return self._diagnostic_span(error) or self._frame_span(error), message
+        span = self._diagnostic_span(error)
+        if span is not None:
+            return span, _diagnostic_message(str(error))
+        return self._frame_span(error), None
+
+    def _diagnostic_span(self, error: BaseException) -> Optional[Span]:
+        for cause in _chain(error):
+            for match in _DIAGNOSTIC.finditer(str(cause)):
+                if self._is_this(match.group("file")):
+                    line, column = int(match.group("line")), int(match.group("column")) - 1
+                    whole = self.span_of_line(line)
+                    column = _code_points(self._line(line), column)
+                    if whole.column <= column < whole.end_column:
+                        return Span(line, column, line, whole.end_column)
+                    return whole
+        return None
+
+    def _frame_span(self, error: BaseException) -> Optional[Span]:
+        found = None
+        for cause in _chain(error):
+            line = self._innermost_line(cause.__traceback__)
+            found = found or line
+        return self.span_of_line(found) if found else None
+
+    def _innermost_line(self, trace: Optional[TracebackType]) -> Optional[int]:
+        line = None
+        while trace is not None:
+            if self._is_this(trace.tb_frame.f_code.co_filename):
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        return line
+
+    def _syntax_span(self, error: SyntaxError) -> Span:
+        line = min(error.lineno or 1, max(len(self.lines), 1))
+        text = self._line(line).rstrip("\r\n")
+        column = min(max((error.offset or 1) - 1, 0), len(text))
+        return Span(line, column, line, max(column + 1, len(text)))
+
+    def _is_this(self, filename: Optional[str]) -> bool:
+        return filename == self.path
+
+    def _line(self, number: int) -> str:
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def _column(self, node: Any) -> int:
+        return _code_points(self._line(node.lineno), node.col_offset)
+
+
+def describe(error: BaseException) -> str:
+    """One line that says what went wrong."""
+    name = type(error).__name__
+    text = _diagnostic_message(str(error)) if "-->" in str(error) else first_line(str(error))
+    if isinstance(error, ImportError):
+        return text or "import failed"
+    return "{}: {}".format(name, text) if text else name
+
+
+def first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")[:500]
+
+
+def trace_text(error: BaseException) -> str:
+    """The traceback, its end if it is long: the end is where the cause stands."""
+    parts = traceback.format_exception(type(error), error, error.__traceback__)
+    return "".join(parts)[-_TRACEBACK_LIMIT:]
+
+
+def _diagnostic_message(text: str) -> str:
+    """What TVM's renderer says after ``error:``."""
+    for line in text.splitlines():
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", line).strip()
+        if plain.startswith("error:"):
+            return plain[len("error:") :].strip()
+    return first_line(text)
+
+
+def _chain(error: Optional[BaseException]) -> List[BaseException]:
+    chain: List[BaseException] = []
+    while error is not None and error not in chain:
+        chain.append(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return chain
+
+
+def _code_points(line: str, utf8_offset: int) -> int:
+    if line.isascii():
+        return min(utf8_offset, len(line))
+    return len(line.encode("utf-8")[:utf8_offset].decode("utf-8", "ignore"))
+
+
+def package_of(path: str) -> Tuple[str, str]:
+    """The dotted name of `path` as a module and the folder that must be on the search path."""
+    folder = os.path.dirname(os.path.abspath(path))
+    names = [os.path.splitext(os.path.basename(path))[0]]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        parent, name = os.path.split(folder)
+        if not name.isidentifier() or parent == folder:
+            break
+        names.append(name)
+        folder = parent
+    return ".".join(reversed(names)), folder
+
+
+def is_standard_or_loaded(name: str) -> bool:
+    return name in sys.modules or name in getattr(sys, "stdlib_module_names", ())

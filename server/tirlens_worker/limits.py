@@ -1,0 +1,108 @@
+"""What a worker may take of the machine, as far as the operating system can hold it to that.
+
+Each limit is set where the platform has it and silently absent where it has not; the server's
+deadline and kill do not depend on any of them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Optional
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_NICE = 10
+_FILE_BYTES = 1 << 30
+_SPARE_PROCESSES = 512
+_MOST_MEMORY_BYTES = 16 << 30
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when the one with the id `parent` ends (Linux)."""
+    if sys.platform.startswith("linux"):
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.name == "posix" and os.getppid() != parent:
+        os._exit(1)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent ends, so as to end them (Linux)."""
+    if sys.platform.startswith("linux"):
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def lower_priority() -> None:
+    if hasattr(os, "nice"):
+        try:
+            os.nice(_NICE)
+        except OSError:
+            return
+
+
+def limit_resources(time_limit_s: float, process_limit: Optional[int]) -> None:
+    """Bound the CPU time, memory, files and processes of this process and its children."""
+    try:
+        import resource
+    except ImportError:
+        return
+    cpu_s = int(time_limit_s * (os.cpu_count() or 1)) + 5
+    _set(resource.RLIMIT_CPU, cpu_s)
+    _set(resource.RLIMIT_CORE, 0)
+    _set(resource.RLIMIT_FSIZE, _FILE_BYTES)
+    if sys.platform.startswith("linux"):
+        _set(resource.RLIMIT_AS, _virtual_bytes() + memory_limit_bytes())
+        if process_limit is not None:
+            _set(resource.RLIMIT_NPROC, process_limit)
+
+
+def memory_limit_bytes() -> int:
+    """What an analysis may allocate: half of the machine's memory, at most 16 GiB."""
+    try:
+        installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return _MOST_MEMORY_BYTES
+    return min(installed // 2, _MOST_MEMORY_BYTES)
+
+
+def process_limit() -> Optional[int]:
+    """How many tasks this user may have in all: those of now and some (Linux)."""
+    if not sys.platform.startswith("linux"):
+        return None
+    user = os.getuid()
+    tasks = 0
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                if os.stat("/proc/" + entry).st_uid == user:
+                    tasks += len(os.listdir("/proc/{}/task".format(entry)))
+            except OSError:
+                continue
+    return tasks + _SPARE_PROCESSES
+
+
+def _virtual_bytes() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _set(kind: int, value: int) -> None:
+    import resource
+
+    _, hard = resource.getrlimit(kind)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    try:
+        resource.setrlimit(kind, (value, hard))
+    except (ValueError, OSError):
+        return
+
+
+def _prctl(option: int, value: int) -> None:
+    import ctypes
+
+    try:
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+    except (OSError, AttributeError):
+        return

@@ -1,0 +1,136 @@
+"""The worker's life: say hello, then answer requests until the pipe is closed."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from typing import Any, BinaryIO, List, Optional
+
+from . import codec, limits, stdio
+from .protocol import PROTOCOL_VERSION, Analyze, Hello, Problem, Result
+
+CAN_FORK = hasattr(os, "fork") and sys.platform != "win32"
+
+
+def main(arguments: List[str]) -> int:
+    """Run until the server closes the pipe.  `arguments`: the server's process id, if any."""
+    reader, writer = stdio.claim()
+    if arguments:
+        limits.die_with_parent(int(arguments[0]))
+    limits.lower_priority()
+    sys.stdout = sys.stderr
+    from .frameworks import detect
+
+    hello = Hello(
+        protocol=PROTOCOL_VERSION,
+        python=platform.python_version(),
+        executable=sys.executable,
+        pid=os.getpid(),
+        frameworks=detect(),
+    )
+    try:
+        stdio.write_message(writer, codec.dumps(hello))
+        (_ForkingWorker if CAN_FORK else _PlainWorker)(reader, writer).serve()
+    except (BrokenPipeError, stdio.ProtocolError):
+        return 1
+    return 0
+
+
+class _Worker:
+    def __init__(self, reader: BinaryIO, writer: BinaryIO) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    def serve(self) -> None:
+        while True:
+            message = self._next()
+            if message is None:
+                return
+            if message.get("$") == "Analyze":
+                self._answer(codec.from_json(Analyze, message))
+
+    def _next(self) -> Optional[Any]:
+        payload = stdio.read_message(self._reader)
+        return None if payload is None else json.loads(payload.decode("utf-8", "surrogatepass"))
+
+    def _send(self, payload: bytes) -> None:
+        stdio.write_message(self._writer, payload)
+
+    def _answer(self, request: Analyze) -> None:
+        raise NotImplementedError
+
+
+class _ForkingWorker(_Worker):
+    """Each analysis in a child of its own: user code never touches the warm process."""
+
+    def __init__(self, reader: BinaryIO, writer: BinaryIO) -> None:
+        super().__init__(reader, writer)
+        from . import patches, supervise
+
+        patches.install({})
+        supervise.prepare()
+        self._supervise = supervise
+        self._pending: Optional[Any] = None
+        self._closed = False
+
+    def _next(self) -> Optional[Any]:
+        pending, self._pending = self._pending, None
+        if pending is not None or self._closed:
+            return pending
+        return super()._next()
+
+    def _answer(self, request: Analyze) -> None:
+        run = self._supervise.Run(request, self._reader.fileno(), self._interrupted, self._send)
+        payload = run.result()
+        if payload is None:
+            problem = Problem("cancelled", "the analysis was given up")
+            payload = codec.dumps(Result(request.id, problems=(problem,)))
+        if not self._closed:
+            self._send(payload)
+
+    def _interrupted(self) -> bool:
+        """Anything that comes while an analysis runs ends it: a cancel, a newer request, the end."""
+        self._pending = super()._next()
+        self._closed = self._pending is None
+        return True
+
+
+class _PlainWorker(_Worker):
+    """Analyses in this process, where the system cannot fork; the server's deadline kills it."""
+
+    def _answer(self, request: Analyze) -> None:
+        from . import analysis
+
+        began = time.monotonic()
+        pieces = {analysis.KERNEL: [], analysis.NEEDS: [], analysis.PROBLEM: []}
+        modules, search_path = dict(sys.modules), list(sys.path)
+
+        def tell(tag: bytes, payload: bytes) -> None:
+            if tag == analysis.PROGRESS:
+                self._send(payload)
+            elif tag in pieces:
+                pieces[tag].append(json.loads(payload.decode("utf-8", "surrogatepass")))
+
+        analysis.analyse(request, range(len(request.kernels)), tell)
+        for name in set(sys.modules) - set(modules):
+            # The next text may have other versions of the user's own modules.
+            if not _is_installed(sys.modules[name]):
+                del sys.modules[name]
+        sys.path[:] = search_path
+        result = {
+            "$": "Result",
+            "id": request.id,
+            "kernels": pieces[analysis.KERNEL],
+            "needs": pieces[analysis.NEEDS],
+            "problems": pieces[analysis.PROBLEM],
+            "duration_s": time.monotonic() - began,
+        }
+        self._send(json.dumps(result, separators=(",", ":"), ensure_ascii=False).encode("utf-8"))
+
+
+def _is_installed(module: Any) -> bool:
+    path = getattr(module, "__file__", None) or ""
+    return not path or "site-packages" in path or path.startswith(sys.base_prefix)

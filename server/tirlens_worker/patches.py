@@ -1,0 +1,267 @@
+"""Let kernels be traced where there is no GPU, and keep anything from being compiled or run.
+
+Kernel files ask the machine about its GPU while they are imported and traced (the number of
+multiprocessors for persistent kernels, the compute capability for the choice of an instruction)
+and compile what they define.  Here those questions are answered as the asked target would answer
+them, and a compilation yields its function, captured.
+
+The frameworks are reached through `sys.modules` only: what the user's program has not imported
+needs no patch.  `install` may be called again after more has been imported.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from types import SimpleNamespace
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+# Multiprocessors, shared memory per multiprocessor and per block in bytes, L2 bytes, memory bytes
+# and a name, by compute capability: CUDA C++ Programming Guide 13.0, "Compute Capabilities", and
+# the data sheets of the products named here.
+_DEVICES: Dict[str, Tuple[int, int, int, int, int, str]] = {
+    "sm_70": (80, 98304, 98304, 6 << 20, 16 << 30, "Tesla V100-SXM2-16GB"),
+    "sm_75": (40, 65536, 65536, 4 << 20, 16 << 30, "Tesla T4"),
+    "sm_80": (108, 167936, 166912, 40 << 20, 80 << 30, "NVIDIA A100-SXM4-80GB"),
+    "sm_86": (84, 102400, 101376, 6 << 20, 48 << 30, "NVIDIA A40"),
+    "sm_89": (142, 102400, 101376, 96 << 20, 48 << 30, "NVIDIA L40S"),
+    "sm_90": (132, 233472, 232448, 50 << 20, 80 << 30, "NVIDIA H100 80GB HBM3"),
+    "sm_100": (148, 233472, 232448, 126 << 20, 180 << 30, "NVIDIA B200"),
+    "sm_120": (188, 102400, 101376, 128 << 20, 96 << 30, "NVIDIA RTX PRO 6000"),
+}
+_DEFAULT_ARCH = "sm_90"
+
+
+class NotRunError(RuntimeError):
+    """The program wanted to compile or run something; only the definitions are read."""
+
+
+class CapturedKernel:
+    """What a compilation returns here: the function that would have been compiled."""
+
+    def __init__(self, prim_func: Any) -> None:
+        self.prim_func = prim_func
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotRunError("kernels are read here and not run")
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotRunError("kernels are read here and not compiled: no '{}'".format(name))
+
+
+class Device:
+    """The GPU that programs are told of."""
+
+    def __init__(self, target: Mapping[str, Any]) -> None:
+        arch = str(target.get("arch") or _DEFAULT_ARCH)
+        digits = "".join(c for c in arch if c.isdigit()) or "90"
+        base = _DEVICES.get("sm_" + digits) or _DEVICES[_nearest(int(digits))]
+        self.kind = str(target.get("kind") or "cuda")
+        self.arch = arch
+        self.capability = (int(digits[:-1] or 9), int(digits[-1]))
+        self.sm_count = int(target.get("sm_count") or base[0])
+        self.shared_per_sm_bytes, self.shared_per_block_bytes = base[1], base[2]
+        self.l2_bytes, self.memory_bytes, self.name = base[3], base[4], base[5]
+
+    def target(self) -> Any:
+        """The framework's Target object for this device."""
+        return sys.modules["tvm"].target.Target({"kind": self.kind, "arch": self.arch})
+
+
+class _State:
+    device = Device({})
+    captured: List[Any] = []
+
+
+def install(target: Mapping[str, Any]) -> None:
+    """Answer as the GPU `target` from now on and capture compilations.
+
+    `target` may have ``kind``, ``arch`` (``sm_90``) and ``sm_count``.
+    """
+    _State.device = Device(target)
+    for name, patch in _PATCHES:
+        module = sys.modules.get(name)
+        if module is not None and name not in _done:
+            _done.add(name)
+            try:
+                patch(module)
+            except AttributeError:
+                # Another version of the framework that lacks the place: nothing to redirect.
+                continue
+
+
+def captured() -> List[Any]:
+    """The functions whose compilation was asked for since the last call."""
+    taken, _State.captured = _State.captured, []
+    return taken
+
+
+def tuned_arguments(
+    configs: Any, names: List[str], args: Tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Dict[str, Any]:
+    """The first of autotuning's configurations, or nothing if the call sets one of its values."""
+    first = first_configuration(configs, args, kwargs)
+    if any(key in kwargs or key in names[: len(args)] for key in first):
+        return {}
+    return first
+
+
+def first_configuration(
+    configs: Any, args: Tuple[Any, ...] = (), kwargs: Optional[Mapping[str, Any]] = None
+) -> Dict[str, Any]:
+    """The first entry of a list of configurations, or of what a function of the call gives."""
+    if callable(configs):
+        configs = configs(*args, **(kwargs or {}))
+    for config in configs or ():
+        values = {key: value for key, value in dict(config).items() if key != "pass_configs"}
+        return values
+    return {}
+
+
+def _nearest(capability: int) -> str:
+    """The newest device in the table that is not newer."""
+    known = sorted(int(name[3:]) for name in _DEVICES)
+    below = [number for number in known if number <= capability]
+    return "sm_{}".format(below[-1] if below else known[0])
+
+
+def _capture(function: Any) -> CapturedKernel:
+    _State.captured.append(function)
+    return CapturedKernel(function)
+
+
+def _refuse(*args: Any, **kwargs: Any) -> Any:
+    raise NotRunError("nothing is compiled while a file is analysed")
+
+
+def _patch_torch_cuda(cuda: Any) -> None:
+    def properties(device: Any = None) -> Any:
+        fake = _State.device
+        return SimpleNamespace(
+            name=fake.name,
+            major=fake.capability[0],
+            minor=fake.capability[1],
+            multi_processor_count=fake.sm_count,
+            total_memory=fake.memory_bytes,
+            shared_memory_per_block=49152,
+            shared_memory_per_block_optin=fake.shared_per_block_bytes,
+            shared_memory_per_multiprocessor=fake.shared_per_sm_bytes,
+            max_threads_per_multi_processor=2048,
+            regs_per_multiprocessor=65536,
+            warp_size=32,
+            L2_cache_size=fake.l2_bytes,
+        )
+
+    def nothing(*args: Any, **kwargs: Any) -> None:
+        return None
+
+    cuda.is_available = lambda: True
+    cuda.device_count = lambda: 1
+    cuda.current_device = lambda: 0
+    cuda.get_device_capability = lambda device=None: _State.device.capability
+    cuda.get_device_name = lambda device=None: _State.device.name
+    cuda.get_device_properties = properties
+    for name in ("synchronize", "init", "set_device", "empty_cache"):
+        setattr(cuda, name, nothing)
+
+
+def _patch_jit(jit: Any) -> None:
+    jit.cached = lambda func=None, *args, **kwargs: _capture(func)
+
+    def compile_jit(self: Any, *args: Any, **kwargs: Any) -> CapturedKernel:
+        kwargs.pop("__return_kernel", None)
+        kwargs.update(kwargs.pop("__tune_params", {}))
+        return _capture(self.get_tir(*args, **kwargs))
+
+    jit.JITImpl.compile = compile_jit
+    jit.JITImpl.__call__ = compile_jit
+
+
+def _patch_tuner(tuner: Any) -> None:
+    def tune(self: Any, *args: Any, **kwargs: Any) -> CapturedKernel:
+        kwargs.pop("__return_kernel", None)
+        names = list(self.jit_impl.signature.parameters)
+        extra = tuned_arguments(self.configs, names, args, kwargs)
+        return self.jit_impl(*args, **dict(kwargs, **extra))
+
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        config = first_configuration(self.configs)
+        names = inspect.signature(self.fn).parameters
+        function = self.fn(**{key: value for key, value in config.items() if key in names})
+        kernel = function if isinstance(function, CapturedKernel) else _capture(function)
+        return SimpleNamespace(
+            kernel=kernel, func=kernel.prim_func, config=config, latency=None, ref_latency=None
+        )
+
+    tuner.AutoTuner.run = run
+    tuner.AutoTuneImpl.__call__ = tune
+    tuner.AutoTuneImpl.compile = tune
+
+
+def _patch_driver(driver: Any) -> None:
+    driver.get_num_sms = lambda device_id=0: _State.device.sm_count
+    driver.get_cuda_device_properties = lambda device_id=0: sys.modules[
+        "torch"
+    ].cuda.get_device_properties()
+    driver.get_device_name = lambda device_id=0: _State.device.name
+    driver.get_shared_memory_per_block = lambda device_id=0, format="bytes": _in_unit(49152, format)
+    driver.get_max_dynamic_shared_size_bytes = lambda device_id=0, format="bytes": _in_unit(
+        _State.device.shared_per_sm_bytes, format
+    )
+    driver.get_persisting_l2_cache_max_size = lambda device_id=0: _State.device.l2_bytes
+    driver.get_registers_per_block = lambda device_id=0: 65536
+
+
+def _in_unit(size_bytes: int, unit: str) -> int:
+    return size_bytes // {"bytes": 1, "kb": 1 << 10, "mb": 1 << 20}[unit]
+
+
+def _patch_arch(arch: Any) -> None:
+    def create(self: Any, target: Any) -> None:
+        fake = _State.device
+        self.target = target if not isinstance(target, (str, dict)) else fake.target()
+        self.sm_version = fake.capability[0] * 10 + fake.capability[1]
+        self.name = fake.name
+        self.device = None
+        self.platform = "CUDA"
+        self.smem_cap = fake.shared_per_block_bytes
+        self.compute_max_core = fake.sm_count
+        self.warp_size = 32
+        self.compute_capability = "{}{}".format(*fake.capability)
+        self.reg_cap = 65536
+        self.max_smem_usage = 2 * self.smem_cap
+        self.sm_partition = 4
+        self.l2_cache_size_bytes = fake.l2_bytes
+        self.transaction_size = [32, 128]
+        self.bandwidth = [750, 12080]
+        self.available_tensor_instructions = None
+
+    arch.CUDA.__init__ = create
+
+
+def _patch_target(module: Any) -> None:
+    module.auto_detect_target = lambda *args, **kwargs: _State.device.target()
+
+
+def _patch_lower(module: Any) -> None:
+    module.lower = _refuse
+
+
+def _patch_tvm(tvm: Any) -> None:
+    tvm.compile = _refuse
+    tvm.build = _refuse
+
+
+_PATCHES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
+    ("torch.cuda", _patch_torch_cuda),
+    ("tilelang.carver.arch.driver", _patch_driver),
+    ("tilelang.carver.arch.driver.cuda_driver", _patch_driver),
+    ("tilelang.carver.arch.cuda", _patch_arch),
+    ("tilelang.backend.target", _patch_target),
+    ("tilelang.utils.target", _patch_target),
+    ("tilelang.jit", _patch_jit),
+    ("tilelang.autotuner.tuner", _patch_tuner),
+    ("tilelang", _patch_lower),
+    ("tvm", _patch_tvm),
+)
+_done: set = set()
