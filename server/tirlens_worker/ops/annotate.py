@@ -1,5 +1,5 @@
 """Operations that take no time of the kernel: hints, register budgets, allocation of tensor memory,
-descriptors that are built once, host-side calls of a lowered function, printing and assertions.
+descriptors that are built once, the host side of a lowered function, printing and assertions.
 
 Sources: tilelang ``src/op/builtin.cc``, ``src/cuda/op/builtin.cc``; TVM ``tirx/op.py``,
 ``src/tirx/op/builtin.cc`` and ``backend/cuda/cpp/instrument.py``.
@@ -25,8 +25,7 @@ TILELANG = """
 
 TVM = """
     assume likely ret thread_return break_loop continue_loop prefetch print_buffer
-    tvm_call_packed tvm_call_packed_lowered tvm_call_cpacked tvm_call_cpacked_lowered
-    tvm_call_trace_packed tvm_call_trace_packed_lowered call_ffi_kernel tvm_struct_set
+    tvm_struct_set
     tvm_throw_last_error tvm_stack_* tvm_kernel_replace_point tvm_static_handle
     TVMBackend* anylist_* nd_mem_alloc_with_scope start_profile_intrinsic end_profile_intrinsic
     timer_* ignore_loop_partition type_annotation tensormap_encode_tiled

@@ -1,12 +1,12 @@
 """Scalar functions of TVM and tilelang: which operation of `Arith` each of them is.
 
-The names on the left are those of the operation's class in the cost tables (``exp``, ``rsqrt``).
-A fast approximation (``tl.__exp``) has a name of its own (``fast_exp``), for it costs less than
-the exact function.  What turns into no instruction (constants, reinterpretation of the bits,
-hints, thread numbers) is registered with the empty string.
+An operation has the name of its cost class (``exp``, ``rsqrt``, ``bitwise``).  A fast approximation
+(``tl.__exp``) has one of its own (``fast_exp``), for it costs less than the exact function; the
+packed forms (``tl.add2``) are the operation on a two-lane type.  What turns into no instruction of
+its own (constants, reinterpretation of bits, thread numbers, hints) is the empty string.
 
-Sources: TVM ``python/tvm/tirx/op.py``, tilelang ``language/math_intrinsics.py``,
-``src/op/math.cc`` and ``src/op/builtin.cc``; the PTX forms ``python/tvm/backend/cuda``.
+Sources: TVM ``tirx/op.py``; tilelang ``language/math_intrinsics.py``, ``src/op/math.cc``,
+``src/op/builtin.cc``, ``src/cuda/op/builtin.cc``.
 """
 
 from __future__ import annotations
@@ -15,13 +15,81 @@ from .registry import scalars
 
 _SAME_NAME = (
     "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt rcp sin cos tan tanh sinh cosh asin acos atan "
-    "asinh acosh atanh atan2 erf pow sigmoid hypot fma floor ceil trunc round"
+    "asinh acosh atanh atan2 erf pow sigmoid hypot floor ceil trunc round"
 )
 for _name in _SAME_NAME.split():
     scalars(_name, "tir." + _name)
 
-scalars("abs", "tir.fabs", "tir.abs", "tl.abs2")
+scalars("abs", "tir.fabs", "tir.abs", "tl.abs2", "tir.copysign")
 scalars("mod", "tir.fmod")
 scalars("round", "tir.nearbyint", "tir.rint", "tl.round_ties_away_from_zero")
-scalars("pow", "tl.pow_of_int", "tir.ldexp")
-scalars("bitwise", "tir.bitwise_and", "tir.bitwise_or", "tir.bitwise_xor", "tir.bitwise_not")
+scalars("pow", "tir.ldexp", "tl.pow_of_int", "tir.nextafter")
+scalars("fma", "tir.fma", "tl.fma", "tl.fma2", "tl.ieee_fmaf")
+scalars("add", "tl.add2", "tl.ieee_add", "tir.cuda.fadd2_rn")
+scalars("sub", "tl.sub2", "tl.ieee_sub")
+scalars("mul", "tl.mul2", "tl.ieee_mul", "tl.fmul", "tir.cuda.fmul2_rn")
+scalars("div", "tl.ieee_fdiv")
+scalars("rcp", "tl.ieee_frcp")
+scalars("sqrt", "tl.ieee_fsqrt")
+scalars("rsqrt", "tl.ieee_frsqrt")
+scalars("max", "tl.max2", "tl.max_nan", "tl.max2_nan", "tir.cuda.hmax2")
+scalars("min", "tl.min2", "tl.min_nan", "tl.min2_nan", "tir.cuda.hmin2")
+scalars("clamp", "tl.clamp")
+
+for _name in "exp exp10 log log2 log10 sin cos tan".split():
+    scalars("fast_" + _name, "tl.__" + _name)
+scalars("fast_rcp", "tl.fast_rcp")
+scalars("fast_div", "tir.cuda.fdividef")
+
+scalars(
+    "bitwise",
+    "tir.bitwise_and",
+    "tir.bitwise_or",
+    "tir.bitwise_xor",
+    "tir.bitwise_not",
+    "tir.popcount",
+    "tir.ctpop",
+    "tir.clz",
+    "tl.__ffs",
+    "tl.__fns",
+    "tir.cuda.ffs_u32",
+    # Packing bytes and halves into a word is one byte permutation.
+    "tl.pack_b16",
+    "tl.pack_b8x4",
+)
+scalars("shift", "tir.shift_left", "tir.shift_right")
+scalars("compare", "tir.isnan", "tir.isinf", "tir.isfinite", "tir.isnullptr")
+scalars("q_multiply_shift", "tir.q_multiply_shift", "tir.q_multiply_shift_per_axis")
+scalars(
+    "cast",
+    "tir.cuda.half2float",
+    "tir.cuda.bfloat162float",
+    "tir.cuda.bfloat1622float2",
+    "tir.cuda.float22bfloat162_rn",
+    "tir.cuda.float22bfloat162_rn_from_float2",
+    "tir.cuda.float22half2",
+    "tir.cuda.float8tohalf8",
+    "tir.cuda.half8tofloat8",
+    "tir.cuda.fp8x4_e4m3_from_float4",
+)
+scalars("random", "tl.rng_rand", "tl.rng_rand_float")
+
+_FREE = """
+    tir.reinterpret tl.infinity tir.undef tir.likely tir.vscale tir.type_annotation tir.large_uint_imm
+    tir.tvm_thread_invariant tir.tvm_context_id tir.get_active_lane_mask tir.assume
+    tir.vectorlow tir.vectorhigh tir.vectorcombine tir.ptr_byte_offset
+    tir.handle_add_byte_offset tir.buffer_data tir.buffer_offset tir.address_of
+    tir.tvm_access_ptr tl.access_ptr tl.region tir.tvm_struct_get tir.tvm_stack_alloca
+    tir.tvm_stack_make_array tir.tvm_stack_make_shape tir.tvm_static_handle tir.anylist_getitem
+    tir.lookup_param tir.TVMBackendAllocWorkspace tir.tvm_tuple tir.filter tir.selector
+    tl.get_lane_idx tl.get_warp_idx tl.get_warp_idx_sync tl.get_warp_group_idx
+    tl.block_rank_in_cluster tl.launch_thread_idx tl.mvb_stage_index tl.increase_descriptor_offset
+    tl.clc_is_canceled tl.clc_get_first_ctaid_x tl.clc_get_first_ctaid_y tl.clc_get_first_ctaid_z
+    tir.cuda.float_as_uint tir.cuda.uint_as_float tir.cuda.float2_x tir.cuda.float2_y
+    tir.cuda.make_float2 tir.cuda.get_tmem_addr tir.cuda.cvta_generic_to_shared
+    tir.cuda.smem_addr_from_uint64 tir.cuda.sm100_2sm_leader_smem_addr tir.cuda.thread_rank
+    tir.cuda.mov_sreg tir.cuda.clock64 tir.cuda.iket_sentinel_token tir.cuda.runtime_instr_desc
+    tir.ptx.addr tir.ptx.map_shared_rank tir.ptx.mapa tir.ptx.fetch_register tir.nvshmem.my_pe
+    tir.nvshmem.n_pes tir.ptx.createpolicy_fractional
+"""
+scalars("", *_FREE.split())

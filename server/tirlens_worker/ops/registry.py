@@ -48,7 +48,7 @@ class Context(Protocol):
         """The box that `node` denotes, None where it denotes none.
 
         Understands ``tl.region``, BufferRegion and TensorRegion, BufferLoad (one element),
-        a whole buffer, ``tvm_access_ptr``, ``tl.access_ptr`` and ``address_of``.
+        a whole buffer, its data pointer, ``tvm_access_ptr``, ``tl.access_ptr``, ``address_of``.
         """
         ...
 

@@ -1,0 +1,1 @@
+"""Instructions that a kernel names itself: tensor cores, matrix moves, shuffles, PTX, LLVM."""

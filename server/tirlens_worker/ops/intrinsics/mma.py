@@ -1,0 +1,176 @@
+"""Tensor-core instructions that a kernel issues itself: mma, wgmma, MFMA and their sparse forms.
+
+The shape is written in the instruction (``m16n8k16``).  An ``mma`` is executed by the 32 lanes of
+a warp together and a ``wgmma`` by the 128 threads of a warpgroup, while the statement stands in
+the program of each thread; so one thread's execution is given M*N*K/32 or M*N*K/128
+multiply-accumulates (a whole number for every shape there is), and the sum over the threads is
+exact.  Operands are registers of the threads, or shared memory by descriptor, whose size follows
+from the shape: ``wgmma`` reads B, and A too in its ``ss`` form, from shared memory, which is no
+access of a known buffer here and is left to `attributes`.
+
+Where a block has fewer threads than the instruction takes, those it has do all the work.
+
+Sources: tilelang ``cuda/language/tir.py``, ``src/cuda/op/builtin.h``; TVM ``backend/cuda/op.py``
+(0.26: ``ptx.mma``, ``wgmma_mma_async``) and ``backend/cuda/ptx/table.py`` (0.27: modifiers travel
+as trailing strings); PTX ISA, chapter "Warp level matrix instructions".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, List, Optional, Tuple
+
+from ...facts import Arith, Statement
+from ..build import WARP, not_understood, short_name
+from ..registry import Context, accounts
+
+WARPGROUP = 128
+
+_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
+_SHAPE_MFMA = re.compile(r"(\d+)x(\d+)x(\d+)")
+
+DTYPES = {
+    "fp16": "float16",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "fp32": "float32",
+    "f32": "float32",
+    "tf32": "float32",
+    "fp64": "float64",
+    "f64": "float64",
+    "s8": "int8",
+    "u8": "uint8",
+    "s4": "int4",
+    "u4": "uint4",
+    "s32": "int32",
+    "b1": "uint1",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+    "e2m1": "float4_e2m1fn",
+    "e3m2": "float6_e3m2fn",
+    "e2m3": "float6_e2m3fn",
+    "half": "float16",
+}
+_DTYPE = re.compile(r"^(float|bfloat|int|uint)\d+(_\w+)?(x\d+)?$")
+
+
+def as_dtype(word: str) -> Optional[str]:
+    """``fp16`` and ``f16`` as ``float16``; None for a word that names no element type."""
+    plain = re.sub(r"x\d+$", "", word)
+    return DTYPES.get(plain) or (plain if _DTYPE.match(word) else None)
+
+
+def strings(call: Any, context: Context) -> List[str]:
+    """The string arguments, with composed modifiers (``m64n8k16.f32``) taken apart."""
+    found = (context.literal(node) for node in call.args)
+    return [part for word in found if isinstance(word, str) for part in word.split(".") if part]
+
+
+@accounts(
+    "tir.ptx_mma", "tl.ptx_mma_sm70", "tir.ptx.mma", "tir.ptx.mma_*", "tir.ptx_legacy.mma",
+    "tl.ptx_mma_block_scale",
+)  # fmt: skip
+def mma(call: Any, context: Context) -> Statement:
+    sparse = "mma_sp" in call.op.name or "sp" in strings(call, context)
+    return _instruction(call, context, WARP, sparsity=2 if sparse else 1)
+
+
+@accounts("tir.ptx_mma_sp")
+def mma_sparse(call: Any, context: Context) -> Statement:
+    return _instruction(call, context, WARP, sparsity=2)
+
+
+@accounts("tl.ptx_wgmma_ss", "tl.ptx_wgmma_rs")
+def wgmma(call: Any, context: Context) -> Statement:
+    return _instruction(call, context, WARPGROUP)
+
+
+@accounts("tl.ptx_wgmma_sp_ss", "tl.ptx_wgmma_sp_rs")
+def wgmma_sparse(call: Any, context: Context) -> Statement:
+    return _instruction(call, context, WARPGROUP, sparsity=2)
+
+
+@accounts("tir.ptx.wgmma_mma_async_ss", "tir.ptx.wgmma_mma_async_rs")
+def wgmma_by_numbers(call: Any, context: Context) -> Statement:
+    """TVM 0.26: M, N and K are three numbers, the element types strings (``float16``)."""
+    numbers = [context.literal(node) for node in call.args]
+    words = [as_dtype(word) for word in strings(call, context)]
+    types = [word for word in words if word]
+    for position in range(len(numbers) - 2):
+        m, n, k = numbers[position : position + 3]
+        if m == 64 and isinstance(n, int) and isinstance(k, int) and n % 8 == 0 and k >= 8:
+            return _statement(call, (m, n, k), types, context, WARPGROUP, 1)
+    return not_understood(call, context, "its shape is not constant")
+
+
+@accounts("tir.ptx.wgmma_b1_*", "tir.ptx.wgmma_bf16_*", "tir.ptx.wgmma_f16_*")
+@accounts("tir.ptx.wgmma_fp8_*", "tir.ptx.wgmma_int_*", "tir.ptx.wgmma_tf32_*")
+def wgmma_of_ptx(call: Any, context: Context) -> Statement:
+    return _instruction(call, context, WARPGROUP)
+
+
+@accounts("tl.tvm_mfma", "tir.tvm_mfma", "tl.tvm_rdna_wmma", "tir.tvm_rdna_wmma")
+def matrix_core(call: Any, context: Context) -> Statement:
+    """AMD: ``tvm_mfma("f32_16x16x16f16", ...)``, by the 64 lanes of a wavefront (RDNA: 32)."""
+    lanes = 64 if "mfma" in call.op.name else WARP
+    for word in strings(call, context):
+        found = _SHAPE_MFMA.search(word)
+        if found:
+            shape = tuple(int(part) for part in found.groups())
+            types = [as_dtype(part) for part in re.split(r"[_x]|\d+x\d+x\d+", word) if part]
+            named = [item for item in types if item]
+            return _statement(call, shape, [*named[1:], *named[:1]], context, lanes, 1)
+    return not_understood(call, context, "its shape is not constant")
+
+
+def _instruction(call: Any, context: Context, lanes: int, sparsity: int = 1) -> Statement:
+    words = strings(call, context)
+    for word in words:
+        found = _SHAPE.search(word)
+        if found:
+            shape = tuple(int(part) for part in found.groups())
+            types = [item for item in map(as_dtype, words) if item]
+            return _statement(call, shape, _operands_first(call, types), context, lanes, sparsity)
+    return not_understood(call, context, "its shape is not constant")
+
+
+def _operands_first(call: Any, types: List[str]) -> List[str]:
+    """The element types as [A, ..., accumulator].
+
+    The PTX spelling is D, A, B[, C] (and TVM 0.26 follows it), tilelang's and the legacy calls
+    A, B, C, and tilelang's wgmma names the accumulator once before and once after the operands.
+    """
+    name = call.op.name
+    if not types:
+        return types
+    of_ptx = name.startswith("tirx.ptx.") and "legacy" not in name and name != "tirx.ptx.mma_sp"
+    if of_ptx or name.startswith("tl.ptx_wgmma") or name == "tl.ptx_mma_block_scale":
+        return [*types[1:2], types[0]] if len(types) > 1 else types
+    return [types[0], types[2] if len(types) > 2 else types[-1]]
+
+
+def _statement(
+    call: Any, shape: Any, types: List[str], context: Context, lanes: int, sparsity: int
+) -> Statement:
+    m, n, k = shape
+    if isinstance(context.threads, int):
+        lanes = max(min(lanes, context.threads), 1)
+    return Statement(
+        op="mma",
+        label="T.{}(m{}n{}k{})".format(short_name(call.op.name), m, n, k),
+        arith=(_multiply(shape, types, lanes, sparsity),),
+        attributes={"lanes": lanes},
+    )
+
+
+def _multiply(shape: Tuple[int, ...], types: List[str], lanes: int, sparsity: int) -> Arith:
+    m, n, k = shape
+    work = m * n * k
+    return Arith(
+        op="mma",
+        dtype=types[0] if types else "float16",
+        accumulator=types[-1] if types else None,
+        count=work // lanes if work % lanes == 0 else work / lanes,
+        shape=shape,
+        sparsity=sparsity,
+    )

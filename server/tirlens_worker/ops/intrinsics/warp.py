@@ -1,0 +1,128 @@
+"""Exchange between the lanes of a warp, and reductions and votes that are made of it.
+
+A shuffle is one operation per thread.  A reduction over 32 lanes is 5 shuffles and 5 combining
+operations per thread, over a whole block the same once more over the warps' results; a vote or a
+match is one exchange.
+
+Sources: tilelang ``language/builtin.py``, ``language/reduce_op.py`` (warp_reduce),
+``src/tl_templates/cuda/reduce.h``; TVM ``tirx/op.py``, ``src/s_tir/transform/
+lower_thread_allreduce.cc``, ``backend/cuda/op.py`` (cuda.warp_reduce, cuda.cta_reduce).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Tuple
+
+from ...facts import Access, Arith, Statement
+from ..build import WARP, binary_log, label, not_understood, short_name
+from ..registry import Context, accounts
+
+_STEPS = binary_log(WARP)
+
+
+def dtype_of(node: Any) -> str:
+    """The element type of an expression in any version of the frameworks."""
+    found = getattr(node, "dtype", None)
+    if found is None:
+        found = getattr(getattr(node, "ty", None), "dtype", "int32")
+    return str(found)
+
+
+@accounts(
+    "tl.shfl_*",
+    "tl.match_any_sync",
+    "tl.match_all_sync",
+    "tl.any_sync",
+    "tl.all_sync",
+    "tl.ballot",
+    "tl.ballot_sync",
+    "tl.activemask",
+    "tl.tl_shuffle_elect",
+    "tir.tvm_warp_shuffle*",
+    "tir.tvm_warp_activemask",
+    "tir.cuda.__shfl_*",
+    "tir.cuda.__activemask",
+    "tir.cuda.any_sync",
+    "tir.cuda.ballot_sync",
+    "tir.cuda.elect_sync",
+    "tir.hip.__*",
+    "tir.metal.simd_shuffle*",
+    "tir.webgpu.subgroup_shuffle*",
+    "tir.simd_shuffle*",
+    "tir.ptx.elect_sync",
+    "tir.ptx.any_sync",
+)
+def shuffle(call: Any, context: Context) -> Statement:
+    # The exchanged value stands behind the mask, where there is a mask; both may be computed.
+    return _exchange(call, context, 1, (), tuple(call.args))
+
+
+@accounts("tl.warp_reduce_*", "tir.cuda.warp_reduce", "tir.cuda.reduce_*")
+def warp_reduce(call: Any, context: Context) -> Statement:
+    combine = (Arith(op=_combine(call, context), dtype=dtype_of(call), count=_STEPS),)
+    return _exchange(call, context, _STEPS, combine, tuple(call.args))
+
+
+@accounts("tir.cuda.cta_reduce")
+def block_reduce(call: Any, context: Context) -> Statement:
+    """``cuda.cta_reduce(value, operation, warps, scratch)``."""
+    warps = context.literal(call.args[2])
+    steps = _STEPS + (binary_log(warps) if isinstance(warps, int) else _STEPS)
+    combine = (Arith(op=_combine(call, context), dtype=dtype_of(call), count=steps),)
+    return _exchange(call, context, steps, combine, tuple(call.args[:1]))
+
+
+@accounts("tir.tvm_thread_allreduce")
+def thread_allreduce(call: Any, context: Context) -> Statement:
+    """``tvm_thread_allreduce(n, value..., predicate, result..., thread variables...)``.
+
+    The reduction's own operation stands in the attribute around the call; it is counted as an
+    addition, which costs the same as a maximum or a product.
+    """
+    count = context.literal(call.args[0])
+    if not isinstance(count, int):
+        return not_understood(call, context, "the number of values is no constant")
+    threads = context.threads
+    steps = _STEPS
+    if isinstance(threads, int):
+        steps = binary_log(min(threads, WARP)) + binary_log(-(-threads // WARP))
+    values = tuple(call.args[1 : 1 + count])
+    writes: Tuple[Access, ...] = tuple(
+        Access(buffer=result.buffer.id, mode="write", indices=result.indices)
+        for result in map(context.region, call.args[2 + count : 2 + 2 * count])
+        if result is not None
+    )
+    arith = tuple(
+        item
+        for value in values
+        for item in (
+            *context.arith(value),
+            Arith(op="shuffle", dtype=dtype_of(value), count=steps),
+            Arith(op="add", dtype=dtype_of(value), count=steps),
+        )
+    )
+    reads = tuple(item for value in values for item in context.accesses(value))
+    return Statement(
+        op="reduce", label=label("tvm_thread_allreduce"), arith=arith, accesses=(*reads, *writes)
+    )
+
+
+def _exchange(
+    call: Any, context: Context, steps: int, combine: Tuple[Arith, ...], values: Tuple[Any, ...]
+) -> Statement:
+    operands = tuple(item for value in values for item in context.arith(value))
+    reads = tuple(item for value in values for item in context.accesses(value))
+    return Statement(
+        op="shuffle",
+        label="T.{}()".format(short_name(call.op.name)),
+        arith=(*operands, Arith(op="shuffle", dtype=dtype_of(call), count=steps), *combine),
+        accesses=reads,
+    )
+
+
+def _combine(call: Any, context: Context) -> str:
+    words = [call.op.name, *(str(context.literal(node)) for node in call.args)]
+    for word, operation in (("max", "max"), ("min", "min"), ("bit", "bitwise"), ("mul", "mul")):
+        if any(word in text for text in words):
+            return operation
+    return "add"
