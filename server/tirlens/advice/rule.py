@@ -1,0 +1,49 @@
+"""What an advice rule is given, and what it can ask.
+
+Every rule is a counterfactual: it changes the facts as the user would change the source, asks the
+model again, and reports the difference.  One evaluation takes milliseconds, so no rule guesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tirlens.hardware.spec import Device
+from tirlens.model import analyze
+from tirlens.model.report import Advice, KernelReport
+from tirlens_worker.facts import KernelFacts
+
+#: Savings below this share of the kernel's time are within the model's noise and not shown.
+NOTICEABLE = 0.03
+
+
+@dataclass(frozen=True)
+class Question:
+    """One analysed kernel, and the means to ask what would be if it were written otherwise."""
+
+    facts: KernelFacts
+    device: Device
+    bindings: Mapping[str, int] = field(default_factory=dict)
+    report: KernelReport = field(kw_only=True)
+
+    def what_if(self, facts: KernelFacts) -> KernelReport:
+        """The report of `facts` on the same device with the same bindings."""
+        return analyze(facts, self.device, self.bindings)
+
+    def saving_s(self, facts: KernelFacts) -> float | None:
+        """Seconds that `facts` would save; None where either time is unknown or it cannot run."""
+        changed = self.what_if(facts)
+        if self.report.time_s is None or changed.time_s is None:
+            return None
+        shared = changed.shared_bytes_per_block
+        if shared is not None and shared > self.device.limits.shared_bytes_per_block:
+            return None
+        return self.report.time_s - changed.time_s
+
+    def is_noticeable(self, saving_s: float | None) -> bool:
+        time_s = self.report.time_s
+        return saving_s is not None and time_s is not None and saving_s >= NOTICEABLE * time_s
+
+
+Rule = Callable[[Question], Iterator[Advice]]

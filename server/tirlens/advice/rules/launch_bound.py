@@ -1,0 +1,25 @@
+"""launch-bound: the kernel takes about as long to start as to run.
+
+Nothing inside the kernel helps then; fusing it with its neighbours or replaying a CUDA graph does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tirlens.advice.rule import Question
+from tirlens.model.report import Advice
+
+
+def check(question: Question) -> Iterator[Advice]:
+    time_s, launch_s = question.report.time_s, question.device.launch_s
+    if question.report.schedule == "gpu" and time_s is not None and time_s < 2 * launch_s:
+        yield Advice(
+            rule="launch-bound",
+            span=question.facts.span,
+            severity="info",
+            message=(
+                f"{launch_s / time_s:.0%} of the time is the launch itself: "
+                "fuse the kernel with its neighbours, or replay it from a CUDA graph"
+            ),
+        )

@@ -1,0 +1,55 @@
+"""not-pipelined: a loop loads tiles into shared memory and waits for them in every iteration.
+
+With `num_stages` of 2 or more, tilelang's T.Pipelined loads the tiles of later iterations while the
+current ones are computed with, at the price of one shared buffer a stage.  The rule tries 2 to 4
+stages and reports the best that fits into shared memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tirlens.advice import rewrite
+from tirlens.advice.rule import Question
+from tirlens.model.report import Advice
+from tirlens_worker.facts import Loop
+
+
+def check(question: Question) -> Iterator[Advice]:
+    if question.facts.framework != "tilelang":
+        return
+    shared = {buffer.id for buffer in question.facts.buffers if buffer.scope.startswith("shared")}
+    for loop, _ in rewrite.loops(question.facts):
+        stages = loop.annotations.get("num_stages", 0)
+        if stages > 1 or not loop.sites or not _loads_tiles(loop, shared):
+            continue
+        options = [
+            (saving_s, stages)
+            for stages in (2, 3, 4)
+            if (saving_s := question.saving_s(rewrite.with_stages(question.facts, loop, stages)))
+            is not None
+        ]
+        if not options:
+            continue
+        saving_s, stages = max(options, key=lambda option: (option[0], -option[1]))
+        if question.is_noticeable(saving_s):
+            yield Advice(
+                rule="not-pipelined",
+                span=loop.sites[0],
+                severity="hint",
+                message=(
+                    "loads and compute take turns in every iteration; "
+                    f"T.Pipelined(..., num_stages={stages}) overlaps them"
+                ),
+                saving_s=saving_s,
+            )
+
+
+def _loads_tiles(loop: Loop, shared: set[str]) -> bool:
+    direct = (node for node in loop.body if not isinstance(node, Loop))
+    copies = [node for node in direct if getattr(node, "op", "") in ("copy", "tma_copy")]
+    return any(
+        access.mode == "write" and access.buffer in shared
+        for copy in copies
+        for access in getattr(copy, "accesses", ())
+    )
