@@ -36,7 +36,7 @@ scalars("max", "tl.max2", "tl.max_nan", "tl.max2_nan", "tir.cuda.hmax2")
 scalars("min", "tl.min2", "tl.min_nan", "tl.min2_nan", "tir.cuda.hmin2")
 scalars("clamp", "tl.clamp")
 
-for _name in "exp exp10 log log2 log10 sin cos tan".split():
+for _name in ("exp", "exp10", "log", "log2", "log10", "sin", "cos", "tan"):
     scalars("fast_" + _name, "tl.__" + _name)
 scalars("fast_rcp", "tl.fast_rcp")
 scalars("fast_div", "tir.cuda.fdividef")
@@ -75,8 +75,8 @@ scalars(
 scalars("random", "tl.rng_rand", "tl.rng_rand_float")
 
 _FREE = """
-    tir.reinterpret tl.infinity tir.undef tir.likely tir.vscale tir.type_annotation tir.large_uint_imm
-    tir.tvm_thread_invariant tir.tvm_context_id tir.get_active_lane_mask tir.assume
+    tir.reinterpret tl.infinity tir.undef tir.likely tir.vscale tir.type_annotation
+    tir.large_uint_imm    tir.tvm_thread_invariant tir.tvm_context_id tir.get_active_lane_mask tir.assume
     tir.vectorlow tir.vectorhigh tir.vectorcombine tir.ptr_byte_offset
     tir.handle_add_byte_offset tir.buffer_data tir.buffer_offset tir.address_of
     tir.tvm_access_ptr tl.access_ptr tl.region tir.tvm_struct_get tir.tvm_stack_alloca

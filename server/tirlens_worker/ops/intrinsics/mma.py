@@ -165,12 +165,11 @@ def _statement(
 
 def _multiply(shape: Tuple[int, ...], types: List[str], lanes: int, sparsity: int) -> Arith:
     m, n, k = shape
-    work = m * n * k
     return Arith(
         op="mma",
         dtype=types[0] if types else "float16",
         accumulator=types[-1] if types else None,
-        count=work // lanes if work % lanes == 0 else work / lanes,
+        count=m * n * k // lanes,
         shape=shape,
         sparsity=sparsity,
     )

@@ -1,0 +1,98 @@
+"""Calls of functions that the IR does not show: CUDA's own by name, LLVM intrinsics, the rest.
+
+What CUDA and tilelang's templates define is accounted like the operation it is (``__expf``,
+``AtomicAdd``, which versions of tilelang before 0.1.7 called by name).  The cost of any other
+function is not known: the statement says ``unknown:<name>`` and a caveat names the function.  A
+packed function called from within a kernel is of that kind.
+
+Sources: tilelang ``language/atomic.py`` of 0.1.6, ``src/tl_templates/cuda/atomic.h``; the CUDA
+math API for the scalar names.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Tuple
+
+from ..facts import Access, Arith, Statement
+from .atomic import update
+from .build import label
+from .intrinsics.dot import dot_product
+from .intrinsics.warp import dtype_of
+from .registry import Context, accounts
+
+_MATH = {
+    "exp": "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan tanh sinh cosh erf pow".split(),
+    "other": {
+        "fma": "fma fmaf __fmaf_rn hfma hfma2 __hfma2 __hfma",
+        "max": "fmax fmaxf max hmax __hmax __hmax2",
+        "min": "fmin fminf min hmin __hmin __hmin2",
+        "abs": "fabs fabsf abs habs __habs __habs2",
+        "add": "__hadd __hadd2 __fadd_rn",
+        "mul": "__hmul __hmul2 __fmul_rn",
+        "sub": "__hsub __hsub2",
+        "floor": "floor floorf",
+        "ceil": "ceil ceilf",
+        "round": "round roundf nearbyint nearbyintf rint rintf",
+        "rcp": "__frcp_rn rcp",
+        "div": "__fdividef fdividef __fdiv_rn",
+        "bitwise": "__popc __popcll __clz __clzll __brev __ffs __byte_perm",
+        "shuffle": "__shfl_sync __shfl_xor_sync __shfl_down_sync __shfl_up_sync __shfl",
+        "cast": "__float2half __half2float __float2half_rn __float2bfloat16 __bfloat162float",
+        "compare": "isnan isinf isfinite",
+        "atan2": "atan2 atan2f",
+        "": "__float_as_int __float_as_uint __int_as_float __uint_as_float",
+    },
+}
+
+FUNCTIONS = {name: op for op, names in _MATH["other"].items() for name in names.split()}
+for _name in _MATH["exp"]:
+    FUNCTIONS.update({_name: _name, _name + "f": _name, "h" + _name: _name, "h2" + _name: _name})
+    FUNCTIONS["__" + _name + "f"] = "fast_" + _name
+
+_SYNCHRONIZING = ("__syncthreads", "__syncwarp", "__threadfence", "tl::fence", "tl::mbarrier")
+
+
+@accounts("tir.call_extern", "tir.call_pure_extern", "tir.cuda.func_call")
+@accounts("tir.tvm_call_packed*", "tir.tvm_call_cpacked*", "tir.tvm_call_trace_packed*")
+@accounts("tir.call_ffi_kernel", "tir.call_spirv_pure_glsl450", "tir.anylist_setitem_call_*")
+def call_extern(call: Any, context: Context) -> Statement:
+    found = context.literal(call.args[0]) if len(call.args) else None
+    name = found if isinstance(found, str) else call.op.name
+    arguments = tuple(call.args[1:])
+    bare = name.rsplit("::", 1)[-1].split("<", 1)[0]
+    if bare.startswith("Atomic") or bare.startswith("atomic"):
+        target = context.region(arguments[0])
+        if target is not None:
+            return update(context, bare, target, arguments[1:2], _width(bare))
+    if name.startswith(_SYNCHRONIZING):
+        return Statement(op="sync", label=name + "()")
+    product = dot_product(bare)
+    reads, inside = _of_arguments(arguments, context)
+    operation = FUNCTIONS.get(bare)
+    if operation is None and product is None:
+        context.note("the cost of the function {!r} is not known; it is left out".format(name))
+        return Statement(
+            op="call",
+            label=name + "()",
+            arith=(*inside, Arith(op="unknown:" + name, dtype=dtype_of(call))),
+            accesses=reads,
+            attributes={"unknown": True},
+        )
+    own: Tuple[Arith, ...] = ()
+    if product is not None:
+        own = (product,)
+    elif operation:
+        own = (Arith(op=operation, dtype=dtype_of(call)),)
+    return Statement(op="call", label=label(name), arith=(*inside, *own), accesses=reads)
+
+
+def _width(name: str) -> int:
+    return 4 if name.endswith("x4") else 2 if name.endswith("x2") else 1
+
+
+def _of_arguments(
+    arguments: Tuple[Any, ...], context: Context
+) -> Tuple[Tuple[Access, ...], Tuple[Arith, ...]]:
+    reads = tuple(item for node in arguments for item in context.accesses(node))
+    inside = tuple(item for node in arguments for item in context.arith(node))
+    return reads, inside

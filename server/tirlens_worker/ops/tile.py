@@ -1,0 +1,217 @@
+"""TVM's tile primitives: ``Tx.cta.copy``, ``Tx.warp.gemm``, ``Tx.wg.sum``, ``Tx.add`` and so on.
+
+A `TilePrimitiveCall` names its execution scope: a thread, a warp, a warpgroup, the block (``cta``)
+or the cluster do it together once.  Its regions give the elements: an elementwise operation is
+performed once per element of its output, a reduction once per element of its input, a product has
+the M and N of its output and the K of its operands.
+
+Sources: TVM ``tirx/operator/tile_primitive/ops.py`` (argument order), ``tirx/tile_primitive.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Tuple
+
+from ..facts import Access, Arith, Expr, Statement
+from .build import access, elements, label, not_understood, short_name, times
+from .registry import Context, Region, accounts
+
+_PER = {
+    "": "thread",
+    "thread": "thread",
+    "warp": "warp",
+    "warpgroup": "warpgroup",
+    "wg": "warpgroup",
+    "cta": "block",
+    "block": "block",
+    "cluster": "block",
+}
+
+# What one element costs; silu is x * sigmoid(x).
+_ELEMENTWISE = {
+    "zero": (),
+    "fill": (),
+    "memset": (),
+    "sqrt": ("sqrt",),
+    "exp": ("exp",),
+    "exp2": ("exp2",),
+    "log2": ("log2",),
+    "reciprocal": ("rcp",),
+    "silu": ("sigmoid", "mul"),
+    "add": ("add",),
+    "sub": ("sub",),
+    "mul": ("mul",),
+    "fdiv": ("div",),
+    "fma": ("fma",),
+    "maximum": ("max",),
+    "minimum": ("min",),
+    "max": ("max",),
+    "min": ("min",),
+    "sum": ("add",),
+    "select": ("select",),
+    "cast": ("cast",),
+}
+_WITH_BIAS_AND_SCALE = ("sqrt", "exp", "exp2", "log2")
+
+
+def per(call: Any, context: Context) -> str:
+    scope = getattr(call, "scope", None)
+    name = str(getattr(scope, "name", scope) or "")
+    if name == "cluster":
+        context.note("a cluster's operation is counted once for each of its blocks")
+    return _PER.get(name, "block")
+
+
+@accounts("tirx.tile.copy", "tirx.tile.copy_async", "tirx.tile.permute_layout")
+def copy(call: Any, context: Context) -> Statement:
+    target, source = context.region(call.args[0]), context.region(call.args[1])
+    if target is None or source is None:
+        return not_understood(call, context, "an operand is no region of a buffer")
+    name = short_name(call.op.name)
+    route = "async" if name == "copy_async" else "tile"
+    arith: Tuple[Arith, ...] = ()
+    if source.buffer.dtype != target.buffer.dtype:
+        arith = (
+            Arith(
+                op="cast",
+                dtype=source.buffer.dtype,
+                accumulator=target.buffer.dtype,
+                count=elements(target),
+            ),
+        )
+    return Statement(
+        op="copy",
+        label=label(name, target, source),
+        arith=arith,
+        accesses=(access(source, "read", route), access(target, "write", route)),
+        per=per(call, context),
+    )
+
+
+@accounts("tirx.tile.gemm", "tirx.tile.gemm_async")
+def gemm(call: Any, context: Context) -> Statement:
+    """``gemm(D, A, B, C, transA, transB, ...)`` and ``gemm_async(C, A, B[, SFA, SFB], ...)``."""
+    asynchronous = call.op.name.endswith("gemm_async")
+    d, a, b = (context.region(node) for node in call.args[:3])
+    if d is None or a is None or b is None:
+        return not_understood(call, context, "an operand is no region of a buffer")
+    scaled = asynchronous and len(call.args) == 8
+    first = 5 if scaled else 3 if asynchronous else 4
+    m, n = _matrix(d)
+    rows, columns = _matrix(a)
+    k = rows if context.literal(call.args[first]) else columns
+    accumulate = call.args[7 if scaled else 5] if asynchronous else None
+    others = [context.region(node) for node in call.args[3 : 5 if scaled else 4]]
+    reads = [] if asynchronous and not scaled else [item for item in others if item is not None]
+    if asynchronous and context.literal(accumulate) not in (False, 0):
+        reads.append(d)
+    return Statement(
+        op="gemm",
+        label=label(short_name(call.op.name), d, a, b),
+        arith=(
+            Arith(
+                op="mma",
+                dtype=a.buffer.dtype,
+                accumulator=d.buffer.dtype,
+                count=times(m, n, k),
+                shape=(m, n, k),
+            ),
+        ),
+        accesses=(
+            access(a, "read", "mma"),
+            access(b, "read", "mma"),
+            *(access(item, "read", "mma") for item in reads),
+            access(d, "write", "mma"),
+        ),
+        per=per(call, context),
+        attributes={"m_n_k": (m, n, k)},
+    )
+
+
+def _matrix(region: Region) -> Tuple[Expr, Expr]:
+    """Rows and columns: the last two dimensions that are not 1, else the last two."""
+    wide = [extent for extent in region.extents if extent != 1]
+    chosen = wide[-2:] if len(wide) >= 2 else list(region.extents[-2:])
+    return (1, chosen[0]) if len(chosen) == 1 else (chosen[0], chosen[1])
+
+
+@accounts("tirx.tile.*")
+def elementwise(call: Any, context: Context) -> Statement:
+    name = short_name(call.op.name)
+    if name not in _ELEMENTWISE:
+        return not_understood(call, context, "an operation that is not known")
+    target = context.region(call.args[0])
+    sources = [item for item in map(context.region, call.args[1:]) if item is not None]
+    if target is None:
+        return not_understood(call, context, "the target is no region of a buffer")
+    reducing = name in ("sum", "max", "min") and bool(sources)
+    # A conversion has the type of what it converts.
+    over = sources[0] if sources and (reducing or name == "cast") else target
+    reads = [access(item, "read", "tile") for item in sources]
+    if reducing and len(call.args) > 3 and context.literal(call.args[3]):
+        reads.append(access(target, "read", "tile"))
+    return Statement(
+        op="reduce" if reducing else "fill" if not _ELEMENTWISE[name] else "map",
+        label=label(name, target, *sources),
+        arith=(*_scaled(call, context, name, target), *_each(name, over, target)),
+        accesses=(*reads, access(target, "write", "tile")),
+        per=per(call, context),
+    )
+
+
+def _each(name: str, over: Region, target: Region) -> List[Arith]:
+    return [
+        Arith(
+            op=operation,
+            dtype=over.buffer.dtype,
+            count=elements(over),
+            accumulator=target.buffer.dtype if operation == "cast" else None,
+        )
+        for operation in _ELEMENTWISE[name]
+    ]
+
+
+def _scaled(call: Any, context: Context, name: str, target: Region) -> Tuple[Arith, ...]:
+    """The multiply-add of ``exp(out, in, bias, scale)`` where it is more than in itself."""
+    if name not in _WITH_BIAS_AND_SCALE or len(call.args) < 4:
+        return ()
+    if _absent(call.args[2], context) and _absent(call.args[3], context):
+        return ()
+    return (Arith(op="fma", dtype=target.buffer.dtype, count=elements(target)),)
+
+
+def _absent(node: Optional[Any], context: Context) -> bool:
+    return node is None or (context.region(node) is None and context.literal(node) in (None, 0, 1))
+
+
+@accounts("tirx.tile.binary_reduce", "tirx.tile.unary_reduce")
+@accounts("tirx.tile.binary_chain", "tirx.tile.reduce_negate")
+def composed(call: Any, context: Context) -> Statement:
+    """Compositions: each of their operations once per element of the elementwise output."""
+    found = [item for item in map(context.region, call.args) if item is not None]
+    name = short_name(call.op.name)
+    if len(found) < 2:
+        return not_understood(call, context, "an operand is no region of a buffer")
+    outputs = 2 if name.endswith("y_reduce") else 1
+    over = found[1] if name == "reduce_negate" else found[0]
+    arith = [
+        Arith(op=operation, dtype=over.buffer.dtype, count=elements(over))
+        for node in call.args
+        for operation in _ELEMENTWISE.get(short_name(_operation_name(node)), ())
+    ]
+    if name == "reduce_negate":
+        arith.append(Arith(op="neg", dtype=over.buffer.dtype, count=elements(found[0])))
+    return Statement(
+        op="map",
+        label=label(name, *found[:outputs]),
+        arith=tuple(arith),
+        accesses=(
+            *(access(item, "read", "tile") for item in found[outputs:]),
+            *(access(item, "write", "tile") for item in found[:outputs]),
+        ),
+        per=per(call, context),
+    )
+
+
+def _operation_name(node: Any) -> str:
+    return str(getattr(node, "name", getattr(node, "value", "")))
