@@ -103,7 +103,8 @@ class KernelReport:
 
     The fields are those of the contract's JSON (``--format json``), which documents them.
     `status` is ``ok``, ``needs-bindings``, ``unsupported`` or ``error``; numbers of a kernel that
-    is not ``ok`` are None.
+    is not ``ok`` are None.  `device_source` says who chose the device (``directive``, ``project``,
+    ``option``, ``target``, ``machine``, ``default``).
     """
 
     name: str
@@ -153,3 +154,4 @@ class KernelReport:
     loops: tuple[Cost, ...] = ()
     advice: tuple[Advice, ...] = ()
     caveats: tuple[CaveatNote, ...] = ()
+    device_source: str = ""

@@ -134,6 +134,7 @@ class Assembler:
             insertion_line=extent.line,
             prim_func=None if same else shown.name,
             parameters=_parameters(found),
+            required=_required(found),
             candidates=candidates,
             directives=tuple(item for _, item in sorted(attached.directives, key=_rank)),
             local_to=local,
@@ -202,10 +203,10 @@ def _constants(owner: ast.AST) -> list[str]:
     return out
 
 
-def required_parameters(found: Found) -> tuple[str, ...]:
-    """The parameters of a factory that have no default."""
+def _required(found: Found) -> tuple[str, ...]:
+    """The parameters of a factory or eager kernel that have no default."""
     owner = found.owner
-    if isinstance(owner, ast.ClassDef):
+    if isinstance(owner, ast.ClassDef) or found.style == "prim_func":
         return ()
     defaults = parameter_defaults(owner)
     return tuple(item.arg for item in parameters(owner) if item.arg not in defaults)

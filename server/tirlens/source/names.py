@@ -126,7 +126,9 @@ def parameter_defaults(node: FunctionNode) -> dict[str, ast.expr]:
     defaults = node.args.defaults
     out = {
         arg.arg: default
-        for arg, default in zip(positional[len(positional) - len(defaults) :], defaults, strict=True)
+        for arg, default in zip(
+            positional[len(positional) - len(defaults) :], defaults, strict=True
+        )
     }
     for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
         if default is not None:

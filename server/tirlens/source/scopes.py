@@ -114,7 +114,9 @@ def _end(node: ast.stmt) -> Position:
 
 def functions(chain: tuple[ast.AST, ...]) -> tuple[FunctionNode, ...]:
     """The functions of a chain of definitions."""
-    return tuple(item for item in chain if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return tuple(
+        item for item in chain if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
 
 
 def qualified(chain: tuple[Definition, ...]) -> str:

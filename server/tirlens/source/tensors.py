@@ -50,9 +50,7 @@ def create(
     raise UnknownValueError(f"{path} is not followed")
 
 
-def method(
-    tensor: Tensor, name: str, positional: list[Value], named: dict[str, Value]
-) -> Value:
+def method(tensor: Tensor, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
     """What a method of a tensor gives.
 
     Raises:

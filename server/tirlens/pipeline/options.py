@@ -1,0 +1,33 @@
+"""What a user asks of an analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
+from tirlens.source.kernel import KernelSource
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a command or the settings of an editor, and the project's own settings.
+
+    `device` is an id or a path, which `force_device` puts before directives and the project
+    (where devices are compared).  `calls` restrict the analysis to the kernels that they call;
+    `kernels` to the names given, `*` and `?` as in file names.
+    """
+
+    device: str | None = None
+    force_device: bool = False
+    bindings: Mapping[str, int] = field(default_factory=dict[str, int])
+    calls: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+    time_limit_s: float = DEFAULT_TIMEOUT_S
+    advice: bool = True
+    project: Settings = field(default_factory=Settings)
+
+    def bindings_for(self, kernel: KernelSource | None) -> dict[str, int]:
+        """Sizes by name; the directive's win over the project's, these over the option's."""
+        near = kernel.bindings if kernel else {}
+        return {**self.bindings, **self.project.bindings, **near}

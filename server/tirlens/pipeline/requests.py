@@ -1,0 +1,111 @@
+"""What to ask the worker about the kernels of a text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from tirlens.pipeline.options import Options
+from tirlens.source.kernel import KernelSource, SourceFile
+from tirlens_worker.protocol import Analyze, CallCandidate, KernelRequest
+
+
+def request(id: int, path: str, text: str, source: SourceFile, options: Options) -> Analyze:  # noqa: A002
+    """The request for the kernels of `source` that `options` select, without those turned off."""
+    kernels = tuple(_kernel_request(kernel, options) for kernel in selected(source, options))
+    return Analyze(id=id, path=path, text=text, kernels=kernels, time_limit_s=options.time_limit_s)
+
+
+def selected(source: SourceFile, options: Options) -> list[KernelSource]:
+    """The kernels that are to be analysed."""
+    called = {name for call in options.calls if (name := root_name(call))}
+    return [
+        kernel
+        for kernel in source.kernels
+        if not kernel.off
+        and (not called or called & _names(kernel))
+        and (not options.kernels or _matches(kernel, options.kernels))
+    ]
+
+
+def root_name(call: str) -> str | None:
+    """The first name of a call expression, None where it is no expression."""
+    try:
+        node: ast.AST = ast.parse(call.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _names(kernel: KernelSource) -> set[str]:
+    return {kernel.name, kernel.name.split(".")[0], kernel.name.split(".")[-1]}
+
+
+def _matches(kernel: KernelSource, patterns: tuple[str, ...]) -> bool:
+    names = {*_names(kernel), kernel.prim_func or kernel.name}
+    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def _kernel_request(kernel: KernelSource, options: Options) -> KernelRequest:
+    bindings = options.bindings_for(kernel)
+    return KernelRequest(
+        name=kernel.name,
+        style=kernel.style,
+        span=kernel.span,
+        prim_func=kernel.prim_func,
+        candidates=tuple(_candidates(kernel, options, bindings)),
+        bindings=bindings,
+        local_to=kernel.local_to,
+        prelude=kernel.prelude,
+        definition=kernel.definition,
+    )
+
+
+def _candidates(
+    kernel: KernelSource, options: Options, bindings: Mapping[str, int]
+) -> Iterator[CallCandidate]:
+    """The candidates in the contract's order, with bound parameters put into their arguments."""
+    if options.calls:
+        for call in options.calls:
+            if root_name(call) in _names(kernel):
+                yield CallCandidate(call, "option", kernel.span, required=True)
+        return
+    required = [item for item in kernel.candidates if item.required]
+    yield from required
+    fitting = {name: size for name, size in bindings.items() if name in kernel.parameters}
+    if not required and kernel.required and set(kernel.required) <= set(fitting):
+        arguments = ", ".join(f"{name}={size}" for name, size in fitting.items())
+        source = "directive" if set(fitting) & set(kernel.bindings) else "option"
+        yield CallCandidate(f"{kernel.name}({arguments})", source, kernel.span)
+    for call in options.project.calls:
+        if root_name(call) in _names(kernel):
+            yield CallCandidate(call, "settings", kernel.span)
+    for item in kernel.candidates:
+        if not item.required:
+            yield replace(item, expression=with_arguments(item.expression, kernel, fitting))
+
+
+def with_arguments(expression: str, kernel: KernelSource, values: Mapping[str, int]) -> str:
+    """The call `expression` of a kernel with the parameters in `values` given these values."""
+    if not values or kernel.local_to is not None:
+        return expression
+    try:
+        tree = ast.parse(expression, mode="eval").body
+    except SyntaxError:
+        return expression
+    if not isinstance(tree, ast.Call) or any(isinstance(a, ast.Starred) for a in tree.args):
+        return expression
+    missing = dict(values)
+    for position, name in enumerate(kernel.parameters[: len(tree.args)]):
+        if name in missing:
+            tree.args[position] = ast.Constant(missing.pop(name))
+    for keyword in tree.keywords:
+        if keyword.arg in missing:
+            keyword.value = ast.Constant(missing.pop(keyword.arg))
+    if kernel.style == "factory":
+        tree.keywords += [ast.keyword(name, ast.Constant(size)) for name, size in missing.items()]
+    return ast.unparse(tree)

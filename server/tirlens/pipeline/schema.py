@@ -1,0 +1,172 @@
+"""The JSON of the contract: what ``--format json`` prints and the editor's report view reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tirlens.hardware import Device
+from tirlens.model.report import Advice, Cost, KernelReport
+from tirlens.pipeline.reports import FileReport
+from tirlens_worker.protocol import NeedsArguments, Problem
+
+SCHEMA_VERSION = 1
+
+_PLAIN = (
+    "status", "message", "schedule", "threads_per_block", "shared_bytes_per_block",
+    "registers_per_thread", "launch_facts", "flop", "useful_flop", "int_ops", "compulsory_bytes",
+    "l2_bytes", "shared_bytes", "time_s", "roofline_time_s", "bound", "bound_class",
+    "bound_reason", "arithmetic_intensity", "ridge_point", "flop_per_s", "peak_fraction",
+    "dram_bytes_per_s", "dram_fraction",
+)  # fmt: skip
+
+
+def to_json(reports: Iterable[FileReport], device: Device) -> dict[str, Any]:
+    """The contract's document for some files; `device` is the one named at its top."""
+    files = list(reports)
+    kernels: list[dict[str, Any]] = []
+    for file in files:
+        kernels += [kernel_json(kernel, file.path) for kernel in file.kernels]
+        kernels += [_needs_json(item, file.path, device) for item in file.needs]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "device": device_json(device),
+        "kernels": kernels,
+        "problems": [problem_json(item, file.path) for file in files for item in file.problems],
+    }
+
+
+def device_json(device: Device) -> dict[str, Any]:
+    """A device in short; ``tirlens devices ID`` has all of it."""
+    return {
+        "id": device.id,
+        "name": device.name,
+        "vendor": device.vendor,
+        "kind": device.kind,
+        "arch": device.arch,
+        "sm_count": device.sm_count,
+        "clock_hz": device.clock_hz,
+        "dram_bytes_per_s": device.dram.bytes_per_s,
+        "l2_bytes": device.l2.bytes,
+        "peak_flop_per_s": {name: peak.flop_per_s for name, peak in device.peaks.items()},
+    }
+
+
+def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
+    """One kernel as in the contract."""
+    occupancy, waves = kernel.occupancy, kernel.waves
+    return {
+        "name": kernel.name,
+        "definition": kernel.definition,
+        "file": path,
+        "line": kernel.span.line,
+        "column": kernel.span.column,
+        "framework": {"name": kernel.framework, "version": kernel.framework_version},
+        "device": {
+            "id": kernel.device_id,
+            "name": kernel.device_name,
+            "source": kernel.device_source,
+        },
+        "call": kernel.call,
+        "call_source": kernel.call_source,
+        "bindings": dict(kernel.bindings),
+        "needs": list(kernel.needs),
+        "grid": list(kernel.grid),
+        **{name: getattr(kernel, name) for name in _PLAIN},
+        "flop_by_class": dict(kernel.flop_by_class),
+        "global_bytes": {"read": kernel.global_bytes.read, "write": kernel.global_bytes.write},
+        "dram_bytes": {"read": kernel.dram_bytes.read, "write": kernel.dram_bytes.write},
+        "time_band_s": list(kernel.time_band_s) if kernel.time_band_s else None,
+        "utilisation": dict(kernel.utilisation),
+        "occupancy": None
+        if occupancy is None
+        else {
+            "blocks_per_sm": occupancy.blocks_per_sm,
+            "fraction": occupancy.fraction,
+            "limiter": occupancy.limiter,
+        },
+        "waves": None
+        if waves is None
+        else {"count": waves.count, "tail_fraction": waves.tail_fraction},
+        "formula": dict(kernel.formula),
+        "loops": [cost_json(cost) for cost in kernel.loops],
+        "advice": [_advice_json(item) for item in kernel.advice],
+        "caveats": [
+            {"line": item.span.line if item.span else kernel.span.line, "message": item.message}
+            for item in kernel.caveats
+        ],
+    }
+
+
+def cost_json(cost: Cost) -> dict[str, Any]:
+    """One line of the breakdown with what is inside it."""
+    return {
+        "line": cost.span.line,
+        "column": cost.span.column,
+        "end_line": cost.span.end_line,
+        "file": cost.span.file,
+        "kind": cost.kind,
+        "op": cost.op,
+        "label": cost.label,
+        "trips": cost.trips,
+        "executions": cost.executions,
+        "flop": cost.flop,
+        "global_bytes": cost.global_bytes,
+        "dram_bytes": cost.dram_bytes,
+        "l2_bytes": cost.l2_bytes,
+        "shared_bytes": cost.shared_bytes,
+        "time_s": cost.time_s,
+        "hidden_s": cost.hidden_s,
+        "share": cost.share,
+        "bound": cost.bound,
+        "details": dict(cost.details),
+        "sites": [
+            {"file": site.file, "line": site.line, "column": site.column} for site in cost.sites
+        ],
+        "children": [cost_json(child) for child in cost.children],
+    }
+
+
+def _advice_json(advice: Advice) -> dict[str, Any]:
+    return {
+        "rule": advice.rule,
+        "line": advice.span.line,
+        "column": advice.span.column,
+        "severity": advice.severity,
+        "message": advice.message,
+        "saving_s": advice.saving_s,
+        "edit": dict(advice.edit) if advice.edit is not None else None,
+    }
+
+
+def _needs_json(needs: NeedsArguments, path: str, device: Device) -> dict[str, Any]:
+    """A kernel without arguments: every number of it is unknown."""
+    blank = KernelReport(
+        name=needs.kernel,
+        definition=needs.kernel,
+        span=needs.span,
+        framework="",
+        framework_version="",
+        call="",
+        call_source="",
+        bindings={},
+        device_id=device.id,
+        device_name=device.name,
+        status="needs-bindings",
+        needs=needs.names,
+        message=needs.reason,
+    )
+    return {**kernel_json(blank, path), "framework": None, "call": None, "call_source": None}
+
+
+def problem_json(problem: Problem, path: str) -> dict[str, Any]:
+    """A problem at its line; the file's first where it has none."""
+    span = problem.span
+    return {
+        "file": span.file if span and span.file else path,
+        "line": span.line if span else 1,
+        "column": span.column if span else 0,
+        "message": problem.message,
+        "kind": problem.kind,
+        "kernel": problem.kernel,
+    }

@@ -1,0 +1,153 @@
+"""The settings that a project or an editor gives, checked: ``[tool.tirlens]`` and ``tirlens.*``."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, cast
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DEFAULT_TIMEOUT_S = 20.0
+DEFAULT_MIN_PERCENTAGE = 1.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user may set; None or empty where nothing is set.
+
+    `device` is an id or the path of a device file, `python` the interpreter that runs the user's
+    code, `calls` and `bindings` are as in a directive.  `timeout_s` limits one file's analysis.
+    `min_percentage` is the share of a kernel's time below which a line gets no label.
+    """
+
+    device: str | None = None
+    python: str | None = None
+    calls: tuple[str, ...] = ()
+    bindings: Mapping[str, int] = field(default_factory=dict[str, int])
+    timeout_s: float | None = None
+    min_percentage: float | None = None
+    advice: bool | None = None
+    inlay_hints: bool | None = None
+    code_lens: bool | None = None
+
+    def merged(self, nearer: Settings) -> Settings:
+        """These settings with those of `nearer` in front; bindings are merged by name."""
+        changes = {
+            item.name: value
+            for item in fields(self)
+            if (value := getattr(nearer, item.name)) not in (None, (), {})
+        }
+        return replace(self, **{**changes, "bindings": {**self.bindings, **nearer.bindings}})
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> tuple[Settings, tuple[str, ...]]:
+        """The settings in `mapping`, and one message for each that is unknown or wrong.
+
+        Names may be written as in TOML (``min-percentage``), Python (``min_percentage``) or in an
+        editor (``minPercentage``).
+        """
+        values: dict[str, Any] = {}
+        problems: list[str] = []
+        for key, value in mapping.items():
+            name = _canonical(str(key))
+            reader = _READERS.get(name)
+            if reader is None:
+                near = difflib.get_close_matches(name, _READERS, 1)
+                hint = f"; did you mean {near[0].replace('_', '-')}?" if near else ""
+                problems.append(f"unknown setting {key!r}{hint}")
+            elif value not in (None, ""):
+                try:
+                    values[name] = reader(value)
+                except ValueError as error:
+                    problems.append(f"setting {key!r}: {error}")
+        return cls(**values), tuple(problems)
+
+    @classmethod
+    def from_pyproject(cls, folder: Path) -> tuple[Settings, tuple[str, ...]]:
+        """The ``[tool.tirlens]`` table of the nearest pyproject.toml at or above `folder`.
+
+        Paths in it are relative to the file.
+        """
+        for parent in (folder, *folder.parents):
+            path = parent / "pyproject.toml"
+            try:
+                data = tomllib.loads(path.read_text(encoding="utf-8"))
+            except FileNotFoundError:
+                continue
+            except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+                return cls(), (f"{path}: {error}",)
+            table: Any = cast("dict[str, Any]", data.get("tool", {})).get("tirlens")
+            if table is None:
+                continue
+            if not isinstance(table, Mapping):
+                return cls(), (f"{path}: [tool.tirlens] must be a table",)
+            settings, problems = cls.from_mapping(cast("Mapping[str, Any]", table))
+            return settings._placed(parent), tuple(f"{path}: {text}" for text in problems)
+        return cls(), ()
+
+    def _placed(self, folder: Path) -> Settings:
+        device, python = self.device, self.python
+        if device and device.endswith(".toml"):
+            device = str(folder / Path(device).expanduser())
+        if python and ("/" in python or "\\" in python):
+            python = str(folder / Path(python).expanduser())
+        return replace(self, device=device, python=python)
+
+
+def _canonical(key: str) -> str:
+    snake = "".join(f"_{char.lower()}" if char.isupper() else char for char in key)
+    name = snake.replace("-", "_")
+    return {"timeout": "timeout_s", "interpreter": "python"}.get(name, name)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError("must be text")
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+        return float(value)
+    raise ValueError("must be a number that is not negative")
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise ValueError("must be true or false")
+
+
+def _calls(value: Any) -> tuple[str, ...]:
+    items = cast("list[Any]", [value] if isinstance(value, str) else value)
+    if isinstance(items, (list, tuple)) and all(isinstance(item, str) for item in items):
+        return tuple(items)
+    raise ValueError("must be a call or a list of calls, such as 'matmul(1024, 1024)'")
+
+
+def _bindings(value: Any) -> dict[str, int]:
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[str, Any]", value)
+        if all(type(size) is int for size in pairs.values()):
+            return dict(pairs)
+    raise ValueError("must map names to whole numbers")
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "device": _text,
+    "python": _text,
+    "calls": _calls,
+    "bindings": _bindings,
+    "timeout_s": _number,
+    "min_percentage": _number,
+    "advice": _flag,
+    "inlay_hints": _flag,
+    "code_lens": _flag,
+}
