@@ -21,7 +21,25 @@ from .intrinsics.warp import dtype_of
 from .registry import Context, accounts
 
 _MATH = {
-    "exp": "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan tanh sinh cosh erf pow".split(),
+    "exp": [
+        "exp",
+        "exp2",
+        "exp10",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sqrt",
+        "rsqrt",
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+        "sinh",
+        "cosh",
+        "erf",
+        "pow",
+    ],
     "other": {
         "fma": "fma fmaf __fmaf_rn hfma hfma2 __hfma2 __hfma",
         "max": "fmax fmaxf max hmax __hmax __hmax2",

@@ -98,9 +98,7 @@ def _accumulator(context: Context, c: Region, clear: Any) -> List[Access]:
     return [] if cleared else [access(c, "read", "mma")]
 
 
-def _attributes(
-    call: Any, context: Context, sizes: int, shape: Any, a: Region
-) -> Dict[str, Any]:
+def _attributes(call: Any, context: Context, sizes: int, shape: Any, a: Region) -> Dict[str, Any]:
     out: Dict[str, Any] = {"m_n_k": shape}
     first = sizes - (3 if sizes == 7 else 2)
     transposes = ("transpose_a", "transpose_e", "transpose_b")

@@ -76,8 +76,8 @@ scalars("random", "tl.rng_rand", "tl.rng_rand_float")
 
 _FREE = """
     tir.reinterpret tl.infinity tir.undef tir.likely tir.vscale tir.type_annotation
-    tir.large_uint_imm    tir.tvm_thread_invariant tir.tvm_context_id tir.get_active_lane_mask tir.assume
-    tir.vectorlow tir.vectorhigh tir.vectorcombine tir.ptr_byte_offset
+    tir.large_uint_imm tir.tvm_thread_invariant tir.tvm_context_id tir.assume
+    tir.get_active_lane_mask tir.vectorlow tir.vectorhigh tir.vectorcombine tir.ptr_byte_offset
     tir.handle_add_byte_offset tir.buffer_data tir.buffer_offset tir.address_of
     tir.tvm_access_ptr tl.access_ptr tl.region tir.tvm_struct_get tir.tvm_stack_alloca
     tir.tvm_stack_make_array tir.tvm_stack_make_shape tir.tvm_static_handle tir.anylist_getitem

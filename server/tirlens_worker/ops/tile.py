@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, List, Optional, Tuple
 
-from ..facts import Access, Arith, Expr, Statement
+from ..facts import Arith, Expr, Statement
 from .build import access, elements, label, not_understood, short_name, times
 from .registry import Context, Region, accounts
 

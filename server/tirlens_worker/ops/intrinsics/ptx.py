@@ -1,0 +1,188 @@
+"""TVM 0.27's PTX dialect: one call per instruction, its modifiers as trailing strings.
+
+``T.ptx.ld.global_.v2.b32(a, b, pointer)`` is the call ``tirx.ptx.ld_vec`` with the operands in
+PTX's order, destinations first, and then the modifiers ``"global", "v2", "b32"``.  The first word
+of the operation says what it does; the last modifier that names a type says on what.  TVM 0.26
+spells the same instructions without modifiers (``tirx.ptx.add_f32x2``).
+
+Source: TVM ``backend/cuda/ptx/engine.py`` (calling convention) and ``ptx/table.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, List, Optional, Tuple
+
+from ...facts import Access, Arith, Statement
+from ..atomic import update
+from ..build import bits, label, lanes, not_understood
+from ..registry import Context, Region, accounts
+from .mma import strings
+
+_ARITHMETIC = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "mul24": "mul",
+    "mad": "fma",
+    "mad24": "fma",
+    "fma": "fma",
+    "div": "div",
+    "rem": "mod",
+    "abs": "abs",
+    "neg": "neg",
+    "min": "min",
+    "min3": "min",
+    "max": "max",
+    "max3": "max",
+    "reduce3": "max",
+    "rcp": "rcp",
+    "sqrt": "sqrt",
+    "rsqrt": "rsqrt",
+    "sin": "sin",
+    "cos": "cos",
+    "lg2": "log2",
+    "ex2": "exp2",
+    "exp2": "exp2",
+    "tanh": "tanh",
+    "copysign": "bitwise",
+    "sad": "add",
+    "dp4a": "fma",
+    "dp2a": "fma",
+    "cvt": "cast",
+    "set": "compare",
+    "setp": "compare",
+    "testp": "compare",
+    "selp": "select",
+    "slct": "select",
+    "shl": "shift",
+    "shr": "shift",
+    "shf": "shift",
+}
+_BITWISE = "and or xor not cnot lop3 prmt bfe bfi bfind bmsk brev clz popc fns szext clmad"
+_EXCHANGE = "shfl vote match redux activemask elect any"
+_ARITHMETIC.update(dict.fromkeys(_BITWISE.split(), "bitwise"))
+_ARITHMETIC.update(dict.fromkeys(_EXCHANGE.split(), "shuffle"))
+
+_FREE = {"mov", "cvta", "mapa", "isspacep", "getctarank", "createpolicy", "addr", "fetch", "map"}
+
+_TYPES = {
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "f64": "float64",
+    "tf32": "float32",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+    "pred": "bool",
+}
+_INTEGER = re.compile(r"^([sub])(8|16|32|64|128)$")
+_PACKED = re.compile(r"^(\w+?\d)x([248])$")
+_VECTOR = re.compile(r"^v([248])$")
+
+
+@accounts("tir.ptx.*")
+def instruction(call: Any, context: Context) -> Statement:
+    words = call.op.name.split("ptx.", 1)[1].split("_")
+    modifiers = strings(call, context)
+    family = words[0]
+    if family in _FREE:
+        return Statement(op="call", label=_text(words, modifiers))
+    if family in _ARITHMETIC:
+        return _arithmetic(call, context, words, modifiers)
+    if family in ("ld", "ldu", "st", "multimem"):
+        return _memory(call, context, words, modifiers)
+    if family in ("atom", "red"):
+        return _atomic(call, context, words, modifiers)
+    if family == "cp":
+        return _bulk(call, context, words, modifiers)
+    return not_understood(call, context, "an instruction that is not known")
+
+
+def _text(words: List[str], modifiers: List[str]) -> str:
+    return "T.ptx." + ".".join([words[0], *modifiers] if modifiers else words) + "()"
+
+
+def _element(words: List[str]) -> Tuple[str, int]:
+    """The type that the last of `words` to name one names, and the width of its packing."""
+    for word in reversed(words):
+        packed = _PACKED.match(word)
+        name, width = (packed.group(1), int(packed.group(2))) if packed else (word, 1)
+        if name in _TYPES:
+            return _TYPES[name], width
+        integer = _INTEGER.match(name)
+        if integer:
+            return ("int" if integer.group(1) == "s" else "uint") + integer.group(2), width
+    return "uint32", 1
+
+
+def _arithmetic(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Statement:
+    operation = _ARITHMETIC[words[0]]
+    dtype, width = _element([*words, *modifiers])
+    count = {"dp4a": 4, "dp2a": 2}.get(words[0], width)
+    return Statement(
+        op="call",
+        label=_text(words, modifiers),
+        arith=(Arith(op=operation, dtype=dtype, count=count),),
+        accesses=tuple(item for node in call.args for item in context.accesses(node)),
+    )
+
+
+def _memory(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Statement:
+    writing = words[0] == "st" or "st" in words or "red" in words
+    where = _pointer(call, context)
+    if where is None:
+        return not_understood(call, context, "the address is no element of a buffer")
+    dtype, packed = _element([*words, *modifiers])
+    vector = next((int(found.group(1)) for found in map(_VECTOR.match, modifiers) if found), 1)
+    size = max(bits(dtype) * packed * vector // bits(where.buffer.dtype), 1)
+    return Statement(
+        op="store" if writing else "load",
+        label=_text(words, modifiers),
+        accesses=(lanes(where, "write" if writing else "read", "thread", size),),
+    )
+
+
+def _atomic(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Statement:
+    where = _pointer(call, context)
+    if where is None:
+        return not_understood(call, context, "the address is no element of a buffer")
+    kind = next(
+        (word for word in modifiers if word in ("add", "min", "max", "and", "or", "xor", "cas")),
+        "exch",
+    )
+    vector = next((int(found.group(1)) for found in map(_VECTOR.match, modifiers) if found), 1)
+    return update(context, "atomic_" + kind, where, (), vector * _element(modifiers)[1])
+
+
+def _bulk(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Statement:
+    """``cp.async`` and ``cp.async.bulk``: destination, source, bytes."""
+    found = [item for item in map(context.region, call.args) if item is not None]
+    target = next((item for item in found if item.buffer.scope.startswith("shared")), None)
+    source = next((item for item in found if item.buffer.scope == "global"), None)
+    size = next((item for item in map(context.literal, call.args) if _is_size(item)), None)
+    if "tensor" in words:
+        return not_understood(call, context, "the box of its tensor map is not known")
+    if target is None or source is None or size is None:
+        return not_understood(call, context, "not a constant size between two known buffers")
+    if "s2g" in words:
+        target, source = source, target
+    route = "tma" if "bulk" in words else "async"
+    accesses: List[Access] = [
+        lanes(source, "read", route, max(size * 8 // bits(source.buffer.dtype), 1)),
+        lanes(target, "write", route, max(size * 8 // bits(target.buffer.dtype), 1)),
+    ]
+    return Statement(
+        op="copy", label=label("ptx.cp.async", source, target), accesses=tuple(accesses)
+    )
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 4
+
+
+def _pointer(call: Any, context: Context) -> Optional[Region]:
+    """The operand that points into memory: the last one that is no array of registers."""
+    found = [item for item in map(context.region, call.args) if item is not None]
+    outside = [item for item in found if not item.buffer.scope.startswith("local")]
+    return outside[-1] if outside else None
