@@ -36,7 +36,7 @@ def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
     from . import spans
 
     patches.install(request.target)
-    _leave_no_traces(request.path)
+    _enter_folder(request.path)
     with spans.recording():
         loaded = load(document, request.sys_path, lambda line: tell(LINE, b"%d" % line))
         for problem in loaded.problems:
@@ -92,8 +92,8 @@ def _syntax_problem(request: Analyze, error: Exception) -> Problem:
     return blank.problem("syntax", error)
 
 
-def _leave_no_traces(path: str) -> None:
-    """Work where the program would find its files: in its folder, as an editor's terminal has it."""
+def _enter_folder(path: str) -> None:
+    """Work in the document's folder: relative paths of the program mean that."""
     folder = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(folder):
         os.chdir(folder)

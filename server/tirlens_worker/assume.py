@@ -215,9 +215,9 @@ def _option(call: ast.Call) -> Optional[str]:
     if getattr(call.func, "attr", "") != "add_argument":
         return None
     for argument in call.args:
-        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-            if argument.value.startswith("--") or not argument.value.startswith("-"):
-                return argument.value.lstrip("-").replace("-", "_")
+        name = argument.value if isinstance(argument, ast.Constant) else None
+        if isinstance(name, str) and (name.startswith("--") or not name.startswith("-")):
+            return name.lstrip("-").replace("-", "_")
     return None
 
 
@@ -225,10 +225,9 @@ def _pairs(target: ast.AST, value: ast.AST) -> Iterator[Tuple[str, ast.AST]]:
     if isinstance(target, ast.Name):
         yield target.id, value
     elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
-        if len(target.elts) == len(value.elts):
-            for left, right in zip(target.elts, value.elts):
-                if isinstance(left, ast.Name):
-                    yield left.id, right
+        for left, right in zip(target.elts, value.elts):
+            if isinstance(left, ast.Name) and len(target.elts) == len(value.elts):
+                yield left.id, right
 
 
 def _first(value: ast.AST) -> ast.AST:
@@ -247,6 +246,6 @@ def _literal(value: Optional[ast.AST], text: str) -> Optional[str]:
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return '"{}"'.format(value.value) if re.fullmatch(r"[\w.\-]+", value.value) else None
     if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):
-        if value.value.id == "T" and re.fullmatch(r"[a-z]+\d+\w*", value.attr):
-            return "T." + value.attr
+        is_dtype = value.value.id == "T" and re.fullmatch(r"[a-z]+\d+\w*", value.attr)
+        return "T." + value.attr if is_dtype else None
     return None

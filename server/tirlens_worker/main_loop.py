@@ -92,7 +92,7 @@ class _ForkingWorker(_Worker):
             self._send(payload)
 
     def _interrupted(self) -> bool:
-        """Anything that comes while an analysis runs ends it: a cancel, a newer request, the end."""
+        """Whatever comes during an analysis ends it: a cancel, a newer request, the end."""
         self._pending = super()._next()
         self._closed = self._pending is None
         return True

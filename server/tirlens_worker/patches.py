@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 import sys
 from types import SimpleNamespace
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 # Multiprocessors, shared memory per multiprocessor and per block in bytes, L2 bytes, memory bytes
 # and a name, by compute capability: CUDA C++ Programming Guide 13.0, "Compute Capabilities", and
@@ -69,8 +69,13 @@ class Device:
 
 
 class _State:
-    device = Device({})
-    captured: List[Any] = []
+    def __init__(self) -> None:
+        self.device = Device({})
+        self.captured: List[Any] = []
+
+
+_state = _State()
+_done: Set[str] = set()
 
 
 def install(target: Mapping[str, Any]) -> None:
@@ -78,7 +83,7 @@ def install(target: Mapping[str, Any]) -> None:
 
     `target` may have ``kind``, ``arch`` (``sm_90``) and ``sm_count``.
     """
-    _State.device = Device(target)
+    _state.device = Device(target)
     for name, patch in _PATCHES:
         module = sys.modules.get(name)
         if module is not None and name not in _done:
@@ -92,7 +97,7 @@ def install(target: Mapping[str, Any]) -> None:
 
 def captured() -> List[Any]:
     """The functions whose compilation was asked for since the last call."""
-    taken, _State.captured = _State.captured, []
+    taken, _state.captured = _state.captured, []
     return taken
 
 
@@ -113,8 +118,7 @@ def first_configuration(
     if callable(configs):
         configs = configs(*args, **(kwargs or {}))
     for config in configs or ():
-        values = {key: value for key, value in dict(config).items() if key != "pass_configs"}
-        return values
+        return {key: value for key, value in dict(config).items() if key != "pass_configs"}
     return {}
 
 
@@ -126,7 +130,7 @@ def _nearest(capability: int) -> str:
 
 
 def _capture(function: Any) -> CapturedKernel:
-    _State.captured.append(function)
+    _state.captured.append(function)
     return CapturedKernel(function)
 
 
@@ -136,7 +140,7 @@ def _refuse(*args: Any, **kwargs: Any) -> Any:
 
 def _patch_torch_cuda(cuda: Any) -> None:
     def properties(device: Any = None) -> Any:
-        fake = _State.device
+        fake = _state.device
         return SimpleNamespace(
             name=fake.name,
             major=fake.capability[0],
@@ -158,8 +162,8 @@ def _patch_torch_cuda(cuda: Any) -> None:
     cuda.is_available = lambda: True
     cuda.device_count = lambda: 1
     cuda.current_device = lambda: 0
-    cuda.get_device_capability = lambda device=None: _State.device.capability
-    cuda.get_device_name = lambda device=None: _State.device.name
+    cuda.get_device_capability = lambda device=None: _state.device.capability
+    cuda.get_device_name = lambda device=None: _state.device.name
     cuda.get_device_properties = properties
     for name in ("synchronize", "init", "set_device", "empty_cache"):
         setattr(cuda, name, nothing)
@@ -199,26 +203,29 @@ def _patch_tuner(tuner: Any) -> None:
 
 
 def _patch_driver(driver: Any) -> None:
-    driver.get_num_sms = lambda device_id=0: _State.device.sm_count
+    driver.get_num_sms = lambda device_id=0: _state.device.sm_count
     driver.get_cuda_device_properties = lambda device_id=0: sys.modules[
         "torch"
     ].cuda.get_device_properties()
-    driver.get_device_name = lambda device_id=0: _State.device.name
-    driver.get_shared_memory_per_block = lambda device_id=0, format="bytes": _in_unit(49152, format)
-    driver.get_max_dynamic_shared_size_bytes = lambda device_id=0, format="bytes": _in_unit(
-        _State.device.shared_per_sm_bytes, format
+    driver.get_device_name = lambda device_id=0: _state.device.name
+    driver.get_shared_memory_per_block = _shared_memory(lambda: 49152)
+    driver.get_max_dynamic_shared_size_bytes = _shared_memory(
+        lambda: _state.device.shared_per_sm_bytes
     )
-    driver.get_persisting_l2_cache_max_size = lambda device_id=0: _State.device.l2_bytes
+    driver.get_persisting_l2_cache_max_size = lambda device_id=0: _state.device.l2_bytes
     driver.get_registers_per_block = lambda device_id=0: 65536
 
 
-def _in_unit(size_bytes: int, unit: str) -> int:
-    return size_bytes // {"bytes": 1, "kb": 1 << 10, "mb": 1 << 20}[unit]
+def _shared_memory(size_bytes: Callable[[], int]) -> Callable[..., int]:
+    def answer(device_id: int = 0, format: str = "bytes") -> int:  # noqa: A002
+        return size_bytes() // {"bytes": 1, "kb": 1 << 10, "mb": 1 << 20}[format]
+
+    return answer
 
 
 def _patch_arch(arch: Any) -> None:
     def create(self: Any, target: Any) -> None:
-        fake = _State.device
+        fake = _state.device
         self.target = target if not isinstance(target, (str, dict)) else fake.target()
         self.sm_version = fake.capability[0] * 10 + fake.capability[1]
         self.name = fake.name
@@ -240,7 +247,7 @@ def _patch_arch(arch: Any) -> None:
 
 
 def _patch_target(module: Any) -> None:
-    module.auto_detect_target = lambda *args, **kwargs: _State.device.target()
+    module.auto_detect_target = lambda *args, **kwargs: _state.device.target()
 
 
 def _patch_lower(module: Any) -> None:
@@ -264,4 +271,3 @@ _PATCHES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("tilelang", _patch_lower),
     ("tvm", _patch_tvm),
 )
-_done: set = set()

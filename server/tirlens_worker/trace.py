@@ -44,6 +44,14 @@ class NoKernelError(Exception):
     """A call gave something that is not a kernel."""
 
 
+class ArgumentsError(Exception):
+    """No values were found for the parameters `names`."""
+
+    def __init__(self, names: Tuple[str, ...], reason: str) -> None:
+        super().__init__(reason)
+        self.names = names
+
+
 class Tracer:
     """Traces the kernels of one loaded document."""
 
@@ -126,11 +134,31 @@ class Tracer:
         definition = request.definition and self._document.statement_at(request.definition)
         if not isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
             raise NoKernelError("the definition of {} was not found".format(request.name))
-        load.execute(self._loaded, definition, namespace)
+        statement = self._qualified(request.local_to or "", definition)
+        load.execute(self._loaded, statement, namespace)
         value = namespace[definition.name]
-        if _is_kernel(value) or not callable(value):
+        if _is_kernel(value) or not (callable(value) or hasattr(value, "specialize")):
             return value
         return self._call_with_assumed(value, definition.name, namespace, request)
+
+    def _qualified(self, local_to: str, definition: ast.stmt) -> ast.stmt:
+        """A class with the qualified name that it has in its place.
+
+        TVM's parser looks for the source of a class by that name.
+        """
+        if not isinstance(definition, ast.ClassDef):
+            return definition
+        parts = []
+        for node in self._path(local_to):
+            parts.append(node.name)
+            if isinstance(node, ast.FunctionDef):
+                parts.append("<locals>")
+        target = ast.Name("__qualname__", ast.Store())
+        name = ast.Assign([target], ast.Constant(".".join(parts + [definition.name])))
+        clone = ast.ClassDef(**{field: value for field, value in ast.iter_fields(definition)})
+        ast.copy_location(clone, definition)
+        clone.body = [ast.copy_location(name, definition.body[0])] + definition.body
+        return ast.fix_missing_locations(clone)
 
     def _call_with_assumed(
         self, value: Any, name: str, namespace: Dict[str, Any], request: KernelRequest
@@ -138,9 +166,15 @@ class Tracer:
         error: Optional[BaseException] = None
         for call, _ in self._calls(value, name, request):
             try:
-                return self._value(call, namespace)
+                found = self._value(call, namespace)
+                if _is_kernel(found):
+                    return found
             except Exception as raised:
                 error = error or raised
+        missing = tuple(p.name for p in self._parameters(value, request) if not p.optional)
+        if missing:
+            reason = describe(error) if error else "no kernel came of it"
+            raise ArgumentsError(missing, reason) from error
         raise error or NoKernelError("{} is not a kernel".format(name))
 
     def _assume(self, request: KernelRequest, failures: List[Failure]) -> Outcome:
@@ -167,7 +201,9 @@ class Tracer:
                 return Outcome(self._evaluate(request, candidate))
             except BaseException as error:
                 failures.append(Failure(candidate, error))
-        if not request.local_to:
+        if request.local_to:
+            missing = self._local_parameters(request)
+        else:
             missing = tuple(p.name for p in self._parameters(value, request) if not p.optional)
         return self._failed(request, failures, missing)
 
@@ -175,24 +211,29 @@ class Tracer:
         """Calls of `value` with assumed arguments, and the word for where these come from."""
         parameters = self._parameters(value, request)
         method = ".specialize" if hasattr(value, "specialize") else ""
-        needed = any(not item.optional or item.name in request.bindings for item in parameters)
         plain = "autotune" if hasattr(value, "jit_impl") else "defaults"
         for values in assume.attempts(parameters, self._file_hints(), request.bindings):
             # A parameter that autotuning sets is no assumption of ours.
             source = "assumed" if values else plain
-            yield _call_text(name + method, parameters, values), source if needed else source
+            yield _call_text(name + method, parameters, values), source
 
     def _local_calls(self, request: KernelRequest) -> Iterator[Tuple[str, str]]:
-        function = self._enclosing(request.local_to or "")
-        arguments = function.args if isinstance(function, ast.FunctionDef) else None
-        names = [a.arg for a in arguments.args + arguments.kwonlyargs] if arguments else []
-        parameters = [assume.Parameter(name) for name in names if name not in ("self", "cls")]
+        parameters = [assume.Parameter(name) for name in self._local_parameters(request)]
         for values in assume.attempts(parameters, self._file_hints(), request.bindings):
             words = ", ".join("{}={}".format(name, text) for name, text in values.items())
             yield "{}({})".format(request.local_to, words), "assumed" if values else "module-level"
 
-    def _enclosing(self, dotted: str) -> Optional[ast.AST]:
+    def _local_parameters(self, request: KernelRequest) -> Tuple[str, ...]:
+        """The parameters of the function that keeps a kernel to itself."""
+        path = self._path(request.local_to or "")
+        arguments = path[-1].args if path and isinstance(path[-1], ast.FunctionDef) else None
+        names = [a.arg for a in arguments.args + arguments.kwonlyargs] if arguments else []
+        return tuple(name for name in names if name not in ("self", "cls"))
+
+    def _path(self, dotted: str) -> List[Any]:
+        """The definitions that a dotted name goes through, all of them or none."""
         node: ast.AST = self._document.tree
+        path: List[Any] = []
         for part in dotted.split("."):
             found = next(
                 (
@@ -203,9 +244,10 @@ class Tracer:
                 None,
             )
             if found is None:
-                return None
+                return []
+            path.append(found)
             node = found
-        return node
+        return path
 
     def _parameters(self, value: Any, request: KernelRequest) -> List[assume.Parameter]:
         """The parameters of a factory or eager kernel that have no value of their own."""
@@ -236,9 +278,9 @@ class Tracer:
             elif parameter.name in request.bindings:
                 out.append(assume.Parameter(parameter.name, None, True))
         if request.style == "eager":
-            function = self._enclosing(request.name)
+            path = self._path(request.name)
             known = set(signature.parameters)
-            names = assume.constants_of(function) if function is not None else ()
+            names = assume.constants_of(path[-1]) if path else ()
             out += [assume.Parameter(name) for name in names if name not in known]
         return out
 
@@ -259,8 +301,8 @@ class Tracer:
     def _span(self, request: KernelRequest, function_name: Optional[str]) -> Span:
         """The `def` of one function of a module; the request's own for all else."""
         if request.prim_func is None and function_name is not None:
-            container = self._enclosing(request.name)
-            found = self._document.definitions(container or self._document.tree)
+            path = self._path(request.name)
+            found = self._document.definitions(path[-1] if path else self._document.tree)
             if function_name in found:
                 return self._document.span_of(found[function_name])
         return request.span
@@ -294,6 +336,13 @@ class Tracer:
             root = self._root_problem(request, failure.error)
             if root is not None:
                 return Outcome(problems=(root,))
+            if isinstance(failure.error, ArgumentsError):
+                reason = str(failure.error)
+                names = failure.error.names
+                return Outcome(needs=NeedsArguments(request.name, names, request.span, reason))
+            if isinstance(failure.error, NameError) and _missing_name(failure.error) in missing:
+                reason = describe(failure.error)
+                return Outcome(needs=NeedsArguments(request.name, missing, request.span, reason))
         given = [item for item in failures if item.candidate.source != "assumed"]
         first = (given or list(failures))[0]
         if missing and not given:
@@ -307,13 +356,17 @@ class Tracer:
         """The statement that failed while the module was executed, if that is behind `error`."""
         if not isinstance(error, NameError):
             return None
-        name = getattr(error, "name", None) or str(error).partition("'")[2].partition("'")[0]
+        name = _missing_name(error)
         cause = self._loaded.why_missing(name)
         if cause is None:
             return None
         own = name == request.name.split(".")[0]
         message = cause.message if own else "'{}' is missing: {}".format(name, cause.message)
         return Problem(cause.kind, message, cause.span, request.name, cause.detail)
+
+
+def _missing_name(error: NameError) -> str:
+    return getattr(error, "name", None) or str(error).partition("'")[2].partition("'")[0]
 
 
 def _is_kernel(value: Any) -> bool:
