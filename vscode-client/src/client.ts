@@ -1,4 +1,13 @@
-import { EventEmitter, languages, workspace, type Disposable, type TextDocument } from "vscode";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import {
+  EventEmitter,
+  languages,
+  workspace,
+  type Disposable,
+  type LogOutputChannel,
+  type TextDocument,
+} from "vscode";
 import {
   DidChangeConfigurationNotification,
   ExecuteCommandRequest,
@@ -170,6 +179,7 @@ export class Server implements Disposable {
       documentSelector: SELECTOR,
       outputChannel: log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
+      stdioOptions: { stdout: forward, stderr: forward },
       diagnosticCollectionName: "tirlens",
       initializationOptions,
     };
@@ -218,6 +228,13 @@ export class Server implements Disposable {
     });
     return this.queue;
   }
+}
+
+/** What the server writes on standard error is its log, not a list of errors. */
+function forward(stream: Readable, channel: LogOutputChannel): void {
+  createInterface(stream).on("line", (line) => {
+    channel.info(line);
+  });
 }
 
 /** Whether a document can have kernels: without one, no process is started. */

@@ -1,0 +1,124 @@
+"""One running code-server with folders of its own, ended with everything it started."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from .install import Editor
+
+CLIENT = Path(__file__).resolve().parents[2] / "vscode-client"
+
+# A quiet window: nothing but the file, and no request to anywhere.
+_QUIET = {
+    "workbench.startupEditor": "none",
+    "telemetry.telemetryLevel": "off",
+    "chat.disableAIFeatures": True,
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "extensions.ignoreRecommendations": True,
+    "extensions.autoUpdate": False,
+    "extensions.autoCheckUpdates": False,
+    "workbench.tips.enabled": False,
+    "workbench.enableExperiments": False,
+    "git.enabled": False,
+    "editor.hover.delay": 100,
+    "editor.minimap.enabled": False,
+    "window.commandCenter": False,
+    "workbench.layoutControl.enabled": False,
+    "security.workspace.trust.startupPrompt": "never",
+}
+
+
+def build_extension(editor: Editor) -> Path:
+    """The VSIX of the working tree."""
+    environment = editor.environment()
+    if not (CLIENT / "node_modules").is_dir():
+        _run(["npm", "ci"], CLIENT, environment)
+    _run(["npm", "run", "package"], CLIENT, environment)
+    return CLIENT / "tirlens.vsix"
+
+
+@contextlib.contextmanager
+def code_server(
+    editor: Editor,
+    folder: Path,
+    *,
+    vsix: Path,
+    settings: Mapping[str, object],
+    trust_everything: bool,
+) -> Iterator[str]:
+    """Serve VS Code from `folder` (home, user data, extensions); yields its address."""
+    home = folder / "home"
+    data = folder / "data"
+    (data / "User").mkdir(parents=True)
+    home.mkdir()
+    (data / "User/settings.json").write_text(json.dumps({**_QUIET, **settings}, indent=2))
+    (folder / "config.yaml").write_text("")
+    environment = editor.environment() | {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
+    # Variables of an editor that runs these tests would be taken for our own.
+    for name in [name for name in environment if name.startswith("VSCODE_")]:
+        del environment[name]
+    places = [
+        *("--config", str(folder / "config.yaml")),
+        *("--user-data-dir", str(data)),
+        *("--extensions-dir", str(folder / "extensions")),
+    ]
+    start = [str(editor.node), str(editor.entry), *places]
+    _run([*start, "--install-extension", str(vsix)], folder, environment)
+    port = _free_port()
+    command = [
+        *start,
+        *("--auth", "none", "--bind-addr", f"127.0.0.1:{port}"),
+        *("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"),
+        *(["--disable-workspace-trust"] if trust_everything else []),
+    ]
+    with (folder / "code-server.log").open("w") as log:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        _wait_until_healthy(port, process, folder / "code-server.log")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _wait_until_healthy(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=2):
+                return
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            time.sleep(0.2)
+    raise RuntimeError(f"code-server did not start:\n{log.read_text()}")
+
+
+def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
+    done = subprocess.run(
+        command, cwd=folder, env=dict(environment), capture_output=True, text=True, timeout=300
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}:\n{done.stdout}\n{done.stderr}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,200 @@
+// What a user does in VS Code and must see. Run by test_vscode.py with one JSON argument;
+// prints one JSON line for each scenario: its name, whether it held, and what was seen.
+
+import assert from "node:assert/strict";
+import { access, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SECONDS, until, withBrowser } from "./window.mjs";
+
+const given = JSON.parse(process.argv[2]);
+
+const TIME = String.raw`\d[\d.]* [num]?s`;
+/** Such as `81 us 93% | 137 GF | 1.2 GB`. */
+const HINT = new RegExp(String.raw`${TIME} (<?\d[\d.]*)%( \| \d[\d.]* [kMGT]?F)?( \| \d[\d.]* [kMGT]?B)?$`);
+/** The longest text of the hints of one line before VS Code cuts it. */
+const LONGEST_HINT = 43;
+
+async function sees(window, kernel) {
+  const lenses = await window.lenses(new RegExp(String.raw`${TIME} est\.`));
+  const lens = lenses.map((text) => text.replaceAll("\n", "")).find((text) => text.includes("est."));
+  assert.match(lens, new RegExp(String.raw`^${TIME} est\. \| \w+-bound`), "time and bound first");
+  assert.ok(lens.includes(kernel.flop), `${kernel.flop} in ${lens}`);
+  assert.ok(lens.endsWith("h100-sxm"), `the device last in ${lens}`);
+  const hints = {};
+  for (const code of kernel.hinted) {
+    const text = await window.lineMatching(code, HINT);
+    hints[code] = HINT.exec(text)[0];
+    assert.ok(hints[code].length <= LONGEST_HINT && !text.includes("…"), `not cut: ${text}`);
+  }
+  for (const code of kernel.plain) {
+    assert.doesNotMatch(await window.line(code), HINT);
+  }
+  return { lens, hints };
+}
+
+async function explains(window, kernel) {
+  const hover = await window.hover(kernel.operation, kernel.word);
+  for (const expected of [TIME, String.raw`\d+% of ${kernel.name}`, "FLOP", "executions", "h100-sxm"]) {
+    assert.match(hover, new RegExp(expected));
+  }
+  assert.ok(hover.includes(kernel.operationFlop), `${kernel.operationFlop} in ${hover}`);
+  return hover;
+}
+
+/** The lens as one text. */
+async function lensText(window, pattern) {
+  return (await window.lenses(pattern)).join(" ").replaceAll("\n", "");
+}
+
+function scenariosOfTrusted(window) {
+  const { tvm, tilelang } = given;
+  return {
+    "tvm: lens and hints": () => sees(window, tvm),
+    "tvm: hover": () => explains(window, tvm),
+    "status item names the device": () => window.status(/^\s*TIRLens: h100-sxm$/),
+    "tilelang: lens and hints": async () => {
+      await window.openFile(tilelang.file);
+      return sees(window, tilelang);
+    },
+    "tilelang: hover": () => explains(window, tilelang),
+    "report opens": async () => {
+      await window.clickLens(/est\./);
+      const frame = await window.webview(new RegExp(tilelang.name));
+      const drawn = await frame.locator("svg, img").count();
+      assert.ok(drawn >= 1, "the roofline is drawn");
+      const blocked = await frame.evaluate(() => document.scripts.length);
+      assert.equal(blocked, 1, "the extension's script is the only one");
+      return (await frame.locator("body").innerText()).slice(0, 400);
+    },
+    "report leads to the line": async () => {
+      const frame = await window.webview(new RegExp(tilelang.name));
+      const link = frame.locator("[data-line]").first();
+      const line = await link.getAttribute("data-line");
+      await link.click();
+      const place = window.page.locator('[id="status.editor.selection"]');
+      return until(`cursor on line ${line}`, 10 * SECONDS, async () => {
+        const text = await place.innerText();
+        return text.includes(`Ln ${line},`) ? text : undefined;
+      });
+    },
+    "choosing a device changes the labels": async () => {
+      const before = await window.line(tilelang.operation);
+      await window.clickLens(/h100-sxm/);
+      await window.choose("a100-80-sxm");
+      const lens = await lensText(window, /a100-80-sxm/);
+      await window.status(/a100-80-sxm/);
+      const after = await until("another hint", 20 * SECONDS, async () => {
+        const text = await window.line(tilelang.operation);
+        return HINT.test(text) && text !== before ? text : undefined;
+      });
+      await window.clickLens(/a100-80-sxm/);
+      await window.choose("h100-sxm");
+      await lensText(window, /h100-sxm/);
+      await window.lineMatching(tilelang.operation, new RegExp(escaped(HINT.exec(before)[0])));
+      return { lens, before, after };
+    },
+    "choosing a call writes the directive": async () => {
+      await window.command("TIRLens: Choose the Kernel's Arguments");
+      await window.choices(/Other arguments/);
+      await window.choose("Other arguments");
+      const box = window.page.locator(".quick-input-widget input").first();
+      await box.fill(tilelang.otherCall);
+      await window.page.keyboard.press("Enter");
+      const lens = await lensText(window, new RegExp(escaped(tilelang.otherFlop)));
+      const line = await window.line("# tirlens:");
+      assert.ok(line.endsWith(`# tirlens: ${tilelang.otherCall}`), line);
+      return { lens, line };
+    },
+    "undo brings the numbers back": async () => {
+      await window.page.locator(".monaco-editor .view-lines").first().click();
+      await window.page.keyboard.press("Control+Z");
+      await window.page.keyboard.press("Control+S");
+      return lensText(window, new RegExp(escaped(tilelang.flop)));
+    },
+    "debug information is copied": async () => {
+      await window.command("TIRLens: Copy Debug Information");
+      await window.page.getByText("debug information copied").first().waitFor();
+      const copied = JSON.parse(await window.page.evaluate(() => navigator.clipboard.readText()));
+      assert.equal(copied.condition.kind, "running");
+      assert.ok(copied.server, "the server's part");
+      return copied;
+    },
+    "restart keeps everything": async () => {
+      await window.command("TIRLens: Restart Server");
+      await window.status(/h100-sxm/);
+      return sees(window, tilelang);
+    },
+    "a broken file has a squiggle and a problem": async () => {
+      await window.openFile(given.broken.file);
+      const count = await window.squiggle(given.broken.severity);
+      const problems = await window.problems(new RegExp(given.broken.message));
+      return { count, problems };
+    },
+  };
+}
+
+function scenariosOfUntrusted(window) {
+  const { tilelang } = given;
+  return {
+    "untrusted: nothing is run": async () => {
+      const lens = await lensText(window, /untrusted/);
+      await window.status(/untrusted/);
+      assert.doesNotMatch(await window.line(tilelang.operation), HINT);
+      await assert.rejects(access(given.marker), "the file has not been run");
+      return lens;
+    },
+    "untrusted: granting trust starts the analysis": async () => {
+      await window.page.evaluate(() => (window.notReloaded = true));
+      await window.trust();
+      const seen = await sees(window, tilelang);
+      assert.ok(await window.page.evaluate(() => window.notReloaded), "no reload");
+      await access(given.marker);
+      return seen;
+    },
+  };
+}
+
+function scenariosOfMissing(window) {
+  return {
+    "missing: the exact command is said": async () => {
+      await window.status(/not installed/);
+      const notice = window.page.locator(".notifications-toasts").getByText("TIRLens is not installed");
+      await notice.first().waitFor({ timeout: 10 * SECONDS });
+      const text = await notice.first().innerText();
+      assert.ok(text.includes(`${given.bare} -m pip install tirlens`), text);
+      return text;
+    },
+  };
+}
+
+const WINDOWS = {
+  trusted: scenariosOfTrusted,
+  untrusted: scenariosOfUntrusted,
+  missing: scenariosOfMissing,
+};
+
+function escaped(text) {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+}
+
+await withBrowser(given, async (open) => {
+  const window = await open(given.address, given.folder, given.file);
+  let number = 0;
+  for (const [name, scenario] of Object.entries(WINDOWS[given.window](window))) {
+    const started = Date.now();
+    let outcome;
+    try {
+      outcome = { ok: true, seen: await scenario() };
+    } catch (error) {
+      outcome = { ok: false, seen: String(error.stack ?? error) };
+    }
+    number += 1;
+    const picture = `${given.window}-${String(number).padStart(2, "0")}.png`;
+    await window.screenshot(join(given.screenshots, picture));
+    const seconds = (Date.now() - started) / SECONDS;
+    console.log(JSON.stringify({ name, picture, seconds, ...outcome }));
+    // Whatever a failed scenario left open must not fail the next one.
+    await window.page.keyboard.press("Escape");
+  }
+  await writeFile(join(given.screenshots, `${given.window}.done`), "");
+});

@@ -1,0 +1,225 @@
+// A VS Code window in a headless browser: what a user sees and does in it, by name.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const BROWSER_FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--force-color-profile=srgb",
+];
+
+export const SECONDS = 1000;
+
+/** Opens windows on one code-server; `run` gets an `open(folder, file)` and all is closed after. */
+export async function withBrowser({ playwright, chromium, viewport, scale }, run) {
+  const { chromium: browserType } = await import(pathToFileURL(playwright).href);
+  const profile = await mkdtemp(join(tmpdir(), "tirlens-chromium-"));
+  const context = await browserType.launchPersistentContext(profile, {
+    executablePath: chromium,
+    headless: true,
+    args: BROWSER_FLAGS,
+    viewport: viewport ?? { width: 1400, height: 800 },
+    deviceScaleFactor: scale ?? 1,
+  });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  try {
+    return await run(async (address, folder, file) => {
+      const page = await context.newPage();
+      const authority = new URL(address).host;
+      const uri = `vscode-remote://${authority}${folder}/${file}`;
+      const payload = JSON.stringify([["openFile", uri]]);
+      const query = new URLSearchParams({ folder, payload });
+      await page.goto(`${address}/?${query}`);
+      const window = new Window(page);
+      await page.locator(".monaco-editor .view-lines").first().waitFor({ timeout: 60 * SECONDS });
+      return window;
+    });
+  } finally {
+    await context.close();
+    await rm(profile, { recursive: true, force: true });
+  }
+}
+
+export class Window {
+  constructor(page) {
+    this.page = page;
+  }
+
+  /** The texts of the lenses in the editor, waiting for one that matches. */
+  async lenses(pattern, timeout = 60 * SECONDS) {
+    const lens = this.page.locator(".codelens-decoration");
+    await lens.filter({ hasText: pattern }).first().waitFor({ timeout });
+    return (await lens.allInnerTexts()).map(plain);
+  }
+
+  /** Clicks the part of a lens that matches. */
+  async clickLens(pattern) {
+    await this.page.locator(".codelens-decoration a").filter({ hasText: pattern }).first().click();
+  }
+
+  /** The whole text of the visible line that contains `code`: the code, then its hints. */
+  async line(code) {
+    const lines = this.page.locator(".monaco-editor .view-line");
+    return plain(await lines.filter({ hasText: code }).first().innerText());
+  }
+
+  /** Waits until the line that contains `code` has a text that matches, and returns that text. */
+  async lineMatching(code, pattern, timeout = 30 * SECONDS) {
+    return until(`line ${code} matching ${pattern}`, timeout, async () => {
+      const text = await this.line(code);
+      return pattern.test(text) ? text : undefined;
+    });
+  }
+
+  /** Rests the pointer on `word` of the visible line that contains `code`; the hover's text. */
+  async hover(code, word) {
+    const box = await this.boxOf(code, word);
+    await this.page.mouse.move(5, 5);
+    await this.page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 4 });
+    const hover = this.page.locator(".monaco-hover:not(.hidden) .hover-contents");
+    await hover.first().waitFor({ timeout: 15 * SECONDS });
+    await until("hover without a spinner", 15 * SECONDS, async () => {
+      const text = (await hover.allInnerTexts()).join("\n");
+      return text.includes("Loading...") ? undefined : text;
+    });
+    return plain((await hover.allInnerTexts()).join("\n"));
+  }
+
+  /** Where `word` of a visible line is on the page. */
+  async boxOf(code, word) {
+    const line = this.page.locator(".monaco-editor .view-line").filter({ hasText: code }).first();
+    return line.evaluate((element, wanted) => {
+      const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const at = node.data.indexOf(wanted);
+        if (at >= 0) {
+          const range = document.createRange();
+          range.setStart(node, at);
+          range.setEnd(node, at + wanted.length);
+          const { x, y, width, height } = range.getBoundingClientRect();
+          return { x, y, width, height };
+        }
+      }
+      throw new Error(`no ${wanted} in ${element.innerText}`);
+    }, word);
+  }
+
+  /** The status item's text once it matches. */
+  async status(pattern, timeout = 60 * SECONDS) {
+    const item = this.page.locator('[id="tirlens.tirlens.status"]');
+    return until(`status ${pattern}`, timeout, async () => {
+      const text = plain((await item.allInnerTexts()).join(" "));
+      return pattern.test(text) ? text : undefined;
+    });
+  }
+
+  async clickStatus() {
+    await this.page.locator('[id="tirlens.tirlens.status"] a').click();
+  }
+
+  /** Runs a command by its title, as a user finds it. */
+  async command(title) {
+    await this.page.keyboard.press("F1");
+    const input = this.page.locator(".quick-input-widget input");
+    await input.waitFor({ timeout: 10 * SECONDS });
+    await input.fill(`>${title}`);
+    const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: title });
+    await row.first().waitFor({ timeout: 10 * SECONDS });
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** The rows of the open quick pick. */
+  async choices(pattern) {
+    const rows = this.page.locator(".quick-input-list .monaco-list-row");
+    await rows.filter({ hasText: pattern }).first().waitFor({ timeout: 15 * SECONDS });
+    return (await rows.allInnerTexts()).map(plain);
+  }
+
+  async choose(text) {
+    await this.page.locator(".quick-input-widget input").first().fill(text);
+    await this.choices(text);
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** The frame of the open webview whose text matches. */
+  async webview(pattern, timeout = 20 * SECONDS) {
+    return until(`webview ${pattern}`, timeout, async () => {
+      for (const frame of this.page.frames()) {
+        const text = await frame.locator("body").innerText({ timeout: 1000 }).catch(() => "");
+        if (frame !== this.page.mainFrame() && pattern.test(text)) {
+          return frame;
+        }
+      }
+      return undefined;
+    });
+  }
+
+  /** The squiggles of the open file: their number by severity. */
+  async squiggle(severity, timeout = 60 * SECONDS) {
+    const squiggle = this.page.locator(`.squiggly-${severity}`);
+    await squiggle.first().waitFor({ state: "attached", timeout });
+    return squiggle.count();
+  }
+
+  /** The rows of the Problems panel. */
+  async problems(pattern) {
+    await this.command("Problems: Focus on Problems View");
+    const rows = this.page.locator(".markers-panel .monaco-list-row");
+    await rows.filter({ hasText: pattern }).first().waitFor({ timeout: 15 * SECONDS });
+    return (await rows.allInnerTexts()).map(plain);
+  }
+
+  async openFile(name) {
+    await this.page.keyboard.press("Control+P");
+    const input = this.page.locator(".quick-input-widget input");
+    await input.waitFor({ timeout: 10 * SECONDS });
+    await input.fill(name);
+    await this.choices(name);
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".tab.active").filter({ hasText: name }).waitFor();
+  }
+
+  /** Grants trust to the workspace, from the banner of Restricted Mode. */
+  async trust() {
+    await this.page.getByRole("button", { name: "Manage" }).first().click();
+    await this.page.locator(".workspace-trust-editor").waitFor({ timeout: 10 * SECONDS });
+    await this.page.locator(".workspace-trust-editor").getByText("Trust", { exact: true }).click();
+    await this.page.keyboard.press("Escape");
+    const close = this.page.locator(".modal-editor-action-container .codicon-close, .editor-modal .codicon-close");
+    if (await close.count()) {
+      await close.first().click();
+    }
+  }
+
+  async screenshot(path) {
+    await this.page.screenshot({ path });
+  }
+}
+
+/** Asks again until there is an answer. */
+export async function until(what, timeout, ask) {
+  const deadline = Date.now() + timeout;
+  for (;;) {
+    const answer = await ask().catch(() => undefined);
+    if (answer !== undefined) {
+      return answer;
+    }
+    if (Date.now() > deadline) {
+      throw new Error(`waited ${timeout / SECONDS} s for: ${what}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Text as a user reads it: no-break spaces are spaces. */
+function plain(text) {
+  return text.replaceAll("\u00a0", " ").replaceAll("\u200b", "");
+}
