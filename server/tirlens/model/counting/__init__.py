@@ -1,0 +1,1 @@
+"""Exact counts of the integer points of loop nests with guards."""

@@ -1,0 +1,127 @@
+"""Sum-product elimination: one variable after the other, in tables over those it is tied to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tirlens_worker.facts import Expr
+
+from ..expr import evaluate, free_variables, walk
+from .intervals import bounds
+
+Array = npt.NDArray[Any]
+_SAFE = 2**62
+
+
+class TooLargeError(Exception):
+    """A table of the elimination would exceed the limit."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Values over the points of `scope`, one array axis for each variable in that order."""
+
+    scope: tuple[str, ...]
+    values: Array
+
+
+def contract(
+    box: Mapping[str, tuple[int, int]],
+    factors: Iterable[Expr],
+    projected: frozenset[str],
+    limit: int,
+) -> int:
+    """The sum over `box` of the product of `factors`, points equal but for `projected` merged.
+
+    `factors` with projected variables are conditions.
+
+    Raises:
+        TooLargeError: a step needs a table of more than `limit` elements.
+    """
+    tables = [tabulate(factor, box, limit) for factor in factors]
+    rest = dict(box)
+    while rest:
+        candidates = [name for name in rest if name in projected] or list(rest)
+        name = min(candidates, key=lambda n: _joint_size(n, tables, box))
+        if _joint_size(name, tables, box) > limit:
+            raise TooLargeError
+        mine = [table for table in tables if name in table.scope]
+        tables = [table for table in tables if name not in table.scope]
+        del rest[name]
+        if mine:
+            tables.append(_reduce(name, mine, projects=name in projected))
+        elif name not in projected:
+            low, high = box[name]
+            tables.append(Table((), np.array(high - low + 1, dtype=object)))
+    return math.prod(int(table.values) for table in tables)
+
+
+def tabulate(expr: Expr, box: Mapping[str, tuple[int, int]], limit: int) -> Table:
+    """The values of `expr` over its own variables."""
+    scope = tuple(name for name in box if name in free_variables(expr))
+    if math.prod(_length(name, box) for name in scope) > limit:
+        raise TooLargeError
+    dtype: Any = np.int64 if _fits(expr, box) else object
+    env: dict[str, Any] = {}
+    for axis, name in enumerate(scope):
+        low, high = box[name]
+        shape = [1] * len(scope)
+        shape[axis] = -1
+        env[name] = np.arange(low, high + 1, dtype=dtype).reshape(shape)
+    with np.errstate(divide="ignore"):
+        values = np.asarray(evaluate(expr, env))
+    if values.dtype == np.bool_ or values.dtype.kind == "f":
+        values = values.astype(np.int64)
+    shape = tuple(_length(name, box) for name in scope)
+    return Table(scope, np.broadcast_to(values, shape))
+
+
+def _length(name: str, box: Mapping[str, tuple[int, int]]) -> int:
+    low, high = box[name]
+    return high - low + 1
+
+
+def _fits(expr: Expr, box: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether every intermediate value surely fits a 64-bit integer."""
+    for part in walk(expr):
+        low, high = bounds(part, box)
+        if not (low > -_SAFE and high < _SAFE):
+            return False
+    return True
+
+
+def _joint_size(name: str, tables: list[Table], box: Mapping[str, tuple[int, int]]) -> int:
+    scope = {name}.union(*(table.scope for table in tables if name in table.scope))
+    return math.prod(_length(other, box) for other in scope)
+
+
+def _reduce(name: str, tables: list[Table], *, projects: bool) -> Table:
+    """The product of `tables`, summed over `name` (or, if it projects, true where any is)."""
+    scope = tuple(dict.fromkeys(other for table in tables for other in table.scope))
+    scope = (*(other for other in scope if other != name), name)
+    aligned = [_align(table, scope) for table in tables]
+    if projects:
+        joint = reduce(np.logical_and, aligned)
+        return Table(scope[:-1], joint.any(axis=-1).astype(np.int64))
+    bound = math.prod(max(1, int(np.abs(values).max(initial=0))) for values in aligned)
+    length = max(values.shape[-1] for values in aligned)
+    if bound * length >= _SAFE:
+        aligned = [values.astype(object) for values in aligned]
+    joint = reduce(np.multiply, aligned)
+    return Table(scope[:-1], np.asarray(joint.sum(axis=-1)))
+
+
+def _align(table: Table, scope: tuple[str, ...]) -> Array:
+    """The table's values with its axes in the order of `scope`, missing ones of length one."""
+    order = [table.scope.index(name) for name in scope if name in table.scope]
+    values = table.values.transpose(order)
+    shape = [values.shape[order.index(table.scope.index(n))] if n in table.scope else 1
+             for n in scope]  # fmt: skip
+    return values.reshape(shape)

@@ -1,0 +1,330 @@
+"""Walk the facts from the outside in and count each node over its domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tirlens_worker.facts import (
+    THREADS_TOGETHER,
+    Access,
+    Arith,
+    Branch,
+    Caveat,
+    Expr,
+    KernelFacts,
+    Let,
+    Loop,
+    Node,
+    Span,
+    Statement,
+    While,
+)
+
+from ..dtypes import byte_count
+from ..expr import (
+    UnknownValueError,
+    conjuncts,
+    free_variables,
+    is_data_dependent,
+    negate,
+    simplify,
+    substitute,
+    to_text,
+)
+from .domain import Domain
+from .intervals import bounds
+from .result import AccessCount, ArithCount, BufferCount, Counts, LaunchCount, NodeCount
+from .solve import Solver
+from .upper import upper
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where the walk is: the points that get here and what names stand for.
+
+    `threads` are the loop variables of the threads of a block.
+    """
+
+    domain: Domain
+    env: Mapping[str, Expr]
+    threads: frozenset[str] = frozenset()
+
+    def resolve(self, expr: Expr) -> Expr:
+        """`expr` in loop variables alone, simplified."""
+        return simplify(substitute(expr, self.env))
+
+    def at_first_thread(self, expr: Expr) -> Expr:
+        """`expr` with each thread variable at its lowest value."""
+        mine = free_variables(expr) & self.threads
+        if not mine:
+            return expr
+        first = {name: self.domain.box[name][0] for name in mine}
+        return simplify(substitute(expr, first))
+
+
+class Walker:
+    """Counts one kernel with one set of bindings."""
+
+    def __init__(self, facts: KernelFacts, bindings: Mapping[str, int]) -> None:
+        self.facts = facts
+        self.bindings = dict(bindings)
+        self.solver = Solver()
+        self.buffers = {item.id: item for item in facts.buffers}
+        self.shapes = {
+            item.id: tuple(simplify(substitute(size, self.bindings)) for size in item.shape)
+            for item in facts.buffers
+        }
+        self._caveats: dict[Caveat, None] = {}
+        self._needs: dict[str, None] = {}
+        self._whiles = 0
+
+    def counts(self) -> Counts:
+        declared = {variable.name for variable in self.facts.variables}
+        scope = Scope(Domain(), {**self.bindings})
+        root = self._body(self.facts.body, scope, by_block=False)
+        order = [variable.name for variable in self.facts.variables if variable.name in self._needs]
+        order += [name for name in self._needs if name not in declared]
+        launch = self.facts.launch
+        return Counts(
+            root,
+            LaunchCount(
+                self._numbers(launch.grid),
+                self._numbers(launch.threads),
+                self._numbers(launch.cluster),
+            ),
+            {name: self._buffer(name) for name in self.buffers},
+            (*self.facts.caveats, *self._caveats),
+            tuple(order),
+        )
+
+    def _numbers(self, exprs: Iterable[Expr]) -> tuple[int, ...] | None:
+        values: list[int] = []
+        for expr in exprs:
+            value = simplify(substitute(expr, self.bindings))
+            if not isinstance(value, int):
+                self._needs.update(dict.fromkeys(sorted(free_variables(value))))
+                return None
+            values.append(int(value))
+        return tuple(values)
+
+    def _buffer(self, name: str) -> BufferCount:
+        item = self.buffers[name]
+        shape = [int(size) for size in self.shapes[name] if isinstance(size, int)]
+        if len(shape) < len(item.shape):
+            return BufferCount(item, None, None)
+        elements = 1
+        for size in shape:
+            elements *= size
+        return BufferCount(item, tuple(shape), byte_count(elements, item.dtype))
+
+    def _body(
+        self, nodes: Sequence[Node], scope: Scope, *, by_block: bool
+    ) -> tuple[NodeCount, ...]:
+        kinds = {item.per for node in nodes for item in statements(node)}
+        by_block = kinds == {"block"} if kinds else by_block
+        counted: list[NodeCount] = []
+        for node in nodes:
+            if isinstance(node, Let):
+                counted.append(NodeCount(node, None, self._executions(node, scope, by_block)))
+                value = self.bindings.get(node.var)
+                resolved = scope.resolve(node.value) if value is None else value
+                scope = replace(scope, env={**scope.env, node.var: resolved})
+            else:
+                counted.append(self._node(node, scope, by_block))
+        return tuple(counted)
+
+    def _node(
+        self, node: Loop | Branch | While | Statement, scope: Scope, by_block: bool
+    ) -> NodeCount:
+        if isinstance(node, Statement):
+            return self._statement(node, scope)
+        kinds = {item.per for item in statements(node)}
+        by_block = kinds == {"block"} if kinds else by_block
+        if isinstance(node, Loop):
+            return self._loop(node, scope, by_block)
+        if isinstance(node, Branch):
+            return self._branch(node, scope, by_block)
+        return self._while(node, scope, by_block)
+
+    def _loop(self, node: Loop, scope: Scope, by_block: bool) -> NodeCount:
+        executions = self._executions(node, scope, by_block)
+        inner, extent = self._enter(node, scope)
+        trips = bounds(extent, scope.domain.box)[1]
+        return NodeCount(
+            node,
+            max(0, int(trips)) if isinstance(trips, int) else None,
+            executions,
+            children=self._body(node.body, inner, by_block=by_block),
+            iterations=self._executions(node, inner, by_block),
+        )
+
+    def _enter(self, node: Loop, scope: Scope) -> tuple[Scope, Expr]:
+        """The scope of a loop's body, and the loop's extent."""
+        start, step = scope.resolve(node.start), scope.resolve(node.step)
+        extent = self._known_extent(node, scope)
+        env = dict(scope.env)
+        env.pop(node.var, None)
+        threads = scope.threads | {node.var} if node.kind == "block" else scope.threads
+        if step == 1 and not is_data_dependent(start):
+            domain = scope.domain.with_axis(node.var, start, extent)
+        else:
+            domain = scope.domain.with_axis(node.var, 0, extent)
+            env[node.var] = simplify(("+", start, ("*", step, node.var)))
+        return Scope(domain, env, threads), extent
+
+    def _known_extent(self, node: Loop, scope: Scope) -> Expr:
+        """The extent, or an upper bound where it depends on data and one can be derived."""
+        extent = scope.resolve(node.extent)
+        if not is_data_dependent(extent):
+            return extent
+        text = to_text(extent)
+        if node.var in self.bindings:
+            self._note(
+                f"the trips of {node.var}, {text}, depend on data: bound by hand", node.sites
+            )
+            return self.bindings[node.var]
+        bound = upper(extent)
+        if bound is None:
+            message = (
+                f"the trips of {node.var}, {text}, depend on data: bind {node.var} to a number"
+            )
+            self._note(message, node.sites)
+            return extent
+        message = (
+            f"the trips of {node.var}, {text}, depend on data: counted at most, {to_text(bound)}"
+        )
+        self._note(message, node.sites)
+        return bound
+
+    def _branch(self, node: Branch, scope: Scope, by_block: bool) -> NodeCount:
+        executions = self._executions(node, scope, by_block)
+        condition = scope.resolve(node.condition)
+        then = replace(scope, domain=self._where(scope.domain, condition, node.sites))
+        children = self._body(node.then, then, by_block=by_block)
+        if node.orelse:
+            domain = self._where(scope.domain, negate(condition), node.sites)
+            children += self._body(node.orelse, replace(scope, domain=domain), by_block=by_block)
+        return NodeCount(node, None, executions, children=children)
+
+    def _while(self, node: While, scope: Scope, by_block: bool) -> NodeCount:
+        self._whiles += 1
+        name = f"while_{self._whiles}"
+        trips = self.bindings.get(name)
+        if trips is None:
+            text = to_text(scope.resolve(node.condition))
+            self._note(
+                f"how often `while {text}` repeats is not known: bind {name} to a number",
+                node.sites,
+            )
+        executions = self._executions(node, scope, by_block)
+        extent: Expr = ("opaque", f"trips of {name}") if trips is None else trips
+        inner = replace(scope, domain=scope.domain.with_axis(name, 0, extent))
+        return NodeCount(
+            node,
+            trips,
+            executions,
+            children=self._body(node.body, inner, by_block=by_block),
+            iterations=self._executions(node, inner, by_block),
+        )
+
+    def _statement(self, node: Statement, scope: Scope) -> NodeCount:
+        return NodeCount(
+            node,
+            None,
+            self._total(scope, (), node.per, node.sites),
+            tuple(self._arith(item, node, scope) for item in node.arith),
+            tuple(self._access(item, node, scope) for item in node.accesses),
+        )
+
+    def _arith(self, item: Arith, node: Statement, scope: Scope) -> ArithCount:
+        scope = self._guarded(scope, item.guard, node.sites)
+        number = scope.resolve(item.count)
+        if is_data_dependent(number):
+            bound = upper(number)
+            self._note(f"the number of {item.op}, {to_text(number)}, depends on data", node.sites)
+            if bound is None:
+                return ArithCount(item, None)
+            number = bound
+        return ArithCount(item, self._total(scope, (number,), node.per, node.sites))
+
+    def _access(self, item: Access, node: Statement, scope: Scope) -> AccessCount:
+        buffer = self.buffers[item.buffer]
+        scope = self._guarded(scope, item.guard, node.sites)
+        executions = self._total(scope, (), node.per, node.sites)
+        weights = self._lengths(item, scope, node)
+        elements = self._total(scope, (*weights, item.lanes), node.per, node.sites)
+        size = None if elements is None else byte_count(elements, buffer.dtype)
+        return AccessCount(item, buffer, executions, elements, size)
+
+    def _lengths(self, item: Access, scope: Scope, node: Statement) -> list[Expr]:
+        """The box's size in each dimension, inside the buffer if it is clipped."""
+        lengths: list[Expr] = []
+        shape = self.shapes[item.buffer]
+        for axis, size in enumerate(item.extents):
+            extent = scope.resolve(size)
+            if is_data_dependent(extent):
+                bound = upper(extent)
+                extent = shape[axis] if bound is None else bound
+                self._note("the size of a region depends on data: counted at most", node.sites)
+            index = scope.resolve(item.indices[axis])
+            if item.clipped and not is_data_dependent(index):
+                stop = ("min", shape[axis], ("+", index, extent))
+                extent = simplify(("-", stop, ("max", 0, index)))
+            if not isinstance(extent, int) or extent < 0:
+                extent = simplify(("max", 0, extent))
+            lengths.append(extent)
+        return lengths
+
+    def _guarded(self, scope: Scope, condition: Expr | None, sites: Sequence[Span]) -> Scope:
+        if condition is None:
+            return scope
+        domain = self._where(scope.domain, scope.resolve(condition), sites)
+        return replace(scope, domain=domain)
+
+    def _where(self, domain: Domain, condition: Expr, sites: Sequence[Span]) -> Domain:
+        for part in conjuncts(condition):
+            if is_data_dependent(part):
+                self._note(f"{to_text(part)} depends on data: counted as if it always held", sites)
+            else:
+                domain = domain.where(part)
+        return domain
+
+    def _executions(self, node: Node, scope: Scope, by_block: bool) -> int | None:
+        return self._total(scope, (), "block" if by_block else "thread", node.sites)
+
+    def _total(
+        self, scope: Scope, weights: Sequence[Expr], per: str, sites: Sequence[Span]
+    ) -> int | None:
+        projected = scope.threads if per == "block" else frozenset[str]()
+        if per == "block":
+            weights = [scope.at_first_thread(weight) for weight in weights]
+        before = self.solver.sampled
+        try:
+            total = scope.domain.total(self.solver, weights, projected)
+        except UnknownValueError as error:
+            self._miss(error, scope)
+            return None
+        if self.solver.sampled > before:
+            self._note("too many cases to count one by one: estimated from a sample", sites)
+        together = THREADS_TOGETHER.get(per, 1)
+        return -(-total // together)
+
+    def _miss(self, error: UnknownValueError, scope: Scope) -> None:
+        if error.name is not None and error.name not in scope.domain.box:
+            self._needs[error.name] = None
+
+    def _note(self, message: str, sites: Sequence[Span]) -> None:
+        self._caveats[Caveat(message, sites[0] if sites else None)] = None
+
+
+def statements(node: Node) -> Iterable[Statement]:
+    """The statements in `node`."""
+    if isinstance(node, Statement):
+        yield node
+    elif isinstance(node, Branch):
+        for child in (*node.then, *node.orelse):
+            yield from statements(child)
+    elif isinstance(node, (Loop, While)):
+        for child in node.body:
+            yield from statements(child)

@@ -1,0 +1,28 @@
+"""Sizes of the element types that TVM and tilelang know by name."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_WITHOUT_WIDTH = {"bool": 8, "handle": 64, "half": 16, "float": 32, "double": 64, "int": 32}
+
+
+@lru_cache(maxsize=256)
+def bits(dtype: str) -> int | None:
+    """Bits of one element as it is stored, all lanes of a vector type; None if not known."""
+    base, _, lanes = (
+        dtype.partition("x") if re.search(r"\dx\d+$|^boolx", dtype) else (dtype, "", "")
+    )
+    if base in _WITHOUT_WIDTH:
+        return _WITHOUT_WIDTH[base] * int(lanes or 1)
+    match = re.match(r"(?:e\d+m\d+\w*_)?(?:uint|int|float|bfloat|tfloat|tf)(\d+)", base)
+    if match is None:
+        return None
+    return int(match.group(1)) * int(lanes or 1)
+
+
+def byte_count(elements: int, dtype: str) -> int | None:
+    """Bytes that `elements` elements take, rounded up where types are narrower than a byte."""
+    width = bits(dtype)
+    return None if width is None else (elements * width + 7) // 8
