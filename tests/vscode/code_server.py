@@ -59,9 +59,11 @@ def code_server(
     """Serve VS Code from `folder` (home, user data, extensions); yields its address."""
     home = folder / "home"
     data = folder / "data"
-    (data / "User").mkdir(parents=True)
     home.mkdir()
-    (data / "User/settings.json").write_text(json.dumps({**_QUIET, **settings}, indent=2))
+    # The second is where a remote window looks for settings that belong to a machine: paths.
+    for scope, values in (("User", {**_QUIET, **settings}), ("Machine", settings)):
+        (data / scope).mkdir(parents=True)
+        (data / scope / "settings.json").write_text(json.dumps(values, indent=2))
     (folder / "config.yaml").write_text("")
     environment = editor.environment() | {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
     # Variables of an editor that runs these tests would be taken for our own.

@@ -1,0 +1,106 @@
+"""The extension in real VS Code, in a real browser: each scenario of scenarios.mjs is a test.
+
+Pictures of every step are left in pytest's temporary folder, named in the report of a failure.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.environments import environment
+from vscode.code_server import build_extension, code_server
+from vscode.install import install
+from vscode.workspace import BROKEN, TILELANG, TVM, lay_out, server_settings
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+SCENARIOS = {
+    "trusted": (
+        "tvm: lens and hints",
+        "tvm: hover",
+        "status item names the device",
+        "tilelang: lens and hints",
+        "tilelang: hover",
+        "report opens",
+        "report leads to the line",
+        "choosing a device changes the labels",
+        "choosing a call writes the directive",
+        "undo brings the numbers back",
+        "debug information is copied",
+        "restart keeps everything",
+        "a broken file has a squiggle and a problem",
+    ),
+    "untrusted": (
+        "untrusted: nothing is run",
+        "untrusted: granting trust starts the analysis",
+    ),
+    "missing": ("missing: the exact command is said",),
+}
+
+Outcomes = Mapping[str, Mapping[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcomes]:
+    """What happened in one window; each window is opened once."""
+    editor = install()
+    vsix = build_extension(editor)
+    known: dict[str, Outcomes] = {}
+
+    def of(window: str) -> Outcomes:
+        if window not in known:
+            folder = tmp_path_factory.mktemp(window)
+            known[window] = _drive(window, folder, vsix)
+        return known[window]
+
+    return of
+
+
+def _drive(window: str, folder: Path, vsix: Path) -> Outcomes:
+    editor = install()
+    marker = folder / "has-been-run"
+    workspace = lay_out(folder / "workspace", marker=marker)
+    screenshots = folder / "screenshots"
+    screenshots.mkdir()
+    # The bare environment has no tirlens, and nothing else is to be looked at.
+    bare = environment("tvm-0.27.0.post1")
+    settings = server_settings(bare if window == "missing" else environment("server"))
+    with code_server(
+        editor, folder / "editor", vsix=vsix, settings=settings, trust_everything=window == "trusted"
+    ) as address:
+        given = {
+            "window": window,
+            "address": address,
+            "folder": str(workspace),
+            "file": TVM["file"] if window == "trusted" else TILELANG["file"],
+            "playwright": str(editor.playwright),
+            "chromium": str(editor.chromium),
+            "screenshots": str(screenshots),
+            "marker": str(marker),
+            "bare": str(bare),
+            "tvm": TVM,
+            "tilelang": TILELANG,
+            "broken": BROKEN,
+        }
+        command = [str(editor.node), str(Path(__file__).with_name("scenarios.mjs"))]
+        done = subprocess.run(
+            [*command, json.dumps(given)], capture_output=True, text=True, timeout=900
+        )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    seen = {line["name"]: line | {"folder": str(screenshots)} for line in lines}
+    if done.returncode != 0:
+        raise RuntimeError(f"the browser could not be driven: {done.stderr}\n{seen}")
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("window", "name"), [(window, name) for window, names in SCENARIOS.items() for name in names]
+)
+def test_scenario(window: str, name: str, outcomes: Callable[[str], Outcomes]) -> None:
+    outcome = outcomes(window)[name]
+    assert outcome["ok"], f"{outcome['folder']}/{outcome['picture']}\n{outcome['seen']}"

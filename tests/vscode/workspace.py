@@ -1,0 +1,71 @@
+"""The folder that the windows open: one example of each framework, and a broken file."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from support.environments import environment
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+# What the scenarios look for: `hinted` and `plain` are pieces of lines with and without a hint.
+TVM = {
+    "file": "tvm/matmul.py",
+    "name": "matmul",
+    "flop": "2.15 GFLOP",
+    "operation": "C[vi, vj] +=",
+    "operationFlop": "2.15 GFLOP",
+    "word": "C",
+    "hinted": ["C[vi, vj] +="],
+    "plain": ["import"],
+}
+TILELANG = {
+    "file": "tilelang/matmul.py",
+    "name": "main",
+    "flop": "137 GFLOP",
+    "operation": "T.gemm(",
+    "operationFlop": "137 GFLOP",
+    "word": "gemm",
+    "hinted": ["T.Pipelined(", "T.gemm("],
+    "plain": ["import tilelang.language", "T.alloc_fragment("],
+    "otherCall": "matmul(1024, 1024, 1024)",
+    "otherFlop": "2.15 GFLOP",
+}
+BROKEN = {"file": "tvm/broken.py", "severity": "error", "message": "was never closed"}
+
+_BROKEN_TEXT = """\
+from tvm.script import tirx as T
+
+
+@T.prim_func
+def broken(a: T.Buffer((16,), "float32"):
+    for i in range(16):
+        a[i] = 0.0
+"""
+
+
+def lay_out(folder: Path, *, marker: Path | None = None) -> Path:
+    """Fills `folder`; running the tilelang file leaves `marker` behind."""
+    for name, version in (("tvm", "tvm-0.27.0.post1"), ("tilelang", "tilelang-0.1.15")):
+        part = folder / name
+        part.mkdir(parents=True)
+        shutil.copy(EXAMPLES / name / "matmul.py", part)
+        # As in a project: the nearest `.venv` has the framework.
+        (part / ".venv").symlink_to(environment(version).parents[1])
+    (folder / BROKEN["file"]).write_text(_BROKEN_TEXT)
+    if marker is not None:
+        file = folder / TILELANG["file"]
+        touch = f"\n__import__('pathlib').Path({str(marker)!r}).touch()\n"
+        file.write_text(file.read_text() + touch)
+    return folder
+
+
+def server_settings(python: Path) -> dict[str, object]:
+    """Settings under which the extension starts the server of `python`."""
+    return {
+        "tirlens.server.interpreter": str(python),
+        "files.watcherExclude": {"**/.venv/**": True},
+        "search.exclude": {"**/.venv": True},
+        "files.exclude": {"**/.venv": True},
+    }
