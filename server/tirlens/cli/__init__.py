@@ -1,0 +1,32 @@
+"""The command line: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from tirlens.cli.arguments import parse
+from tirlens.cli.errors import UsageError
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status is 0 (done), 1 (some kernel failed) or 2 (wrong usage)."""
+    arguments = parse(argv)
+    # Only what the command needs is imported: the language server must start quickly.
+    command = importlib.import_module(f"tirlens.cli.{arguments.command}")
+    try:
+        return int(command.run(arguments))
+    except UsageError as error:
+        print(f"tirlens: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader (``head``) has had enough; nothing must be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("tirlens: interrupted", file=sys.stderr)
+        return 130

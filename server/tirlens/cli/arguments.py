@@ -1,0 +1,79 @@
+"""The commands and their options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from tirlens.settings import DEFAULT_MIN_PERCENTAGE, DEFAULT_TIMEOUT_S
+from tirlens.version import __version__
+
+FORMATS = ("table", "json", "csv", "markdown", "sarif")
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The command and its options; wrong usage ends the program with status 2."""
+    parser = argparse.ArgumentParser(
+        prog="tirlens",
+        description="What each line of a TVMScript or tilelang kernel costs, without a GPU.",
+    )
+    parser.add_argument("--version", action="version", version=f"tirlens {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    analyze = commands.add_parser("analyze", help="the cost of every kernel of some files")
+    _analysis(analyze)
+    analyze.add_argument("--format", choices=FORMATS, default="table")
+    report = commands.add_parser("report", help="the wide table, advice and roofline picture")
+    _analysis(report)
+    report.add_argument("--html", metavar="FILE", help="also write a self-contained page")
+    compare = commands.add_parser("compare", help="kernels on several devices, calls or revisions")
+    _analysis(compare)
+    compare.add_argument("--base", metavar="GITREV", help="compare with the files at a revision")
+    compare.add_argument("--format", choices=("table", "json", "markdown"), default="table")
+    devices = commands.add_parser("devices", help="the catalogue, or one device with its sources")
+    devices.add_argument("id", nargs="?", help="a device's id, another of its names, or a file")
+    devices.add_argument("--format", choices=("table", "json"), default="table")
+    _output(devices)
+    doctor = commands.add_parser("doctor", help="which interpreter would be used, and why")
+    doctor.add_argument("file", nargs="?", default=".")
+    doctor.add_argument("--python", metavar="INTERPRETER")
+    doctor.add_argument("--format", choices=("table", "json"), default="table")
+    _output(doctor)
+    serve = commands.add_parser("serve", help="the language server")
+    how = serve.add_mutually_exclusive_group()
+    how.add_argument("--stdio", action="store_true", help="speak on standard input and output")
+    how.add_argument("--tcp", metavar="HOST:PORT", help="listen for one client")
+    serve.add_argument(
+        "--trust-workspace", action="store_true", help="run the workspace's code without asking"
+    )
+    return parser.parse_args(argv)
+
+
+def _analysis(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a file, a folder or a pattern")
+    parser.add_argument("--kernel", action="append", default=[], metavar="NAME")
+    parser.add_argument("--call", action="append", default=[], metavar="EXPR")
+    parser.add_argument("--bind", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--device", action="append", default=[], metavar="ID|FILE.toml")
+    parser.add_argument("--python", metavar="INTERPRETER", help="the Python that has the framework")
+    parser.add_argument(
+        "--timeout", type=float, metavar="SECONDS", help=_default(DEFAULT_TIMEOUT_S)
+    )
+    parser.add_argument(
+        "--min-percentage",
+        type=float,
+        metavar="P",
+        help="leave out lines below P %% of their kernel's time; "
+        + _default(DEFAULT_MIN_PERCENTAGE),
+    )
+    parser.add_argument("--id-range", metavar="A-B", help="only these rows of the breakdown")
+    parser.add_argument("--no-advice", dest="advice", action="store_false")
+    _output(parser)
+
+
+def _output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--color", action=argparse.BooleanOptionalAction, default=None)
+    parser.add_argument("--output", metavar="FILE", help="write the result here")
+
+
+def _default(value: float) -> str:
+    return f"{value:g} unless the project says otherwise"

@@ -1,0 +1,101 @@
+"""The breakdown as CSV, with exact figures, and as Markdown, with those of the table."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from typing import TextIO
+
+from tirlens.cli.rows import Selection, rows
+from tirlens.cli.table import figures, ok
+from tirlens.ide import labels, lenses
+from tirlens.pipeline import FileReport
+
+COLUMNS = (
+    "file", "kernel", "call", "device", "id", "depth", "line", "column", "kind", "label", "trips",
+    "executions", "flop", "global_bytes", "dram_bytes", "time_s", "share", "bound",
+)  # fmt: skip
+
+
+def write_csv(file: TextIO, reports: Iterable[FileReport], shown: Selection) -> None:
+    """A row for each line of each kernel's breakdown; the kernel itself has id 0.
+
+    Unknown figures are empty.
+    """
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for report in reports:
+        for kernel in report.kernels:
+            head = (report.path, kernel.name, kernel.call, kernel.device_id)
+            place = (kernel.span.line, kernel.span.column, "kernel", kernel.status)
+            figures_ = (
+                kernel.flop,
+                kernel.global_bytes.total,
+                kernel.dram_bytes.total,
+                kernel.time_s,
+            )
+            share = None if kernel.time_s is None else 1.0
+            writer.writerow((*head, 0, 0, *place, None, 1, *figures_, share, kernel.bound))
+            for row in rows(kernel, shown):
+                cost = row.cost
+                writer.writerow(
+                    (
+                        *head,
+                        row.number,
+                        row.depth + 1,
+                        cost.span.line,
+                        cost.span.column,
+                        cost.kind,
+                        cost.label,
+                        cost.trips,
+                        cost.executions,
+                        cost.flop,
+                        cost.global_bytes,
+                        cost.dram_bytes,
+                        cost.time_s,
+                        cost.share,
+                        cost.bound,
+                    )
+                )
+
+
+def markdown(reports: Iterable[FileReport], shown: Selection) -> str:
+    """A section for each kernel."""
+    lines: list[str] = []
+    for report in reports:
+        for kernel in report.kernels:
+            lines += [f"## {kernel.name}", "", f"`{report.path}:{kernel.span.line}`", ""]
+            lines += [f"**{_cell(lenses.lens(kernel))}**", ""]
+            if not ok(kernel):
+                continue
+            lines += [*(f"- {_cell(line)}" for line in figures(kernel)), ""]
+            lines += [
+                "| id | line | where | trips | time | share | FLOP | global | DRAM | bound |",
+                "|---:|---:|:---|---:|---:|---:|---:|---:|---:|:---|",
+            ]
+            for row in rows(kernel, shown):
+                cost = row.cost
+                cells = (
+                    str(row.number),
+                    str(cost.span.line),
+                    "&nbsp;" * 2 * row.depth + f"`{_cell(' '.join(cost.label.split()))}`",
+                    "" if cost.trips is None else labels.number(cost.trips),
+                    labels.seconds(cost.time_s),
+                    labels.percent(cost.share),
+                    labels.quantity(cost.flop, "F"),
+                    labels.bytes_(cost.global_bytes),
+                    labels.bytes_(cost.dram_bytes),
+                    cost.bound or "",
+                )
+                lines.append("| " + " | ".join(cells) + " |")
+            lines.append("")
+            lines += [
+                f"- **{a.rule}** (line {a.span.line}): {_cell(a.message)}" for a in kernel.advice
+            ]
+            lines += [f"- note: {_cell(c.message)}" for c in kernel.caveats]
+            lines.append("")
+    return "\n".join(lines).rstrip() + "\n" if lines else ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

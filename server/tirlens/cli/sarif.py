@@ -1,0 +1,63 @@
+"""SARIF 2.1.0: problems and advice for tools that show findings on code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tirlens.ide import labels, lenses
+from tirlens.pipeline import FileReport
+from tirlens.version import __version__
+from tirlens_worker.facts import Span
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {"error": "error", "warning": "warning", "info": "note", "hint": "note"}
+_COST = "cost"
+
+
+def to_sarif(reports: Iterable[FileReport]) -> dict[str, Any]:
+    """One run: a note for the cost of each kernel, a result for each advice and problem."""
+    results: list[dict[str, Any]] = []
+    for file in reports:
+        for kernel in file.kernels:
+            text = f"{kernel.name}: {lenses.lens(kernel)}"
+            results.append(_result(_COST, "note", text, file.path, kernel.span))
+            for advice in kernel.advice:
+                saving = advice.saving_s
+                text = advice.message + (f" (saves {labels.seconds(saving)})" if saving else "")
+                level = _LEVELS.get(advice.severity, "note")
+                results.append(_result(advice.rule, level, text, file.path, advice.span))
+        for needs in file.needs:
+            text = f"{needs.kernel} needs {', '.join(needs.names) or 'arguments'}"
+            results.append(_result("needs-bindings", "warning", text, file.path, needs.span))
+        for problem in file.problems:
+            results.append(_result(problem.kind, "error", problem.message, file.path, problem.span))
+    rules = sorted({item["ruleId"] for item in results})
+    driver = {
+        "name": "tirlens",
+        "version": __version__,
+        "rules": [{"id": rule} for rule in rules],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _result(rule: str, level: str, text: str, path: str, span: Span | None) -> dict[str, Any]:
+    place = span or Span(1, 0, 1, 0)
+    region = {"startLine": place.line, "startColumn": place.column + 1}
+    if (place.end_line, place.end_column) > (place.line, place.column):
+        region |= {"endLine": place.end_line, "endColumn": place.end_column + 1}
+    file = Path(place.file or path)
+    uri = file.absolute().as_uri() if file.is_absolute() else file.as_posix()
+    location = {"artifactLocation": {"uri": uri}, "region": region}
+    return {
+        "ruleId": rule,
+        "level": level,
+        "message": {"text": text},
+        "locations": [{"physicalLocation": location}],
+    }

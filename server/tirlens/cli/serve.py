@@ -1,0 +1,20 @@
+"""``tirlens serve``: the language server."""
+
+from __future__ import annotations
+
+import argparse
+
+from tirlens.cli.errors import UsageError
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve one client until it leaves."""
+    from tirlens import lsp
+
+    if arguments.tcp is None:
+        return lsp.serve_stdio(trust_workspace=arguments.trust_workspace)
+    host, colon, port = arguments.tcp.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise UsageError(f"--tcp {arguments.tcp!r}: expected HOST:PORT, such as 127.0.0.1:8765")
+    address = (host.strip("[]") or "127.0.0.1", int(port))
+    return lsp.serve_tcp(*address, trust_workspace=arguments.trust_workspace)

@@ -1,0 +1,134 @@
+"""The table of ``tirlens analyze``: a verdict for each kernel, then where its time goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tirlens.cli.rows import Row, Selection, rows
+from tirlens.ide import labels, lenses
+from tirlens.model.report import KernelReport
+from tirlens.pipeline import FileReport
+
+_SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "hint": "dim"}
+
+
+def print_reports(console: Console, reports: Iterable[FileReport], shown: Selection) -> None:
+    """Every kernel of every file."""
+    for file in reports:
+        for kernel in file.kernels:
+            print_kernel(console, file, kernel, shown)
+
+
+def print_kernel(
+    console: Console, file: FileReport, kernel: KernelReport, shown: Selection
+) -> None:
+    """One kernel: verdict, figures, breakdown, advice, what was not understood."""
+    console.print(
+        Text.assemble(
+            (kernel.name, "bold"), f"  {file.path}:{kernel.span.line}", style="", no_wrap=True
+        ),
+        overflow="ignore",
+        crop=False,
+    )
+    console.print(Text("  " + lenses.lens(kernel), style="bold green" if ok(kernel) else "red"))
+    if not ok(kernel):
+        if kernel.message:
+            console.print(Text(f"  {kernel.message}"))
+        console.print()
+        return
+    for line in figures(kernel):
+        console.print(Text("  " + line, style="dim"))
+    console.print(breakdown(kernel, shown))
+    notes(console, kernel)
+    console.print()
+
+
+def ok(kernel: KernelReport) -> bool:
+    return kernel.status == "ok"
+
+
+def figures(kernel: KernelReport) -> list[str]:
+    """What the verdict leaves out, in a few lines."""
+    out: list[str] = []
+    if kernel.call:
+        out.append(f"call: {kernel.call} ({kernel.call_source})")
+    device = f"device: {kernel.device_name} ({kernel.device_source or kernel.device_id})"
+    out.append(device)
+    if kernel.grid:
+        grid = " x ".join(map(str, kernel.grid))
+        launch = f"launch: grid {grid}, {labels.number(kernel.threads_per_block)} threads"
+        if kernel.shared_bytes_per_block is not None:
+            launch += f", {labels.bytes_(kernel.shared_bytes_per_block)} shared"
+        if kernel.occupancy:
+            fits = kernel.occupancy
+            launch += f"; {fits.blocks_per_sm} blocks per SM ({fits.limiter})"
+        if kernel.waves:
+            launch += f", {labels.number(kernel.waves.count)} waves"
+        out.append(launch)
+    memory = (
+        f"memory: {labels.bytes_(kernel.global_bytes.total)} issued, "
+        f"{labels.bytes_(kernel.compulsory_bytes)} compulsory, "
+        f"{labels.bytes_(kernel.dram_bytes.total)} DRAM"
+    )
+    out.append(memory)
+    if kernel.arithmetic_intensity is not None:
+        out.append(
+            f"intensity: {labels.number(kernel.arithmetic_intensity)} FLOP/B "
+            f"(ridge {labels.number(kernel.ridge_point)})"
+        )
+    if kernel.formula:
+        out.append("; ".join(f"{name} = {text}" for name, text in kernel.formula.items()))
+    return out
+
+
+def breakdown(kernel: KernelReport, shown: Selection) -> Table:
+    """The annotated loop nest."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=True, show_edge=False)
+    for name in ("id", "line"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("where", overflow="ellipsis", no_wrap=True, min_width=20)
+    for name in ("trips", "time", "share", "FLOP", "global", "DRAM"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("bound", no_wrap=True)
+    for row in rows(kernel, shown):
+        table.add_row(*_cells(row), style=_heat(row))
+    return table
+
+
+def _cells(row: Row) -> tuple[str | Text, ...]:
+    cost = row.cost
+    return (
+        str(row.number),
+        str(cost.span.line),
+        Text("  " * row.depth + " ".join(cost.label.split())),
+        "" if cost.trips is None else labels.number(cost.trips),
+        labels.seconds(cost.time_s),
+        labels.percent(cost.share),
+        labels.quantity(cost.flop, "F"),
+        labels.bytes_(cost.global_bytes),
+        labels.bytes_(cost.dram_bytes),
+        cost.bound or "",
+    )
+
+
+def _heat(row: Row) -> str:
+    share = row.cost.share or 0.0
+    leaf = not row.cost.children
+    return "bold red" if leaf and share >= 0.5 else "yellow" if leaf and share >= 0.2 else ""
+
+
+def notes(console: Console, kernel: KernelReport) -> None:
+    """Advice and caveats."""
+    for advice in kernel.advice:
+        saving = f" (saves about {labels.seconds(advice.saving_s)})" if advice.saving_s else ""
+        line = f"  {advice.severity} at line {advice.span.line} [{advice.rule}]: "
+        style = _SEVERITY_STYLES.get(advice.severity, "")
+        console.print(Text(line, style=style) + Text(advice.message + saving))
+    for caveat in kernel.caveats:
+        place = f" at line {caveat.span.line}" if caveat.span else ""
+        console.print(Text(f"  note{place}: {caveat.message}", style="dim"))

@@ -1,0 +1,246 @@
+"""Analyse the files that a command names."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+
+from tirlens import pipeline, source
+from tirlens.cli.errors import UsageError
+from tirlens.hardware import Device, DeviceError, load
+from tirlens.pipeline import FileReport, Options
+from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
+from tirlens.source import SourceFile
+from tirlens.source.directives import integer
+from tirlens.worker_client import BlockingClient, Interpreter, find_interpreter
+from tirlens_worker.protocol import Problem, Result
+
+_SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "build", "dist"}
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Traced:
+    """One file as it is on disk, and what the worker says of its kernels."""
+
+    path: str
+    text: str
+    source: SourceFile
+    result: Result
+    options: Options
+
+    def report(self, **changes: object) -> FileReport:
+        """The file's report with some options changed; only the model runs."""
+        from dataclasses import replace
+
+        options = replace(self.options, **changes)  # pyright: ignore[reportArgumentType]
+        return pipeline.report(self.source, self.result, options, self.path)
+
+
+@dataclass
+class Workers:
+    """One warm worker for each interpreter that the files need."""
+
+    stack: ExitStack
+    clients: dict[Path, BlockingClient] = field(default_factory=dict[Path, BlockingClient])
+
+    def client(self, interpreter: Interpreter) -> BlockingClient:
+        if interpreter.path not in self.clients:
+            client = self.stack.enter_context(BlockingClient(interpreter))
+            self.clients[interpreter.path] = client
+        return self.clients[interpreter.path]
+
+
+def options_of(arguments: argparse.Namespace) -> Options:
+    """The options of a command, checked.
+
+    Raises:
+        UsageError: an option's value is wrong.
+    """
+    for name in arguments.device:
+        try:
+            load(name)
+        except DeviceError as error:
+            raise UsageError(str(error)) from error
+    for call in arguments.call:
+        if pipeline.requests.root_name(call) is None:
+            raise UsageError(f"--call {call!r} is no call such as 'matmul(1024, 1024)'")
+    if arguments.timeout is not None and arguments.timeout <= 0:
+        raise UsageError("--timeout must be more than 0 seconds")
+    return Options(
+        device=arguments.device[0] if arguments.device else None,
+        bindings=dict(_binding(item) for item in arguments.bind),
+        calls=tuple(arguments.call),
+        kernels=tuple(arguments.kernel),
+        advice=arguments.advice,
+    )
+
+
+def _binding(text: str) -> tuple[str, int]:
+    name, equals, value = text.partition("=")
+    size = integer(value) if equals else None
+    if size is None or not name.strip().isidentifier():
+        raise UsageError(
+            f"--bind {text!r}: expected NAME=VALUE with a whole number, such as M=4096"
+        )
+    return name.strip(), size
+
+
+def paths_of(names: Sequence[str]) -> list[Path]:
+    """The Python files that files, folders and patterns name, each once.
+
+    Raises:
+        UsageError: a name stands for no file.
+    """
+    found: dict[Path, None] = {}
+    for name in names:
+        path = Path(name)
+        if path.is_dir():
+            matches = list(_python_files(path))
+        elif path.exists():
+            matches = [path]
+        else:
+            matches = [Path(item) for item in sorted(glob.glob(name, recursive=True))]  # noqa: PTH207
+        if not matches:
+            raise UsageError(f"{name}: no such file, or a folder without Python files")
+        found.update(dict.fromkeys(matches))
+    return list(found)
+
+
+def _python_files(folder: Path) -> Iterator[Path]:
+    for root, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            item for item in folders if item not in _SKIPPED_FOLDERS and not item.startswith(".")
+        )
+        yield from (Path(root, item) for item in sorted(files) if item.endswith(".py"))
+
+
+def trace(arguments: argparse.Namespace) -> list[Traced]:
+    """Run the files that the arguments name in workers, with progress on a terminal.
+
+    Raises:
+        UsageError: nothing to analyse.
+    """
+    options = options_of(arguments)
+    paths = paths_of(arguments.files)
+    traced: list[Traced] = []
+    with ExitStack() as stack, _progress() as say:
+        workers = Workers(stack)
+        for number, path in enumerate(paths, 1):
+            say(f"{number}/{len(paths)} {path}")
+            done = trace_file(path, None, arguments, options, workers, say)
+            # A folder holds much that has nothing to do with kernels.
+            if done.source.kernels or done.result.problems or len(paths) == 1:
+                traced.append(done)
+    if not any(
+        item.source.kernels or item.source.problems or item.result.problems for item in traced
+    ):
+        raise UsageError(f"no kernels in {', '.join(arguments.files)}")
+    if not any(pipeline.requests.selected(item.source, item.options) for item in traced):
+        _refuse_selection(arguments, traced)
+    return traced
+
+
+def trace_file(
+    path: Path,
+    text: str | None,
+    arguments: argparse.Namespace,
+    options: Options,
+    workers: Workers,
+    say: Say,
+) -> Traced:
+    """Run one file; with `text` in place of what is on disk."""
+    from dataclasses import replace
+
+    project, wrong = Settings.from_pyproject(path.absolute().parent)
+    for message in wrong:
+        print(f"tirlens: {message}", file=sys.stderr)
+    timeout = arguments.timeout or project.timeout_s or DEFAULT_TIMEOUT_S
+    options = replace(options, project=project, time_limit_s=timeout)
+    if text is None:
+        try:
+            text = path.read_bytes().decode("utf-8")
+        except OSError as error:
+            problem = Problem("import", f"cannot be read: {error.strerror}")
+            return Traced(str(path), "", SourceFile(), Result(0, problems=(problem,)), options)
+        except UnicodeDecodeError as error:
+            problem = Problem("syntax", f"is not UTF-8: {error.reason} at byte {error.start}")
+            return Traced(str(path), "", SourceFile(), Result(0, problems=(problem,)), options)
+    found = source.read(text)
+    request = pipeline.request(1, str(path.absolute()), text, found, options)
+    if not request.kernels:
+        return Traced(str(path), text, found, Result(1), options)
+    interpreter = find_interpreter(
+        path, setting=arguments.python or project.python, framework_hint=found.framework_hint
+    )
+    if interpreter.problem is not None:
+        return Traced(str(path), text, found, Result(1, problems=(interpreter.problem,)), options)
+    client = workers.client(interpreter)
+    result = client.analyze(request, lambda progress: say(f"{path}: {progress.message}"))
+    return Traced(str(path), text, found, result, options)
+
+
+def status(reports: Sequence[FileReport]) -> int:
+    """The exit status for reports: 1 if anything in them could not be analysed."""
+    failed = any(
+        file.problems or file.needs or any(kernel.status != "ok" for kernel in file.kernels)
+        for file in reports
+    )
+    return 1 if failed else 0
+
+
+def device_of(reports: Sequence[FileReport], options: Options) -> Device:
+    """The device to name above all: the first kernel's, or what a kernel would get."""
+    for file in reports:
+        if file.devices:
+            return file.devices[0]
+    return pipeline.devices.choose(None, None, options).device
+
+
+def say_problems(reports: Sequence[FileReport]) -> None:
+    """What could not be analysed, as ``file:line:column: kind: message`` on standard error."""
+    for file in reports:
+        for problem in file.problems:
+            line, column = (problem.span.line, problem.span.column + 1) if problem.span else (1, 1)
+            place = (problem.span and problem.span.file) or file.path
+            print(f"{place}:{line}:{column}: {problem.kind}: {problem.message}", file=sys.stderr)
+        for needs in file.needs:
+            names = ", ".join(needs.names) or "arguments"
+            print(
+                f"{file.path}:{needs.span.line}:1: needs-bindings: {needs.kernel} needs {names}; "
+                f"give them by --call or by a comment: # tirlens: {needs.kernel}(...)",
+                file=sys.stderr,
+            )
+
+
+def _refuse_selection(arguments: argparse.Namespace, traced: Sequence[Traced]) -> None:
+    names = [kernel.name for item in traced for kernel in item.source.kernels]
+    if not names:
+        return
+    wanted = [*arguments.kernel, *arguments.call] or ["all (they are turned off)"]
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    raise UsageError(f"no kernel matches {', '.join(wanted)}; there are: {shown}")
+
+
+@contextmanager
+def _progress() -> Iterator[Say]:
+    """A line of progress on a terminal, silence elsewhere."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda message: None
+        return
+    with console.status("") as line:
+        yield lambda message: line.update(message)
+
+
+def note(message: str) -> None:
+    """A remark on standard error."""
+    print(f"tirlens: {message}", file=sys.stderr)
