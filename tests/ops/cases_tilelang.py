@@ -1,0 +1,178 @@
+"""Kernels of one operation each, for tilelang 0.1.15, and the statements they are to become.
+
+A line of an expectation reads ``op per: arithmetic; accesses``: operations as ``count x op dtype``,
+accesses as ``mode buffer[extents] route``.  Each kernel is a function of the language module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Case = tuple[Callable[[Any], Any], list[str]]
+CASES: dict[str, Case] = {}
+
+
+def becomes(*lines: str) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    def register(build: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        CASES[build.__name__] = (build, list(lines))
+        return build
+
+    return register
+
+
+@becomes(
+    "copy block: ; read A[64,32] tile clipped, write A_s[64,32] tile",
+    "copy block: 2048 x cast float16->float32; read A_s[64,32] tile, write A_f[64,32] tile",
+    "copy block: ; read A_f[64,32] tile, write B[64,32] tile clipped",
+)
+def copy(T):
+    @T.prim_func
+    def main(A: T.Tensor((100, 100), "float16"), B: T.Tensor((100, 100), "float32")):
+        with T.Kernel(2, 4, threads=128) as (bx, by):
+            A_s = T.alloc_shared((64, 32), "float16")
+            A_f = T.alloc_fragment((64, 32), "float32")
+            T.copy(A[bx * 64, by * 32], A_s)
+            T.copy(A_s, A_f)
+            T.copy(A_f, B[bx * 64, by * 32])
+
+    return main
+
+
+@becomes(
+    "copy block: ; read A[64,32] async clipped, write A_s[64,32] async",
+    "copy thread: ; read A[1,4] tile clipped, write own[4] tile",
+)
+def copy_async_and_private(T):
+    @T.prim_func
+    def main(A: T.Tensor((128, 128), "float16")):
+        with T.Kernel(2, threads=64) as bx:
+            A_s = T.alloc_shared((64, 32), "float16")
+            own = T.alloc_local((4,), "float16")
+            T.async_copy(A[bx * 64, 0], A_s)
+            T.copy(A[T.get_thread_binding(), 0:4], own)
+
+    return main
+
+
+@becomes(
+    "fill block: ; write C_f[64,64] tile",
+    "gemm block: 131072 x mma float16->float32; "
+    "read A_s[64,32] mma, read B_s[32,64] mma, read C_f[64,64] mma, write C_f[64,64] mma",
+    "gemm block: 131072 x mma float16->float32; "
+    "read A_s[64,32] mma, read Bt_s[64,32] mma, write C_f[64,64] mma",
+)
+def gemm(T):
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float16")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((64, 32), "float16")
+            B_s = T.alloc_shared((32, 64), "float16")
+            Bt_s = T.alloc_shared((64, 32), "float16")
+            C_f = T.alloc_fragment((64, 64), "float32")
+            T.clear(C_f)
+            T.gemm(A_s, B_s, C_f)
+            T.gemm(A_s, Bt_s, C_f, transpose_B=True, clear_accum=True)
+
+    return main
+
+
+@becomes(
+    "gemm block: 262144 x mma float16->float32 sparsity 2; read A_s[64,32] mma, "
+    "read B_s[64,64] mma, read E_s[64,8] mma, read C_f[64,64] mma, write C_f[64,64] mma",
+)
+def gemm_sparse(T):
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float16")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((64, 32), "float16")
+            E_s = T.alloc_shared((64, 8), "uint8")
+            B_s = T.alloc_shared((64, 64), "float16")
+            C_f = T.alloc_fragment((64, 64), "float32")
+            T.gemm_sp(A_s, E_s, B_s, C_f)
+
+    return main
+
+
+# Of 128 threads 2 share each of 64 rows evenly, but 4 a row of an accumulator: 64 * 4 * log2(4).
+@becomes(
+    "reduce block: 2048 x add float32, 512 x shuffle float32; "
+    "read S[64,32] tile, write r[64] tile",
+    "reduce block: 2048 x max float32, 512 x shuffle float32; "
+    "read S[64,32] tile, read r[64] tile, write r[64] tile",
+    "reduce block: 2048 x abs float32, 2048 x max float32, 512 x shuffle float32; "
+    "read S[64,32] tile, write r[64] tile",
+)
+def reduce(T):
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_fragment((64, 32), "float32")
+            r = T.alloc_fragment((64,), "float32")
+            T.reduce_sum(S, r, dim=1)
+            T.reduce_max(S, r, dim=1, clear=False)
+            T.reduce_absmax(S, r, dim=1)
+
+    return main
+
+
+@becomes(
+    "scan block: 2048 x add float32, 10240 x shuffle float32; "
+    "read S[64,32] tile, write S[64,32] tile",
+    "transpose block: ; read S[64,32] tile, write R[32,64] tile",
+)
+def scan_and_transpose(T):
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32")):
+        with T.Kernel(1, threads=128):
+            S = T.alloc_shared((64, 32), "float32")
+            R = T.alloc_shared((32, 64), "float32")
+            T.cumsum(S, dim=1)
+            T.transpose(S, R)
+
+    return main
+
+
+@becomes(
+    "atomic block: 2048 x add float32; read F[64,32] tile, atomic A[64,32] tile clipped",
+    "atomic thread: 1 x add float32; atomic A[] thread",
+    "atomic thread: 4 x add float32; read F4[4] thread, atomic A[4] thread",
+    "atomic thread: 1 x max float32; atomic A[] thread",
+)
+def atomic(T):
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32")):
+        with T.Kernel(1, threads=32):
+            F = T.alloc_fragment((64, 32), "float32")
+            F4 = T.alloc_shared((4,), "float32")
+            tx = T.get_thread_binding()
+            T.atomic_add(A, F)
+            T.atomic_add(A[tx, 0], 1.0)
+            T.atomic_addx4(A[tx, 0], F4[0])
+            T.atomic_max(A[tx, 0], 1.0)
+
+    return main
+
+
+@becomes("sync thread: ; ", "call thread: 1 x unknown:mystery float32; ")
+def nothing_and_unknown(T):
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32")):
+        with T.Kernel(1, threads=32):
+            T.sync_threads()
+            T.evaluate(T.call_extern("float32", "mystery", 1.0))
+
+    return main
+
+
+@becomes(
+    "store thread: ; write A[4] thread",
+)
+def wide_store(T):
+    @T.prim_func
+    def main(A: T.Tensor((64, 32), "float32"), B: T.Tensor((64, 32), "float32")):
+        with T.Kernel(1, threads=32):
+            tx = T.get_thread_binding()
+            T.stg128(A[tx, 0], T.broadcast(T.uint32(0), 4))
+
+    return main

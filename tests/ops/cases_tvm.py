@@ -1,0 +1,169 @@
+"""Kernels of one operation each, for apache-tvm 0.27, and the statements they are to become.
+
+The lines of an expectation are those of `cases_tilelang`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Case = tuple[Callable[[Any], Any], list[str]]
+CASES: dict[str, Case] = {}
+
+
+def becomes(*lines: str) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    def register(build: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        CASES[build.__name__] = (build, list(lines))
+        return build
+
+    return register
+
+
+# A warp's 16 x 16 x 16 product is 4096 multiply-accumulates: 128 by each of 32 lanes.
+@becomes(
+    "fill thread: ; ",
+    "load thread: ; read A[8] thread",
+    "load thread: ; read B[8] thread",
+    "mma thread: 128 x mma float16->float32; ",
+    "store thread: ; write C[8] thread",
+)
+def wmma(T):
+    @T.prim_func(s_tir=True)
+    def main(
+        A: T.Buffer((16, 16), "float16"),
+        B: T.Buffer((16, 16), "float16"),
+        C: T.Buffer((16, 16), "float32"),
+    ):
+        for _bx in T.thread_binding(1, thread="blockIdx.x"):
+            for _tx in T.thread_binding(32, thread="threadIdx.x"):
+                with T.sblock("root"):
+                    a = T.sblock_alloc_buffer((16, 16), "float16", scope="wmma.matrix_a")
+                    b = T.sblock_alloc_buffer((16, 16), "float16", scope="wmma.matrix_b")
+                    c = T.sblock_alloc_buffer((16, 16), "float32", scope="wmma.accumulator")
+                    T.evaluate(T.tvm_fill_fragment(c.data, 16, 16, 16, 0, T.float32(0)))
+                    T.evaluate(
+                        T.tvm_load_matrix_sync(
+                            a.data, 16, 16, 16, 0, A.access_ptr("r"), 16, "row_major"
+                        )
+                    )
+                    T.evaluate(
+                        T.tvm_load_matrix_sync(
+                            b.data, 16, 16, 16, 0, B.access_ptr("r"), 16, "row_major"
+                        )
+                    )
+                    T.evaluate(T.tvm_mma_sync(c.data, 0, a.data, 0, b.data, 0, c.data, 0))
+                    T.evaluate(
+                        T.tvm_store_matrix_sync(
+                            c.data, 16, 16, 16, 0, C.access_ptr("w"), 16, "row_major"
+                        )
+                    )
+
+    return main
+
+
+# m16n8k16 is 2048 multiply-accumulates: 64 by each lane; ldmatrix.x4 gives a lane 16 bytes.
+@becomes(
+    "copy thread: ; read S[8] thread, write a[8] thread",
+    "mma thread: 64 x mma float16->float32; ",
+)
+def legacy_mma(T):
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((16, 16), "float16")):
+        for _bx in T.thread_binding(1, thread="blockIdx.x"):
+            for tx in T.thread_binding(32, thread="threadIdx.x"):
+                with T.sblock("root"):
+                    S = T.sblock_alloc_buffer((16, 16), "float16", scope="shared")
+                    a = T.sblock_alloc_buffer((8,), "float16", scope="local")
+                    b = T.sblock_alloc_buffer((4,), "float16", scope="local")
+                    c = T.sblock_alloc_buffer((4,), "float32", scope="local")
+                    T.evaluate(
+                        T.ptx_legacy.ldmatrix(
+                            "float16", False, 4, ".b16", a.data, 0, S.access_ptr("r"), tx * 8
+                        )
+                    )
+                    T.evaluate(
+                        T.ptx_legacy.mma(
+                            "float32", "m16n8k16", "row", "col", "fp16", "fp16", "fp32",
+                            a.data, 0, b.data, 0, c.data, 0, False,
+                        )  # fmt: skip
+                    )
+
+    return main
+
+
+# 2:4: the logical product m16n8k32 has 4096 multiply-accumulates, 128 by each lane.
+@becomes("mma thread: 128 x mma float16->float32 sparsity 2; ")
+def sparse_mma(T):
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((16, 16), "float16")):
+        for _bx in T.thread_binding(1, thread="blockIdx.x"):
+            for _tx in T.thread_binding(32, thread="threadIdx.x"):
+                with T.sblock("root"):
+                    a = T.sblock_alloc_buffer((4,), "uint32", scope="local")
+                    c = T.sblock_alloc_buffer((4,), "float32", scope="local")
+                    e = T.sblock_alloc_buffer((1,), "uint32", scope="local")
+                    T.ptx.mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32(
+                        c[0], c[1], c[2], c[3], a[0], a[1], a[2], a[3], a[0], a[1], a[2], a[3],
+                        c[0], c[1], c[2], c[3], e[0], 0,
+                    )  # fmt: skip
+
+    return main
+
+
+@becomes("call thread: 2 x fma float32; ", "call thread: 1 x exp2 float32; ")
+def ptx_arithmetic(T):
+    @T.prim_func
+    def main(A: T.Buffer((16,), "float32")):
+        T.device_entry()
+        _bx = T.cta_id([1])
+        _tx = T.thread_id([32])
+        r: T.uint64
+        x: T.float32
+        T.ptx.fma.rn.f32x2(r, r, r, r)
+        T.ptx.ex2.approx.ftz.f32(x, x)
+
+    return main
+
+
+@becomes(
+    "copy block: ; read A[64,32] tile clipped, write S[64,32] tile",
+    "map block: 2048 x add float16; read S[64,32] tile, read S[64,32] tile, write S[64,32] tile",
+    "copy thread: ; read S[1,4] tile, write own[4] tile",
+)
+def tile_primitives(T):
+    from tvm.tirx.script import tile as Tx
+
+    @T.prim_func
+    def main(A: T.Buffer((128, 32), "float16")):
+        T.device_entry()
+        bx = T.cta_id([2])
+        tx = T.thread_id([64])
+        S = T.alloc_shared((64, 32), "float16")
+        own = T.alloc_local((4,), "float16")
+        Tx.cta.copy(S[:, :], A[bx * 64 : bx * 64 + 64, :])
+        Tx.cta.add(S[:, :], S[:, :], S[:, :])
+        Tx.copy(own[:], S[tx, 0:4])
+
+    return main
+
+
+@becomes(
+    "call thread: 64 x fma int8; ",
+    "call thread: 1 x unknown:mystery float32; ",
+)
+def named_functions(T):
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((16,), "float32")):
+        T.evaluate(
+            T.call_llvm_pure_intrin(
+                "int32x16",
+                "llvm.x86.avx512.vpdpbusd.512",
+                T.Broadcast(0, 16),
+                T.Broadcast(0, 16),
+                T.Broadcast(0, 16),
+            )
+        )
+        T.evaluate(T.call_extern("float32", "mystery", T.float32(1)))
+
+    return main

@@ -1,0 +1,82 @@
+"""Real IR of one operation a kernel against the statements written beside its source."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+from ops import cases_tilelang, cases_tvm
+from support.environments import environment
+from tirlens_worker.codec import from_json
+from tirlens_worker.facts import Branch, KernelFacts, Let, Loop, Statement
+
+HERE = Path(__file__).parent
+SERVER = HERE.parents[1] / "server"
+MODULES = {"cases_tilelang": cases_tilelang, "cases_tvm": cases_tvm}
+SETS = [
+    ("tilelang-0.1.15", "cases_tilelang"),
+    ("tvm-0.27.0.post1", "cases_tvm"),
+]
+
+pytestmark = pytest.mark.slow
+
+
+@cache
+def built(environment_name: str, cases: str) -> dict[str, object]:
+    """The facts of all cases of a module, from one process."""
+    command = [environment(environment_name), HERE / "extract_cases.py", SERVER, HERE / cases]
+    done = subprocess.run(
+        [str(part) for part in command[:-1]] + [f"{command[-1]}.py"],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("environment_name", "cases", "name"),
+    [(env, cases, name) for env, cases in SETS for name in MODULES[cases].CASES],
+)
+def test_statements(environment_name: str, cases: str, name: str) -> None:
+    encoded = built(environment_name, cases)[name]
+    assert not isinstance(encoded, str), encoded
+    facts = from_json(KernelFacts, encoded)
+    assert [describe(item, facts) for item in statements(facts.body)] == MODULES[cases].CASES[name][1]
+
+
+def statements(nodes):
+    for node in nodes:
+        if isinstance(node, Statement):
+            yield node
+        elif isinstance(node, Loop):
+            yield from statements(node.body)
+        elif isinstance(node, Branch):
+            yield from statements((*node.then, *node.orelse))
+        else:
+            assert isinstance(node, Let)
+
+
+def describe(statement: Statement, facts: KernelFacts) -> str:
+    names = {buffer.id: buffer.name for buffer in facts.buffers}
+    arith = ", ".join(map(operation, statement.arith))
+    accesses = ", ".join(moved(item, names) for item in statement.accesses)
+    return f"{statement.op} {statement.per}: {arith}; {accesses}"
+
+
+def operation(item) -> str:
+    to = f"->{item.accumulator}" if item.accumulator else ""
+    sparsity = f" sparsity {item.sparsity}" if item.sparsity != 1 else ""
+    return f"{item.count} x {item.op} {item.dtype}{to}{sparsity}"
+
+
+def moved(item, names) -> str:
+    size = item.extents or ((item.lanes,) if item.lanes > 1 else ())
+    clipped = " clipped" if item.clipped else ""
+    extents = ",".join(map(str, size))
+    return f"{item.mode} {names[item.buffer]}[{extents}] {item.route}{clipped}"
