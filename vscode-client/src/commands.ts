@@ -29,9 +29,9 @@ export function registerCommands(
   reports: Reports,
   extensionVersion: string,
 ): Disposable[] {
-  const table: Record<string, (target?: LensTarget) => Promise<void>> = {
-    "tirlens.showReport": async (target) => {
-      const uri = document(target);
+  const table: Record<string, (...target: LensTarget) => Promise<void>> = {
+    "tirlens.showReport": async (about) => {
+      const uri = document(about);
       if (uri && (await running(server))) {
         await reports.show(uri);
       }
@@ -41,17 +41,20 @@ export function registerCommands(
         await chooseDevice(server, status);
       }
     },
-    "tirlens.chooseCall": async (target) => {
-      const uri = document(target);
+    "tirlens.chooseCall": async (about, kernel) => {
+      const uri = document(about);
       if (uri && (await running(server))) {
-        await chooseCall(server, uri, target?.kernel ?? null);
+        await chooseCall(server, uri, kernel ?? null);
       }
     },
-    "tirlens.analyze": async (target) => {
-      const uri = document(target);
+    "tirlens.analyze": async (about) => {
+      const uri = document(about);
       if (uri && (await running(server))) {
         await server.run(SERVER.reanalyze, uri);
       }
+    },
+    "tirlens.manageTrust": async () => {
+      await commands.executeCommand("workbench.trust.manage");
     },
     "tirlens.restart": () => server.restart(),
     "tirlens.showLog": () => {
@@ -63,8 +66,8 @@ export function registerCommands(
   };
   return Object.entries(table).map(([name, action]) => {
     OWN_COMMANDS.add(name);
-    return commands.registerCommand(name, (target?: LensTarget) =>
-      action(target).catch((error: unknown) => {
+    return commands.registerCommand(name, (...target: LensTarget) =>
+      action(...target).catch((error: unknown) => {
         log.error(`${name}: ${reason(error)}`);
         void window.showErrorMessage(`TIRLens: ${reason(error)}`);
       }),
@@ -227,7 +230,7 @@ async function menu(server: Server, status: StatusItem): Promise<void> {
     items.unshift({
       label: "$(shield) Manage workspace trust",
       description: "an analysis runs this file",
-      command: "workbench.trust.manage",
+      command: "tirlens.manageTrust",
     });
   }
   items.push(
@@ -243,8 +246,8 @@ async function menu(server: Server, status: StatusItem): Promise<void> {
 }
 
 /** The document that a command is about: the lens's, else the active editor's. */
-function document(target: LensTarget | undefined): string | undefined {
-  return target?.uri ?? window.activeTextEditor?.document.uri.toString();
+function document(uri: unknown): string | undefined {
+  return typeof uri === "string" ? uri : window.activeTextEditor?.document.uri.toString();
 }
 
 /** Starts the server where it is not running; false where it cannot. */

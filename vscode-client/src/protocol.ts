@@ -76,8 +76,5 @@ export interface CallChoice {
   current?: boolean;
 }
 
-/** Arguments of the commands behind the parts of a code lens. */
-export interface LensTarget {
-  uri: string;
-  kernel?: string;
-}
+/** Arguments of the commands behind the parts of a code lens; none from the command palette. */
+export type LensTarget = [uri?: string, kernel?: string];

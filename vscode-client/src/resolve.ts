@@ -1,7 +1,7 @@
 /** Which command starts the server. Knows nothing of VS Code, so that it can be tested alone. */
 
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { delimiter, isAbsolute, join, relative } from "node:path";
 import { promisify } from "node:util";
 
@@ -73,12 +73,12 @@ export function candidates(around: Surroundings): Candidate[] {
       found.push({ kind: "python", file, why: `${environment} of the workspace` });
     }
   }
-  for (const folder of around.searchPath.split(delimiter).filter(isAbsolute)) {
+  const search = around.searchPath.split(delimiter).filter(isAbsolute);
+  for (const folder of search) {
     found.push({ kind: "program", file: join(folder, `tirlens${suffix}`), why: "PATH" });
   }
-  const names = around.windows ? ["python.exe"] : ["python3", "python"];
-  for (const folder of around.searchPath.split(delimiter).filter(isAbsolute)) {
-    for (const name of names) {
+  for (const folder of search) {
+    for (const name of around.windows ? ["python.exe"] : ["python3", "python"]) {
       found.push({ kind: "python", file: join(folder, name), why: "PATH" });
     }
   }
@@ -86,7 +86,7 @@ export function candidates(around: Surroundings): Candidate[] {
   const allowed = around.trusted
     ? found
     : found.filter(({ file }) => !around.folders.some((folder) => isInside(file, folder)));
-  return allowed.filter(({ file }) => existsSync(file));
+  return distinct(allowed.filter(({ file }) => existsSync(file)));
 }
 
 /** The first candidate that has the server, or what was wrong with each. */
@@ -149,6 +149,17 @@ async function probe(candidate: Candidate, cwd: string): Promise<Resolved | Refu
   }
   const start = ["-m", "tirlens", "serve", "--stdio"];
   return { command: file, args: start, version: found.tirlens, why };
+}
+
+/** Drops what the search path reaches twice; links of an environment are environments of their own. */
+function distinct(found: readonly Candidate[]): Candidate[] {
+  const seen = new Set<string>();
+  return found.filter(({ file, why }) => {
+    const program = why === "PATH" ? realpathSync(file) : file;
+    const isNew = !seen.has(program);
+    seen.add(program);
+    return isNew;
+  });
 }
 
 function isInside(file: string, folder: string): boolean {
