@@ -1,0 +1,34 @@
+"""What all tests share: where environments of real frameworks are, and how `slow` is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support import environments
+
+EXAMPLES = Path(__file__).parent / "examples"
+
+
+@pytest.fixture(scope="session")
+def examples() -> Path:
+    """The folder of example kernels."""
+    return EXAMPLES
+
+
+@pytest.fixture(scope="session")
+def tvm_python() -> Path:
+    """A Python that has the newest supported apache-tvm."""
+    return environments.environment("tvm-0.27.0.post1")
+
+
+@pytest.fixture(scope="session")
+def tilelang_python() -> Path:
+    """A Python that has the newest supported tilelang."""
+    return environments.environment("tilelang-0.1.15")
+
+
+@pytest.fixture(scope="session", params=["tvm-0.26.0", "tvm-0.27.0.post1"])
+def each_tvm_python(request: pytest.FixtureRequest) -> Path:
+    """Each supported apache-tvm in turn."""
+    return environments.environment(request.param)

@@ -1,0 +1,101 @@
+"""Virtual environments with real frameworks, built once in the user's cache folder.
+
+    python tests/support/environments.py [NAME...]
+
+builds those that are named, or all, and prints their interpreters.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+# What each environment holds.  tilelang needs torch, of which the CPU build is enough.
+REQUIREMENTS = {
+    "tvm-0.27.0.post1": ["apache-tvm==0.27.0.post1", "apache-tvm-ffi==0.1.14.post1", "numpy"],
+    "tvm-0.26.0": ["apache-tvm==0.26.0", "apache-tvm-ffi==0.1.14.post1", "numpy"],
+    "tilelang-0.1.15": ["tilelang==0.1.15", "apache-tvm-ffi==0.1.12", "torch==2.13.0", "numpy"],
+}
+_ROOT = user_cache_path("tirlens-test") / "envs"
+_LOCK_WAIT_S = 1800.0
+
+
+def environment(name: str) -> Path:
+    """The interpreter of the environment `name`, which is built if it is not there.
+
+    Raises:
+        KeyError: no such environment is defined.
+        subprocess.CalledProcessError: its packages cannot be installed.
+    """
+    requirements = REQUIREMENTS[name]
+    folder = _ROOT / name
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    complete = folder / "requirements.txt"
+    wanted = "\n".join(requirements) + "\n"
+    if _holds(python, complete, wanted, name):
+        return python
+    _ROOT.mkdir(parents=True, exist_ok=True)
+    with _locked(_ROOT / f"{name}.lock"):
+        if not _holds(python, complete, wanted, name):
+            shutil.rmtree(folder, ignore_errors=True)
+            venv.create(folder, with_pip=True)
+            _install(python, requirements)
+            # Written last: an interrupted build is no environment.
+            complete.write_text(wanted)
+    return python
+
+
+def _holds(python: Path, complete: Path, wanted: str, name: str) -> bool:
+    if not python.exists():
+        return False
+    if complete.exists():
+        return complete.read_text() == wanted
+    package, _, version = name.partition("-")
+    distribution = "apache-tvm" if package == "tvm" else package
+    probe = f"from importlib.metadata import version; print(version({distribution!r}))"
+    found = subprocess.run([python, "-c", probe], capture_output=True, text=True, check=False)
+    if found.stdout.strip() != version:
+        return False
+    complete.write_text(wanted)
+    return True
+
+
+def _install(python: Path, requirements: list[str]) -> None:
+    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*map(str, command), *requirements], check=True)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock file; one that is older than any build is left over and is taken."""
+    while True:
+        try:
+            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        except FileExistsError:
+            try:
+                if time.time() - path.stat().st_mtime > _LOCK_WAIT_S:
+                    path.unlink(missing_ok=True)
+            except FileNotFoundError:
+                continue
+            time.sleep(1)
+        else:
+            os.close(descriptor)
+            break
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    for requested in sys.argv[1:] or REQUIREMENTS:
+        print(environment(requested))
