@@ -1,0 +1,47 @@
+"""The only importers of tvm and tilelang: what is installed, and their IR read into facts."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import Optional, Tuple
+
+from ..protocol import FrameworkInfo
+
+
+def detect() -> Tuple[FrameworkInfo, ...]:
+    """The frameworks that this interpreter has, tilelang first (it brings a `tvm` of its own).
+
+    Importing is the only proof that a framework works, and the warm worker needs it imported.
+    """
+    found = []
+    for name in ("tilelang", "tvm"):
+        if not _is_installed(name):
+            continue
+        info = _imported(name)
+        found.append(info)
+        if name == "tilelang" and info.error is None:
+            # The `tvm` beside tilelang is tilelang's fork, not an apache-tvm of the user's.
+            break
+    return tuple(found)
+
+
+def version(name: str) -> str:
+    """The version of an imported framework, ``unknown`` if it does not say."""
+    return str(getattr(importlib.import_module(name), "__version__", "unknown"))
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _imported(name: str) -> FrameworkInfo:
+    error: Optional[str] = None
+    try:
+        importlib.import_module(name)
+    except Exception as problem:
+        error = "{}: {}".format(type(problem).__name__, problem)
+    return FrameworkInfo(name, None if error else version(name), error)

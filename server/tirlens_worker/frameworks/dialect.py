@@ -1,0 +1,130 @@
+"""What differs between the versions of TVM's IR, hidden behind one set of questions.
+
+Nodes are told by the name of their class, which all versions share, and read by attributes that
+exist under one name or another.  Nothing here imports a framework.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Tuple
+
+BINARY = {
+    "Add": "+",
+    "Sub": "-",
+    "Mul": "*",
+    "Div": "/",
+    "Mod": "truncmod",
+    "FloorDiv": "//",
+    "FloorMod": "%",
+    "Min": "min",
+    "Max": "max",
+    "EQ": "==",
+    "NE": "!=",
+    "LT": "<",
+    "LE": "<=",
+    "GT": ">",
+    "GE": ">=",
+    "And": "and",
+    "Or": "or",
+}
+
+#: Loads of one element or vector; the second name is that of apache-tvm 0.27.
+LOADS = frozenset({"BufferLoad", "TensorLoad"})
+REGIONS = frozenset({"BufferRegion", "TensorRegion"})
+BLOCK_TAGS = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
+THREAD_TAGS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+
+SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING = range(5)
+
+
+def kind(node: Any) -> str:
+    """The name of the node's class."""
+    return type(node).__name__
+
+
+def key(node: Any) -> int:
+    """The identity of an IR object (two Python wrappers of one object have the same)."""
+    return hash(node)
+
+
+def buffer_of(node: Any) -> Any:
+    """The buffer of a load, store or region."""
+    found = getattr(node, "buffer", None)
+    return node.source if found is None else found
+
+
+def dtype_of(node: Any) -> str:
+    """The element type of an expression or variable, with its lanes (``float32x4``)."""
+    found = getattr(node, "dtype", None)
+    if found is None:
+        found = getattr(getattr(node, "ty", None), "dtype", "handle")
+    return str(found) or "handle"
+
+
+def scope_of(buffer: Any) -> str:
+    scope = buffer.scope
+    return str(scope() if callable(scope) else scope) or "global"
+
+
+def is_buffer(node: Any) -> bool:
+    """Whether `node` is a buffer: a class of its own, or a variable of buffer type (0.26+)."""
+    return kind(node) == "Buffer" or kind(getattr(node, "ty", None)) == "BufferType"
+
+
+def op_name(call: Any) -> str:
+    """The name of what a call calls: an op, a global function, or a string."""
+    name = getattr(call.op, "name", None)
+    if name is None:
+        name = getattr(call.op, "name_hint", None)
+    return str(name if name is not None else call.op)
+
+
+def annotations_of(node: Any) -> dict:
+    """The node's annotations as plain Python values where they are plain."""
+    found = getattr(node, "annotations", None)
+    if found is None:
+        return {}
+    return {str(name): plain(value) for name, value in found.items()}
+
+
+def plain(value: Any) -> Any:
+    """A constant, string or list of the IR as a Python value; anything else as its text."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value if not isinstance(value, str) else str(value)
+    name = kind(value)
+    if name in ("IntImm", "FloatImm", "StringImm", "Bool"):
+        return value.value
+    if name in ("Array", "List", "list", "tuple"):
+        return [plain(item) for item in value]
+    if name in ("Map", "Dict", "dict"):
+        return {str(one): plain(other) for one, other in value.items()}
+    return str(value)
+
+
+def lanes_of(dtype: str) -> Tuple[str, int]:
+    """``float32x4`` -> ``("float32", 4)``."""
+    base, _, count = dtype.rpartition("x")
+    if base and count.isdigit():
+        return base, int(count)
+    return dtype, 1
+
+
+def parameters(func: Any) -> Tuple[Tuple[Any, Any], ...]:
+    """The parameters of a PrimFunc, each with its buffer (None for a scalar)."""
+    buffer_map = getattr(func, "buffer_map", None)
+    pairs = []
+    for param in func.params:
+        buffer: Optional[Any] = None
+        if is_buffer(param):
+            buffer = param
+        elif buffer_map is not None and param in buffer_map:
+            buffer = buffer_map[param]
+        pairs.append((param, buffer))
+    return tuple(pairs)
+
+
+def attributes(func: Any) -> dict:
+    attrs = getattr(func, "attrs", None)
+    if attrs is None:
+        return {}
+    return {str(name): attrs[name] for name in attrs.keys()}  # noqa: SIM118 - not a dict

@@ -1,0 +1,75 @@
+"""One PrimFunc to one `KernelFacts`."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional, Tuple
+
+from .. import spans
+from ..facts import KernelFacts, Span
+from . import dialect, version
+from .scope import Scope
+from .walk import Walk
+
+
+def extract(
+    prim_func: Any,
+    *,
+    definition: str,
+    span: Span,
+    call: str,
+    call_source: str,
+    sites_of: Optional[Callable[[Any], Tuple[Span, ...]]] = None,
+    text: Optional[str] = None,
+    path: Optional[str] = None,
+) -> KernelFacts:
+    """The facts of a PrimFunc of any supported framework.
+
+    `sites_of` gives a statement's lines where the framework's own spans do not tell all; `text`
+    and `path` are the document's, for columns and to tell its lines from those of other files.
+    What is not understood is a caveat of the result.
+    """
+    framework = _framework(prim_func)
+    locator = spans.Locator(text or "", path, sites_of)
+    scope = Scope()
+    walk = Walk(scope, locator.sites, locator.line, tiles=framework == "tilelang")
+    for param, buffer in dialect.parameters(prim_func):
+        if buffer is not None:
+            walk.add_buffer(buffer, parameter=True)
+        elif dialect.dtype_of(param).startswith(("int", "uint")):
+            scope.value(param)
+    body = walk.close_scopes(walk.body(prim_func.body))
+    attributes = dialect.attributes(prim_func)
+    return KernelFacts(
+        name=str(attributes.get("global_symbol", definition.rpartition(".")[2])),
+        definition=definition,
+        span=span,
+        framework=framework,
+        framework_version=version(framework),
+        call=call,
+        call_source=call_source,
+        variables=tuple(scope.variables),
+        buffers=tuple(scope.buffers),
+        launch=walk.launch,
+        body=body,
+        target=_target(attributes.get("target")),
+        attributes={},
+        caveats=tuple(scope.caveats),
+    )
+
+
+def _framework(prim_func: Any) -> str:
+    """``tilelang`` where the function is one of tilelang's own TVM, else ``tvm``."""
+    import sys
+
+    return "tilelang" if "tilelang" in sys.modules else "tvm"
+
+
+def _target(target: Any) -> Any:
+    if target is None:
+        return {}
+    kind = getattr(getattr(target, "kind", None), "name", None)
+    found = {} if kind is None else {"kind": str(kind)}
+    arch = getattr(target, "attrs", {}).get("arch") if hasattr(target, "attrs") else None
+    if arch is not None:
+        found["arch"] = str(arch)
+    return found

@@ -1,0 +1,114 @@
+"""The names that the walk has met: variables, and the buffers they belong to."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Set, Tuple
+
+from ..facts import Buffer, Caveat, Expr, Span, Variable
+from . import dialect
+
+_INTEGERS = ("int", "uint", "bool")
+
+
+class Scope:
+    """Maps the IR's variables to expressions and its buffers to facts.
+
+    Names are made unique within the kernel.  A variable that nothing binds is a shape variable of
+    the kernel.
+    """
+
+    def __init__(self) -> None:
+        self.values: Dict[int, Expr] = {}
+        self.variables: List[Variable] = []
+        self.buffers: List[Buffer] = []
+        self.caveats: List[Caveat] = []
+        #: Scalar arrays that hold one known value for now, by buffer id.
+        self.scalars: Dict[str, Expr] = {}
+        #: Arrays that are windows of others: buffer id -> (source id, source index for each
+        #: source dimension, as a pair of its lower corner and the window's dimension or None).
+        self.windows: Dict[str, Tuple[str, Tuple[Tuple[Expr, Optional[int]], ...]]] = {}
+        self._buffer_ids: Dict[int, str] = {}
+        self._data_owner: Dict[int, str] = {}
+        self._names: Set[str] = set()
+        self._kept: List[Any] = []
+
+    def unique(self, name: str) -> str:
+        """`name`, with a number behind it if it is taken."""
+        name = name or "_"
+        candidate, number = name, 1
+        while candidate in self._names:
+            candidate, number = "{}_{}".format(name, number), number + 1
+        self._names.add(candidate)
+        return candidate
+
+    def define(self, var: Any, value: Optional[Expr] = None) -> str:
+        """Names a loop variable, or lets `var` stand for `value`; the name."""
+        self._kept.append(var)
+        if value is not None:
+            self.values[dialect.key(var)] = value
+            return str(var.name)
+        name = self.unique(str(var.name))
+        self.values[dialect.key(var)] = name
+        return name
+
+    def value(self, var: Any) -> Expr:
+        """What `var` stands for; an unknown one becomes a shape variable."""
+        found = self.values.get(dialect.key(var))
+        if found is not None:
+            return found
+        dtype = dialect.dtype_of(var)
+        if not dtype.startswith(_INTEGERS):
+            return ("opaque", str(var.name))
+        name = self.define(var)
+        self.variables.append(Variable(name, dtype))
+        return name
+
+    def note(self, message: str, sites: Tuple[Span, ...]) -> None:
+        caveat = Caveat(message, sites[0] if sites else None)
+        if caveat not in self.caveats:
+            self.caveats.append(caveat)
+
+    def buffer_id(self, buffer: Any) -> Optional[str]:
+        return self._buffer_ids.get(dialect.key(buffer))
+
+    def add_buffer(
+        self,
+        buffer: Any,
+        shape: Tuple[Expr, ...],
+        strides: Tuple[Expr, ...],
+        offset: Expr,
+        parameter: bool = False,
+        alias_of: Optional[str] = None,
+        span: Optional[Span] = None,
+    ) -> str:
+        """Registers `buffer`; one that views the data of another is its alias."""
+        self._kept.append(buffer)
+        data = getattr(buffer, "data", None)
+        owner = None if data is None else self._data_owner.get(dialect.key(data))
+        name = self.unique(str(buffer.name))
+        self.buffers.append(
+            Buffer(
+                id=name,
+                name=str(buffer.name),
+                dtype=str(buffer.dtype),
+                shape=shape,
+                scope=dialect.scope_of(buffer),
+                strides=strides,
+                element_offset=offset,
+                is_parameter=parameter,
+                alias_of=alias_of or owner,
+                span=span,
+            )
+        )
+        self._buffer_ids[dialect.key(buffer)] = name
+        if data is not None and owner is None:
+            self._kept.append(data)
+            self._data_owner[dialect.key(data)] = alias_of or name
+        return name
+
+    def owner_of_data(self, data: Any) -> Optional[str]:
+        """The id of the buffer whose data pointer `data` is."""
+        return self._data_owner.get(dialect.key(data))
+
+    def buffer(self, buffer_id: str) -> Buffer:
+        return next(one for one in self.buffers if one.id == buffer_id)

@@ -1,0 +1,187 @@
+"""Which source lines wrote a statement of the IR.
+
+apache-tvm 0.26 and later put a span on nearly every node; a macro gives a `SequentialSpan` from
+the call in the kernel to the line in the macro.  tilelang (0.1.13 and later) keeps the line of each
+statement, but only the innermost one: `recording` makes it keep the lines of the calls around a
+macro too.  Columns come from the syntax tree of the document.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import sys
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+from .facts import Span
+
+Sites = Tuple[Span, ...]
+
+_MARK = "tirlens-stack:"
+_stacks: List[Tuple[Tuple[str, int], ...]] = []
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[None]:
+    """While active, tilelang's statements remember the calls around the macro that wrote them."""
+    # tilelang/language/eager/builder.py: set_fileline remembers where the next statements begin,
+    # macro_fileline_stack the calls around the current macro.
+    builder = getattr(sys.modules.get("tilelang.language.eager.builder"), "Builder", None)
+    original = getattr(builder, "set_fileline", None)
+    if builder is None or original is None:
+        yield
+        return
+
+    def set_fileline(self: Any, filename: str, lineno: int, name: str) -> None:
+        original(self, filename, lineno, name)
+        outer = getattr(self, "macro_fileline_stack", ())
+        pending = getattr(self, "_span_pending", None)
+        if outer and pending is not None and pending[2] == filename:
+            stack = tuple((str(one[0]), int(one[1])) for one in outer) + ((filename, lineno),)
+            _stacks.append(stack)
+            mark = _MARK + str(len(_stacks) - 1)
+            self._span_pending = (pending[0], pending[1], mark, pending[3])
+
+    builder.set_fileline = set_fileline
+    try:
+        yield
+    finally:
+        builder.set_fileline = original
+
+
+def sites_of(stmt: Any) -> Sites:
+    """The lines that tilelang recorded for a statement, outermost first; columns are not known."""
+    ir = sys.modules.get("tilelang.ir")
+    if ir is None or not hasattr(ir, "get_stmt_span"):
+        return ()
+    try:
+        span = ir.get_stmt_span(stmt)
+    except (TypeError, ValueError):
+        return ()
+    location = None if span is None else ir.span_to_location(span)
+    if location is None:
+        return ()
+    name, line = location
+    stack = ((name, line),)
+    if name.startswith(_MARK):
+        stack = _stacks[int(name[len(_MARK) :])]
+    own = [one for one in stack if not _is_library(one[0])] or list(stack[:1])
+    return tuple(Span(line, 0, line, 0, name) for name, line in own if line > 0)
+
+
+def _is_library(name: str) -> bool:
+    package = getattr(sys.modules.get("tilelang"), "__file__", None)
+    return package is not None and name.startswith(os.path.dirname(package) + os.sep)
+
+
+class Locator:
+    """Gives the sites of statements, with columns in code points of the document."""
+
+    def __init__(
+        self, text: str, path: Optional[str], sites_of: Optional[Callable[[Any], Sites]]
+    ) -> None:
+        self._lines = text.splitlines()
+        self._path = None if path is None else os.path.abspath(path)
+        self._sites_of = sites_of
+        self._starts: Optional[Dict[int, List[ast.stmt]]] = None
+        self._text = text
+        self._seen: Dict[int, List[int]] = {}
+
+    def line(self, span: Span) -> str:
+        """The text of the first line of `span`, "" if it is in another file."""
+        if span.file is not None or not 0 < span.line <= len(self._lines):
+            return ""
+        return self._lines[span.line - 1].strip()
+
+    def sites(self, stmt: Any) -> Sites:
+        """The places that wrote `stmt`, the kernel's own first; empty where nothing is known."""
+        found = () if self._sites_of is None else self._sites_of(stmt)
+        if found:
+            return tuple(self._completed(span, stmt) for span in found)
+        native = getattr(stmt, "span", None)
+        if native is None:
+            return ()
+        parts = getattr(native, "spans", None)
+        places = tuple(self._native(one) for one in (parts if parts is not None else (native,)))
+        return tuple(place for place in places if place is not None)
+
+    def _native(self, span: Any) -> Optional[Span]:
+        try:
+            line, end_line = int(span.line), int(span.end_line)
+            column, end_column = int(span.column), int(span.end_column)
+            name = str(span.source_name.name)
+        except (AttributeError, TypeError, ValueError):
+            return None
+        if line <= 0:
+            return None
+        file = self._file(name)
+        if file is not None:
+            return Span(line, max(column - 1, 0), end_line, max(end_column - 1, 0), file)
+        return Span(
+            line,
+            self._code_points(line, column - 1),
+            end_line,
+            self._code_points(end_line, end_column - 1),
+        )
+
+    def _file(self, name: str) -> Optional[str]:
+        if self._path is None or os.path.abspath(name) == self._path:
+            return None
+        return name
+
+    def _code_points(self, line: int, byte: int) -> int:
+        """The column in code points of a column in bytes of UTF-8."""
+        if not 0 < line <= len(self._lines):
+            return max(byte, 0)
+        encoded = self._lines[line - 1].encode("utf-8", "surrogatepass")
+        return len(encoded[: max(byte, 0)].decode("utf-8", "replace"))
+
+    def _completed(self, span: Span, stmt: Any) -> Span:
+        file = self._file(span.file or "")
+        if file is not None:
+            return Span(span.line, span.column, span.end_line, span.end_column, file)
+        node = self._statement_at(span.line, stmt)
+        if node is None:
+            text = self._lines[span.line - 1] if span.line <= len(self._lines) else ""
+            return Span(span.line, len(text) - len(text.lstrip()), span.line, len(text))
+        end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or 0
+        return Span(
+            node.lineno,
+            self._code_points(node.lineno, node.col_offset),
+            end_line,
+            self._code_points(end_line, end_column),
+        )
+
+    def _statement_at(self, line: int, stmt: Any) -> Optional[ast.stmt]:
+        nodes = self._by_line().get(line, [])
+        wanted = {"For": (ast.For,), "IfThenElse": (ast.If,), "While": (ast.While,)}
+        classes = wanted.get(type(stmt).__name__)
+        if classes is not None:
+            return next((node for node in nodes if isinstance(node, classes)), _first(nodes))
+        simple = [node for node in nodes if not isinstance(node, (ast.For, ast.If, ast.While))]
+        if len(simple) < 2:
+            return _first(simple or nodes)
+        # Several statements on a line: the IR has them in the order of the text.
+        seen = self._seen.setdefault(line, [])
+        if hash(stmt) not in seen:
+            seen.append(hash(stmt))
+        return simple[seen.index(hash(stmt)) % len(simple)]
+
+    def _by_line(self) -> Dict[int, List[ast.stmt]]:
+        if self._starts is None:
+            self._starts = {}
+            try:
+                tree = ast.parse(self._text)
+            except (SyntaxError, ValueError):
+                return self._starts
+            for node in ast.walk(tree):
+                if isinstance(node, ast.stmt):
+                    self._starts.setdefault(node.lineno, []).append(node)
+            for nodes in self._starts.values():
+                nodes.sort(key=lambda node: node.col_offset)
+        return self._starts
+
+
+def _first(nodes: List[ast.stmt]) -> Optional[ast.stmt]:
+    return nodes[0] if nodes else None
