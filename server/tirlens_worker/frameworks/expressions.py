@@ -7,7 +7,7 @@ addresses is left out: an integer operation counts where a loaded value takes pa
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
 from .. import ops
 from ..facts import Access, Arith, Buffer, Expr
@@ -126,8 +126,7 @@ class Expressions:
         if node is None or isinstance(node, (bool, int, float, str)):
             return node
         if dialect.kind(node) in ("IntImm", "FloatImm", "StringImm"):
-            value = self.expr(node) if dialect.kind(node) != "StringImm" else str(node.value)
-            return value  # type: ignore[return-value]
+            return str(node.value) if dialect.kind(node) == "StringImm" else dialect.plain(node)
         value = self.expr(node) if hasattr(node, "ty") or hasattr(node, "dtype") else None
         return value if isinstance(value, (bool, int, float)) else None
 
@@ -261,9 +260,9 @@ class _Bill:
         if name == "Cast":
             return self._cast(node, guard)
         if name == "Select":
-            data = [self.visit(getattr(node, part), guard) for part in _SELECT]
+            data = self._visit_all([getattr(node, part) for part in _SELECT], guard)
             self._add("select", dialect.dtype_of(node), guard)
-            return any(data)
+            return data
         if name == "Let":
             data = self.visit(node.value, guard)
             value = self.reader.expr(node.value)
@@ -276,8 +275,15 @@ class _Bill:
         if name == "Ramp":
             return self.visit(node.base, guard)
         if name == "Shuffle":
-            return any([self.visit(one, guard) for one in node.vectors])
+            return self._visit_all(node.vectors, guard)
         return False
+
+    def _visit_all(self, nodes: Iterable[Any], guard: Optional[Expr]) -> bool:
+        """Adds the cost of each; `any` over a generator would stop at the first that is data."""
+        data = False
+        for node in nodes:
+            data = self.visit(node, guard) or data
+        return data
 
     def _load(self, node: Any, guard: Optional[Expr]) -> bool:
         for index in node.indices:
@@ -324,7 +330,7 @@ class _Bill:
             return taken or other or not _is_integer(dialect.dtype_of(node))
         op = ops.scalar(full)
         if op is not None:
-            data = any([self.visit(one, guard) for one in arguments])
+            data = self._visit_all(arguments, guard)
             dtype = dialect.dtype_of(node)
             if op and (data or not _is_integer(dtype)):
                 self._add(op, dtype, guard)

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from .. import ops
 from ..facts import Branch, Expr, Launch, Let, Loop, Node, Span, Statement, While
 from . import dialect
-from .expressions import Expressions, plus
+from .expressions import Expressions
 from .scope import Scope
 
 Sites = Tuple[Span, ...]
