@@ -1,0 +1,157 @@
+"""``tirlens compare``: the same kernels on other devices, with other arguments, or before a change."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from tirlens import pipeline
+from tirlens.cli import work
+from tirlens.cli.errors import UsageError
+from tirlens.cli.output import console, stream
+from tirlens.ide import labels
+from tirlens.model.report import KernelReport
+from tirlens.pipeline import FileReport
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One column: its heading and the reports that stand in it."""
+
+    name: str
+    reports: tuple[FileReport, ...]
+
+    def kernels(self) -> Iterator[tuple[str, KernelReport]]:
+        for file in self.reports:
+            for kernel in file.kernels:
+                yield file.path, kernel
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare what the options name, and give the exit status."""
+    ways = (len(arguments.device) > 1, len(arguments.call) > 1, arguments.base is not None)
+    if sum(ways) != 1:
+        raise UsageError("compare needs two or more --device, two or more --call, or --base GITREV")
+    traced = work.trace(arguments)
+    by_call = len(arguments.call) > 1
+    if len(arguments.device) > 1:
+        variants = [
+            Variant(name, tuple(t.report(device=name, force_device=True) for t in traced))
+            for name in arguments.device
+        ]
+    elif by_call:
+        whole = [item.report() for item in traced]
+        variants = [_only(whole, call) for call in arguments.call]
+    else:
+        before = [_at_revision(Path(item.path), arguments, item) for item in traced]
+        variants = [
+            Variant(arguments.base, tuple(item.report() for item in before)),
+            Variant("now", tuple(item.report() for item in traced)),
+        ]
+    found = _rows(variants, by_call)
+    with stream(arguments.output) as file:
+        if arguments.format == "json":
+            json.dump(_json(variants), file, indent=2, ensure_ascii=False)
+            file.write("\n")
+        elif arguments.format == "markdown":
+            names = [variant.name for variant in variants]
+            file.write("| kernel | " + " | ".join(names) + " |\n")
+            file.write("|:---|" + "---:|" * len(names) + "\n")
+            for name, cells in found:
+                file.write(f"| {name} | " + " | ".join(_cells(cells)) + " |\n")
+        else:
+            table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+            table.add_column("kernel", no_wrap=True, style="bold")
+            for variant in variants:
+                table.add_column(variant.name, justify="right")
+            for name, cells in found:
+                table.add_row(name, *map(Text, _cells(cells)))
+            console(file, arguments.color).print(table)
+    reports = [report for variant in variants for report in variant.reports]
+    work.say_problems(list(variants[-1].reports))
+    return work.status(reports)
+
+
+def _only(reports: Sequence[FileReport], call: str) -> Variant:
+    """The part of the reports that one call made."""
+    from dataclasses import replace
+
+    kept = (
+        replace(file, kernels=tuple(k for k in file.kernels if _plain(k.call) == _plain(call)))
+        for file in reports
+    )
+    return Variant(call, tuple(kept))
+
+
+def _plain(call: str) -> str:
+    return "".join(call.split())
+
+
+def _rows(
+    variants: Sequence[Variant], by_call: bool
+) -> list[tuple[str, list[KernelReport | None]]]:
+    """The kernels by name, with their report in each variant that has them."""
+    names: dict[tuple[str, str], list[KernelReport | None]] = {}
+    for column, variant in enumerate(variants):
+        for path, kernel in variant.kernels():
+            row = names.setdefault((path, kernel.name), [None] * len(variants))
+            row[column] = kernel
+    several = len({path for path, _ in names}) > 1
+    return [(f"{path}: {name}" if several else name, row) for (path, name), row in names.items()]
+
+
+def _cells(row: Sequence[KernelReport | None]) -> list[str]:
+    """Time, bound, and the change against the first column."""
+    first = row[0].time_s if row[0] else None
+    out: list[str] = []
+    for column, kernel in enumerate(row):
+        if kernel is None:
+            out.append("-")
+            continue
+        text = f"{labels.seconds(kernel.time_s)} {kernel.bound or kernel.status}"
+        if column and first and kernel.time_s:
+            text += f" ({labels.number(first / kernel.time_s)}x)"
+        out.append(text)
+    return out
+
+
+def _json(variants: Sequence[Variant]) -> dict[str, Any]:
+    return {
+        "schema_version": pipeline.SCHEMA_VERSION,
+        "variants": [
+            {
+                "name": variant.name,
+                **pipeline.to_json(
+                    variant.reports, work.device_of(variant.reports, pipeline.Options())
+                ),
+            }
+            for variant in variants
+        ],
+    }
+
+
+def _at_revision(path: Path, arguments: argparse.Namespace, now: work.Traced) -> work.Traced:
+    """The file as it was at a git revision."""
+    revision = f"{arguments.base}:./{path.name}"
+    command = ["git", "-C", str(path.absolute().parent), "show", revision]
+    try:
+        shown = subprocess.run(command, capture_output=True, check=True, stdin=subprocess.DEVNULL)
+    except FileNotFoundError:
+        raise UsageError("--base needs git, which is not installed") from None
+    except subprocess.CalledProcessError as error:
+        message = error.stderr.decode("utf-8", "replace").strip()
+        raise UsageError(f"{path} at {arguments.base}: {message}") from None
+    with ExitStack() as stack:
+        text = shown.stdout.decode("utf-8", "replace")
+        workers = work.Workers(stack)
+        return work.trace_file(path, text, arguments, now.options, workers, lambda _: None)

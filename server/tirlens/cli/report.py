@@ -1,0 +1,82 @@
+"""``tirlens report``: all kernels side by side, each in full, the roofline, and a page of it."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from tirlens.cli import page, roofline, table, work
+from tirlens.cli.analyze import percentage, say_overridden
+from tirlens.cli.output import console, stream
+from tirlens.cli.rows import selection
+from tirlens.hardware import Device
+from tirlens.ide import labels, lenses
+from tirlens.model.report import KernelReport
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Analyse, print, write the page if asked, and give the exit status."""
+    if len(arguments.device) > 1:
+        raise work.UsageError("report takes one --device; tirlens compare takes several")
+    shown = selection(0.0, arguments.id_range)
+    traced = work.trace(arguments)
+    reports = [item.report() for item in traced]
+    shown = percentage(shown, arguments, traced)
+    kernels = [kernel for file in reports for kernel in file.kernels]
+    devices = {device.id: device for file in reports for device in file.devices}
+    charts = charts_of(kernels, devices)
+    with stream(arguments.output) as file:
+        out = console(file, arguments.color)
+        out.print(wide_table(kernels))
+        table.print_reports(out, reports, shown)
+        for chart in charts:
+            out.print(Text(roofline.text(chart)), no_wrap=True, crop=False)
+            out.print()
+    if arguments.html is not None:
+        with stream(arguments.html) as file:
+            file.write(page.page(reports, {item.path: item.text for item in traced}, charts))
+    work.say_problems(reports)
+    say_overridden(arguments, reports)
+    return work.status(reports)
+
+
+def charts_of(kernels: list[KernelReport], devices: dict[str, Device]) -> list[roofline.Chart]:
+    """One chart for each device."""
+    drawn = (roofline.chart(kernels, device) for device in devices.values())
+    return [chart for chart in drawn if chart is not None]
+
+
+def wide_table(kernels: list[KernelReport]) -> Table:
+    """One row for each kernel."""
+    out = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    out.add_column("kernel", no_wrap=True, style="bold")
+    for name in (
+        "time", "band", "bound", "FLOP", "rate", "peak", "issued", "compulsory", "DRAM", "FLOP/B",
+        "occupancy", "waves", "device",
+    ):  # fmt: skip
+        out.add_column(name, justify="left" if name in ("bound", "device") else "right")
+    for kernel in kernels:
+        if not table.ok(kernel):
+            out.add_row(kernel.name, Text(lenses.lens(kernel), style="red"))
+            continue
+        band = kernel.time_band_s
+        out.add_row(
+            kernel.name,
+            labels.seconds(kernel.time_s),
+            "" if band is None else f"{labels.seconds(band[0])} to {labels.seconds(band[1])}",
+            kernel.bound or "",
+            labels.flop(kernel.flop),
+            labels.rate(kernel.flop_per_s, "FLOP"),
+            labels.percent(kernel.peak_fraction),
+            labels.bytes_(kernel.global_bytes.total),
+            labels.bytes_(kernel.compulsory_bytes),
+            labels.bytes_(kernel.dram_bytes.total),
+            labels.number(kernel.arithmetic_intensity),
+            "" if kernel.occupancy is None else labels.percent(kernel.occupancy.fraction),
+            "" if kernel.waves is None else labels.number(kernel.waves.count),
+            kernel.device_id,
+        )
+    return out
