@@ -14,7 +14,8 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from .install import Editor
+from vscode.cache import run
+from vscode.install import Editor
 
 CLIENT = Path(__file__).resolve().parents[2] / "vscode-client"
 
@@ -42,8 +43,8 @@ def build_extension(editor: Editor) -> Path:
     """The VSIX of the working tree."""
     environment = editor.environment()
     if not (CLIENT / "node_modules").is_dir():
-        _run(["npm", "ci"], CLIENT, environment)
-    _run(["npm", "run", "package"], CLIENT, environment)
+        run(["npm", "ci"], CLIENT, environment)
+    run(["npm", "run", "package"], CLIENT, environment)
     return CLIENT / "tirlens.vsix"
 
 
@@ -75,7 +76,7 @@ def code_server(
         *("--extensions-dir", str(folder / "extensions")),
     ]
     start = [str(editor.node), str(editor.entry), *places]
-    _run([*start, "--install-extension", str(vsix)], folder, environment)
+    run([*start, "--install-extension", str(vsix)], folder, environment)
     port = _free_port()
     command = [
         *start,
@@ -109,14 +110,6 @@ def _wait_until_healthy(port: int, process: subprocess.Popen[bytes], log: Path) 
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             time.sleep(0.2)
     raise RuntimeError(f"code-server did not start:\n{log.read_text()}")
-
-
-def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
-    done = subprocess.run(
-        command, cwd=folder, env=dict(environment), capture_output=True, text=True, timeout=300
-    )
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}:\n{done.stdout}\n{done.stderr}")
 
 
 def _free_port() -> int:

@@ -6,22 +6,22 @@ costs nothing once the folder is there (about two minutes and 820 MB the first t
 
 from __future__ import annotations
 
-import fcntl
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
+from vscode.cache import once, run
 
 CODE_SERVER = "4.139.1"
 NODE = "24.21.0"
 PLAYWRIGHT = "1.65.1"
 VSCE = "3.6.2"
 
+_ARCHITECTURES = {"x86_64": "x64", "aarch64": "arm64"}
+_NODE_PACKAGE = f"node-{sys.platform}-{_ARCHITECTURES.get(platform.machine(), platform.machine())}"
 _CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -67,23 +67,17 @@ def chromium() -> Path:
 
 def install() -> Editor:
     """The tools in the user's cache folder, installing them if they are not there yet."""
+    browser = chromium()
+
+    def at(folder: Path) -> Editor:
+        return Editor(folder, folder / "node/node_modules" / _NODE_PACKAGE / "bin/node", browser)
+
     name = f"code-server-{CODE_SERVER}-node-{NODE}-playwright-{PLAYWRIGHT}-vsce-{VSCE}"
-    root = platformdirs.user_cache_path("tirlens-test") / "editors"
-    root.mkdir(parents=True, exist_ok=True)
-    folder = root / name
-    node_package = f"node-{sys.platform}-{_architecture()}"
-    editor = Editor(folder, folder / "node/node_modules" / node_package / "bin/node", chromium())
-    with (root / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            _fill(editor, node_package)
-            (folder / "complete").touch()
-    return editor
+    return at(once(name, lambda folder: _fill(at(folder))))
 
 
-def _fill(editor: Editor, node_package: str) -> None:
-    _npm(editor, "node", "install", "--no-save", f"{node_package}@{NODE}")
+def _fill(editor: Editor) -> None:
+    _npm(editor, "node", "install", "--no-save", f"{_NODE_PACKAGE}@{NODE}")
     _npm(editor, "code-server", "install", "--ignore-scripts", f"code-server@{CODE_SERVER}")
     vscode = "code-server/node_modules/code-server/lib/vscode"
     _npm(editor, vscode, "install", "--omit=dev", "--ignore-scripts")
@@ -97,16 +91,4 @@ def _fill(editor: Editor, node_package: str) -> None:
 def _npm(editor: Editor, folder: str, *arguments: str) -> None:
     where = editor.folder / folder
     where.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        ["npm", *arguments], cwd=where, env=editor.environment(), capture_output=True, text=True
-    )
-    if done.returncode != 0:
-        raise RuntimeError(f"npm {' '.join(arguments)} in {where}:\n{done.stdout}\n{done.stderr}")
-
-
-def _architecture() -> str:
-    return {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
-
-
-if __name__ == "__main__":
-    print(install())
+    run(["npm", *arguments], where, editor.environment())

@@ -1,4 +1,4 @@
-"""Makes the README's picture of the editor at work: `python tests/vscode/screenshot.py [FILE.png]`."""
+"""The README's picture of the editor at work: `python tests/vscode/screenshot.py [FILE.png]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE.parent)]
 
-from support.environments import environment  # noqa: E402
+from vscode.cache import server_python  # noqa: E402
 from vscode.code_server import build_extension, code_server  # noqa: E402
 from vscode.install import install  # noqa: E402
 from vscode.workspace import TILELANG, lay_out, server_settings  # noqa: E402
@@ -33,7 +33,7 @@ def main(picture: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="tirlens-screenshot-") as name:
         folder = Path(name)
         workspace = lay_out(folder / "workspace")
-        settings = server_settings(environment("server")) | _LOOKS
+        settings = server_settings(server_python()) | _LOOKS
         vsix = build_extension(editor)
         with code_server(
             editor, folder / "editor", vsix=vsix, settings=settings, trust_everything=True

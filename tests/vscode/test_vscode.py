@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support.environments import environment
+from vscode.cache import server_python
 from vscode.code_server import build_extension, code_server
 from vscode.install import install
 from vscode.workspace import BROKEN, TILELANG, TVM, lay_out, server_settings
@@ -69,9 +71,13 @@ def _drive(window: str, folder: Path, vsix: Path) -> Outcomes:
     screenshots.mkdir()
     # The bare environment has no tirlens, and nothing else is to be looked at.
     bare = environment("tvm-0.27.0.post1")
-    settings = server_settings(bare if window == "missing" else environment("server"))
+    settings = server_settings(bare if window == "missing" else server_python())
     with code_server(
-        editor, folder / "editor", vsix=vsix, settings=settings, trust_everything=window == "trusted"
+        editor,
+        folder / "editor",
+        vsix=vsix,
+        settings=settings,
+        trust_everything=window == "trusted",
     ) as address:
         given = {
             "window": window,

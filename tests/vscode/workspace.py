@@ -11,25 +11,25 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 # What the scenarios look for: `hinted` and `plain` are pieces of lines with and without a hint.
 TVM = {
-    "file": "tvm/matmul.py",
-    "name": "matmul",
+    "file": "tvm/matmul_tvm.py",
+    "name": "matmul_naive",
     "flop": "2.15 GFLOP",
-    "operation": "C[vi, vj] +=",
+    "operation": "C[i, j] = C[i, j] + A",
     "operationFlop": "2.15 GFLOP",
     "word": "C",
-    "hinted": ["C[vi, vj] +="],
-    "plain": ["import"],
+    "hinted": ["for k in range(1024)", "C[i, j] = C[i, j] + A"],
+    "plain": ["from tvm.script", "def matmul_naive"],
 }
 TILELANG = {
-    "file": "tilelang/matmul.py",
-    "name": "main",
-    "flop": "137 GFLOP",
+    "file": "tilelang/gemm_tilelang.py",
+    "name": "matmul",
+    "flop": "1.1 TFLOP",
     "operation": "T.gemm(",
-    "operationFlop": "137 GFLOP",
+    "operationFlop": "1.1 TFLOP",
     "word": "gemm",
-    "hinted": ["T.Pipelined(", "T.gemm("],
+    "hinted": ["for k in T.Pipelined(", "T.gemm("],
     "plain": ["import tilelang.language", "T.alloc_fragment("],
-    "otherCall": "matmul(1024, 1024, 1024)",
+    "otherCall": "matmul(M=1024, N=1024, K=1024)",
     "otherFlop": "2.15 GFLOP",
 }
 BROKEN = {"file": "tvm/broken.py", "severity": "error", "message": "was never closed"}
@@ -47,10 +47,11 @@ def broken(a: T.Buffer((16,), "float32"):
 
 def lay_out(folder: Path, *, marker: Path | None = None) -> Path:
     """Fills `folder`; running the tilelang file leaves `marker` behind."""
-    for name, version in (("tvm", "tvm-0.27.0.post1"), ("tilelang", "tilelang-0.1.15")):
+    for kernel, version in ((TVM, "tvm-0.27.0.post1"), (TILELANG, "tilelang-0.1.15")):
+        name, example = kernel["file"].split("/")
         part = folder / name
         part.mkdir(parents=True)
-        shutil.copy(EXAMPLES / name / "matmul.py", part)
+        shutil.copy(EXAMPLES / example, part)
         # As in a project: the nearest `.venv` has the framework.
         (part / ".venv").symlink_to(environment(version).parents[1])
     (folder / BROKEN["file"]).write_text(_BROKEN_TEXT)

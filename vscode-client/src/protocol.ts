@@ -23,7 +23,7 @@ export interface Status {
   /** The document this is about; null for the server as a whole. */
   uri: string | null;
   state: "idle" | "analyzing" | "ready" | "untrusted" | "no-framework" | "error";
-  /** The id of the device in force for the document, such as `h100-sxm`. */
+  /** The id of the device in force for the document, such as `h100-sxm`; empty before it is known. */
   device: string;
   /** Which Python the analysis runs under, and why that one. */
   interpreter?: string | null;
@@ -44,7 +44,7 @@ export const SERVER = {
   calls: "tirlens.calls",
   /** [uri] -> null; analyses again, cache or not. */
   reanalyze: "tirlens.reanalyze",
-  /** [] -> string; versions, interpreters, durations, no source. */
+  /** [] -> an object; versions, interpreters, durations, no source. */
   debugInformation: "tirlens.debugInformation",
 } as const;
 

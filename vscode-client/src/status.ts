@@ -80,17 +80,18 @@ function face(condition: Condition, status: Status | undefined): { text: string;
     case "running":
       break;
   }
+  const device = status?.device ? `: ${status.device}` : "";
   switch (status?.state) {
     case "analyzing":
-      return { text: `$(loading~spin) TIRLens: ${status.device}`, alarm: false };
+      return { text: `$(loading~spin) TIRLens${device}`, alarm: false };
     case "untrusted":
       return { text: "$(shield) TIRLens: untrusted", alarm: true };
     case "no-framework":
       return { text: "$(warning) TIRLens: no tvm or tilelang", alarm: true };
     case "error":
-      return { text: `$(warning) TIRLens: ${status.device}`, alarm: false };
+      return { text: `$(warning) TIRLens${device}`, alarm: false };
     default:
-      return { text: `$(dashboard) TIRLens${status ? `: ${status.device}` : ""}`, alarm: false };
+      return { text: `$(dashboard) TIRLens${device}`, alarm: false };
   }
 }
 
@@ -110,7 +111,9 @@ function explanation(condition: Condition, status: Status | undefined): Markdown
       lines.push("Starting the server");
   }
   if (status) {
-    lines.push(`Device: ${status.device}`);
+    if (status.device) {
+      lines.push(`Device: ${status.device}`);
+    }
     if (status.interpreter) {
       const why = status.interpreter_why ? ` (${status.interpreter_why})` : "";
       lines.push(`Python: ${status.interpreter}${why}`);
