@@ -181,10 +181,11 @@ class Expressions:
         if name in ("address_of", "tl.access_ptr", "buffer_data", "tl.tileop.access_ptr"):
             return self.region(arguments[0]) if arguments else None
         if name == "tvm_access_ptr" and len(arguments) >= 4:
-            owner = self.scope.owner_of_data(arguments[1])
-            if owner is None:
+            # The pointer is a variable, or the call `buffer_data` from apache-tvm 0.27 on.
+            whole = self.region(arguments[1])
+            if whole is None:
                 return None
-            return _flat(self.scope.buffer(owner), self.expr(arguments[2]), self.expr(arguments[3]))
+            return _flat(whole.buffer, self.expr(arguments[2]), self.expr(arguments[3]))
         return None
 
     @staticmethod
