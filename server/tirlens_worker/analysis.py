@@ -72,6 +72,7 @@ def _kernel(loaded: Loaded, tracer: Tracer, request: KernelRequest, tell: Tell) 
                 call_source=traced.call_source,
                 sites_of=spans.sites_of,
                 text=loaded.document.text,
+                path=loaded.document.path,
             )
             tell(KERNEL, codec.dumps(facts))
         except Exception as error:

@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from .document import Document, package_of
-from .facts import Span
 from .protocol import Problem
 
 # Calls that are made for their effect and on which later definitions depend.
@@ -108,9 +107,15 @@ def run(
             loaded.record(statement, error)
 
 
-def execute(loaded: Loaded, statement: ast.stmt, namespace: Dict[str, Any]) -> None:
-    """Execute one statement, letting its error through."""
-    _execute(statement, loaded.document.path, _future_flags(loaded.document.tree), namespace)
+def execute(
+    loaded: Loaded,
+    statement: ast.stmt,
+    namespace: Dict[str, Any],
+    place: Optional[Dict[str, Any]] = None,
+) -> None:
+    """Execute one statement, letting its error through; what it binds goes to `place` if given."""
+    flags = _future_flags(loaded.document.tree)
+    _execute(statement, loaded.document.path, flags, namespace, place)
 
 
 def bound_names(statement: ast.stmt) -> List[str]:
@@ -126,9 +131,16 @@ def bound_names(statement: ast.stmt) -> List[str]:
     ]
 
 
-def _execute(statement: ast.stmt, path: str, flags: int, namespace: Dict[str, Any]) -> None:
+def _execute(
+    statement: ast.stmt,
+    path: str,
+    flags: int,
+    namespace: Dict[str, Any],
+    place: Optional[Dict[str, Any]] = None,
+) -> None:
     module = ast.Module(body=[statement], type_ignores=[])
-    exec(compile(module, path, "exec", flags, dont_inherit=True), namespace)
+    code = compile(module, path, "exec", flags, dont_inherit=True)
+    exec(code, namespace, namespace if place is None else place)
 
 
 def _is_bare(statement: ast.stmt) -> bool:
@@ -175,6 +187,3 @@ def _extend_search_path(path: str, root: str, in_package: bool, extra: Tuple[str
     sys.path[:0] = [item for item in wanted if item not in sys.path]
     if in_package and folder not in sys.path:
         sys.path.append(folder)
-
-
-__all__ = ["Loaded", "Span", "bound_names", "execute", "load", "run"]

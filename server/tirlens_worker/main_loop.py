@@ -9,8 +9,8 @@ import sys
 import time
 from typing import Any, BinaryIO, List, Optional
 
-from . import codec, limits, stdio
-from .protocol import PROTOCOL_VERSION, Analyze, Hello, Problem, Result
+from . import codec, limits, preload, stdio
+from .protocol import PROTOCOL_VERSION, Analyze, Hello, Problem, Progress, Result
 
 CAN_FORK = hasattr(os, "fork") and sys.platform != "win32"
 
@@ -83,6 +83,7 @@ class _ForkingWorker(_Worker):
         return super()._next()
 
     def _answer(self, request: Analyze) -> None:
+        self._warm_up(request)
         run = self._supervise.Run(request, self._reader.fileno(), self._interrupted, self._send)
         payload = run.result()
         if payload is None:
@@ -90,6 +91,14 @@ class _ForkingWorker(_Worker):
             payload = codec.dumps(Result(request.id, problems=(problem,)))
         if not self._closed:
             self._send(payload)
+
+    def _warm_up(self, request: Analyze) -> None:
+        names = preload.missing(request.text)
+        if names:
+            # A total of 0 tells the server that the time limit does not run yet.
+            self._send(codec.dumps(Progress(request.id, "importing " + ", ".join(names))))
+            preload.preload(names)
+            self._supervise.prepare()
 
     def _interrupted(self) -> bool:
         """Whatever comes during an analysis ends it: a cancel, a newer request, the end."""

@@ -108,7 +108,8 @@ def prepare() -> None:
     """Make this process ready to fork children."""
     global _process_limit
     limits.adopt_orphans()
-    _process_limit = limits.process_limit()
+    if _process_limit is None:
+        _process_limit = limits.process_limit()
     # Collected once and then left alone, the heap stays shared with the children.
     gc.collect()
     gc.freeze()

@@ -134,31 +134,31 @@ class Tracer:
         definition = request.definition and self._document.statement_at(request.definition)
         if not isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
             raise NoKernelError("the definition of {} was not found".format(request.name))
-        statement = self._qualified(request.local_to or "", definition)
-        load.execute(self._loaded, statement, namespace)
-        value = namespace[definition.name]
+        value = self._define_in_place(request.local_to or "", definition, namespace)
+        namespace[definition.name] = value
         if _is_kernel(value) or not (callable(value) or hasattr(value, "specialize")):
             return value
         return self._call_with_assumed(value, definition.name, namespace, request)
 
-    def _qualified(self, local_to: str, definition: ast.stmt) -> ast.stmt:
-        """A class with the qualified name that it has in its place.
+    def _define_in_place(self, local_to: str, definition: Any, namespace: Dict[str, Any]) -> Any:
+        """Execute `definition` within empty shells of the functions and classes around it.
 
-        TVM's parser looks for the source of a class by that name.
+        It so gets its true qualified name, by which TVM's parser looks for its source.
         """
-        if not isinstance(definition, ast.ClassDef):
-            return definition
-        parts = []
-        for node in self._path(local_to):
-            parts.append(node.name)
-            if isinstance(node, ast.FunctionDef):
-                parts.append("<locals>")
-        target = ast.Name("__qualname__", ast.Store())
-        name = ast.Assign([target], ast.Constant(".".join(parts + [definition.name])))
-        clone = ast.ClassDef(**{field: value for field, value in ast.iter_fields(definition)})
-        ast.copy_location(clone, definition)
-        clone.body = [ast.copy_location(name, definition.body[0])] + definition.body
-        return ast.fix_missing_locations(clone)
+        statement, reach = definition, definition.name
+        for node in reversed(self._path(local_to)):
+            is_function = isinstance(node, ast.FunctionDef)
+            form = "def x():\n return {}" if is_function else "class x:\n {}"
+            shell: Any = ast.parse(form.format(reach)).body[0]
+            for part in ast.walk(shell):
+                ast.copy_location(part, definition)
+            shell.name = node.name
+            shell.body[: 0 if is_function else 1] = [statement]
+            statement = shell
+            reach = node.name + "()" if is_function else "{}.{}".format(node.name, reach)
+        place: Dict[str, Any] = {}
+        load.execute(self._loaded, statement, namespace, place)
+        return eval(reach, namespace, place)
 
     def _call_with_assumed(
         self, value: Any, name: str, namespace: Dict[str, Any], request: KernelRequest

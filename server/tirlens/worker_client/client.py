@@ -163,8 +163,7 @@ class WorkerClient:
     ) -> Result:
         try:
             await process.send(codec.dumps(request))
-            receiving = self._receive(process, request.id, on_progress)
-            return await asyncio.wait_for(receiving, request.time_limit_s + _GRACE_S)
+            return await self._receive(process, request, on_progress)
         except asyncio.TimeoutError:
             await self._stop()
             message = f"the analysis was stopped after {request.time_limit_s:g} s"
@@ -173,16 +172,24 @@ class WorkerClient:
             return await self._crashed(process, request)
 
     async def _receive(
-        self, process: Process, request_id: int, on_progress: OnProgress | None
+        self, process: Process, request: Analyze, on_progress: OnProgress | None
     ) -> Result:
+        limit_s = request.time_limit_s + _GRACE_S
+        deadline = time.monotonic() + limit_s
         while True:
-            message: dict[str, Any] = json.loads(await process.receive())
-            if message.get("id") != request_id:
+            left_s = max(0.0, deadline - time.monotonic())
+            message: dict[str, Any] = json.loads(await asyncio.wait_for(process.receive(), left_s))
+            if message.get("id") != request.id:
                 continue
             if message["$"] == "Result":
                 return codec.from_json(Result, message)
-            if message["$"] == "Progress" and on_progress is not None:
-                on_progress(codec.from_json(Progress, message))
+            if message["$"] == "Progress":
+                progress = codec.from_json(Progress, message)
+                if progress.total == 0:
+                    # It imports modules of the framework first; the request's time starts after.
+                    deadline = time.monotonic() + _START_LIMIT_S + limit_s
+                if on_progress is not None:
+                    on_progress(progress)
 
     async def _crashed(self, process: Process, request: Analyze) -> Result:
         await process.kill()
