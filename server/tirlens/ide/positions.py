@@ -115,9 +115,7 @@ class LineMap:
         start = self.now(first)
         if start is None:
             return False
-        return all(
-            self.now(line) == start + line - first for line in range(first + 1, last + 1)
-        )
+        return all(self.now(line) == start + line - first for line in range(first + 1, last + 1))
 
     def nearest(self, line: int) -> int:
         """Where `line` is now, or where it would be from its nearest line above that is left."""

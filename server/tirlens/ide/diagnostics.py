@@ -1,0 +1,79 @@
+"""What could not be analysed, at the line that is to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from tirlens.model.report import KernelReport
+from tirlens.source.kernel import SourceFile
+from tirlens_worker.facts import Span
+from tirlens_worker.protocol import Problem
+
+Severity = Literal["error", "warning", "information", "hint"]
+
+FILE_TOP = Span(1, 0, 1, 0)
+
+# Another tool already shows syntax errors as errors; what cannot be analysed is no fault of the
+# program and so a warning.
+_SEVERITIES: dict[str, Severity] = {
+    "syntax": "error",
+    "directive": "error",
+    "import": "warning",
+    "trace": "warning",
+    "timeout": "warning",
+    "crash": "warning",
+    "memory": "warning",
+    "unsupported": "information",
+    "interpreter": "warning",
+    "untrusted": "information",
+}
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One finding; `code` is the contract's word for its kind."""
+
+    span: Span
+    severity: Severity
+    message: str
+    code: str
+
+
+def of_source(source: SourceFile) -> list[Diagnostic]:
+    """Syntax errors and wrong directives, known from the text alone."""
+    return [
+        Diagnostic(
+            problem.span, _SEVERITIES.get(problem.kind, "error"), problem.message, problem.kind
+        )
+        for problem in source.problems
+    ]
+
+
+def of_problems(problems: Iterable[Problem]) -> list[Diagnostic]:
+    """What the worker could not do, one diagnostic a place and message."""
+    found: dict[tuple[Span, str], Diagnostic] = {}
+    for problem in problems:
+        span = problem.span
+        where = ""
+        if span is None or span.file is not None:
+            where = "" if span is None else f" ({span.file}, line {span.line})"
+            span = FILE_TOP
+        severity = _SEVERITIES.get(problem.kind, "warning")
+        message = problem.message + where
+        found.setdefault((span, message), Diagnostic(span, severity, message, problem.kind))
+    return list(found.values())
+
+
+def of_report(report: KernelReport) -> list[Diagnostic]:
+    """A kernel that was read and could not be modelled, and its caveats as hints."""
+    found: list[Diagnostic] = []
+    if report.status in ("unsupported", "error"):
+        severity: Severity = "warning" if report.status == "error" else "information"
+        message = f"{report.name}: {report.message or report.status}"
+        found.append(Diagnostic(report.span, severity, message, report.status))
+    for caveat in report.caveats:
+        if caveat.span is not None and caveat.span.file is None:
+            found.append(Diagnostic(caveat.span, "hint", caveat.message, "caveat"))
+    return found

@@ -1,0 +1,83 @@
+"""Inlay hints: what each line of a kernel costs, at the end of that line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tirlens.ide import labels
+from tirlens.model.report import Cost, KernelReport
+
+SMALLEST_SHARE = 0.01
+"""A line below this share of its kernel's time gets no hint."""
+
+
+@dataclass(frozen=True)
+class Hint:
+    """`label` belongs at the end of `line` and to the text of lines `line` to `last_line`.
+
+    Lines are 1-based and of the analysed text.
+    """
+
+    line: int
+    last_line: int
+    label: str
+    tooltip: str
+
+
+def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[Hint]:
+    """One hint a line of the document.
+
+    A loop shows what it costs with all that is inside it.  Several nodes that start on one line
+    are merged: an outer loop already includes the inner ones, and what stands beside each other
+    is summed.  What belongs to no line of its own (the launch, the tail) has no hint.
+    """
+    by_line: dict[int, list[Cost]] = {}
+    for cost in _outermost_of_line(report.loops, None):
+        by_line.setdefault(cost.span.line, []).append(cost)
+    found: list[Hint] = []
+    for line, costs in sorted(by_line.items()):
+        share = _total(cost.share for cost in costs)
+        if share is not None and share < smallest_share:
+            continue
+        label = labels.inlay(
+            _total(cost.time_s for cost in costs),
+            share,
+            _total(cost.flop for cost in costs),
+            _total(cost.dram_bytes for cost in costs),
+        )
+        if label:
+            last_line = max(_own_last_line(cost) for cost in costs)
+            found.append(Hint(line, last_line, label, _tooltip(costs, report)))
+    return found
+
+
+def _outermost_of_line(costs: Iterable[Cost], parent_line: int | None) -> Iterator[Cost]:
+    """The nodes that are not inside another node of the same line, in the document itself."""
+    for cost in costs:
+        line = cost.span.line if cost.span.file is None else None
+        if line is not None and line != parent_line and cost.kind not in ("launch", "tail"):
+            yield cost
+        yield from _outermost_of_line(cost.children, line if line is not None else parent_line)
+
+
+def _own_last_line(cost: Cost) -> int:
+    """The last line of what the hint speaks for: the statement, or the head of a loop."""
+    return cost.span.end_line if cost.kind == "op" else cost.span.line
+
+
+def _total(values: Iterable[float | None]) -> float | None:
+    """The sum, or None if a part is unknown."""
+    total: float = 0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
+
+def _tooltip(costs: list[Cost], report: KernelReport) -> str:
+    names = ", ".join(dict.fromkeys(cost.label for cost in costs))
+    bound = costs[0].bound
+    why = f"; {bound}-bound" if bound and len(costs) == 1 else ""
+    return f"{names}: share of {report.name} on {report.device_id}{why}"

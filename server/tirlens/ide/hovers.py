@@ -1,0 +1,282 @@
+"""Hovers in Markdown: the verdict first, then the figures, then what is inside, then caveats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tirlens.ide import labels, lenses
+from tirlens.model.report import Cost, KernelReport
+from tirlens_worker.facts import Span
+
+_ROWS = 12
+_N = TypeVar("_N", int, float)
+
+
+@dataclass(frozen=True)
+class Hover:
+    """Markdown for `span` of the analysed text."""
+
+    span: Span
+    markdown: str
+
+
+def hover(reports: Sequence[KernelReport], line: int, column: int) -> Hover | None:
+    """What to say of a place in the analysed text (1-based line, 0-based column).
+
+    The `def` of a kernel gives the kernel; a line inside gives the innermost node that starts on
+    it and includes the column, else the outermost one of the line.
+    """
+    for report in reports:
+        if report.span.line == line:
+            same = [other for other in reports if other.span.line == line]
+            return Hover(report.span, "\n\n---\n\n".join(kernel(other) for other in same))
+    for report in reports:
+        found = [(depth, cost) for depth, cost in _walk(report.loops, 0) if _starts(cost, line)]
+        if found:
+            at = [pair for pair in found if _covers(pair[1].span, line, column)]
+            chosen = max(at, key=lambda pair: pair[0]) if at else found[0]
+            return Hover(chosen[1].span, node(chosen[1], report))
+    return None
+
+
+def kernel(report: KernelReport) -> str:
+    """The whole kernel."""
+    if report.status != "ok":
+        return f"**{report.name}**: " + ", ".join(part.title for part in lenses.parts(report))
+    head = [f"**{report.name}**: {lenses.time(report)}"]
+    if lenses.bound(report):
+        head.append(lenses.bound(report))
+    sections = [", ".join(head) + f" on {report.device_name}."]
+    if report.bound_reason:
+        sections.append(report.bound_reason)
+    rows = [
+        ("FLOP", _with_formula(labels.flop(report.flop), report.formula.get("flop"))),
+        (
+            "global memory, issued",
+            _with_formula(
+                _read_write(report.global_bytes.read, report.global_bytes.write),
+                report.formula.get("global_bytes"),
+            ),
+        ),
+        ("compulsory", labels.bytes_(report.compulsory_bytes)),
+        ("DRAM", _read_write(report.dram_bytes.read, report.dram_bytes.write)),
+        ("L2", _known(report.l2_bytes, labels.bytes_)),
+        ("shared memory", _known(report.shared_bytes, labels.bytes_)),
+        ("intensity", intensity(report.arithmetic_intensity, report.ridge_point)),
+        ("rate", _known(report.flop_per_s, lambda value: labels.rate(value, "FLOP"))),
+        ("bandwidth", _known(report.dram_bytes_per_s, lambda value: labels.rate(value, "B"))),
+        ("roofline", _known(report.roofline_time_s, labels.seconds)),
+        ("band", _band(report.time_band_s)),
+        ("launch", _launch(report)),
+        ("occupancy", _occupancy(report)),
+        ("waves", _waves(report)),
+    ]
+    sections.append(_table(rows))
+    sections.append(inside(report.loops))
+    sections.append(_advice(report, None))
+    sections.append(assumptions(report, [note.message for note in report.caveats]))
+    return "\n\n".join(section for section in sections if section)
+
+
+def node(cost: Cost, report: KernelReport) -> str:
+    """One loop or operation."""
+    verdict = f"**{_code(cost.label)}**: {labels.seconds(cost.time_s)}"
+    if cost.share is not None:
+        verdict += f", {labels.percent(cost.share)} of {report.name}"
+    if cost.bound:
+        verdict += f", {cost.bound}-bound"
+    rows = [
+        ("trips", _known(cost.trips, labels.number)),
+        ("executions", _known(cost.executions, labels.number)),
+        ("FLOP", labels.flop(cost.flop)),
+        ("global memory, issued", labels.bytes_(cost.global_bytes)),
+        ("DRAM", labels.bytes_(cost.dram_bytes)),
+        ("L2", _known(cost.l2_bytes, labels.bytes_)),
+        ("shared memory", _known(cost.shared_bytes, labels.bytes_)),
+    ]
+    if cost.flop is not None and cost.dram_bytes:
+        rows.append(("intensity", intensity(cost.flop / cost.dram_bytes, report.ridge_point)))
+    if cost.hidden_s:
+        rows.append(("hidden behind other work", labels.seconds(cost.hidden_s)))
+    rows.extend(cost.details)
+    notes = [
+        note.message
+        for note in report.caveats
+        if note.span is not None
+        and note.span.file is None
+        and cost.span.line <= note.span.line <= cost.span.end_line
+    ]
+    sections = [
+        verdict + ".",
+        _table(rows),
+        inside(cost.children),
+        _sites(cost),
+        _advice(report, cost.span),
+        assumptions(report, notes),
+    ]
+    return "\n\n".join(section for section in sections if section)
+
+
+def intensity(value: float | None, ridge: float | None) -> str:
+    """``113 FLOP/B, ridge point 295: memory side``; empty if unknown."""
+    if value is None:
+        return ""
+    text = f"{labels.number(float(value))} FLOP/B"
+    if ridge is None:
+        return text
+    side = "compute" if value >= ridge else "memory"
+    return f"{text}, ridge point {labels.number(float(ridge))}: {side} side"
+
+
+def inside(costs: Sequence[Cost]) -> str:
+    """The table of what is inside, the most expensive first."""
+    if not costs:
+        return ""
+    ordered = sorted(costs, key=lambda cost: -(cost.time_s or 0))
+    lines = [
+        "| inside | line | time | share | FLOP | DRAM | bound |",
+        "|---|--:|--:|--:|--:|--:|---|",
+    ]
+    for cost in ordered[:_ROWS]:
+        cells = (
+            _code(cost.label),
+            str(cost.span.line),
+            labels.seconds(cost.time_s),
+            labels.percent(cost.share),
+            labels.flop(cost.flop),
+            labels.bytes_(cost.dram_bytes),
+            cost.bound or "",
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    if len(ordered) > _ROWS:
+        lines.append(f"| {len(ordered) - _ROWS} more | | | | | | |")
+    return "\n".join(lines)
+
+
+def assumptions(report: KernelReport, notes: Sequence[str]) -> str:
+    """What the numbers stand on: arguments, bindings, device, caveats."""
+    items: list[str] = []
+    if report.call:
+        items.append(f"arguments: {_code(report.call)} ({report.call_source})")
+    if report.bindings:
+        bound = ", ".join(f"{name}={value}" for name, value in report.bindings.items())
+        items.append(f"bindings: {_code(bound)}")
+    items.append(f"device: {report.device_name} ({report.device_id})")
+    items.append(f"{report.framework} {report.framework_version}")
+    items.extend(_prose(note) for note in dict.fromkeys(notes))
+    return "Assumptions\n" + "\n".join(f"- {item}" for item in items)
+
+
+def _walk(costs: Sequence[Cost], depth: int) -> Iterator[tuple[int, Cost]]:
+    for cost in costs:
+        if cost.kind not in ("launch", "tail"):
+            yield depth, cost
+        yield from _walk(cost.children, depth + 1)
+
+
+def _starts(cost: Cost, line: int) -> bool:
+    """Whether `line` speaks of `cost`: any line of an operation, the first line of a loop."""
+    if cost.span.file is not None:
+        return any(site.file is None and site.line == line for site in cost.sites)
+    last = cost.span.end_line if cost.kind == "op" else cost.span.line
+    at_last = cost.span.line <= line <= last
+    return at_last or any(site.file is None and site.line == line for site in cost.sites)
+
+
+def _covers(span: Span, line: int, column: int) -> bool:
+    if not span.line <= line <= span.end_line:
+        return False
+    after_start = line > span.line or column >= span.column
+    before_end = line < span.end_line or column < span.end_column
+    return after_start and before_end
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> str:
+    shown = [(name, value) for name, value in rows if value]
+    if not shown:
+        return ""
+    body = "\n".join(f"| {_cell(name)} | {_cell(value)} |" for name, value in shown)
+    return "| | |\n|---|---|\n" + body
+
+
+def _known(value: _N | None, form: Callable[[_N], str]) -> str:
+    return "" if value is None else form(value)
+
+
+def _read_write(read: float | None, write: float | None) -> str:
+    total = None if read is None or write is None else read + write
+    return f"{labels.bytes_(total)} (read {labels.bytes_(read)}, write {labels.bytes_(write)})"
+
+
+def _with_formula(text: str, formula: str | None) -> str:
+    return f"{text} = {_code(formula)}" if formula else text
+
+
+def _band(band: tuple[float, float] | None) -> str:
+    return f"{labels.seconds(band[0])} to {labels.seconds(band[1])}" if band else ""
+
+
+def _launch(report: KernelReport) -> str:
+    if not report.grid:
+        return ""
+    text = f"{' x '.join(map(str, report.grid))} blocks"
+    if report.threads_per_block is not None:
+        text += f" of {report.threads_per_block} threads"
+    if report.shared_bytes_per_block is not None:
+        text += f", {labels.bytes_(report.shared_bytes_per_block)} shared each"
+    return f"{text} (from {report.launch_facts})"
+
+
+def _occupancy(report: KernelReport) -> str:
+    found = report.occupancy
+    if found is None:
+        return ""
+    share = labels.percent(found.fraction)
+    return f"{found.blocks_per_sm} blocks per SM, {share}, limited by {found.limiter}"
+
+
+def _waves(report: KernelReport) -> str:
+    found = report.waves
+    if found is None:
+        return ""
+    return f"{labels.number(float(found.count))}, tail {labels.percent(found.tail_fraction)}"
+
+
+def _sites(cost: Cost) -> str:
+    """Where a macro's line is written, beside the place that calls it."""
+    if len(cost.sites) < 2:
+        return ""
+    places = [
+        f"line {site.line}" + (f" of {_code(site.file)}" if site.file else "")
+        for site in cost.sites
+    ]
+    return "Called at " + ", written at ".join((places[0], places[-1])) + "."
+
+
+def _advice(report: KernelReport, span: Span | None) -> str:
+    items: list[str] = []
+    for advice in report.advice:
+        if span is None or span.line <= advice.span.line <= span.end_line:
+            saving = f" (saves {labels.seconds(advice.saving_s)})" if advice.saving_s else ""
+            items.append(f"- {_prose(advice.message)}{saving}")
+    return "Advice\n" + "\n".join(items) if items else ""
+
+
+def _code(text: str) -> str:
+    """Inline code that neither a backtick nor a bar in the text can break."""
+    flat = " ".join(text.split()).replace("`", "'").replace("|", "\\|")
+    return f"`{flat}`"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _prose(text: str) -> str:
+    """The user's words with Markdown's and HTML's signs made harmless."""
+    flat = " ".join(text.split())
+    for sign in "\\`*_<>[]|#":
+        flat = flat.replace(sign, "\\" + sign)
+    return flat

@@ -1,0 +1,95 @@
+"""Code lenses: one line above each kernel, in parts that can be clicked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tirlens.ide import labels
+from tirlens.model.report import KernelReport
+
+Action = Literal["report", "call", "device", "trust", "analyze", "none"]
+
+_COMPUTE = frozenset({"tensor", "fp32", "fp64", "int", "sfu"})
+
+ANALYSING = "analysing..."
+UNTRUSTED = "untrusted: analysis needs to run this file"
+STALE = "stale: save to refresh"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a lens: its title and what a click on it does."""
+
+    title: str
+    action: Action
+
+
+def parts(report: KernelReport) -> list[Part]:
+    """The lens of one analysed kernel."""
+    if report.status == "needs-bindings":
+        return [
+            Part(f"needs {', '.join(report.needs)}: click to set", "call"),
+            Part(report.device_id, "device"),
+        ]
+    if report.status != "ok":
+        return [Part(failed(report.message or report.status), "report")]
+    found = [Part(time(report), "report")]
+    if bound(report):
+        found.append(Part(bound(report), "report"))
+    found.append(Part(work(report), "report"))
+    if call(report):
+        found.append(Part(call(report), "call"))
+    found.append(Part(report.device_id, "device"))
+    return found
+
+
+def lens(report: KernelReport) -> str:
+    """The whole lens as one line of text."""
+    return " | ".join(part.title for part in parts(report))
+
+
+def time(report: KernelReport) -> str:
+    """``87.1 us est.``, or ``87.1 us lower bound, unscheduled``."""
+    if report.schedule == "unscheduled":
+        return f"{labels.seconds(report.time_s)} lower bound, unscheduled"
+    return f"{labels.seconds(report.time_s)} est."
+
+
+def bound(report: KernelReport) -> str:
+    """``tensor-bound, 71% of peak``; the peak is the bandwidth's where memory bounds."""
+    if report.bound is None:
+        return ""
+    fraction = None
+    if report.bound in _COMPUTE:
+        fraction = report.peak_fraction
+    elif report.bound == "dram":
+        fraction = report.dram_fraction
+    of_peak = "" if fraction is None else f", {labels.percent(fraction)} of peak"
+    return f"{report.bound}-bound{of_peak}"
+
+
+def work(report: KernelReport) -> str:
+    """``137 GFLOP, 1.21 GB DRAM``."""
+    return f"{labels.flop(report.flop)}, {labels.bytes_(report.dram_bytes.total)} DRAM"
+
+
+def call(report: KernelReport) -> str:
+    """The arguments that the numbers are for: ``matmul(8192, ...)``, ``M=8192``; may be empty."""
+    shown: list[str] = []
+    if report.call not in ("", report.name, report.definition) and "(" in report.call:
+        shown.append(labels.shorten(report.call))
+    shown.extend(f"{name}={value}" for name, value in report.bindings.items())
+    text = ", ".join(shown)
+    return f"assumed: {text}" if text and report.call_source == "assumed" else text
+
+
+def needs(names: Sequence[str]) -> list[Part]:
+    """The lens of a kernel whose arguments nothing in the file gives."""
+    return [Part(f"needs {', '.join(names)}: click to set", "call")]
+
+
+def failed(reason: str) -> str:
+    """``not analysed: <reason>``, short enough for a lens."""
+    return f"not analysed: {labels.shorten(labels.ascii_(reason), 80)}"

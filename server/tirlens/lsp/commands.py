@@ -1,0 +1,149 @@
+"""The commands that a client can run by `workspace/executeCommand`.
+
+``tirlens.report`` [uri, kernel | null] -> {title, html, json}; ``tirlens.devices`` [] -> [{id,
+name, detail}]; ``tirlens.calls`` [uri, kernel | null] -> {kernel, choices, insert} | null;
+``tirlens.reanalyze`` [uri]; ``tirlens.setDevice`` [uri | null, id | null];
+``tirlens.setCall`` [uri, kernel, call | null]; ``tirlens.debugInformation`` [] -> an object with
+versions, interpreters, durations and the names of the loaded modules, no source.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from pygls.exceptions import JsonRpcInvalidParams
+
+from tirlens.version import __version__
+
+if TYPE_CHECKING:
+    from tirlens.lsp.server import Server
+
+Function = Callable[..., Any]
+
+
+def report(server: Server, uri: object = None, kernel: object = None) -> dict[str, Any] | None:
+    from tirlens import hardware, pipeline
+    from tirlens.ide import page
+
+    document = server.document(_text(uri, "uri"))
+    if document is None or document.analysis is None:
+        return None
+    file = document.analysis.report
+    kernels = [item for item in file.kernels if kernel in (None, item.definition, item.name)]
+    kernels = kernels or list(file.kernels)
+    problems = [(item.span.line if item.span else 1, item.message) for item in file.problems]
+    title = document.path.name
+    device = file.devices[0] if file.devices else hardware.load(hardware.DEFAULT_DEVICE)
+    return {
+        "title": title,
+        "html": page.page(title, kernels, problems),
+        "json": pipeline.to_json([file], device),
+    }
+
+
+def devices(_: Server) -> list[dict[str, str]]:
+    from tirlens import hardware
+    from tirlens.ide import labels
+
+    found: list[dict[str, str]] = []
+    for identifier in hardware.catalogue():
+        device = hardware.load(identifier)
+        rate = labels.rate(device.dram.bytes_per_s, "B")
+        detail = f"{device.arch}, {device.sm_count} SMs, {rate} DRAM"
+        found.append({"id": identifier, "name": device.name, "detail": detail})
+    return found
+
+
+def calls(server: Server, uri: object = None, kernel: object = None) -> dict[str, Any] | None:
+    from tirlens.session.choices import choices
+
+    document = server.document(_text(uri, "uri"))
+    name = None if kernel is None else _text(kernel, "kernel")
+    found = choices(document, name) if document is not None else None
+    if found is None:
+        return None
+    return {
+        "kernel": found.kernel,
+        "choices": [
+            {"directive": item.directive, "source": item.source, "current": item.current}
+            for item in found.choices
+        ],
+        "insert": {
+            "line": found.line - 1,
+            "indentation": found.indentation,
+            "replaces": found.replaces,
+        },
+    }
+
+
+def reanalyze(server: Server, uri: object = None) -> None:
+    server.session.reanalyze(_text(uri, "uri"))
+
+
+def set_device(server: Server, uri: object = None, device: object = None) -> None:
+    from tirlens import hardware
+
+    where = None if uri is None else _text(uri, "uri")
+    name = None if device is None else _text(device, "device")
+    if name is not None:
+        try:
+            hardware.load(name)
+        except hardware.DeviceError as error:
+            raise JsonRpcInvalidParams(str(error)) from error
+    server.session.set_device(where, name)
+
+
+def set_call(
+    server: Server, uri: object = None, kernel: object = None, call: object = None
+) -> None:
+    expression = None if call is None else _text(call, "call")
+    server.session.set_call(_text(uri, "uri"), _text(kernel, "kernel"), expression)
+
+
+def debug_information(server: Server) -> dict[str, Any]:
+    session = server.session
+    workers = [
+        {
+            "interpreter": str(client.interpreter.path),
+            "why": client.interpreter.why,
+            "python": client.interpreter.python,
+            "frameworks": dict(client.interpreter.frameworks),
+            "pid": client.pid,
+        }
+        for client in session.workers.clients
+    ]
+    packages = ("pygls", "lsprotocol", "numpy", "rich", "platformdirs")
+    return {
+        "tirlens": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": {name: metadata.version(name) for name in packages},
+        "uptime_s": time.monotonic() - server.started,
+        "trusted": session.configuration.trusted,
+        "open_files": len(session.documents),
+        "workers": workers,
+        "durations_s": list(session.durations_s),
+        "modules": sorted(sys.modules),
+    }
+
+
+TABLE: Mapping[str, Function] = {
+    "tirlens.report": report,
+    "tirlens.devices": devices,
+    "tirlens.calls": calls,
+    "tirlens.reanalyze": reanalyze,
+    "tirlens.setDevice": set_device,
+    "tirlens.setCall": set_call,
+    "tirlens.debugInformation": debug_information,
+}
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise JsonRpcInvalidParams(f"{name} must be text")
+    return value

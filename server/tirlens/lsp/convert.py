@@ -1,0 +1,122 @@
+"""Editor terms to the protocol's types, in the unit of columns that the client speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from lsprotocol import types
+from pygls.uris import to_fs_path
+
+from tirlens.ide.diagnostics import Diagnostic
+from tirlens.ide.hints import Hint
+from tirlens.ide.hovers import Hover
+from tirlens.ide.text import Edit, Encoding, to_code_points, units
+from tirlens.session.document import Document
+from tirlens.session.view import Lens
+from tirlens_worker.facts import Span
+
+_SEVERITIES = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "information": types.DiagnosticSeverity.Information,
+    "hint": types.DiagnosticSeverity.Hint,
+}
+_COMMANDS = {
+    "report": "tirlens.showReport",
+    "call": "tirlens.chooseCall",
+    "device": "tirlens.chooseDevice",
+    "trust": "tirlens.manageTrust",
+    "analyze": "tirlens.analyze",
+}
+
+
+def path_of(uri: str) -> Path:
+    """The file that `uri` names; for an unsaved buffer a name of its own."""
+    path = to_fs_path(uri)
+    return Path(path) if path else Path(uri.partition(":")[2] or uri)
+
+
+def position(lines: Sequence[str], line: int, column: int, encoding: Encoding) -> types.Position:
+    """A 1-based line and code point column as a protocol position within `lines`."""
+    if line > len(lines):
+        return types.Position(len(lines) - 1, units(lines[-1], encoding))
+    text = lines[line - 1]
+    return types.Position(line - 1, units(text[:column], encoding))
+
+
+def range_of(lines: Sequence[str], span: Span, encoding: Encoding) -> types.Range:
+    return types.Range(
+        position(lines, span.line, span.column, encoding),
+        position(lines, span.end_line, span.end_column, encoding),
+    )
+
+
+def place(lines: Sequence[str], at: types.Position, encoding: Encoding) -> tuple[int, int]:
+    """A protocol position as a 1-based line and code point column."""
+    if at.line >= len(lines):
+        return len(lines), len(lines[-1])
+    return at.line + 1, to_code_points(lines[at.line], at.character, encoding)
+
+
+def edit(change: types.TextDocumentContentChangePartial) -> Edit:
+    start, end = change.range.start, change.range.end
+    return Edit(start.line, start.character, end.line, end.character, change.text)
+
+
+def inlay_hint(lines: Sequence[str], hint: Hint, encoding: Encoding) -> types.InlayHint:
+    text = lines[hint.line - 1]
+    return types.InlayHint(
+        position=types.Position(hint.line - 1, units(text, encoding)),
+        label=hint.label,
+        padding_left=True,
+        tooltip=hint.tooltip,
+    )
+
+
+def code_lens(lines: Sequence[str], lens: Lens, uri: str, encoding: Encoding) -> types.CodeLens:
+    """A lens whose click the client handles, with `{uri, kernel}` as its argument."""
+    at = position(lines, lens.line, lens.column, encoding)
+    name = _COMMANDS.get(lens.part.action, "")
+    arguments = [{"uri": uri, "kernel": lens.kernel}] if name else None
+    command = types.Command(title=lens.part.title, command=name, arguments=arguments)
+    return types.CodeLens(range=types.Range(at, at), command=command)
+
+
+def hover(lines: Sequence[str], found: Hover, encoding: Encoding) -> types.Hover:
+    line = min(found.span.line, len(lines))
+    text = lines[line - 1]
+    # The head line is enough to mark what is spoken of; a whole loop would flood the editor.
+    span = Span(line, min(found.span.column, len(text)), line, len(text))
+    return types.Hover(
+        contents=types.MarkupContent(types.MarkupKind.Markdown, found.markdown),
+        range=range_of(lines, span, encoding),
+    )
+
+
+def diagnostic(lines: Sequence[str], item: Diagnostic, encoding: Encoding) -> types.Diagnostic:
+    return types.Diagnostic(
+        range=range_of(lines, item.span, encoding),
+        message=item.message,
+        severity=_SEVERITIES[item.severity],
+        code=item.code,
+        source="tirlens",
+    )
+
+
+def symbols(document: Document, encoding: Encoding) -> list[types.DocumentSymbol]:
+    """The kernels of a document."""
+    reading = document.reading
+    if reading is None:
+        return []
+    lines, place_now = document.lines, document.map_from(reading)
+    found: list[types.DocumentSymbol] = []
+    for kernel in reading.source.kernels:
+        whole = range_of(lines, place_now.span(kernel.extent), encoding)
+        head = position(lines, place_now.nearest(kernel.span.line), kernel.span.column, encoding)
+        # The selection must lie within the range, whatever was typed since.
+        inside = whole.start.line <= head.line <= whole.end.line
+        selection = types.Range(head, head) if inside else types.Range(whole.start, whole.start)
+        kind = types.SymbolKind.Function
+        found.append(types.DocumentSymbol(kernel.name, kind, whole, selection, detail="kernel"))
+    return found

@@ -1,0 +1,123 @@
+"""The protocol's rules that pygls leaves open: lifecycle, bad messages, exactly one answer each.
+
+Requests before `initialize` are refused with -32002, after `shutdown` with -32600; parameters of
+the wrong form get -32602 at once; nothing that a client sends makes a window pop up; `shutdown`
+succeeds with requests in flight.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any, cast
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.protocol import LanguageServerProtocol, lsp_method
+
+logger = logging.getLogger(__name__)
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+INVALID_PARAMS = -32602
+NOT_INITIALIZED = -32002
+
+
+class Protocol(LanguageServerProtocol):
+    """pygls' protocol behind a gate."""
+
+    # Documents are kept exactly by the session; pygls' own copy would be a second, looser one.
+    lsp_text_document__did_open = None  # type: ignore[assignment]
+    lsp_text_document__did_change = None  # type: ignore[assignment]
+    lsp_text_document__did_close = None  # type: ignore[assignment]
+    lsp_notebook_document__did_open = None  # type: ignore[assignment]
+    lsp_notebook_document__did_change = None  # type: ignore[assignment]
+    lsp_notebook_document__did_close = None  # type: ignore[assignment]
+    # The main loop ends the process, with the right status.
+    lsp_exit = None  # type: ignore[assignment]
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._initialized = False
+        self.exit_status: int | None = None
+
+    @property
+    def shut_down(self) -> bool:
+        """Whether the client has asked for `shutdown`."""
+        return self._shutdown
+
+    def receive(self, body: bytes) -> None:
+        """Handle one message."""
+        try:
+            message = json.loads(body)
+        except (ValueError, RecursionError):
+            self._refuse(None, PARSE_ERROR, "not JSON")
+            return
+        if not isinstance(message, dict):
+            self._refuse(None, INVALID_REQUEST, "not a single message")
+            return
+        self._admit(cast("dict[str, Any]", message))
+
+    def _admit(self, message: dict[str, Any]) -> None:
+        identity = message.get("id")
+        has_id = "id" in message and isinstance(identity, (int, str)) and identity is not True
+        has_id = has_id and identity is not False
+        method = message.get("method")
+        if not isinstance(method, str):
+            if "method" not in message and ("result" in message or "error" in message):
+                self._deliver(message)
+            else:
+                self._refuse(identity if has_id else None, INVALID_REQUEST, "no method")
+            return
+        if message.get("jsonrpc") != "2.0" or ("id" in message and not has_id):
+            self._refuse(identity if has_id else None, INVALID_REQUEST, "not JSON-RPC 2.0")
+            return
+        if method == types.EXIT:
+            self.exit_status = 0 if self._shutdown else 1
+            return
+        reason = self._out_of_order(method)
+        if reason is not None:
+            if has_id:
+                self._refuse(identity, *reason)
+            return
+        try:
+            structured = self.structure_message(message)
+        except (JsonRpcException, RecursionError):
+            if has_id:
+                self._refuse(identity, INVALID_PARAMS, f"invalid params of {method}")
+            return
+        if method == types.INITIALIZE:
+            self._initialized = True
+        self.handle_message(cast("Any", structured))
+
+    def _out_of_order(self, method: str) -> tuple[int, str] | None:
+        if self._shutdown:
+            return INVALID_REQUEST, "the server is shut down"
+        if method == types.INITIALIZE:
+            return (INVALID_REQUEST, "already initialized") if self._initialized else None
+        if not self._initialized:
+            return NOT_INITIALIZED, "the server is not initialized"
+        return None
+
+    def _deliver(self, message: dict[str, Any]) -> None:
+        """Hand the client's answer to who asked; an answer that cannot be read is an error."""
+        identity = message.get("id")
+        if not isinstance(identity, (int, str)) or identity not in self._request_futures:
+            return
+        try:
+            answer: Any = self.structure_message({"jsonrpc": "2.0", **message})
+            self.handle_message(answer)
+        except (JsonRpcException, RecursionError) as error:
+            future = self._request_futures.pop(identity, None)
+            if future is not None and not future.done():
+                future.set_exception(error)
+
+    def _refuse(self, identity: Any, code: int, message: str) -> None:
+        self._send_response(identity, error=types.ResponseError(code=code, message=message))
+
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *args: Any) -> Any:
+        """Cancel what is under way and answer; pygls' own stumbles over requests in flight."""
+        for future in list(self._request_futures.values()):
+            future.cancel()
+        self._shutdown = True

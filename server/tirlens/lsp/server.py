@@ -1,0 +1,224 @@
+"""The language server: requests to the session, the session's news to the client.
+
+Handlers are short and never wait for a worker; what is asked for before an analysis is done is
+answered from the last one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from tirlens.ide.text import Encoding
+from tirlens.lsp.client import Client
+from tirlens.lsp.protocol import Protocol
+from tirlens.version import __version__
+
+if TYPE_CHECKING:
+    from tirlens.session import Document, Session
+
+logger = logging.getLogger(__name__)
+
+
+class Server(LanguageServer):
+    """One editor's server."""
+
+    protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, trust_workspace: bool = False) -> None:
+        super().__init__("tirlens", __version__, protocol_cls=Protocol)  # pyright: ignore[reportUnknownMemberType]
+        self.trust_workspace = trust_workspace
+        self.initialization_options: object = None
+        self.client = Client(self)
+        self.started = time.monotonic()
+
+    @cached_property
+    def session(self) -> Session:
+        """The session, made when first needed: its imports would delay `initialize`."""
+        from tirlens.lsp import settings
+        from tirlens.session import Session
+
+        configuration, problems = settings.initial(
+            self.initialization_options, self.trust_workspace
+        )
+        self.client.report_settings(problems)
+        return Session(self.client, configuration)
+
+    @property
+    def has_session(self) -> bool:
+        return "session" in self.__dict__
+
+    @property
+    def encoding(self) -> Encoding:
+        kind = self.server_capabilities.position_encoding
+        return cast("Encoding", getattr(kind, "value", kind) or "utf-16")
+
+    def document(self, uri: str) -> Document | None:
+        return self.session.documents.get(uri)
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """To the log: a client's mistake is no reason for a window to pop up."""
+        logger.error("%s: %s", getattr(source, "__name__", source), error)
+
+
+def create(trust_workspace: bool = False) -> Server:
+    """A server with all its handlers."""
+    server = Server(trust_workspace)
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.initialization_options = params.initialization_options
+
+    @server.feature(types.INITIALIZED)
+    def initialized(_: types.InitializedParams) -> None:
+        asyncio.get_running_loop().run_in_executor(None, _warm_up)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        from tirlens.lsp import convert
+
+        item = params.text_document
+        server.session.open(item.uri, convert.path_of(item.uri), item.version, item.text)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        from tirlens.ide.text import apply
+        from tirlens.lsp import convert
+
+        document = server.document(params.text_document.uri)
+        if document is None:
+            return
+        text = document.text
+        for change in params.content_changes:
+            if isinstance(change, types.TextDocumentContentChangePartial):
+                text = apply(text, convert.edit(change), server.encoding)
+            else:
+                text = change.text
+        server.session.change(document.uri, params.text_document.version, text)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE, types.SaveOptions(include_text=False))
+    def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        server.session.save(params.text_document.uri, params.text)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        server.session.close(params.text_document.uri)
+        server.client.closed(params.text_document.uri)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
+        from tirlens.lsp import settings
+
+        before = server.session.configuration
+        after, problems = settings.changed(before, params.settings, server.trust_workspace)
+        server.client.report_settings(problems)
+        server.session.configure(after)
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
+        from tirlens.lsp import convert
+        from tirlens.session import view
+
+        document = server.document(params.text_document.uri)
+        settings = server.session.configuration.settings
+        if document is None or settings.inlay_hints is False:
+            return []
+        share = 1.0 if settings.min_percentage is None else settings.min_percentage
+        first, last = params.range.start.line + 1, params.range.end.line + 1
+        hints = view.inlay_hints(document, first, last, share / 100)
+        return [convert.inlay_hint(document.lines, hint, server.encoding) for hint in hints]
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
+        from tirlens.lsp import convert
+        from tirlens.session import view
+
+        document = server.document(params.text_document.uri)
+        configuration = server.session.configuration
+        if document is None or configuration.settings.code_lens is False:
+            return []
+        await server.session.first_reading(document.uri)
+        lenses = view.code_lenses(document, configuration.trusted)
+        return [
+            convert.code_lens(document.lines, lens, document.uri, server.encoding)
+            for lens in lenses
+        ]
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    def hover(params: types.HoverParams) -> types.Hover | None:
+        from tirlens.lsp import convert
+        from tirlens.session import view
+
+        document = server.document(params.text_document.uri)
+        if document is None:
+            return None
+        line, column = convert.place(document.lines, params.position, server.encoding)
+        found = view.hover(document, line, column)
+        return found and convert.hover(document.lines, found, server.encoding)
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def document_symbol(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        from tirlens.lsp import convert
+
+        document = server.document(params.text_document.uri)
+        if document is None:
+            return []
+        await server.session.first_reading(document.uri)
+        return convert.symbols(document, server.encoding)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.RefactorRewrite]),
+    )
+    def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        from tirlens.lsp import actions
+
+        document = server.document(params.text_document.uri)
+        return actions.code_actions(document, params.range.start.line + 1) if document else []
+
+    @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
+        uri = server.client.progress_of(params.token)
+        if uri is not None:
+            server.session.cancel(uri)
+
+    _add_commands(server)
+    return server
+
+
+def _add_commands(server: Server) -> None:
+    from tirlens.lsp import commands
+
+    for name, function in commands.TABLE.items():
+
+        def run(*arguments: Any, function: commands.Function = function) -> Any:
+            return function(server, *arguments)
+
+        server.command(name)(_plain(run))
+
+
+def _plain(function: Any) -> Any:
+    """`function` with the one signature that pygls passes arguments through untouched."""
+
+    def command(*arguments: Any) -> Any:
+        return function(*arguments)
+
+    return command
+
+
+def _warm_up() -> None:
+    """Import what the first request would import; the first reply is then as fast as any."""
+    before = len(sys.modules)
+    from tirlens import hardware, model, session, source
+    from tirlens.lsp import actions, commands, convert
+
+    for module in (hardware, model, session, source, actions, commands, convert):
+        logger.debug("warm: %s", module.__name__)
+    logger.info("warmed up with %d modules", len(sys.modules) - before)

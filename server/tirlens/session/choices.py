@@ -1,0 +1,73 @@
+"""The arguments a kernel could be analysed with, and where a directive for it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tirlens.session.document import Document
+from tirlens.source.kernel import KernelSource
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`directive` is what stands after ``# tirlens: ``."""
+
+    directive: str
+    source: str
+    current: bool = False
+
+
+@dataclass(frozen=True)
+class Choices:
+    """`line` (1-based) is where the directive is written; with `replaces` one stands there."""
+
+    kernel: str
+    choices: tuple[Choice, ...]
+    line: int
+    indentation: str
+    replaces: bool
+
+
+def kernel_at(document: Document, line: int) -> KernelSource | None:
+    """The kernel whose text includes the current `line`."""
+    reading = document.reading
+    if reading is None:
+        return None
+    lines = document.map_from(reading)
+    for kernel in reading.source.kernels:
+        extent = lines.span(kernel.extent)
+        if extent.line <= line <= extent.end_line:
+            return kernel
+    return None
+
+
+def choices(document: Document, name: str | None) -> Choices | None:
+    """The choices for kernel `name` (None: the first); None if there is no such kernel."""
+    reading = document.reading
+    if reading is None:
+        return None
+    kernels = [item for item in reading.source.kernels if name in (None, item.name)]
+    if not kernels:
+        return None
+    kernel = kernels[0]
+    found: dict[str, Choice] = {}
+    if document.analysis is not None:
+        for report in document.analysis.reports_of(kernel):
+            if "(" in report.call:
+                found[report.call] = Choice(report.call, report.call_source, True)
+            if report.bindings or report.needs:
+                sizes = {**report.bindings, **dict.fromkeys(report.needs, 1024)}
+                text = ", ".join(f"{key}={value}" for key, value in sizes.items())
+                source = "example" if report.needs else "in use"
+                found[text] = Choice(text, source, not report.needs)
+    for candidate in kernel.candidates:
+        if "(" in candidate.expression:
+            choice = Choice(candidate.expression, candidate.source)
+            found.setdefault(candidate.expression, choice)
+    lines = document.map_from(reading)
+    line = lines.nearest(kernel.insertion_line)
+    standing = [item for item in kernel.directives if item.span.line == kernel.insertion_line - 1]
+    text = document.lines[line - 1] if line <= len(document.lines) else ""
+    indentation = text[: len(text) - len(text.lstrip())]
+    line = line - 1 if standing else line
+    return Choices(kernel.name, tuple(found.values()), line, indentation, bool(standing))

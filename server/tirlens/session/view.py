@@ -1,0 +1,145 @@
+"""What an open document shows: its state turned into editor terms, at the lines of the text now.
+
+Every function answers from what is known and never waits or fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tirlens.ide import diagnostics, hints, hovers, lenses
+from tirlens.ide.diagnostics import Diagnostic
+from tirlens.ide.hints import Hint
+from tirlens.ide.hovers import Hover
+from tirlens.session.document import Analysis, Document
+from tirlens.source.kernel import KernelSource
+
+
+@dataclass(frozen=True)
+class Lens:
+    """One part of a kernel's lens, on a 1-based line of the current text."""
+
+    line: int
+    column: int
+    part: lenses.Part
+    kernel: str
+
+
+def inlay_hints(
+    document: Document, first_line: int, last_line: int, smallest_share: float
+) -> list[Hint]:
+    """The hints of the current lines `first_line` to `last_line`, both included."""
+    analysis = document.analysis
+    if analysis is None:
+        return []
+    lines = document.map_from(analysis.reading)
+    found: dict[int, Hint] = {}
+    for report in analysis.report.kernels:
+        for hint in hints.hints(report, smallest_share):
+            now = lines.now(hint.line)
+            if now is None or not first_line <= now <= last_line:
+                continue
+            if now not in found and lines.intact(hint.line, hint.last_line):
+                found[now] = replace(hint, line=now, last_line=now + hint.last_line - hint.line)
+    return [found[line] for line in sorted(found)]
+
+
+def code_lenses(document: Document, trusted: bool) -> list[Lens]:
+    """The lenses above the kernels that the text has, whether analysed or not."""
+    reading = document.reading
+    if reading is None:
+        return []
+    lines = document.map_from(reading)
+    found: list[Lens] = []
+    for kernel in reading.source.kernels:
+        if kernel.off:
+            continue
+        line = lines.nearest(kernel.span.line)
+        parts = _parts(document, kernel, trusted)
+        found.extend(Lens(line, kernel.span.column, part, kernel.name) for part in parts)
+    return found
+
+
+def _parts(document: Document, kernel: KernelSource, trusted: bool) -> list[lenses.Part]:
+    if not trusted:
+        return [lenses.Part(lenses.UNTRUSTED, "trust")]
+    analysis = document.analysis
+    if analysis is None:
+        return [lenses.Part(lenses.ANALYSING, "none")]
+    analysed = _same_kernel(analysis, kernel)
+    if analysed is None:
+        waiting = document.running
+        title = lenses.ANALYSING if waiting else "new: save to analyse"
+        return [lenses.Part(title, "none" if waiting else "analyze")]
+    intact = document.map_from(analysis.reading).intact(
+        analysed.extent.line, analysed.extent.end_line
+    )
+    reports = analysis.reports_of(analysed)
+    parts = [part for report in reports for part in lenses.parts(report)]
+    for need in analysis.report.needs:
+        if need.kernel == analysed.name and not reports:
+            parts.extend(lenses.needs(need.names))
+    if not parts:
+        parts.append(_why_not(analysis, analysed))
+    if not intact:
+        parts.insert(0, lenses.Part(lenses.STALE, "analyze"))
+    return parts
+
+
+def _same_kernel(analysis: Analysis, kernel: KernelSource) -> KernelSource | None:
+    """The kernel of the analysed text that `kernel` is; several may share a name."""
+    same = [
+        item
+        for item in analysis.reading.source.kernels
+        if (item.name, item.prim_func) == (kernel.name, kernel.prim_func)
+    ]
+    return min(same, key=lambda item: abs(item.span.line - kernel.span.line), default=None)
+
+
+def _why_not(analysis: Analysis, kernel: KernelSource) -> lenses.Part:
+    for problem in analysis.report.problems:
+        if problem.kernel in (kernel.name, None):
+            first_line = problem.message.partition("\n")[0]
+            return lenses.Part(lenses.failed(first_line), "report")
+    return lenses.Part(lenses.failed("no kernel came of it"), "report")
+
+
+def hover(document: Document, line: int, column: int) -> Hover | None:
+    """What to say at a place of the current text; None on lines that were changed."""
+    analysis = document.analysis
+    if analysis is None:
+        return None
+    lines = document.map_from(analysis.reading)
+    then = lines.then(line)
+    if then is None:
+        return None
+    found = hovers.hover(analysis.report.kernels, then, column)
+    return None if found is None else replace(found, span=lines.span(found.span))
+
+
+def file_diagnostics(document: Document) -> list[Diagnostic]:
+    """What is wrong, at the lines of the current text; findings on changed lines are left out."""
+    analysis = document.analysis
+    if analysis is None:
+        return diagnostics.of_source(document.reading.source) if document.reading else []
+    lines = document.map_from(analysis.reading)
+    return [
+        replace(item, span=lines.span(item.span))
+        for item in _all(analysis)
+        if lines.now(item.span.line) is not None
+    ]
+
+
+def _all(analysis: Analysis) -> Iterator[Diagnostic]:
+    seen: set[tuple[int, str]] = set()
+    of_source = diagnostics.of_source(analysis.reading.source)
+    of_worker = diagnostics.of_problems(analysis.report.problems)
+    of_model = [
+        item for report in analysis.report.kernels for item in diagnostics.of_report(report)
+    ]
+    for item in (*of_source, *of_worker, *of_model):
+        key = (item.span.line, item.message)
+        if key not in seen:
+            seen.add(key)
+            yield item
