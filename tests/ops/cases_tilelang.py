@@ -96,8 +96,7 @@ def gemm_sparse(T):
 
 # Of 128 threads 2 share each of 64 rows evenly, but 4 a row of an accumulator: 64 * 4 * log2(4).
 @becomes(
-    "reduce block: 2048 x add float32, 512 x shuffle float32; "
-    "read S[64,32] tile, write r[64] tile",
+    "reduce block: 2048 x add float32, 512 x shuffle float32; read S[64,32] tile, write r[64] tile",
     "reduce block: 2048 x max float32, 512 x shuffle float32; "
     "read S[64,32] tile, read r[64] tile, write r[64] tile",
     "reduce block: 2048 x abs float32, 2048 x max float32, 512 x shuffle float32; "

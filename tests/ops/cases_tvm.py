@@ -84,8 +84,20 @@ def legacy_mma(T):
                     )
                     T.evaluate(
                         T.ptx_legacy.mma(
-                            "float32", "m16n8k16", "row", "col", "fp16", "fp16", "fp32",
-                            a.data, 0, b.data, 0, c.data, 0, False,
+                            "float32",
+                            "m16n8k16",
+                            "row",
+                            "col",
+                            "fp16",
+                            "fp16",
+                            "fp32",
+                            a.data,
+                            0,
+                            b.data,
+                            0,
+                            c.data,
+                            0,
+                            False,
                         )  # fmt: skip
                     )
 
@@ -111,7 +123,11 @@ def sparse_mma(T):
     return main
 
 
-@becomes("call thread: 2 x fma float32; ", "call thread: 1 x exp2 float32; ")
+@becomes(
+    "call thread: 2 x fma float32; "
+    "read r[] thread, read r[] thread, read r[] thread, write r[] thread",
+    "call thread: 1 x exp2 float32; read x[] thread, write x[] thread",
+)
 def ptx_arithmetic(T):
     @T.prim_func
     def main(A: T.Buffer((16,), "float32")):
@@ -149,7 +165,7 @@ def tile_primitives(T):
 
 
 @becomes(
-    "call thread: 64 x fma int8; ",
+    "call thread: 64 x fma int8->int32; ",
     "call thread: 1 x unknown:mystery float32; ",
 )
 def named_functions(T):

@@ -47,7 +47,9 @@ def test_statements(environment_name: str, cases: str, name: str) -> None:
     encoded = built(environment_name, cases)[name]
     assert not isinstance(encoded, str), encoded
     facts = from_json(KernelFacts, encoded)
-    assert [describe(item, facts) for item in statements(facts.body)] == MODULES[cases].CASES[name][1]
+    assert [describe(item, facts) for item in statements(facts.body)] == MODULES[cases].CASES[name][
+        1
+    ]
 
 
 def statements(nodes):

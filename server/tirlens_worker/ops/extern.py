@@ -11,7 +11,7 @@ math API for the scalar names.
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+from typing import Any, Dict, Tuple
 
 from ..facts import Access, Arith, Statement
 from .atomic import update
@@ -20,52 +20,40 @@ from .intrinsics.dot import dot_product
 from .intrinsics.warp import dtype_of
 from .registry import Context, accounts
 
-_MATH = {
-    "exp": [
-        "exp",
-        "exp2",
-        "exp10",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "sqrt",
-        "rsqrt",
-        "sin",
-        "cos",
-        "tan",
-        "tanh",
-        "sinh",
-        "cosh",
-        "erf",
-        "pow",
-    ],
-    "other": {
-        "fma": "fma fmaf __fmaf_rn hfma hfma2 __hfma2 __hfma",
-        "max": "fmax fmaxf max hmax __hmax __hmax2",
-        "min": "fmin fminf min hmin __hmin __hmin2",
-        "abs": "fabs fabsf abs habs __habs __habs2",
-        "add": "__hadd __hadd2 __fadd_rn",
-        "mul": "__hmul __hmul2 __fmul_rn",
-        "sub": "__hsub __hsub2",
-        "floor": "floor floorf",
-        "ceil": "ceil ceilf",
-        "round": "round roundf nearbyint nearbyintf rint rintf",
-        "rcp": "__frcp_rn rcp",
-        "div": "__fdividef fdividef __fdiv_rn",
-        "bitwise": "__popc __popcll __clz __clzll __brev __ffs __byte_perm",
-        "shuffle": "__shfl_sync __shfl_xor_sync __shfl_down_sync __shfl_up_sync __shfl",
-        "cast": "__float2half __half2float __float2half_rn __float2bfloat16 __bfloat162float",
-        "compare": "isnan isinf isfinite",
-        "atan2": "atan2 atan2f",
-        "": "__float_as_int __float_as_uint __int_as_float __uint_as_float",
-    },
+_ELEMENTARY = "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan tanh sinh cosh erf pow"
+_OTHERS = {
+    "fma": "fma fmaf __fmaf_rn hfma hfma2 __hfma2 __hfma",
+    "max": "fmax fmaxf max hmax __hmax __hmax2",
+    "min": "fmin fminf min hmin __hmin __hmin2",
+    "abs": "fabs fabsf abs habs __habs __habs2",
+    "add": "__hadd __hadd2 __fadd_rn",
+    "mul": "__hmul __hmul2 __fmul_rn",
+    "sub": "__hsub __hsub2",
+    "floor": "floor floorf",
+    "ceil": "ceil ceilf",
+    "round": "round roundf nearbyint nearbyintf rint rintf",
+    "rcp": "__frcp_rn rcp",
+    "div": "__fdiv_rn",
+    "fast_div": "__fdividef fdividef",
+    "bitwise": "__popc __popcll __clz __clzll __brev __ffs __byte_perm",
+    "shuffle": "__shfl_sync __shfl_xor_sync __shfl_down_sync __shfl_up_sync __shfl",
+    "cast": "__float2half __half2float __float2half_rn __float2bfloat16 __bfloat162float",
+    "compare": "isnan isinf isfinite",
+    "atan2": "atan2 atan2f",
+    "": "__float_as_int __float_as_uint __int_as_float __uint_as_float",
 }
 
-FUNCTIONS = {name: op for op, names in _MATH["other"].items() for name in names.split()}
-for _name in _MATH["exp"]:
-    FUNCTIONS.update({_name: _name, _name + "f": _name, "h" + _name: _name, "h2" + _name: _name})
-    FUNCTIONS["__" + _name + "f"] = "fast_" + _name
+
+def _functions() -> Dict[str, str]:
+    """The operation of `Arith` for each name; CUDA has four spellings of an elementary one."""
+    out = {name: op for op, names in _OTHERS.items() for name in names.split()}
+    for name in _ELEMENTARY.split():
+        out.update({name: name, name + "f": name, "h" + name: name, "h2" + name: name})
+        out["__" + name + "f"] = "fast_" + name
+    return out
+
+
+FUNCTIONS = _functions()
 
 _SYNCHRONIZING = ("__syncthreads", "__syncwarp", "__threadfence", "tl::fence", "tl::mbarrier")
 
@@ -78,7 +66,7 @@ def call_extern(call: Any, context: Context) -> Statement:
     name = found if isinstance(found, str) else call.op.name
     arguments = tuple(call.args[1:])
     bare = name.rsplit("::", 1)[-1].split("<", 1)[0]
-    if bare.startswith("Atomic") or bare.startswith("atomic"):
+    if bare.startswith(("Atomic", "atomic")):
         target = context.region(arguments[0])
         if target is not None:
             return update(context, bare, target, arguments[1:2], _width(bare))

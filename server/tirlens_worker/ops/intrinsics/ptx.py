@@ -124,7 +124,14 @@ def _arithmetic(call: Any, context: Context, words: List[str], modifiers: List[s
         op="call",
         label=_text(words, modifiers),
         arith=(Arith(op=operation, dtype=dtype, count=count),),
-        accesses=tuple(item for node in call.args for item in context.accesses(node)),
+        accesses=(
+            *(item for node in call.args[1:] for item in context.accesses(node)),
+            *(
+                lanes(item, "write", "thread", 1)
+                for item in (context.region(call.args[0]),)
+                if item
+            ),
+        ),
     )
 
 
