@@ -1,0 +1,313 @@
+"""Facts, a device and bindings in, a report out: the model's one entry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tirlens.hardware.spec import Device
+from tirlens_worker.facts import KernelFacts
+
+from . import attribution, cpu, traffic
+from .counts import count
+from .launch import block_resources
+from .occupancy import BlockResources, occupancy
+from .pipeline import BlockContext, Timed, block_time
+from .report import CaveatNote, KernelReport, Occupancy, ReadWrite, Waves
+from .roofline import busy_seconds, dominant_class, peak, roofline_seconds, sum_seconds
+from .schedule import KernelTime, kernel_time
+from .symbolic import formulas
+from .verdict import verdict
+from .work import Item, build, total
+
+# A few warps saturate the cores of an SM: two instructions in flight each, latency 4 clocks.
+SATURATING_WARPS = 8
+SPILL_FACTOR = 3.0
+
+
+def analyze(
+    facts: KernelFacts, device: Device, bindings: Mapping[str, int] | None = None
+) -> KernelReport:
+    """What `facts` cost on `device` with its shape variables bound by `bindings`.
+
+    Pure, in milliseconds, and never raises: what cannot be known is None with a caveat, and facts
+    that the model cannot handle give a report whose status is ``error`` or ``needs-bindings``.
+    """
+    bound = {
+        variable.name: int((bindings or {})[variable.name])
+        for variable in facts.variables
+        if variable.name in (bindings or {})
+    }
+    extra = {name: int(value) for name, value in (bindings or {}).items()}
+    report = KernelReport(
+        name=facts.name,
+        definition=facts.definition,
+        span=facts.span,
+        framework=facts.framework,
+        framework_version=facts.framework_version,
+        call=facts.call,
+        call_source=facts.call_source,
+        bindings=bound,
+        device_id=device.id,
+        device_name=device.name,
+        launch_facts=facts.launch.origin,
+        formula=formulas(facts),
+        caveats=tuple(CaveatNote(caveat.message, caveat.span) for caveat in facts.caveats),
+    )
+    try:
+        return _analyzed(report, facts, device, extra)
+    except Exception as error:  # the model must not take the editor down, whatever the facts
+        message = f"the model could not handle this kernel: {type(error).__name__}: {error}"
+        return replace(report, status="error", message=message)
+
+
+@dataclass(frozen=True)
+class _Launch:
+    grid: tuple[int, ...]
+    threads: int
+    blocks: int
+    block: BlockResources
+    occupancy: Occupancy | None
+    panel: int | None
+    panel_order: str
+
+    @property
+    def blocks_per_sm(self) -> int:
+        return self.occupancy.blocks_per_sm if self.occupancy else 1
+
+
+def _analyzed(
+    report: KernelReport, facts: KernelFacts, device: Device, bindings: Mapping[str, int]
+) -> KernelReport:
+    counts = count(facts, bindings)
+    seen = {(note.message, note.span) for note in report.caveats}
+    notes = tuple(
+        CaveatNote(caveat.message, caveat.span)
+        for caveat in counts.caveats
+        if (caveat.message, caveat.span) not in seen
+    )
+    report = replace(report, caveats=report.caveats + notes)
+    if counts.needs:
+        needed = ", ".join(counts.needs)
+        return replace(
+            report, status="needs-bindings", needs=counts.needs, message=f"needs {needed}"
+        )
+    buffers = {buffer.id: buffer for buffer in facts.buffers}
+    items = build(facts, counts, bindings, buffers)
+    shapes = {key: value.shape or () for key, value in counts.buffers.items()}
+    leaves = [leaf for item in items for leaf in item.leaves()]
+    report = _counted(report, leaves)
+    scheduled = bool(facts.launch.grid or facts.launch.threads)
+    launch = _launch(facts, counts, items, device)
+    shape = traffic.LaunchShape(
+        launch.grid if scheduled else (1,),
+        max(min(launch.blocks, launch.blocks_per_sm * device.sm_count), 1),
+        launch.panel,
+        launch.panel_order,
+    )
+    traffic.apply(leaves, buffers, shapes, shape, device)
+    for leaf in leaves:
+        leaf.seconds = busy_seconds(leaf, device)
+    report = _moved(report, counts, leaves, device)
+    if device.kind == "cpu":
+        return _finished(report, device, items, cpu.kernel(items, leaves, device), "cpu", 1)
+    if not scheduled:
+        return _unscheduled(report, device, items, leaves)
+    return _on_gpu(report, device, items, leaves, launch)
+
+
+def _launch(
+    facts: KernelFacts, counts: Any, items: Sequence[Item], device: Device
+) -> _Launch:
+    grid = tuple(counts.launch.grid or (1,)) or (1,)
+    block = block_resources(facts, counts, items, device)
+    return _Launch(
+        grid=grid,
+        threads=math.prod(counts.launch.threads or (1,)),
+        blocks=max(math.prod(grid), 1),
+        block=block,
+        occupancy=occupancy(device, block) if device.kind == "gpu" else None,
+        panel=facts.launch.panel,
+        panel_order=facts.launch.panel_order,
+    )
+
+
+def _counted(report: KernelReport, leaves: Sequence[Item]) -> KernelReport:
+    by_class: dict[str, int] = {}
+    unknown: set[str] = set()
+    for leaf in leaves:
+        unknown.update(leaf.arith.unknown)
+        for name, flop in leaf.arith.flop_by_class.items():
+            by_class[name] = by_class.get(name, 0) + flop
+    notes = tuple(
+        CaveatNote(f"the cost of {name} is not known and left out") for name in sorted(unknown)
+    )
+    return replace(
+        report,
+        flop=total(leaf.flop for leaf in leaves),
+        flop_by_class=by_class,
+        int_ops=sum(leaf.arith.int_ops for leaf in leaves),
+        global_bytes=ReadWrite(
+            total(leaf.read_bytes for leaf in leaves), total(leaf.write_bytes for leaf in leaves)
+        ),
+        shared_bytes=sum(leaf.shared_bytes for leaf in leaves),
+        caveats=report.caveats + notes,
+    )
+
+
+def _moved(
+    report: KernelReport, counts: Any, leaves: Sequence[Item], device: Device
+) -> KernelReport:
+    compulsory = traffic.compulsory_bytes(counts, leaves)
+    read = sum(leaf.dram_read_bytes for leaf in leaves)
+    written = sum(leaf.dram_write_bytes for leaf in leaves)
+    known = report.global_bytes.total is not None
+    name = dominant_class(device, report.flop_by_class)
+    rate = peak(device, name).flop_per_s if name else None
+    moved = read + written
+    return replace(
+        report,
+        compulsory_bytes=compulsory,
+        dram_bytes=ReadWrite(round(read), round(written)) if known else ReadWrite(None, None),
+        l2_bytes=round(sum(leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves))
+        if known
+        else None,
+        roofline_time_s=roofline_seconds(device, report.flop_by_class, compulsory) or None,
+        arithmetic_intensity=report.flop / moved if report.flop is not None and moved else None,
+        ridge_point=rate / device.dram.bytes_per_s if rate else None,
+    )
+
+
+def _on_gpu(
+    report: KernelReport,
+    device: Device,
+    items: Sequence[Item],
+    leaves: Sequence[Item],
+    launch: _Launch,
+) -> KernelReport:
+    report = replace(
+        report,
+        grid=launch.grid,
+        threads_per_block=launch.threads,
+        shared_bytes_per_block=launch.block.shared_bytes,
+        registers_per_thread=launch.block.registers,
+        occupancy=launch.occupancy,
+        waves=Waves(launch.blocks / (launch.blocks_per_sm * device.sm_count), 0.0),
+    )
+    if launch.occupancy is None:
+        report = _with_note(report, _does_not_fit(launch, device))
+    warps = max(launch.threads / device.limits.warp_size, 1 / device.limits.warp_size)
+    context = BlockContext(
+        device=device,
+        blocks=launch.blocks,
+        active_sms=min(launch.blocks, device.sm_count),
+        threads=launch.threads,
+        parallelism=min(1.0, warps / SATURATING_WARPS),
+    )
+    block = block_time(items, context)
+    busy = sum_seconds(leaves)
+    time = kernel_time(device, launch.blocks, launch.blocks_per_sm, block.total_s, busy)
+    if launch.block.spills:
+        report = _with_note(
+            report,
+            "the fragments take more registers than a thread can have: they will spill",
+        )
+        time = replace(time, body_s=time.body_s * SPILL_FACTOR, limiter=None)
+    return _finished(report, device, items, (block, time), "gpu", launch.blocks)
+
+
+def _does_not_fit(launch: _Launch, device: Device) -> str:
+    limits = device.limits
+    if launch.block.shared_bytes > limits.shared_bytes_per_block:
+        return (
+            f"a block takes {launch.block.shared_bytes} bytes of shared memory, more than the "
+            f"{limits.shared_bytes_per_block} of {device.id}"
+        )
+    return f"a block of {launch.block.threads} threads does not fit on an SM of {device.id}"
+
+
+def _with_note(report: KernelReport, message: str) -> KernelReport:
+    return replace(report, caveats=(*report.caveats, CaveatNote(message, report.span)))
+
+
+def _unscheduled(
+    report: KernelReport, device: Device, items: Sequence[Item], leaves: Sequence[Item]
+) -> KernelReport:
+    """A function without thread bindings on a GPU: the lower bound of its workload."""
+    bound = report.roofline_time_s or 0.0
+    block = cpu.weighted(items, lambda leaf: max(leaf.seconds.values(), default=0.0))
+    time = KernelTime(0.0, bound, 0.0, None)
+    report = _finished(report, device, items, (block, time), "unscheduled", device.sm_count)
+    return replace(report, time_band_s=None, bound_reason="lower bound, unscheduled")
+
+
+def _finished(
+    report: KernelReport,
+    device: Device,
+    items: Sequence[Item],
+    timed: tuple[Timed, KernelTime],
+    schedule: str,
+    blocks: int,
+) -> KernelReport:
+    block, time = timed
+    known = report.flop is not None and report.global_bytes.total is not None
+    frame = attribution.Frame(report.span, time.total_s if known else None)
+    if time.limiter is not None:
+        name = time.limiter
+        block = cpu.weighted(items, lambda leaf: leaf.seconds.get(name, 0.0))
+    weight = block.total_s
+    scaled = block.scaled(time.body_s / weight if weight else 0.0)
+    entries = list(attribution.breakdown(scaled, frame))
+    if known and schedule != "unscheduled":
+        # A kernel whose leaves take no time at all still takes its launch.
+        missing = time.body_s if not weight else 0.0
+        entries.append(attribution.overhead(frame, "launch", "launch", time.launch_s + missing))
+        if time.tail_s:
+            entries.append(attribution.overhead(frame, "tail", "tail", time.tail_s))
+    report = replace(report, schedule=schedule, loops=tuple(entries))
+    if not known:
+        return _with_note(report, "the time is not known: some counts are not")
+    seconds = sum(entry.time_s or 0.0 for entry in entries)
+    return _timed_report(report, device, items, seconds, time, blocks)
+
+
+def _timed_report(
+    report: KernelReport,
+    device: Device,
+    items: Sequence[Item],
+    seconds: float,
+    time: KernelTime,
+    blocks: int,
+) -> KernelReport:
+    busy = sum_seconds(leaf for item in items for leaf in item.leaves())
+    utilisation = {name: value / seconds for name, value in busy.items()} if seconds else {}
+    tail = time.tail_s / seconds if seconds else 0.0
+    launch = time.launch_s / seconds if seconds else 0.0
+    found = verdict(device, utilisation, blocks, launch, tail)
+    name = dominant_class(device, report.flop_by_class)
+    flop = report.flop or 0
+    moved = report.dram_bytes.total
+    per_s = flop / seconds if seconds else None
+    waves = report.waves
+    return replace(
+        report,
+        time_s=seconds,
+        time_band_s=(seconds / (1 + device.band), seconds * (1 + device.band)),
+        bound=found.bound,
+        bound_class=found.bound_class,
+        bound_reason=found.reason,
+        flop_per_s=per_s,
+        peak_fraction=(
+            report.flop_by_class[name] / seconds / peak(device, name).flop_per_s
+            if name and seconds
+            else None
+        ),
+        dram_bytes_per_s=moved / seconds if moved is not None and seconds else None,
+        dram_fraction=(
+            moved / seconds / device.dram.bytes_per_s if moved is not None and seconds else None
+        ),
+        utilisation=utilisation,
+        waves=Waves(waves.count, tail) if waves else None,
+    )

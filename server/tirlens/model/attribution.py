@@ -1,0 +1,175 @@
+"""The kernel's time, operations and bytes on its loops and statements, so that they add up.
+
+Siblings that are the same place of the source (a loop that Python unrolled) become one entry,
+summed; nested grid or block loops of one source line become one entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tirlens_worker.facts import Branch, Loop, Span, Statement, While
+
+from .pipeline import Timed
+from .report import Cost
+from .work import Item, total
+
+SPATIAL_KINDS = ("grid", "block", "cluster")
+_KINDS = {"persistent": "serial", "cluster": "grid"}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What an entry needs to know of the kernel: its own place, its time, the time of a block."""
+
+    span: Span
+    time_s: float | None
+
+
+def breakdown(timed: Timed, frame: Frame) -> tuple[Cost, ...]:
+    """The top entries for the part of the kernel that its own nodes account for."""
+    return _merged([_cost(child, frame) for child in timed.children if child.item])
+
+
+def overhead(frame: Frame, kind: str, label: str, seconds: float) -> Cost:
+    """An entry for time that belongs to no line: launch and tail."""
+    return Cost(
+        kind=kind,
+        label=label,
+        span=frame.span,
+        trips=None,
+        executions=1,
+        flop=0,
+        global_bytes=0,
+        dram_bytes=0.0,
+        time_s=seconds,
+        share=_share(seconds, frame),
+        bound="launch" if kind == "launch" else "tail",
+        sites=(frame.span,),
+    )
+
+
+def _share(seconds: float | None, frame: Frame) -> float | None:
+    if seconds is None or not frame.time_s:
+        return None
+    return seconds / frame.time_s
+
+
+def _cost(timed: Timed, frame: Frame) -> Cost:
+    item = timed.item
+    assert item is not None
+    children = _merged([_cost(child, frame) for child in timed.children])
+    node = item.node
+    sites = tuple(getattr(node, "sites", ()))
+    leaves = tuple(item.leaves())
+    seconds: float | None = None
+    if frame.time_s is not None:
+        seconds = timed.own_s + sum(child.time_s or 0.0 for child in children)
+    busy: dict[str, float] = {}
+    for leaf in leaves:
+        for name, value in leaf.seconds.items():
+            busy[name] = busy.get(name, 0.0) + value
+    cost = Cost(
+        kind=_kind(node),
+        label=_label(node),
+        span=sites[0] if sites else frame.span,
+        trips=item.count.trips if isinstance(node, (Loop, While)) else None,
+        executions=item.count.executions,
+        flop=total(leaf.flop for leaf in leaves),
+        global_bytes=total(leaf.global_bytes for leaf in leaves),
+        dram_bytes=sum(leaf.dram_read_bytes + leaf.dram_write_bytes for leaf in leaves),
+        time_s=seconds,
+        share=_share(seconds, frame),
+        bound=max(busy, key=lambda name: busy[name]) if busy else None,
+        children=children,
+        sites=sites,
+        op=node.op if isinstance(node, Statement) else None,
+        l2_bytes=sum(leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves),
+        shared_bytes=sum(leaf.shared_bytes for leaf in leaves),
+        hidden_s=_hidden(item, busy, seconds),
+        details=_details(item),
+    )
+    return _collapsed(cost)
+
+
+def _hidden(item: Item, busy: dict[str, float], seconds: float | None) -> float | None:
+    if seconds is None or not busy or not isinstance(item.node, Statement):
+        return None
+    return max(0.0, max(busy.values()) - seconds)
+
+
+def _details(item: Item) -> tuple[tuple[str, str], ...]:
+    if item.sectors_per_request is None or item.sectors_per_request <= 1.0:
+        return ()
+    return (("coalescing", f"{item.sectors_per_request:.3g} bytes moved per byte asked for"),)
+
+
+def _kind(node: object) -> str:
+    if isinstance(node, Loop):
+        return _KINDS.get(node.kind, node.kind)
+    if isinstance(node, While):
+        return "serial"
+    return "branch" if isinstance(node, Branch) else "op"
+
+
+def _label(node: object) -> str:
+    label = getattr(node, "label", "")
+    if label:
+        return str(label)
+    if isinstance(node, Loop):
+        return f"for {node.var}"
+    if isinstance(node, While):
+        return "while"
+    if isinstance(node, Branch):
+        return "if"
+    return str(getattr(node, "op", ""))
+
+
+def _collapsed(cost: Cost) -> Cost:
+    """Nested grid and block loops of one source line as one entry; its trips are those of the outer kind."""
+    if cost.kind not in SPATIAL_KINDS or len(cost.children) != 1:
+        return cost
+    (child,) = cost.children
+    if child.kind not in SPATIAL_KINDS or child.span.line != cost.span.line:
+        return cost
+    trips = cost.trips
+    if child.kind == cost.kind:
+        trips = None if cost.trips is None or child.trips is None else cost.trips * child.trips
+    own = (cost.time_s or 0.0) - (child.time_s or 0.0)
+    if own > 0 or cost.flop != child.flop:
+        return cost
+    return replace(cost, trips=trips, children=child.children)
+
+
+def _merged(costs: Sequence[Cost]) -> tuple[Cost, ...]:
+    groups: dict[tuple[object, ...], list[Cost]] = {}
+    for number, cost in enumerate(costs):
+        key = (cost.kind, cost.label, cost.sites) if cost.sites else (number,)
+        groups.setdefault(key, []).append(cost)
+    return tuple(group[0] if len(group) == 1 else _sum(group) for group in groups.values())
+
+
+def _sum(group: Sequence[Cost]) -> Cost:
+    first = group[0]
+    children = _merged([child for cost in group for child in cost.children])
+    own = sum(
+        (cost.time_s or 0.0) - sum(child.time_s or 0.0 for child in cost.children)
+        for cost in group
+    )
+    known = all(cost.time_s is not None for cost in group)
+    seconds = max(own, 0.0) + sum(child.time_s or 0.0 for child in children) if known else None
+    shares = [cost.share for cost in group if cost.share is not None]
+    return replace(
+        first,
+        executions=total(cost.executions for cost in group),
+        flop=total(cost.flop for cost in group),
+        global_bytes=total(cost.global_bytes for cost in group),
+        dram_bytes=sum(cost.dram_bytes or 0.0 for cost in group),
+        time_s=seconds,
+        share=sum(shares) if shares else None,
+        children=children,
+        l2_bytes=sum(cost.l2_bytes or 0.0 for cost in group),
+        shared_bytes=total(cost.shared_bytes for cost in group),
+        hidden_s=None,
+    )

@@ -1,0 +1,173 @@
+"""Arithmetic by class: what counts as a floating-point operation and which unit executes it.
+
+The contract's convention, *arithmetic issued, a multiply-accumulate = 2*:
+
+==================================================  ======  ==========================
+operation (floating point)                          FLOP    class in `flop_by_class`
+==================================================  ======  ==========================
+mma (count multiply-accumulates, sparse: executed)  2       tensor.<dtype>
+add sub mul div mod min max neg abs                 1       fp16 bf16 fp32 fp64
+fma                                                 2       fp16 bf16 fp32 fp64
+exp, log, sqrt, rsqrt, sin, tanh, erf, sigmoid ...  1       sfu
+floor ceil trunc round, cast                        0       -
+compare select logic shift bitwise, shuffle         0       -
+==================================================  ======  ==========================
+
+Integer arithmetic on data counts as `int_ops` (add sub mul div mod fma neg abs min max shift
+bitwise), index arithmetic nowhere.  A scalar float8 or smaller is computed as fp16.
+
+What an operation costs a unit is another question than what it counts: a lone add takes the slot
+of a fused multiply-add, a division several.  `PIPE` is that table, in instructions per operation
+(sources: NVIDIA's CUDA C++ Programming Guide, arithmetic instruction throughput, and the
+expansions of the CUDA mathematical functions in PTX).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tirlens_worker.facts import Arith
+
+FLOAT_OPS = frozenset("add sub mul div fma neg abs min max mod".split())
+FREE_OPS = frozenset("compare select logic shift bitwise cast shuffle floor ceil trunc round".split())
+INTEGER_OPS = frozenset("add sub mul div fma neg abs min max mod shift bitwise".split())
+
+# Instructions per operation by unit: sfu (special functions), fma (the floating-point cores),
+# int (integer, compare and select), cvt (conversions).
+PIPE: Mapping[str, Mapping[str, float]] = {
+    "add": {"fma": 1},
+    "sub": {"fma": 1},
+    "mul": {"fma": 1},
+    "fma": {"fma": 1},
+    "neg": {"fma": 0},
+    "abs": {"fma": 0},
+    "min": {"int": 1},
+    "max": {"int": 1},
+    "compare": {"int": 1},
+    "select": {"int": 1},
+    "logic": {"int": 0.5},
+    "shift": {"int": 1},
+    "bitwise": {"int": 1},
+    "cast": {"cvt": 1},
+    "floor": {"cvt": 1},
+    "ceil": {"cvt": 1},
+    "trunc": {"cvt": 1},
+    "round": {"cvt": 1},
+    "div": {"sfu": 1, "fma": 8},
+    "mod": {"sfu": 1, "fma": 14},
+    "exp": {"sfu": 1, "fma": 2},
+    "exp2": {"sfu": 1, "fma": 1},
+    "exp10": {"sfu": 1, "fma": 3},
+    "log": {"sfu": 1, "fma": 8},
+    "log2": {"sfu": 1, "fma": 3},
+    "log10": {"sfu": 1, "fma": 8},
+    "log1p": {"fma": 24},
+    "sqrt": {"sfu": 1, "fma": 5},
+    "rsqrt": {"sfu": 1, "fma": 1},
+    "rcp": {"sfu": 1, "fma": 4},
+    "sin": {"sfu": 0, "fma": 24, "int": 8},
+    "cos": {"sfu": 0, "fma": 24, "int": 8},
+    "tan": {"sfu": 1, "fma": 32, "int": 8},
+    "tanh": {"sfu": 2, "fma": 12},
+    "sigmoid": {"sfu": 2, "fma": 10},
+    "erf": {"sfu": 1, "fma": 22},
+    "pow": {"sfu": 2, "fma": 40},
+    "shuffle": {"shuffle": 1},
+}
+_FUNCTION: Mapping[str, float] = {"sfu": 1, "fma": 24}
+_FAST: Mapping[str, float] = {"sfu": 1, "fma": 1}
+
+
+@dataclass
+class ArithTotals:
+    """Operations of a node or a kernel: FLOP by class and instructions by unit and type.
+
+    `instructions` is keyed by ``(unit, class)``, such as ``("fma", "fp32")``; tensor work is
+    in `flop_by_class` alone.
+    """
+
+    flop_by_class: dict[str, int] = field(default_factory=dict[str, int])
+    int_ops: int = 0
+    instructions: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
+    unknown: list[str] = field(default_factory=list[str])
+
+    @property
+    def flop(self) -> int:
+        return sum(self.flop_by_class.values())
+
+
+def is_float(dtype: str) -> bool:
+    return "float" in dtype or dtype.startswith("bf") or dtype.startswith("tf")
+
+
+def scalar_class(dtype: str) -> str:
+    """The class of a scalar floating-point type: fp64, fp32, bf16 or fp16 (and narrower)."""
+    base = dtype.split("x")[0]
+    if base.startswith("bf"):
+        return "bf16"
+    return {"float64": "fp64", "float32": "fp32", "float": "fp32"}.get(base, "fp16")
+
+
+def tensor_class(dtype: str) -> str:
+    """The tensor-core class of an operand type, ``tensor.float8`` for every float8 format."""
+    base = dtype.split("x")[0]
+    if base in ("float32", "float"):
+        return "tensor.tf32"
+    for family in ("float8", "float6", "float4"):
+        if base.startswith(family):
+            return "tensor." + family
+    return "tensor." + {"uint8": "int8", "uint4": "int4"}.get(base, base)
+
+
+def totals(counts: Iterable[tuple[Arith, int | None]]) -> ArithTotals:
+    """Sum operations given with how often each is executed over the whole launch.
+
+    A count that is not known is left out here; the caller makes the sum unknown.
+    """
+    out = ArithTotals()
+    for arith, total in counts:
+        if total is None or arith.index:
+            continue
+        if arith.op == "mma":
+            _add(out.flop_by_class, tensor_class(arith.dtype), 2 * total // arith.sparsity)
+        elif arith.op.startswith("unknown:"):
+            out.unknown.append(arith.op[len("unknown:") :])
+        else:
+            _scalar(out, arith, total)
+    _fuse(out)
+    return out
+
+
+def _scalar(out: ArithTotals, arith: Arith, total: int) -> None:
+    floating = is_float(arith.dtype)
+    name = scalar_class(arith.dtype)
+    if arith.op in FLOAT_OPS and floating:
+        _add(out.flop_by_class, name, total * (2 if arith.op == "fma" else 1))
+    elif arith.op in INTEGER_OPS and not floating:
+        out.int_ops += total
+    elif arith.op not in FREE_OPS and floating:
+        _add(out.flop_by_class, "sfu", total)
+    fast = arith.op.startswith("fast_")
+    costs = _FAST if fast else PIPE.get(arith.op, _FUNCTION)
+    for unit, cost in costs.items():
+        key = (unit, name) if floating or unit in ("cvt", "shuffle") else ("int", "int32")
+        if cost:
+            out.instructions[key] = out.instructions.get(key, 0.0) + cost * total
+    if arith.op in ("add", "mul") and floating:
+        key = (f"lone {arith.op}", name)
+        out.instructions[key] = out.instructions.get(key, 0.0) + total
+
+
+def _fuse(out: ArithTotals) -> None:
+    """Compilers contract ``a * b + c``: the fewer of adds and multiplies cost nothing more."""
+    for name in {name for _, name in out.instructions}:
+        adds = out.instructions.pop(("lone add", name), 0.0)
+        multiplies = out.instructions.pop(("lone mul", name), 0.0)
+        if adds and multiplies:
+            out.instructions[("fma", name)] -= min(adds, multiplies)
+
+
+def _add(table: dict[str, int], key: str, value: int) -> None:
+    if value:
+        table[key] = table.get(key, 0) + value

@@ -1,0 +1,122 @@
+"""Where each statement stands: the loops around it, and how many distinct bytes its accesses touch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tirlens_worker.facts import Access, Buffer, Expr, Let, Loop
+
+from .counting.intervals import Interval, bounds
+from .dtypes import bits
+from .expr import free_variables, substitute
+
+SECTOR_BYTES = 32
+# Loops whose iterations run at the same time in one block, not one after the other.
+SIDE_BY_SIDE = frozenset({"block", "parallel", "vectorized"})
+SPATIAL = frozenset({"grid", "cluster"})
+
+
+@dataclass(frozen=True)
+class Around:
+    """One loop around a statement, with its largest extent as a number (None: not known)."""
+
+    var: str
+    kind: str
+    extent: int | None
+    tag: str | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A statement's surroundings: the loops from the outside in, ranges of variables, lets."""
+
+    around: tuple[Around, ...]
+    ranges: Mapping[str, Interval]
+    lets: Mapping[str, Expr]
+
+    def inside(self, loop: Loop) -> Place:
+        extent = bounds(substitute(loop.extent, self.lets), self.ranges)[1]
+        first, last = bounds(substitute(loop.start, self.lets), self.ranges)
+        step = bounds(substitute(loop.step, self.lets), self.ranges)[1]
+        count = int(extent) if math.isfinite(extent) else None
+        reach: Interval = (first, last)
+        if math.isfinite(step):
+            reach = (first, last + max(extent - 1, 0) * max(step, 1))
+        around = Around(loop.var, loop.kind, count, loop.tag)
+        return Place((*self.around, around), {**self.ranges, loop.var: reach}, self.lets)
+
+    def with_let(self, let: Let) -> Place:
+        return Place(
+            self.around, self.ranges, {**self.lets, let.var: substitute(let.value, self.lets)}
+        )
+
+    def extent(self, kinds: Iterable[str]) -> int:
+        """How many iterations the loops of these kinds have together, unknown ones counted 1."""
+        wanted = frozenset(kinds)
+        return math.prod(loop.extent or 1 for loop in self.around if loop.kind in wanted)
+
+    def resolve(self, expr: Expr) -> Expr:
+        return substitute(expr, self.lets) if self.lets else expr
+
+
+def outermost(bindings: Mapping[str, int]) -> Place:
+    return Place((), {name: (value, value) for name, value in bindings.items()}, {})
+
+
+def dtype_bytes(dtype: str) -> float:
+    """The size of one element: 2 for ``float16``, 16 for ``float32x4``, 0.5 for ``int4``."""
+    return (bits(dtype) or 32) / 8
+
+
+def distinct_elements(
+    access: Access, buffer: Buffer, place: Place, free: Iterable[str], shape: Sequence[Any]
+) -> float:
+    """How many distinct elements one access touches while the variables in `free` vary.
+
+    Each dimension counts what its index can reach and no more than there are combinations of
+    its variables; exact for boxes with separate variables in each dimension, an upper bound
+    elsewhere.
+    """
+    free = frozenset(free)
+    extents = {loop.var: loop.extent or 1 for loop in place.around}
+    pinned = {
+        name: reach if name in free else (reach[0], reach[0])
+        for name, reach in place.ranges.items()
+    }
+    total = 1.0
+    combinations = 1.0
+    seen: set[str] = set()
+    for dimension, index in enumerate(access.indices):
+        index = place.resolve(index)
+        box = 1.0
+        if access.extents:
+            high = bounds(place.resolve(access.extents[dimension]), place.ranges)[1]
+            box = high if math.isfinite(high) else 1.0
+        names = free_variables(index) & free
+        low, high = bounds(index, pinned)
+        reach = high - low + box
+        size = shape[dimension] if dimension < len(shape) else None
+        # A tile that steps over a constant stride touches one box a step, not all between.
+        steps = math.prod(extents.get(name, 1) for name in names) * box
+        touched = min(reach, steps)
+        if isinstance(size, int):
+            touched = min(touched, size)
+        total *= max(touched, 1.0)
+        combinations *= box
+        for name in names - seen:
+            combinations *= extents.get(name, 1)
+        seen |= names
+    return max(min(total, combinations) * max(access.lanes, 1), 1.0)
+
+
+def depends_on(access: Access, place: Place, names: Iterable[str]) -> frozenset[str]:
+    """Which of `names` the place of an access depends on, through loop bounds too."""
+    wanted = frozenset(names)
+    return frozenset(name for index in access.indices for name in _reach(index, place, wanted))
+
+
+def _reach(expr: Expr, place: Place, wanted: frozenset[str]) -> Iterator[str]:
+    yield from free_variables(place.resolve(expr)) & wanted

@@ -1,0 +1,113 @@
+"""Busy time of each unit, the roofline, and which unit bounds a kernel.
+
+Units: ``tensor fp32 fp64 int sfu issue shared l2 dram``.  Busy time is work over the sustained
+rate of the whole device, so that a leaf's greatest busy time is a lower bound of its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tirlens.hardware.spec import Device, Peak
+
+from .work import Item
+
+COMPUTE = frozenset("tensor fp32 fp64 int sfu issue".split())
+MEMORY = frozenset("shared l2 dram atomics".split())
+WARP = 32
+
+
+def peak(device: Device, name: str) -> Peak:
+    """The rate of a class; a class the device lacks runs on the unit that does its work.
+
+    A missing tensor-core type is computed in the next wider one, then on the scalar cores.
+    """
+    for candidate in (name, *_WIDER.get(name, ()), "fp32"):
+        found = device.peaks.get(candidate)
+        if found is not None:
+            return found
+    raise ValueError(f"device {device.id} has no rate for fp32")
+
+
+_WIDER: Mapping[str, tuple[str, ...]] = {
+    "tensor.float4": ("tensor.float8", "tensor.float16"),
+    "tensor.float6": ("tensor.float8", "tensor.float16"),
+    "tensor.float8": ("tensor.float16",),
+    "tensor.int4": ("tensor.int8", "tensor.float16"),
+    "tensor.int8": ("tensor.float16", "int32"),
+    "tensor.bfloat16": ("bf16",),
+    "tensor.float16": ("fp16",),
+    "tensor.float64": ("fp64",),
+}
+
+
+def sustained(device: Device, name: str) -> float:
+    found = peak(device, name)
+    return found.flop_per_s * found.sustained_fraction
+
+
+def busy_seconds(item: Item, device: Device, per_element: float = 1.0) -> dict[str, float]:
+    """How long each unit of the whole device is busy with one leaf."""
+    out: dict[str, float] = {}
+    issued = 0.0
+    for name, flop in item.arith.flop_by_class.items():
+        if name.startswith("tensor."):
+            _add(out, "tensor", flop / sustained(device, name))
+    for (unit, name), instructions in item.arith.instructions.items():
+        issued += instructions
+        if unit == "fma":
+            resource = "fp64" if name == "fp64" else "fp32"
+            _add(out, resource, 2 * instructions / sustained(device, name))
+        elif unit == "int":
+            _add(out, "int", instructions / sustained(device, "int32"))
+        elif unit == "sfu":
+            _add(out, "sfu", instructions / sustained(device, "sfu"))
+        elif unit == "cvt":
+            # Conversions run beside the special functions.
+            _add(out, "sfu", instructions / sustained(device, "cvt"))
+        elif unit == "shuffle":
+            _add(out, "shared", instructions / (WARP * device.sm_count * device.clock_hz))
+    if issued:
+        rate = device.issue_per_clk_per_sm * WARP * device.sm_count * device.clock_hz
+        _add(out, "issue", issued / rate)
+    if item.shared_bytes:
+        rate = device.shared_bytes_per_clk_per_sm * device.sm_count * device.clock_hz
+        _add(out, "shared", item.shared_bytes / rate)
+    l2 = item.l2_read_bytes + item.l2_write_bytes
+    if l2:
+        _add(out, "l2", l2 / (device.l2.bytes_per_s * device.l2.sustained_fraction))
+    dram = item.dram_read_bytes + item.dram_write_bytes
+    if dram:
+        _add(out, "dram", dram / (device.dram.bytes_per_s * device.dram.sustained_fraction))
+    return out
+
+
+def _add(table: dict[str, float], key: str, value: float) -> None:
+    if value:
+        table[key] = table.get(key, 0.0) + value
+
+
+def sum_seconds(items: Iterable[Item]) -> dict[str, float]:
+    out: dict[str, float] = {}
+    for item in items:
+        for key, value in item.seconds.items():
+            out[key] = out.get(key, 0.0) + value
+    return out
+
+
+def roofline_seconds(
+    device: Device, flop_by_class: Mapping[str, int], compulsory_bytes: float | None
+) -> float:
+    """The datasheet roofline: no kernel that does this work on this device is faster."""
+    compute = 0.0
+    for name, flop in flop_by_class.items():
+        compute = max(compute, flop / peak(device, name).flop_per_s)
+    memory = (compulsory_bytes or 0.0) / device.dram.bytes_per_s
+    return max(compute, memory)
+
+
+def dominant_class(device: Device, flop_by_class: Mapping[str, int]) -> str | None:
+    """The class whose operations take longest at the peak rates."""
+    if not flop_by_class:
+        return None
+    return max(flop_by_class, key=lambda name: flop_by_class[name] / peak(device, name).flop_per_s)

@@ -1,0 +1,28 @@
+"""The symbolic formulas of a kernel, where they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tirlens_worker.facts import KernelFacts
+
+
+def formulas(facts: KernelFacts) -> Mapping[str, str]:
+    """``flop`` and ``global_bytes`` in the shape variables; a key is left out if not known."""
+    try:
+        from .formula import flop_formula, global_bytes_formula
+    except ImportError:
+        return {}
+    makers: Mapping[str, Callable[[KernelFacts], str | None]] = {
+        "flop": flop_formula,
+        "global_bytes": global_bytes_formula,
+    }
+    out: dict[str, str] = {}
+    for name, maker in makers.items():
+        try:
+            text = maker(facts)
+        except Exception:  # a formula is an extra: without it the numbers still stand
+            text = None
+        if text:
+            out[name] = text
+    return out

@@ -1,0 +1,75 @@
+"""What bounds a kernel, in one of the contract's words and in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tirlens.hardware.spec import Device
+
+from .roofline import COMPUTE, MEMORY
+
+SATURATED = 0.60
+BALANCED = 0.10
+_NAMES: Mapping[str, str] = {
+    "tensor": "the tensor cores",
+    "fp32": "the floating-point cores",
+    "fp64": "the double-precision cores",
+    "int": "integer instructions",
+    "sfu": "special functions and conversions",
+    "issue": "instruction issue",
+    "shared": "shared memory",
+    "l2": "the L2 cache",
+    "dram": "DRAM",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    bound: str
+    bound_class: str
+    reason: str
+
+
+def verdict(
+    device: Device,
+    utilisation: Mapping[str, float],
+    blocks: int,
+    launch_share: float,
+    tail_share: float,
+) -> Verdict:
+    """Which unit or which lack of work bounds a kernel.
+
+    The thresholds are those of Nsight Compute's speed-of-light rule: 60 % is busy, and two units
+    within 10 % of each other are balanced.
+    """
+    ranked = sorted(utilisation.items(), key=lambda pair: -pair[1])
+    first, used = ranked[0] if ranked else ("issue", 0.0)
+    second, less = ranked[1] if len(ranked) > 1 else ("", 0.0)
+    after = f"; next {_NAMES[second]} at {less:.0%}" if second else ""
+    if launch_share > 0.5:
+        return Verdict("launch", "latency", f"launch takes {launch_share:.0%} of the time")
+    if blocks < 0.9 * device.sm_count and used < SATURATED:
+        return Verdict(
+            "parallelism",
+            "latency",
+            f"{blocks} blocks leave {device.sm_count - blocks} of {device.sm_count} SMs idle",
+        )
+    if used >= SATURATED:
+        kind = _class_of(first)
+        if second and used - less < BALANCED and _class_of(second) != kind:
+            kind = "balanced"
+        return Verdict(first, kind, f"{_NAMES[first]} are busy {used:.0%} of the time{after}")
+    if tail_share > 0.25:
+        return Verdict(
+            "tail", "latency", f"SMs wait {tail_share:.0%} of the time for the last blocks"
+        )
+    return Verdict(
+        "latency",
+        "latency",
+        f"no unit is busy 60 % of the time: {_NAMES[first]} {used:.0%}{after}",
+    )
+
+
+def _class_of(name: str) -> str:
+    return "memory" if name in MEMORY else "compute" if name in COMPUTE else "latency"
