@@ -1,5 +1,21 @@
 """What each line of a GPU kernel costs, without running it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from tirlens.version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from tirlens.api import AnalysisResult, Analyzer
+
+__all__ = ["AnalysisResult", "Analyzer", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when asked for: the language server does not need it and must start quickly.
+    if name in ("AnalysisResult", "Analyzer"):
+        from tirlens import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""``tirlens compare``: the same kernels on other devices, with other arguments, or before a change."""
+"""``tirlens compare``: kernels on other devices, with other arguments, or before a change."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tirlens import pipeline
 from tirlens.cli import work
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, stream
+from tirlens.cli.table import title
 from tirlens.ide import labels
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
@@ -43,13 +44,12 @@ def run(arguments: argparse.Namespace) -> int:
     if sum(ways) != 1:
         raise UsageError("compare needs two or more --device, two or more --call, or --base GITREV")
     traced = work.trace(arguments)
-    by_call = len(arguments.call) > 1
     if len(arguments.device) > 1:
         variants = [
             Variant(name, tuple(t.report(device=name, force_device=True) for t in traced))
             for name in arguments.device
         ]
-    elif by_call:
+    elif len(arguments.call) > 1:
         whole = [item.report() for item in traced]
         variants = [_only(whole, call) for call in arguments.call]
     else:
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
             Variant(arguments.base, tuple(item.report() for item in before)),
             Variant("now", tuple(item.report() for item in traced)),
         ]
-    found = _rows(variants, by_call)
+    found = _rows(variants)
     with stream(arguments.output) as file:
         if arguments.format == "json":
             json.dump(_json(variants), file, indent=2, ensure_ascii=False)
@@ -98,13 +98,13 @@ def _plain(call: str) -> str:
 
 
 def _rows(
-    variants: Sequence[Variant], by_call: bool
+    variants: Sequence[Variant],
 ) -> list[tuple[str, list[KernelReport | None]]]:
     """The kernels by name, with their report in each variant that has them."""
     names: dict[tuple[str, str], list[KernelReport | None]] = {}
     for column, variant in enumerate(variants):
         for path, kernel in variant.kernels():
-            row = names.setdefault((path, kernel.name), [None] * len(variants))
+            row = names.setdefault((path, title(kernel)), [None] * len(variants))
             row[column] = kernel
     several = len({path for path, _ in names}) > 1
     return [(f"{path}: {name}" if several else name, row) for (path, name), row in names.items()]

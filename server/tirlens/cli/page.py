@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from tirlens.cli import roofline
 from tirlens.cli.rows import Selection, rows
-from tirlens.cli.table import figures, ok
+from tirlens.cli.table import figures, ok, title
 from tirlens.ide import labels, lenses
 from tirlens.model.report import Cost, KernelReport
 from tirlens.pipeline import FileReport
@@ -55,7 +55,7 @@ def page(
 
 def _kernel(kernel: KernelReport, path: str) -> list[str]:
     out = [
-        f"<h2>{_text(kernel.name)}</h2>",
+        f"<h2>{_text(title(kernel))}</h2>",
         f"<p class=facts><code>{_text(path)}:{kernel.span.line}</code></p>",
         f"<p class=verdict>{_text(lenses.lens(kernel))}</p>",
     ]

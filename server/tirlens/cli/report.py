@@ -60,11 +60,11 @@ def wide_table(kernels: list[KernelReport]) -> Table:
         out.add_column(name, justify="left" if name in ("bound", "device") else "right")
     for kernel in kernels:
         if not table.ok(kernel):
-            out.add_row(kernel.name, Text(lenses.lens(kernel), style="red"))
+            out.add_row(table.title(kernel), Text(lenses.lens(kernel), style="red"))
             continue
         band = kernel.time_band_s
         out.add_row(
-            kernel.name,
+            table.title(kernel),
             labels.seconds(kernel.time_s),
             "" if band is None else f"{labels.seconds(band[0])} to {labels.seconds(band[1])}",
             kernel.bound or "",

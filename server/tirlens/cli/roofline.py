@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tirlens.cli.table import title
 from tirlens.hardware import Device
 from tirlens.ide import labels
 from tirlens.model.report import KernelReport
@@ -63,7 +64,9 @@ def chart(kernels: Iterable[KernelReport], device: Device) -> Chart | None:
             continue
         if kernel.flop_per_s and kernel.ridge_point:
             mark = _MARKS[len(points) % len(_MARKS)]
-            points.append(Point(mark, kernel.name, kernel.arithmetic_intensity, kernel.flop_per_s))
+            points.append(
+                Point(mark, title(kernel), kernel.arithmetic_intensity, kernel.flop_per_s)
+            )
             peaks.add(kernel.ridge_point * device.dram.bytes_per_s)
     if not points:
         return None
