@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from tirlens.model.report import KernelReport
-from tirlens.source.kernel import SourceFile
 from tirlens_worker.facts import Span
-from tirlens_worker.protocol import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tirlens.model.report import KernelReport
+    from tirlens.source.kernel import SourceFile
+    from tirlens_worker.protocol import Problem
 
 Severity = Literal["error", "warning", "information", "hint"]
 

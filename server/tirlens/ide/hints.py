@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tirlens.ide import labels
-from tirlens.model.report import Cost, KernelReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tirlens.model.report import Cost, KernelReport
 
 SMALLEST_SHARE = 0.01
 """A line below this share of its kernel's time gets no hint."""

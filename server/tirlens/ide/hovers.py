@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tirlens.ide import labels, lenses
-from tirlens.model.report import Cost, KernelReport
-from tirlens_worker.facts import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tirlens.model.report import Cost, KernelReport
+    from tirlens_worker.facts import Span
 
 _ROWS = 12
 _N = TypeVar("_N", int, float)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tirlens.ide import labels
-from tirlens.model.report import KernelReport
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tirlens.model.report import KernelReport
 
 Action = Literal["report", "call", "device", "trust", "analyze", "none"]
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 from tirlens.ide import labels, lenses
-from tirlens.model.report import Cost, KernelReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tirlens.model.report import Cost, KernelReport
 
 _STYLE = """
 body { font-family: sans-serif; margin: 1.2em; }

@@ -9,10 +9,13 @@ answer depends on the two texts alone, so no sequence of edits can make it drift
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tirlens_worker.facts import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def align(old: Sequence[str], new: Sequence[str]) -> list[int | None]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tirlens.session.document import Document
-from tirlens.source.kernel import KernelSource
+if TYPE_CHECKING:
+    from tirlens.session.document import Document
+    from tirlens.source.kernel import KernelSource
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tirlens import pipeline
-from tirlens.session.document import Document, Reading
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
-from tirlens.source.kernel import SourceFile
-from tirlens_worker.protocol import Analyze, Result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tirlens import pipeline
+    from tirlens.session.document import Document, Reading
+    from tirlens.source.kernel import SourceFile
+    from tirlens_worker.protocol import Analyze, Result
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,9 @@ class Configuration:
 
     def options(self, document: Document) -> pipeline.Options:
         """The options for a document: what was chosen for it, its project's, the editor's."""
+        # Imported late: the model behind it must not delay the first reading of a text.
+        from tirlens import pipeline
+
         project, _ = Settings.from_pyproject(document.path.parent)
         settings = self.settings
         calls = (*document.calls.values(), *(project.calls or settings.calls))
@@ -44,9 +51,13 @@ class Configuration:
     def request(
         self, identity: int, path: Path, reading: Reading, options: pipeline.Options
     ) -> Analyze:
+        from tirlens import pipeline
+
         return pipeline.request(identity, str(path), reading.text, reading.source, options)
 
     def report(
         self, source: SourceFile, result: Result, options: pipeline.Options, path: Path
     ) -> pipeline.FileReport:
+        from tirlens import pipeline
+
         return pipeline.report(source, result, options, str(path))

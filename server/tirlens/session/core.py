@@ -11,18 +11,21 @@ import hashlib
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tirlens.ide.text import split_lines
-from tirlens.session.configuration import Configuration
 from tirlens.session.document import Analysis, Document, Reading
 from tirlens.session.workers import Workers
 from tirlens.worker_client import Interpreter, WorkerClient, find_interpreter
 from tirlens_worker import codec
 from tirlens_worker.protocol import Analyze, Progress, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tirlens.session.configuration import Configuration
 
 logger = logging.getLogger(__name__)
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tirlens.ide.positions import LineMap
 from tirlens.ide.text import split_lines
-from tirlens.model.report import KernelReport
-from tirlens.pipeline import FileReport
-from tirlens.source.kernel import KernelSource, SourceFile
-from tirlens_worker.protocol import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tirlens.model.report import KernelReport
+    from tirlens.pipeline import FileReport
+    from tirlens.source.kernel import KernelSource, SourceFile
+    from tirlens_worker.protocol import Result
 
 
 @dataclass(frozen=True)

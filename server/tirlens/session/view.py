@@ -5,15 +5,19 @@ Every function answers from what is known and never waits or fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tirlens.ide import diagnostics, hints, hovers, lenses
-from tirlens.ide.diagnostics import Diagnostic
-from tirlens.ide.hints import Hint
-from tirlens.ide.hovers import Hover
-from tirlens.session.document import Analysis, Document
-from tirlens.source.kernel import KernelSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tirlens.ide.diagnostics import Diagnostic
+    from tirlens.ide.hints import Hint
+    from tirlens.ide.hovers import Hover
+    from tirlens.session.document import Analysis, Document
+    from tirlens.source.kernel import KernelSource
 
 
 @dataclass(frozen=True)

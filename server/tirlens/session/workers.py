@@ -6,9 +6,12 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tirlens.worker_client import Interpreter, WorkerClient
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Job = Callable[[WorkerClient], Awaitable[None]]
 
