@@ -1,0 +1,103 @@
+"""The values that are assumed for parameters by their names, their type hints and the file."""
+
+import ast
+
+import pytest
+
+from tirlens_worker.assume import Parameter, attempts, by_name, constants_of, file_hints
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("M", "4096"),
+        ("N", "4096"),
+        ("seq_len", "4096"),
+        ("seqlen_kv", "4096"),
+        ("batch", "8"),
+        ("heads", "32"),
+        ("num_heads", "32"),
+        ("head_kv", "8"),
+        ("dim", "128"),
+        ("head_dim", "128"),
+        ("D", "128"),
+        ("block_M", "128"),
+        ("BLOCK_N", "128"),
+        ("block_size", "64"),
+        ("chunk_size", "64"),
+        ("block_K", "32"),
+        ("threads", "128"),
+        ("num_threads", "128"),
+        ("num_stages", "2"),
+        ("dtype", '"float16"'),
+        ("in_dtype", '"float16"'),
+        ("accum_dtype", '"float32"'),
+        ("is_causal", "False"),
+        ("trans_A", "False"),
+        ("topk", "8"),
+        ("split_k", "4"),
+        ("group_size", "128"),
+        ("sm_scale", "None"),
+    ],
+)
+def test_the_first_value_by_name(name: str, first: str) -> None:
+    assert by_name(name)[0] == first
+
+
+def test_every_value_is_an_expression() -> None:
+    for name in ("M", "dtype", "eps", "window_size", "frobnicate", "out_idx"):
+        for text in by_name(name):
+            ast.parse(text, mode="eval")
+
+
+@pytest.mark.parametrize(("hint", "first"), [(bool, "False"), (float, "1.0"), (int, "128")])
+def test_a_type_hint_decides_for_an_unknown_name(hint: type, first: str) -> None:
+    assert by_name("frobnicate", hint)[0] == first
+
+
+def test_a_binding_holds_in_every_attempt() -> None:
+    tried = list(attempts([Parameter("M"), Parameter("block_M")], {"M": ("512",)}, {"M": 100}))
+    assert 1 < len(tried) <= 16
+    assert {attempt["M"] for attempt in tried} == {"100"}
+
+
+def test_the_file_goes_before_the_table_and_attempts_differ() -> None:
+    tried = list(attempts([Parameter("M"), Parameter("dim")], {"dim": ("96",)}, {}))
+    assert tried[0] == {"M": "4096", "dim": "96"}
+    assert {"M": "4096", "dim": "128"} in tried
+    assert len({tuple(attempt.items()) for attempt in tried}) == len(tried)
+
+
+def test_optional_parameters_are_left_alone_at_first() -> None:
+    tried = list(attempts([Parameter("M"), Parameter("block_M", None, True)], {}, {}))
+    assert tried[0] == {"M": "4096"}
+    assert any("block_M" in attempt for attempt in tried)
+
+
+def test_without_parameters_there_is_one_attempt() -> None:
+    assert list(attempts([], {}, {})) == [{}]
+
+
+def test_hints_are_the_literals_of_the_file_the_likeliest_first() -> None:
+    text = """
+BATCH = 2
+def main(batch=16, heads=64):
+    parser.add_argument("--seq-len", type=int, default=2048)
+    M, N = 1024, 512
+    run(batch=4, dtype=T.float16, scale=-0.5, configs=[1], other=unknown)
+def get():
+    return [{"block_M": [64, 128]}]
+"""
+    hints = file_hints(ast.parse(text), text)
+    assert hints["batch"] == ("4", "16")
+    assert hints["seq_len"] == ("2048",)
+    assert (hints["M"], hints["N"]) == (("1024",), ("512",))
+    assert hints["dtype"] == ("T.float16",)
+    assert hints["scale"] == ("-0.5",)
+    assert hints["block_M"] == ("64",)
+    assert "other" not in hints
+
+
+def test_names_of_an_eager_kernel_are_found() -> None:
+    text = 'def f(A):\n    M, N = T.const("M, N")\n    K = T.const("K")\n'
+    assert constants_of(ast.parse(text)) == ("M", "N", "K")

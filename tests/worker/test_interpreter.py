@@ -1,0 +1,114 @@
+"""Which interpreter is chosen for a file, and what is said if it cannot be used."""
+
+import os
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from tirlens import worker_client
+
+_ANSWER = '{"python": "%s", "frameworks": %s, "folders": ["%s"]}'
+
+
+def _python(folder: Path, frameworks: str = "{}", version: str = "3.11.7") -> Path:
+    """An executable that answers the probe as a Python with these frameworks would."""
+    packages = folder / "site-packages"
+    packages.mkdir(parents=True)
+    path = folder / "bin" / "python"
+    path.parent.mkdir()
+    path.write_text(f"#!/bin/sh\necho '{_ANSWER % (version, frameworks, packages)}'\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+TVM = '{"tvm": "0.27.0"}'
+TILELANG = '{"tilelang": "0.1.15"}'
+
+
+def test_the_setting_is_obeyed_whatever_it_has(tmp_path: Path) -> None:
+    python = _python(tmp_path / "bare")
+    _python(tmp_path / ".venv", TVM)
+    found = worker_client.find_interpreter(
+        tmp_path / "a.py", setting=python, framework_hint="tvm", environ={}
+    )
+    assert (found.path, found.why) == (python, "the setting")
+    assert found.problem is not None
+    assert found.problem.kind == "interpreter"
+    assert f"{python} -m pip install" in found.problem.message
+    assert '"apache-tvm-ffi==' in found.problem.message
+
+
+def test_a_setting_may_be_an_environments_folder(tmp_path: Path) -> None:
+    python = _python(tmp_path / "env", TILELANG)
+    found = worker_client.find_interpreter(tmp_path / "a.py", setting=tmp_path / "env", environ={})
+    assert (found.path, found.problem) == (python, None)
+
+
+@pytest.mark.parametrize(
+    ("hint", "chosen"), [("tvm", "nearest"), ("tilelang", "active"), (None, "active")]
+)
+def test_the_framework_of_the_file_decides(tmp_path: Path, hint: str | None, chosen: str) -> None:
+    active = _python(tmp_path / "active", TILELANG)
+    nearest = _python(tmp_path / "project" / ".venv", TVM)
+    file = tmp_path / "project" / "src" / "a.py"
+    found = worker_client.find_interpreter(
+        file, framework_hint=hint, environ={"VIRTUAL_ENV": str(tmp_path / "active"), "PATH": ""}
+    )
+    assert found.path == {"active": active, "nearest": nearest}[chosen]
+    assert found.problem is None
+
+
+def test_the_editors_environment_goes_before_the_active_one(tmp_path: Path) -> None:
+    editor = _python(tmp_path / "editor", TVM)
+    _python(tmp_path / "active", TVM)
+    found = worker_client.find_interpreter(
+        tmp_path / "a.py", editor=editor, environ={"VIRTUAL_ENV": str(tmp_path / "active")}
+    )
+    assert found.why == "the editor's environment"
+
+
+def test_if_none_has_the_framework_the_first_says_what_to_install(tmp_path: Path) -> None:
+    first = _python(tmp_path / "project" / ".venv", TVM)
+    found = worker_client.find_interpreter(
+        tmp_path / "project" / "a.py", framework_hint="tilelang", environ={"PATH": ""}
+    )
+    assert found.path == first
+    assert found.problem is not None
+    assert "it has tvm 0.27.0" in found.problem.message
+    assert f'{first} -m pip install "tilelang>=' in found.problem.message
+
+
+@pytest.mark.parametrize(
+    ("version", "word"), [("3.7.1", "Python 3.8 or newer"), ("2.7.18", "Python 3.8 or newer")]
+)
+def test_an_old_python_is_named(tmp_path: Path, version: str, word: str) -> None:
+    python = _python(tmp_path / "old", TVM, version)
+    found = worker_client.find_interpreter(tmp_path / "a.py", setting=python, environ={})
+    assert found.problem is not None
+    assert word in found.problem.message
+
+
+@pytest.mark.parametrize("kind", ["missing", "not executable", "not python", "failing"])
+def test_an_unusable_setting_says_why(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "python"
+    if kind != "missing":
+        path.write_text({"not python": "#!/bin/sh\necho hi\n"}.get(kind, "#!/bin/sh\nexit 3\n"))
+        path.chmod(0o644 if kind == "not executable" else 0o755)
+    found = worker_client.find_interpreter(tmp_path / "a.py", setting=path, environ={})
+    assert found.problem is not None
+    assert "cannot be used" in found.problem.message
+
+
+def test_a_probe_is_repeated_when_packages_change(tmp_path: Path) -> None:
+    python = _python(tmp_path / "env")
+    assert worker_client.probe(python).frameworks == {}
+    text = python.read_text().replace("{}", TVM)
+    stamp = python.stat().st_mtime_ns
+    python.write_text(text)
+    os.utime(python, ns=(stamp, stamp))
+    assert worker_client.probe(python).frameworks == {}
+    now = time.time_ns() + 10**9
+    os.utime(tmp_path / "env" / "site-packages", ns=(now, now))
+    assert worker_client.probe(python).frameworks == {"tvm": "0.27.0"}
