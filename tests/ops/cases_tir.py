@@ -1,3 +1,4 @@
+# ruff: noqa: N803, N806 (names and declarations are the kernel language's)
 """Small TVMScript functions, static and deterministic, to be executed twice."""
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def padded_convolution(T):
                 with T.init():
                     B[vi, vj] = T.float32(0)
                 B[vi, vj] = B[vi, vj] + W[vr, vs] * T.if_then_else(
-                    1 <= vi + vr and vi + vr < 9 and 1 <= vj + vs and vj + vs < 9,
+                    vi + vr >= 1 and vi + vr < 9 and vj + vs >= 1 and vj + vs < 9,
                     A[vi + vr - 1, vj + vs - 1],
                     T.float32(0),
                 )

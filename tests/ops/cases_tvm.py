@@ -1,3 +1,4 @@
+# ruff: noqa: F821, N803, N806, N812 (names and declarations are the kernel language's)
 """Kernels of one operation each, for apache-tvm 0.27, and the statements they are to become.
 
 The lines of an expectation are those of `cases_tilelang`.
@@ -98,7 +99,7 @@ def legacy_mma(T):
                             c.data,
                             0,
                             False,
-                        )  # fmt: skip
+                        )
                     )
 
     return main
@@ -116,9 +117,25 @@ def sparse_mma(T):
                     c = T.sblock_alloc_buffer((4,), "float32", scope="local")
                     e = T.sblock_alloc_buffer((1,), "uint32", scope="local")
                     T.ptx.mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32(
-                        c[0], c[1], c[2], c[3], a[0], a[1], a[2], a[3], a[0], a[1], a[2], a[3],
-                        c[0], c[1], c[2], c[3], e[0], 0,
-                    )  # fmt: skip
+                        c[0],
+                        c[1],
+                        c[2],
+                        c[3],
+                        a[0],
+                        a[1],
+                        a[2],
+                        a[3],
+                        a[0],
+                        a[1],
+                        a[2],
+                        a[3],
+                        c[0],
+                        c[1],
+                        c[2],
+                        c[3],
+                        e[0],
+                        0,
+                    )
 
     return main
 

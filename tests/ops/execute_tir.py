@@ -107,7 +107,7 @@ class Executor:
             return
         block = realize.block
         first = True
-        for variable, bound in zip(block.iter_vars, realize.iter_values):
+        for variable, bound in zip(block.iter_vars, realize.iter_values, strict=True):
             value = self.value(bound)
             self.values[variable.var] = value
             if int(variable.iter_type) == 2 and value != self.value(variable.dom.min):

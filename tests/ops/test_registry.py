@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tirlens_worker import ops
 from tirlens_worker.ops.registry import accounts, canonical, scalars
 
@@ -70,7 +71,7 @@ def test_an_operation_nobody_accounts_for_is_not_found() -> None:
 
 
 def test_two_accounts_of_one_operation_are_refused() -> None:
-    with pytest.raises(ValueError, match="tl.copy"):
+    with pytest.raises(ValueError, match=r"tl\.copy"):
         accounts("tl.copy")(lambda call, context: None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="exp"):
         scalars("log", "tir.exp")

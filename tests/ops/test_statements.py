@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from ops import cases_tilelang, cases_tvm
 from support.environments import environment
 from tirlens_worker.codec import from_json

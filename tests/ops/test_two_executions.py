@@ -11,6 +11,7 @@ import subprocess
 from functools import cache
 
 import pytest
+
 from ops import cases_tir
 from ops.test_statements import HERE, built
 from support.environments import environment

@@ -3,7 +3,7 @@
 Every loop iteration of every thread of every block is executed, so it is for small shapes only; it
 shares no code with `tirlens.model` and knows no shortcut.  Data is not simulated: where an
 expression needs the value of an array or of anything else that is not known before the run,
-`unknown` is taken for it, and without one `DataDependent` is raised.
+`unknown` is taken for it, and without one `DataDependentError` is raised.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Path = tuple[int, ...]
 Environment = dict[str, Any]
 
 
-class DataDependent(Exception):
+class DataDependentError(Exception):
     """A value is needed that the facts do not tell."""
 
 
@@ -90,7 +90,7 @@ def run(facts: KernelFacts, bindings: Mapping[str, int], unknown: Any = None) ->
     """Executes the kernel for the shapes in `bindings`.
 
     Raises:
-        DataDependent: something is not known before the run and `unknown` is None.
+        DataDependentError: something is not known before the run and `unknown` is None.
         KeyError: a variable has no value.
     """
     return _Run(facts, dict(bindings), unknown).run()
@@ -117,7 +117,7 @@ def evaluate(expr: Expr, env: Mapping[str, Any], unknown: Any = None) -> Any:
     operator, *operands = expr
     if operator in ("load", "opaque"):
         if unknown is None:
-            raise DataDependent(repr(expr))
+            raise DataDependentError(repr(expr))
         return unknown
     if operator == "cast":
         return _cast(operands[0], evaluate(operands[1], env, unknown))
@@ -216,7 +216,7 @@ class _Run:
                 self.body(node.orelse, path, len(node.then), env, key)
         else:
             assert isinstance(node, While)
-            raise DataDependent(f"while {node.condition!r}")
+            raise DataDependentError(f"while {node.condition!r}")
 
     def loop(self, loop: Loop, path: Path, env: Environment, key: Any) -> None:
         start, extent, step = (
@@ -280,14 +280,14 @@ class _Run:
     def value(self, expr: Expr, env: Environment) -> Any:
         found = evaluate(expr, env, self.unknown)
         if found is _DATA:
-            raise DataDependent(repr(expr))
+            raise DataDependentError(repr(expr))
         return found
 
     def value_or_data(self, expr: Expr, env: Environment) -> Any:
         """The value, or a mark where it is data: the address of a gather, a let of a load."""
         try:
             return self.value(expr, env)
-        except (DataDependent, TypeError):
+        except (DataDependentError, TypeError):
             return _DATA
 
 

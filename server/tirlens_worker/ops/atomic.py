@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Tuple
 
 from ..facts import Access, Arith, Statement
-from .build import access, annotations, elements, label, lanes, not_understood
+from .build import access, elements, hints_of, label, lanes, not_understood
 from .registry import Context, accounts
 
 _KINDS = (("add", "add"), ("max", "max"), ("min", "min"), ("or", "bitwise"), ("and", "bitwise"))
@@ -25,7 +25,7 @@ def tile(call: Any, context: Context) -> Statement:
     source, target = context.region(call.args[0]), context.region(call.args[1])
     if target is None:
         return not_understood(call, context, "the target is no region of a buffer")
-    route = "tma" if "use_tma" in annotations(call) else "tile"
+    route = "tma" if "use_tma" in hints_of(call) else "tile"
     reads: Tuple[Access, ...] = context.accesses(call.args[0])
     if source is not None:
         reads = (access(source, "read", route),)

@@ -91,7 +91,7 @@ def short_name(name: str) -> str:
     return name.rsplit(".", 1)[-1]
 
 
-def annotations(call: Any) -> Mapping[str, Any]:
+def hints_of(call: Any) -> Mapping[str, Any]:
     """The call's annotations by name; empty where this version of the framework has none."""
     found = getattr(call, "annotations", None)
     return {} if found is None else {str(key): value for key, value in found.items()}

@@ -12,10 +12,10 @@ Sources: tilelang ``src/op/copy.cc`` (MakeIterVars, MakeIndices, MakePredicate, 
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 from ..facts import Access, Arith, Expr, Statement
-from .build import access, annotations, elements, executor, label, not_understood, plus
+from .build import access, elements, executor, hints_of, label, not_understood, plus
 from .registry import Context, Region, accounts
 
 
@@ -39,10 +39,10 @@ def _copy(call: Any, context: Context, name: str, route: str) -> Statement:
     if source is None or target is None:
         return not_understood(call, context, "an operand is no region of a buffer")
     source, target = _same_box(source, target)
-    hints = annotations(call)
+    hints = hints_of(call)
     if "is_gather4" in hints or "is_scatter4" in hints:
         route = "tma"
-    attributes = {}
+    attributes: Dict[str, Any] = {}
     if "cluster_mask" in hints:
         attributes["cluster_mask"] = context.literal(hints["cluster_mask"])
     return Statement(
@@ -142,7 +142,7 @@ def im2col(call: Any, context: Context) -> Statement:
     )
     rows, columns = tile.extents[-2], tile.extents[-1]
     names = ("kernel", "stride", "dilation", "pad")
-    attributes = dict(zip(names, (kernel, stride, dilation, padding)))
+    attributes: Dict[str, Any] = dict(zip(names, (kernel, stride, dilation, padding)))
     reads: Tuple[Access, ...] = ()
     if None in (kernel, stride, dilation, padding) or len(image.buffer.shape) != 4:
         context.note("im2col: not a constant convolution window; its reads are left out")

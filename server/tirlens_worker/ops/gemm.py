@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional
 
 from ..facts import Access, Arith, Expr, Statement
-from .build import access, annotations, label, not_understood, short_name, times
+from .build import access, hints_of, label, not_understood, short_name, times
 from .registry import Context, Region, accounts
 
 _POLICIES = {0: "square", 1: "full_row", 2: "full_col"}
@@ -107,10 +107,10 @@ def _attributes(call: Any, context: Context, sizes: int, shape: Any, a: Region) 
         out[name] = bool(context.literal(call.args[position]))
     policy = _literal(context, call.args, sizes + 3)
     if policy is not None:
-        out["policy"] = _POLICIES.get(policy, policy)
+        out["policy"] = _POLICIES.get(policy, policy) if isinstance(policy, int) else policy
     if a.buffer.dtype == "float32":
         out["tf32"] = True
-    hints = annotations(call)
+    hints = hints_of(call)
     for name in ("use_2cta", "sf_a_granularity_k", "sf_b_granularity_k", "wg_wait"):
         if name in hints:
             out[name] = context.literal(hints[name])

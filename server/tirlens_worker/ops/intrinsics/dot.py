@@ -4,7 +4,8 @@ One ``vpdpbusd`` of 512 bits multiplies 64 bytes and adds them in groups of 4 to
 multiply-accumulates.  These are no tensor cores; the operation is ``fma`` on the operands' type
 with the accumulator's beside it.  ``dp4a`` does 4, ``dp2a`` 2.
 
-Sources: TVM ``s_tir/tensor_intrin`` (``x86.py``, ``arm_cpu.py``, ``hexagon.py``), ``tirx.dp4a``; LLVM's IntrinsicsX86.td and IntrinsicsAArch64.td for the widths.
+Sources: TVM ``s_tir/tensor_intrin`` (``x86.py``, ``arm_cpu.py``, ``hexagon.py``), ``tirx.dp4a``;
+LLVM's IntrinsicsX86.td and IntrinsicsAArch64.td for the widths.
 """
 
 from __future__ import annotations

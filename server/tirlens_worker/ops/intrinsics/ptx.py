@@ -167,7 +167,7 @@ def _bulk(call: Any, context: Context, words: List[str], modifiers: List[str]) -
     found = [item for item in map(context.region, call.args) if item is not None]
     target = next((item for item in found if item.buffer.scope.startswith("shared")), None)
     source = next((item for item in found if item.buffer.scope == "global"), None)
-    size = next((item for item in map(context.literal, call.args) if _is_size(item)), None)
+    size = next(filter(None, (_size(context.literal(node)) for node in call.args)), None)
     if "tensor" in words:
         return not_understood(call, context, "the box of its tensor map is not known")
     if target is None or source is None or size is None:
@@ -184,8 +184,9 @@ def _bulk(call: Any, context: Context, words: List[str], modifiers: List[str]) -
     )
 
 
-def _is_size(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 4
+def _size(value: Any) -> Optional[int]:
+    """A number of bytes such as a copy can have; other small constants are flags."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 4 else None
 
 
 def _pointer(call: Any, context: Context) -> Optional[Region]:
