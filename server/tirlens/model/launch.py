@@ -30,7 +30,8 @@ def block_resources(
     if shared is None:
         shared = shared_bytes(facts, counts, items)
     held = sum(local_bytes(facts, counts, threads))
-    count, spills = registers(device, held, threads)
+    tensor = any(leaf.node.op == "gemm" for item in items for leaf in item.leaves())
+    count, spills = registers(device, held, threads, tensor)
     if facts.launch.registers_per_thread is not None:
         count, spills = facts.launch.registers_per_thread, False
     if facts.launch.origin == "source" and specialised(facts, items, device):

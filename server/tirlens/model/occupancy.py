@@ -10,7 +10,7 @@ from .report import Occupancy
 
 # What a thread holds beside its fragments: addresses, loop counters, temporaries.  Compiled
 # tilelang GEMMs on sm_80 show 60 with operand fragments, element-wise kernels 16 to 40.
-BASE_REGISTERS = 40
+BASE_REGISTERS = {True: 40, False: 24}
 SPILL_MARGIN = 40
 
 
@@ -24,8 +24,12 @@ class BlockResources:
     spills: bool = False
 
 
-def registers(device: Device, fragment_bytes: int, threads: int) -> tuple[int, bool]:
+def registers(
+    device: Device, fragment_bytes: int, threads: int, tensor: bool = True
+) -> tuple[int, bool]:
     """Registers per thread for `fragment_bytes` of local storage a block, and whether they spill.
+
+    `tensor` tells kernels with matrix instructions, which hold operand fragments too.
 
     A kernel spills when its fragments and a margin of 40 exceed what a thread can have
     (28 of 28 compiled tilelang GEMM configurations are told right by this rule).
@@ -35,7 +39,7 @@ def registers(device: Device, fragment_bytes: int, threads: int) -> tuple[int, b
         device.limits.registers_per_thread, device.limits.registers_per_sm // max(threads, 1)
     )
     spills = held + SPILL_MARGIN > limit
-    return min(limit, held + BASE_REGISTERS), spills
+    return min(limit, held + BASE_REGISTERS[tensor]), spills
 
 
 def occupancy(device: Device, block: BlockResources) -> Occupancy | None:

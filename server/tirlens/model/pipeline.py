@@ -17,8 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Loop, Statement
+from tirlens_worker.facts import Branch, Let, Loop, Statement
 
+from .expr import free_variables
 from .places import SIDE_BY_SIDE, SPATIAL
 from .work import Item
 
@@ -72,13 +73,28 @@ class BlockContext:
 
 def block_time(items: Sequence[Item], context: BlockContext) -> Timed:
     """The time of an average block that has its SM for itself."""
-    return Timed(None, 0.0, tuple(_timed(item, context, 1.0) for item in items))
+    return Timed(None, 0.0, _in_turn(items, context, 1.0))
 
 
-def _timed(item: Item, context: BlockContext, repeats: float) -> Timed:
+def _in_turn(items: Sequence[Item], context: BlockContext, repeats: float) -> tuple[Timed, ...]:
+    """Parts that run one after the other; loads in a row wait together for their data."""
+    out: list[Timed] = []
+    waited = False
+    for item in items:
+        load = loads_only(item)
+        out.append(_timed(item, context, repeats, waits=not (load and waited)))
+        waited = load
+    return tuple(out)
+
+
+def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> Timed:
     node = item.node
     if isinstance(node, Statement):
-        return Timed(item, leaf_seconds(item, context) + latency_seconds(item, context, repeats))
+        return Timed(
+            item, leaf_seconds(item, context) + latency_seconds(item, context, repeats, waits)
+        )
+    if isinstance(node, Branch) and splits_the_block(item):
+        return _roles(item, context, repeats)
     inner = repeats
     if isinstance(node, Loop) and node.kind not in SPATIAL | SIDE_BY_SIDE | {"unroll"}:
         trips = _mean_trips(item)
@@ -87,7 +103,37 @@ def _timed(item: Item, context: BlockContext, repeats: float) -> Timed:
         inner = repeats * trips
         if node.kind == "pipelined":
             return _pipelined(item, context, repeats, trips)
-    return Timed(item, 0.0, tuple(_timed(child, context, inner) for child in item.children))
+    children = _in_turn(item.children, context, inner)
+    if len(item.children) == 1 and not waits:
+        children = (_timed(item.children[0], context, inner, waits=False),)
+    return Timed(item, 0.0, children)
+
+
+def splits_the_block(item: Item) -> bool:
+    """Whether a branch gives the warps of a block different roles that run at the same time."""
+    node = item.node
+    threads = {loop.var for loop in item.place.around if loop.kind == "block"}
+    condition = item.place.resolve(node.condition)
+    return bool(node.orelse) and bool(free_variables(condition) & threads)
+
+
+def _roles(item: Item, context: BlockContext, repeats: float) -> Timed:
+    """The longest role takes the time; the others are hidden behind it."""
+    first = sum(not isinstance(node, Let) for node in item.node.then)
+    sides = (item.children[:first], item.children[first:])
+    timed = [_in_turn(side, context, repeats) for side in sides]
+    seconds = [sum(part.total_s for part in side) for side in timed]
+    shown = [
+        side if total == max(seconds) else tuple(part.scaled(0.0) for part in side)
+        for side, total in zip(timed, seconds, strict=True)
+    ]
+    return Timed(item, 0.0, (*shown[0], *shown[1]))
+
+
+def loads_only(item: Item) -> bool:
+    """Whether a node reads global memory and computes nothing."""
+    leaves = tuple(item.leaves())
+    return bool(leaves) and all(leaf.read_bytes and not leaf.arith.flop for leaf in leaves)
 
 
 def _mean_trips(item: Item) -> float:
@@ -118,14 +164,23 @@ def leaf_seconds(item: Item, context: BlockContext) -> float:
     return worst
 
 
-def latency_seconds(item: Item, context: BlockContext, repeats: float) -> float:
-    """Time of a leaf that no throughput explains: load latency and synchronisation."""
+def latency_seconds(
+    item: Item, context: BlockContext, repeats: float, waits: bool = True
+) -> float:
+    """Time of a leaf that no throughput explains: load latency and synchronisation.
+
+    A load that is only started here (TMA, cp.async) makes nobody wait.
+    """
     device = context.device
+    if item.count.executions is not None:
+        # A guarded statement runs less often than its loops turn.
+        repeats = min(repeats, item.count.executions / context.blocks)
     clocks = SYNC_CLOCKS.get(item.node.op, OTHER_CLOCKS)
     if item.node.per == "thread":
         clocks = OTHER_CLOCKS if not item.shared_bytes else 30.0
-    seconds = clocks / device.clock_hz
-    if item.read_bytes:
+    started = any(entry.access.route in ("tma", "async") for entry in item.count.accesses)
+    seconds = clocks / device.clock_hz if not started else 0.0
+    if item.read_bytes and waits and not started:
         hit = item.dram_read_bytes < 0.5 * item.l2_read_bytes
         latency = device.l2.latency_s if hit else device.dram.latency_s
         if item.node.per == "thread" and item.l2_read_bytes < 0.25 * item.read_bytes:
