@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from tirlens_worker.facts import Expr
 
-from ..expr import simplify, substitute
+from ..expr import evaluate, simplify, substitute
 from .guards import Guard, guard, scope_of
 from .intervals import bounds
 from .tables import TooLargeError, contract
@@ -87,12 +87,15 @@ def components(problem: Problem) -> list[Problem]:
             name = parent[name]
         return name
 
-    factors: Sequence[Factor] = (*problem.guards, *problem.weights)
-    for factor in factors:
-        scope = iter(scope_of(factor))
-        first = next(scope, None)
-        if first is None:
+    factors: list[Factor] = []
+    constants: list[Problem] = []
+    for factor in (*problem.guards, *problem.weights):
+        if not scope_of(factor):
+            constants.append(_constant(factor))
             continue
+        factors.append(factor)
+        scope = iter(scope_of(factor))
+        first = next(scope)
         for name in scope:
             parent[find(name)] = find(first)
     groups: dict[str, list[str]] = {}
@@ -106,7 +109,7 @@ def components(problem: Problem) -> list[Problem]:
             guards.append(factor)
         else:
             weights.append(factor)
-    return [
+    return constants + [
         Problem(
             {name: problem.box[name] for name in names},
             tuple(by_root[root][0]),
@@ -115,6 +118,12 @@ def components(problem: Problem) -> list[Problem]:
         )
         for root, names in groups.items()
     ]
+
+
+def _constant(factor: Factor) -> Problem:
+    """A problem whose sum is the value of a factor without variables."""
+    value = evaluate(factor.expr() if isinstance(factor, Guard) else factor, {})
+    return Problem({"": (0, int(value) - 1)}, (), (), frozenset())
 
 
 def _solve_component(problem: Problem) -> tuple[int, bool]:

@@ -1,0 +1,57 @@
+"""Counting agrees with running, on random kernels, without a tolerance."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import HealthCheck, given, settings
+from support import interpreter
+
+from tirlens.model.counts import NodeCount, count
+from tirlens_worker.facts import Loop, Statement, While
+
+from .generate import kernels
+
+Path = tuple[int, ...]
+
+
+def by_path(nodes: tuple[NodeCount, ...], path: Path = ()) -> dict[Path, NodeCount]:
+    found: dict[Path, NodeCount] = {}
+    for index, item in enumerate(nodes):
+        found[(*path, index)] = item
+        found.update(by_path(item.children, (*path, index)))
+    return found
+
+
+def by_thread(item: NodeCount) -> bool:
+    """Whether threads execute something in a node one by one, so that it is counted so too."""
+    if isinstance(item.node, Statement):
+        return item.node.per == "thread"
+    return any(map(by_thread, item.children))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(kernels())
+def test_counts_equal_execution(case):
+    facts, bindings = case
+    tally = interpreter.run(facts, bindings)
+    counts = count(facts, bindings)
+    assert counts.needs == () and counts.caveats == ()
+    for path, item in by_path(counts.root).items():
+        if isinstance(item.node, Statement):
+            assert item.executions == tally.executions[path]
+            operations = Counter()
+            for part in item.arith:
+                operations[part.arith.op, part.arith.dtype] += part.total
+            assert operations == tally.by_statement[path]
+            sizes = Counter()
+            for part in item.accesses:
+                width = interpreter.bits(part.buffer.dtype)
+                sizes[part.buffer.id, part.access.mode] += part.elements * width
+                assert part.bytes == -(-part.elements * width // 8)
+            assert sizes == tally.bits_by_statement[path]
+        elif by_thread(item):
+            assert item.executions == tally.reached[path]
+            if isinstance(item.node, (Loop, While)):
+                assert item.iterations == tally.iterations[path]
+
