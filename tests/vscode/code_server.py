@@ -60,7 +60,7 @@ def code_server(
     """Serve VS Code from `folder` (home, user data, extensions); yields its address."""
     home = folder / "home"
     data = folder / "data"
-    home.mkdir()
+    home.mkdir(parents=True)
     # The second is where a remote window looks for settings that belong to a machine: paths.
     for scope, values in (("User", {**_QUIET, **settings}), ("Machine", settings)):
         (data / scope).mkdir(parents=True)

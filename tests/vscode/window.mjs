@@ -182,9 +182,10 @@ export class Window {
     const input = this.page.locator(".quick-input-widget input");
     await input.waitFor({ timeout: 10 * SECONDS });
     await input.fill(name);
-    await this.choices(name);
+    const base = name.split("/").at(-1);
+    await this.choices(base);
     await this.page.keyboard.press("Enter");
-    await this.page.locator(".tab.active").filter({ hasText: name }).waitFor();
+    await this.page.locator(".tab.active").filter({ hasText: base }).waitFor();
   }
 
   /** Grants trust to the workspace, from the banner of Restricted Mode. */

@@ -32,15 +32,15 @@ TILELANG = {
     "otherCall": "matmul(M=1024, N=1024, K=1024)",
     "otherFlop": "2.15 GFLOP",
 }
-BROKEN = {"file": "tvm/broken.py", "severity": "error", "message": "was never closed"}
+BROKEN = {"file": "tvm/broken.py", "severity": "error", "message": "expected ':'"}
 
 _BROKEN_TEXT = """\
 from tvm.script import tirx as T
 
 
 @T.prim_func
-def broken(a: T.Buffer((16,), "float32"):
-    for i in range(16):
+def broken(a: T.Buffer((16,), "float32")):
+    for i in range(16)
         a[i] = 0.0
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from tirlens.ide import labels, lenses
+from tirlens.ide import labels, lenses, roofline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,7 +16,10 @@ _STYLE = """
 body { font-family: sans-serif; margin: 1.2em; }
 table { border-collapse: collapse; margin: .6em 0 1.4em; }
 th, td { padding: .2em .8em; text-align: right; border-bottom: 1px solid #8884; }
-th:first-child, td:first-child { text-align: left; white-space: pre; }
+th, td { white-space: pre; }
+th:first-child, td:first-child { text-align: left; }
+.wide { overflow-x: auto; }
+.roofline { max-width: 100%; height: auto; }
 .bar { display: inline-block; height: .7em; background: #4a90d9; }
 """
 _HEAD = ("line", "what", "time", "share", "", "trips", "FLOP", "issued", "DRAM", "bound")
@@ -26,6 +29,7 @@ def page(title: str, reports: Sequence[KernelReport], problems: Sequence[tuple[i
     """The document; `problems` are lines and messages.  Lines are ``<a data-line="12">``."""
     parts = [f"<h1>{escape(title)}</h1>"]
     parts += [f"<p>{_line(line)}: {escape(message)}</p>" for line, message in problems]
+    parts.append(roofline.svg(reports))
     for report in reports:
         parts.append(f"<h2>{escape(report.name)} {_line(report.span.line)}</h2>")
         parts.append(f"<p>{escape(lenses.lens(report))}</p>")
@@ -34,7 +38,7 @@ def page(title: str, reports: Sequence[KernelReport], problems: Sequence[tuple[i
         rows = "".join(_row(cost, depth) for depth, cost in _walk(report.loops, 0))
         head = "".join(f"<th>{name}</th>" for name in _HEAD[1:])
         if rows:
-            parts.append(f"<table><tr>{head}</tr>{rows}</table>")
+            parts.append(f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>')
         notes = [item.message for item in (*report.advice, *report.caveats)]
         if notes:
             items = "".join(f"<li>{escape(note)}</li>" for note in dict.fromkeys(notes))

@@ -1,0 +1,129 @@
+"""The roofline picture: attainable and estimated FLOP/s against arithmetic intensity, as SVG.
+
+Both axes are logarithmic.  A roof is ``min(peak, intensity x bandwidth)`` (Williams, Waterman and
+Patterson, "Roofline", CACM 52(4), 2009), with the peak of the units that the kernel computes on,
+so kernels of different element types may have different roofs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from tirlens.ide import labels
+from tirlens.model.report import KernelReport
+
+_WIDTH, _HEIGHT = 640, 300
+_LEFT, _RIGHT, _TOP, _BOTTOM = 88, 24, 18, 44
+
+
+@dataclass(frozen=True)
+class Point:
+    """One kernel: FLOP per DRAM byte, FLOP/s, and the roof above it in FLOP/s and B/s."""
+
+    name: str
+    intensity: float
+    flop_per_s: float
+    peak_flop_per_s: float
+    bandwidth_bytes_per_s: float
+
+
+def point(report: KernelReport) -> Point | None:
+    """The kernel's place under its roof; None if a part is unknown or it computes nothing."""
+    intensity, ridge, rate = report.arithmetic_intensity, report.ridge_point, report.flop_per_s
+    if not intensity or not ridge or not rate:
+        return None
+    if not report.dram_bytes_per_s or not report.dram_fraction:
+        return None
+    bandwidth = report.dram_bytes_per_s / report.dram_fraction
+    return Point(report.name, intensity, rate, ridge * bandwidth, bandwidth)
+
+
+def svg(reports: Sequence[KernelReport]) -> str:
+    """The picture of all kernels that have a place in it; empty if none has."""
+    points = [found for report in reports if (found := point(report)) is not None]
+    if not points:
+        return ""
+    ridges = [item.peak_flop_per_s / item.bandwidth_bytes_per_s for item in points]
+    across = _Axis([item.intensity for item in points] + ridges, _LEFT, _WIDTH - _RIGHT)
+    peaks = [item.peak_flop_per_s for item in points]
+    up = _Axis([item.flop_per_s for item in points] + peaks, _HEIGHT - _BOTTOM, _TOP)
+    roofs = {_rounded(item.peak_flop_per_s, item.bandwidth_bytes_per_s) for item in points}
+    title = "arithmetic intensity, FLOP per DRAM byte"
+    middle = (_LEFT + _WIDTH - _RIGHT) / 2
+    parts = [
+        *(_vertical(across, power) for power in across.decades()),
+        *(_horizontal(up, power) for power in up.decades()),
+        *(_roof(across, up, peak, bandwidth) for peak, bandwidth in sorted(roofs)),
+        *(_mark(across, up, item) for item in points),
+        f'<text x="{middle:.0f}" y="{_HEIGHT - 6}" text-anchor="middle">{title}</text>',
+    ]
+    return (
+        f'<svg class="roofline" role="img" aria-label="roofline" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
+        f'width="{_WIDTH}" fill="currentColor" font-size="11">{"".join(parts)}</svg>'
+    )
+
+
+def _rounded(*values: float) -> tuple[float, ...]:
+    """Without what divisions leave behind, so that equal roofs are one."""
+    return tuple(float(f"{value:.6g}") for value in values)
+
+
+class _Axis:
+    """Maps a quantity to pixels by its logarithm, over whole decades around `values`."""
+
+    def __init__(self, values: Sequence[float], start: float, stop: float) -> None:
+        self.low = math.floor(math.log10(min(values)) - 0.2)
+        self.high = math.ceil(math.log10(max(values)) + 0.2)
+        self._start, self._stop = start, stop
+
+    def decades(self) -> range:
+        return range(self.low, self.high + 1)
+
+    def at(self, value: float) -> float:
+        part = (math.log10(value) - self.low) / (self.high - self.low)
+        return self._start + part * (self._stop - self._start)
+
+
+def _vertical(axis: _Axis, power: int) -> str:
+    x = axis.at(10.0**power)
+    label = labels.number(10.0**power)
+    return (
+        f'<path d="M{x:.1f} {_TOP}V{_HEIGHT - _BOTTOM}" stroke="currentColor" opacity=".15"/>'
+        f'<text x="{x:.1f}" y="{_HEIGHT - _BOTTOM + 15}" text-anchor="middle">{label}</text>'
+    )
+
+
+def _horizontal(axis: _Axis, power: int) -> str:
+    y = axis.at(10.0**power)
+    label = labels.rate(10.0**power, "FLOP")
+    return (
+        f'<path d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}" stroke="currentColor" opacity=".15"/>'
+        f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{label}</text>'
+    )
+
+
+def _roof(across: _Axis, up: _Axis, peak: float, bandwidth: float) -> str:
+    # The slope starts where it enters the picture, at the left or at the bottom.
+    start = max(10.0**across.low, 10.0**up.low / bandwidth)
+    ridge = peak / bandwidth
+    return (
+        f'<path d="M{across.at(start):.1f} {up.at(start * bandwidth):.1f}'
+        f"L{across.at(ridge):.1f} {up.at(peak):.1f}H{_WIDTH - _RIGHT}"
+        '" fill="none" stroke="#d9822b" stroke-width="2"/>'
+        f'<text x="{_WIDTH - _RIGHT - 4}" y="{up.at(peak) - 5:.1f}" text-anchor="end">'
+        f"{labels.rate(peak, 'FLOP')}, {labels.rate(bandwidth, 'B')}</text>"
+    )
+
+
+def _mark(across: _Axis, up: _Axis, item: Point) -> str:
+    x, y = across.at(item.intensity), up.at(item.flop_per_s)
+    left = x > (_LEFT + _WIDTH - _RIGHT) / 2
+    anchor, shift = ("end", -8) if left else ("start", 8)
+    return (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="#4a90d9"/>'
+        f'<text x="{x + shift:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}">'
+        f"{escape(item.name)}, {labels.rate(item.flop_per_s, 'FLOP')}</text>"
+    )
