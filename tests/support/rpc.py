@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -28,7 +27,7 @@ CAPABILITIES: dict[str, Any] = {
 }
 
 
-class Failure(Exception):
+class RpcError(Exception):
     """The server answered with an error."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -96,12 +95,12 @@ class Client:
         """The result of the request `identity`.
 
         Raises:
-            Failure: the server answered with an error.
+            RpcError: the server answered with an error.
         """
         self.wait(lambda: identity in self.answers, timeout_s)
         message = self.answers[identity][0]
         if "error" in message:
-            raise Failure(message["error"]["code"], message["error"]["message"])
+            raise RpcError(message["error"]["code"], message["error"]["message"])
         return message.get("result")
 
     def request(self, method: str, params: Any = None, timeout_s: float = 10.0) -> Any:

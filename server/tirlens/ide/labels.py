@@ -9,6 +9,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 
 _PREFIXES = ((24, "Y"), (21, "Z"), (18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"))
+_LEAST_COUNT = 0.01
 _SMALL_PREFIXES = ((0, ""), (-3, "m"), (-6, "u"), (-9, "n"), (-12, "p"))
 
 INLAY_LIMIT = 30
@@ -50,6 +51,8 @@ def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
     """
     if value is None:
         return f"? {unit}".rstrip()
+    if 0 < abs(value) < _LEAST_COUNT:
+        return f"<{_LEAST_COUNT} {unit}".rstrip()
     number, prefix = _scaled(value, digits, (*_PREFIXES, (0, "")))
     return f"{number} {prefix}{unit}".rstrip()
 

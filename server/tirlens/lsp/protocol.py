@@ -40,6 +40,8 @@ class Protocol(LanguageServerProtocol):
         super().__init__(*arguments)
         self._initialized = False
         self.exit_status: int | None = None
+        self.answered: Any = None
+        """The id of a request that has had its answer already."""
 
     @property
     def shut_down(self) -> bool:
@@ -111,6 +113,14 @@ class Protocol(LanguageServerProtocol):
             future = self._request_futures.pop(identity, None)
             if future is not None and not future.done():
                 future.set_exception(error)
+
+    def _send_response(
+        self, msg_id: Any, result: Any = None, error: types.ResponseError | None = None
+    ) -> None:
+        if self.answered is not None and msg_id == self.answered:
+            self.answered = None
+            return
+        super()._send_response(msg_id, result, error)
 
     def _refuse(self, identity: Any, code: int, message: str) -> None:
         self._send_response(identity, error=types.ResponseError(code=code, message=message))

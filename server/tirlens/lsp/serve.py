@@ -10,7 +10,7 @@ import socket
 import sys
 from typing import BinaryIO, cast
 
-from tirlens.lsp.server import Server, create
+from tirlens.lsp import welcome
 from tirlens.lsp.transport import Transport
 
 _CLOSE_LIMIT_S = 0.6
@@ -43,25 +43,36 @@ def _serve(incoming: BinaryIO, outgoing: BinaryIO, trust_workspace: bool) -> int
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     # Each bad message would be logged with its traceback, and each body with all its text.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
-    server = create(trust_workspace)
     transport = Transport(incoming, outgoing)
-    server.protocol.set_writer(transport)
-    status = asyncio.new_event_loop().run_until_complete(_run(server, transport))
+    status = asyncio.new_event_loop().run_until_complete(_run(transport, trust_workspace))
     transport.close()
     sys.stderr.flush()
     # Threads may be stuck in a read or in a library; nothing of theirs is worth waiting for.
     os._exit(status)
 
 
-async def _run(server: Server, transport: Transport) -> int:
+async def _run(transport: Transport, trust_workspace: bool) -> int:
     """Handle messages until `exit` or the end of input; the exit status."""
     messages = transport.messages()
-    async for body in messages:
-        server.protocol.receive(body)
-        if server.protocol.exit_status is not None:
+    first = await anext(messages, None)
+    if first is None:
+        return 1
+    greeted = welcome.answer(first)
+    if greeted is not None:
+        transport.write(greeted[1])
+    from tirlens.lsp.server import create
+
+    server = create(trust_workspace)
+    protocol = server.protocol
+    protocol.set_writer(transport)
+    protocol.answered = greeted[0] if greeted is not None else None
+    protocol.receive(first)
+    while protocol.exit_status is None:
+        body = await anext(messages, None)
+        if body is None:
             break
+        protocol.receive(body)
     if server.has_session:
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(server.session.shut_down(), _CLOSE_LIMIT_S)
-    status = server.protocol.exit_status
-    return status if status is not None else int(not server.protocol.shut_down)
+    return int(not protocol.shut_down) if protocol.exit_status is None else protocol.exit_status

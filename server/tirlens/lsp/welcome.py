@@ -1,0 +1,80 @@
+"""The answer to `initialize`, before the protocol's library is even imported.
+
+Importing lsprotocol takes longer than an editor should wait, and what the server can do is known
+beforehand.  The answer is therefore written here by hand; a test holds it to what pygls says.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from tirlens.version import __version__
+
+ENCODINGS = ("utf-8", "utf-16", "utf-32")
+COMMANDS = (
+    "tirlens.report",
+    "tirlens.devices",
+    "tirlens.calls",
+    "tirlens.reanalyze",
+    "tirlens.setDevice",
+    "tirlens.setCall",
+    "tirlens.debugInformation",
+)
+
+
+def answer(body: bytes) -> tuple[Any, bytes] | None:
+    """The id of the `initialize` request in `body` and the reply to it.
+
+    None for anything else, and for anything odd: the protocol's own rules then decide.
+    """
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict):
+        return None
+    request = cast("dict[str, Any]", message)
+    identity, params = request.get("id"), request.get("params")
+    plain = request.get("jsonrpc") == "2.0" and request.get("method") == "initialize"
+    if not plain or type(identity) not in (int, str) or not isinstance(params, dict):
+        return None
+    if not isinstance(cast("dict[str, Any]", params).get("capabilities"), dict):
+        return None
+    result = {
+        "capabilities": capabilities(_encoding(cast("dict[str, Any]", params))),
+        "serverInfo": {"name": "tirlens", "version": __version__},
+    }
+    reply = json.dumps({"jsonrpc": "2.0", "id": identity, "result": result}).encode()
+    return identity, b"Content-Length: %d\r\n\r\n" % len(reply) + reply
+
+
+def capabilities(encoding: str) -> dict[str, Any]:
+    """What the server can do."""
+    return {
+        "positionEncoding": encoding,
+        "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+        "hoverProvider": True,
+        "documentSymbolProvider": True,
+        "codeActionProvider": {"codeActionKinds": ["refactor.rewrite"]},
+        "codeLensProvider": {"resolveProvider": False},
+        "executeCommandProvider": {"commands": list(COMMANDS)},
+        "inlayHintProvider": {"resolveProvider": False},
+        "workspace": {
+            "workspaceFolders": {"supported": True, "changeNotifications": True},
+            "fileOperations": {},
+        },
+    }
+
+
+def _encoding(params: dict[str, Any]) -> str:
+    """The first unit of columns that the client offers and the server knows; UTF-16 otherwise."""
+    general: Any = params["capabilities"].get("general")
+    if not isinstance(general, dict):
+        return "utf-16"
+    offered: Any = cast("dict[str, Any]", general).get("positionEncodings")
+    if isinstance(offered, list):
+        for name in cast("list[Any]", offered):
+            if name in ENCODINGS:
+                return cast("str", name)
+    return "utf-16"

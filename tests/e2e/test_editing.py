@@ -1,0 +1,237 @@
+"""A real file of each framework, opened, edited and saved in the real server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.rpc import Client
+
+pytestmark = pytest.mark.slow
+
+TVM = """\
+from tvm.script import tirx as T
+
+
+@T.prim_func
+def gemm(A: T.Buffer((1024, 512), "float32"), B: T.Buffer((512, 256), "float32"),
+         C: T.Buffer((1024, 256), "float32")):
+    for i in T.thread_binding(1024, thread="blockIdx.x"):
+        for j in T.thread_binding(256, thread="threadIdx.x"):
+            C[i, j] = T.float32(0)
+            for k in T.serial(512):
+                C[i, j] = C[i, j] + A[i, k] * B[k, j]
+
+
+@T.prim_func
+def scale(A: T.Buffer((4096,), "float32")):
+    for i in T.thread_binding(32, thread="blockIdx.x"):
+        for j in T.thread_binding(128, thread="threadIdx.x"):
+            A[i * 128 + j] = A[i * 128 + j] * T.float32(2)
+"""
+
+TILELANG = """\
+import tilelang
+import tilelang.language as T
+
+
+def matmul(M, N, K, block_M=128, block_N=128, block_K=32):
+    @T.prim_func
+    def main(A: T.Tensor((M, K), "float16"), B: T.Tensor((K, N), "float16"),
+             C: T.Tensor((M, N), "float16")):
+        with T.Kernel(T.ceildiv(N, block_N), T.ceildiv(M, block_M), threads=128) as (bx, by):
+            A_shared = T.alloc_shared((block_M, block_K), "float16")
+            B_shared = T.alloc_shared((block_K, block_N), "float16")
+            C_local = T.alloc_fragment((block_M, block_N), "float32")
+            T.clear(C_local)
+            for k in T.Pipelined(T.ceildiv(K, block_K), num_stages=3):
+                T.copy(A[by * block_M, k * block_K], A_shared)
+                T.copy(B[k * block_K, bx * block_N], B_shared)
+                T.gemm(A_shared, B_shared, C_local)
+            T.copy(C_local, C[by * block_M, bx * block_N])
+    return main
+
+
+kernel = matmul(4096, 4096, 4096)
+"""
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    with Client() as made:
+        yield made
+
+
+def _insert(line: int, text: str) -> dict[str, object]:
+    at = {"line": line, "character": 0}
+    return {"range": {"start": at, "end": at}, "text": text}
+
+
+def test_tvm_file(client: Client, tmp_path: Path, tvm_python: Path) -> None:
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    path = tmp_path / "kernels.py"
+    path.write_text(TVM)
+    uri = client.open(path)
+    assert list(client.lenses(uri)) == [4, 14]
+    client.wait_ready(uri)
+    lenses = client.lenses(uri)
+    assert list(lenses) == [4, 14], "the analysis changes the titles alone"
+    assert re.fullmatch(r"[\d.]+ [num]?s est\.", lenses[4][0])
+    assert re.match(r"268 MFLOP, [\d.]+ [kM]B DRAM$", lenses[4][2])
+    assert lenses[4][-1] == "h100-sxm"
+    assert client.diagnostics(uri) == []
+
+    hints = dict(client.hints(uri))
+    assert "268 MF" in hints[6]
+    assert "268 MF" in hints[9]
+    assert all(len(label) <= 30 and label.isascii() for label in hints.values())
+    hover = client.hover(uri, 9, 13)
+    assert hover is not None
+    assert hover.startswith("**`for k in T.serial(512)`**: ")
+    assert "| trips | 512 |" in hover
+    assert "| FLOP | 268 MFLOP |" in hover
+
+    # Two lines above move everything; a changed line loses its hint and makes its kernel stale.
+    client.edit(uri, 2, _insert(0, "# one\n# two\n"))
+    assert dict(client.hints(uri)) == {line + 2: label for line, label in hints.items()}
+    assert client.hover(uri, 11, 13) == hover
+    moved = client.lenses(uri)
+    assert moved == {line + 2: titles for line, titles in lenses.items()}
+    client.edit(uri, 3, _insert(11, " "))
+    assert 11 not in dict(client.hints(uri))
+    assert 8 in dict(client.hints(uri))
+    assert client.lenses(uri)[6][0] == "stale: save to refresh"
+    assert client.lenses(uri)[16] == lenses[14]
+
+    # Undo takes the mark away without a run.
+    one_blank = {"start": {"line": 11, "character": 0}, "end": {"line": 11, "character": 1}}
+    client.edit(uri, 4, {"range": one_blank, "text": ""})
+    assert client.lenses(uri) == moved
+    assert client.states(uri).count("ready") == 1
+
+    # A change of the kernel, saved, is analysed again.
+    client.replace(uri, 5, TVM.replace("512", "256"))
+    client.save(uri)
+    client.wait_ready(uri, 2)
+    assert "134 MFLOP" in client.lenses(uri)[4][2]
+    assert client.requests.count("workspace/inlayHint/refresh") == 2
+    assert client.requests.count("workspace/codeLens/refresh") == 2
+
+    # Saved without a change: nothing to do. Another device: the model alone.
+    client.save(uri)
+    client.wait_ready(uri, 3)
+    client.command("tirlens.setDevice", uri, "a100-80-sxm")
+    client.wait_ready(uri, 4)
+    assert client.lenses(uri)[4][-1] == "a100-80-sxm"
+    assert client.requests.count("workspace/inlayHint/refresh") == 3
+    information = client.command("tirlens.debugInformation")
+    assert len(information["durations_s"]) == 2
+    roots = {name.partition(".")[0] for name in information["modules"]}
+    assert roots.isdisjoint({"tvm", "tilelang", "torch", "kernels"})
+
+
+def test_tilelang_file(client: Client, tmp_path: Path, tilelang_python: Path) -> None:
+    client.initialize(trusted=True, interpreter=str(tilelang_python))
+    path = tmp_path / "kernels.py"
+    path.write_text(TILELANG)
+    uri = client.open(path)
+    assert list(client.lenses(uri)) == [6]
+    client.wait_ready(uri)
+    titles = client.lenses(uri)[6]
+    assert any(title.startswith("137 GFLOP, ") for title in titles)
+    assert "matmul(4096, 4096, 4096)" in titles
+    hints = dict(client.hints(uri))
+    assert "137 GF" in hints[13]
+    hover = client.hover(uri, 16, 18)
+    assert hover is not None
+    assert "T.gemm" in hover.partition("\n")[0]
+    assert "| FLOP | 137 GFLOP |" in hover
+    report = client.command("tirlens.report", uri, None)
+    assert report["json"]["kernels"][0]["flop"] == 2 * 4096**3
+    assert 'data-line="17"' in report["html"]
+    calls = client.command("tirlens.calls", uri, None)
+    assert calls["choices"][0] == {
+        "directive": "matmul(4096, 4096, 4096)",
+        "source": "call-site",
+        "current": True,
+    }
+    whole = {"start": {"line": 8, "character": 0}, "end": {"line": 8, "character": 0}}
+    params = {"textDocument": {"uri": uri}, "range": whole, "context": {"diagnostics": []}}
+    action = client.request("textDocument/codeAction", params)[0]
+    edit = action["edit"]["changes"][uri][0]
+    assert edit["newText"].strip() == "# tirlens: matmul(4096, 4096, 4096)"
+    lines = TILELANG.splitlines(keepends=True)
+    lines.insert(edit["range"]["start"]["line"], edit["newText"])
+    client.replace(uri, 2, "".join(lines))
+    client.save(uri)
+    client.wait_ready(uri, 2)
+    assert client.diagnostics(uri) == []
+    assert [
+        item["call_source"] for item in client.command("tirlens.report", uri)["json"]["kernels"]
+    ] == ["directive"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "kind"),
+    [
+        ("def broken(:\n    pass\n", 0, "syntax"),
+        ("# tirlens: M = = 3\n" + TVM, 0, "directive"),
+        ("import no_such_module_here\n" + TVM, 0, "import"),
+        (TVM.replace("T.serial(512)", "T.nothing(512)"), None, "trace"),
+        (TVM + "\nwhile True:\n    pass\n", None, "timeout"),
+    ],
+    ids=["syntax", "directive", "import", "trace", "endless-loop"],
+)
+def test_bad_file_has_one_diagnostic(
+    client: Client, tmp_path: Path, tvm_python: Path, text: str, line: int | None, kind: str
+) -> None:
+    settings = {"timeout": 3}
+    client.initialize(trusted=True, interpreter=str(tvm_python), settings=settings)
+    path = tmp_path / "kernels.py"
+    path.write_text(text)
+    uri = client.open(path)
+    client.wait_ready(uri)
+    found = [item for item in client.diagnostics(uri) if item["severity"] < 4]
+    assert [item["code"] for item in found] == [kind]
+    if line is not None:
+        assert found[0]["range"]["start"]["line"] == line
+    # The server is well, and the next text is analysed.
+    client.replace(uri, 2, TVM)
+    client.save(uri)
+    client.wait_ready(uri, 2)
+    assert "268 MFLOP" in client.lenses(uri)[4][2]
+    assert client.diagnostics(uri) == []
+
+
+def test_untrusted_shows_the_static_part_until_trust_is_granted(
+    client: Client, tmp_path: Path, tvm_python: Path
+) -> None:
+    client.initialize(interpreter=str(tvm_python))
+    path = tmp_path / "kernels.py"
+    proof = tmp_path / "was_run"
+    path.write_text(f"open({str(proof)!r}, 'w').close()\n" + TVM)
+    uri = client.open(path)
+    assert client.lenses(uri)[5] == ["untrusted: analysis needs to run this file"]
+    client.save(uri)
+    client.wait(lambda: client.states(uri).count("untrusted") == 2)
+    assert client.hints(uri) == []
+    assert not proof.exists()
+    client.notify("workspace/didChangeConfiguration", {"settings": {"trusted": True}})
+    client.wait_ready(uri)
+    assert "268 MFLOP" in client.lenses(uri)[5][2]
+
+
+def test_closed_file_is_published_no_more(client: Client, tmp_path: Path, tvm_python: Path) -> None:
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    path = tmp_path / "kernels.py"
+    path.write_text(TVM)
+    uri = client.open(path)
+    client.wait(lambda: "analyzing" in client.states(uri))
+    client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+    client.open(tmp_path / "other.py", TVM)
+    client.wait_ready((tmp_path / "other.py").as_uri())
+    assert "ready" not in client.states(uri)
+    assert client.diagnostics(uri) == []

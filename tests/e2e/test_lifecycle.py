@@ -1,0 +1,135 @@
+"""The protocol's rules, held by the real server process."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.rpc import CAPABILITIES, Client, RpcError
+from tirlens.lsp import welcome
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    with Client() as made:
+        yield made
+
+
+def _code(client: Client, method: str, params: Any = None) -> int:
+    with pytest.raises(RpcError) as caught:
+        client.request(method, params)
+    return caught.value.code
+
+
+def test_request_before_initialize_is_refused(client: Client) -> None:
+    assert _code(client, "textDocument/hover", {}) == -32002
+    assert client.initialize()["serverInfo"]["name"] == "tirlens"
+    assert _code(client, "initialize", {"capabilities": {}}) == -32600
+
+
+def test_shutdown_with_requests_in_flight(client: Client, tmp_path: Path) -> None:
+    client.initialize()
+    uri = client.open(tmp_path / "a.py", "x = 1\n" * 2000)
+    asked = [client.ask("textDocument/codeLens", {"textDocument": {"uri": uri}}) for _ in range(5)]
+    assert client.request("shutdown") is None
+    client.wait(lambda: all(identity in client.answers for identity in asked))
+    assert _code(client, "textDocument/hover", {}) == -32600
+    client.notify("exit")
+    assert client.wait_end() == 0
+    assert all(len(answers) == 1 for answers in client.answers.values())
+
+
+def test_exit_without_shutdown_has_status_1(client: Client) -> None:
+    client.initialize()
+    client.notify("exit")
+    assert client.wait_end() == 1
+
+
+def test_end_of_input_ends_the_server_within_a_second(client: Client) -> None:
+    client.initialize()
+    client.command("tirlens.devices")
+    began = time.perf_counter()
+    client.process.stdin.close()
+    assert client.wait_end() == 1
+    assert time.perf_counter() - began < 1.0
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("textDocument/hover", {"textDocument": 3}, -32602),
+        ("textDocument/inlayHint", [], -32602),
+        ("workspace/executeCommand", {"command": "tirlens.none"}, -32602),
+        ("workspace/executeCommand", {"command": "tirlens.report", "arguments": [1]}, -32602),
+        ("workspace/executeCommand", {"command": "tirlens.reanalyze", "arguments": []}, -32602),
+        ("tirlens/nothing", {}, -32601),
+    ],
+)
+def test_bad_requests(client: Client, method: str, params: Any, code: int) -> None:
+    client.initialize()
+    assert _code(client, method, params) == code
+    assert not [name for name, _ in client.notifications if name == "window/showMessage"]
+
+
+def test_garbage_is_survived_and_each_id_answered_once(client: Client) -> None:
+    client.initialize()
+    for body in (b"{", b"[]", b"3", b"null", b'"x"', b"\xff\xfe", b"{}", b'{"jsonrpc": "2.0"}'):
+        client.send_bytes(body)
+    client.send({"jsonrpc": "2.0", "id": {"no": 1}, "method": "textDocument/hover"})
+    client.send({"jsonrpc": "1.0", "id": "old", "method": "shutdown"})
+    client.send({"jsonrpc": "2.0", "id": "unknown answer", "result": 3})
+    client.send({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"no": 1}})
+    client.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 12345}})
+    client.send({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": None})
+    assert client.command("tirlens.devices")
+    assert client.answers["old"][0]["error"]["code"] == -32600
+    assert "unknown answer" not in client.answers
+    assert len(client.answers[None]) == 9
+    assert all(len(found) == 1 for key, found in client.answers.items() if key is not None)
+
+
+@pytest.mark.parametrize("encoding", welcome.ENCODINGS)
+def test_welcome_says_what_pygls_would(encoding: str) -> None:
+    from pygls.protocol import default_converter
+
+    from tirlens.lsp.commands import TABLE
+    from tirlens.lsp.server import create
+
+    server = create()
+    sent: list[Any] = []
+    server.protocol._send_data = sent.append  # type: ignore[method-assign]
+    capabilities = {**CAPABILITIES, "general": {"positionEncodings": ["utf-7", encoding]}}
+    params = {"processId": None, "rootUri": None, "capabilities": capabilities}
+    body = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    ).encode()
+    server.protocol.receive(body)
+    reply = default_converter().unstructure(sent[0])
+    found = welcome.answer(body)
+    assert found is not None
+    assert json.loads(found[1].partition(b"\r\n\r\n")[2]) == json.loads(json.dumps(reply))
+    assert tuple(TABLE) == welcome.COMMANDS
+
+
+def test_documents_stay_exact_over_the_wire(client: Client, tmp_path: Path) -> None:
+    """The lens is where the `def` is, after edits on lines with every kind of line end."""
+    client.initialize(encoding="utf-8")
+    head = "from tvm.script import tirx as T\r\n# \u2028\f😋x\n"
+    kernel = "@T.prim_func\ndef k(A: T.Buffer((8,), 'float32')):\n    A[0] = 0\n"
+    uri = client.open(tmp_path / "a.py", head + kernel)
+    assert list(client.lenses(uri)) == [3]
+    at = {"line": 1, "character": len("# \u2028\f😋".encode())}
+    client.edit(uri, 2, {"range": {"start": at, "end": at}, "text": "\r\n#"})
+    past = {"line": 2, "character": 999}
+    client.edit(uri, 3, {"range": {"start": past, "end": past}, "text": "\r"})
+    # The carriage return joined the line feed behind it into one line end.
+    assert list(client.lenses(uri)) == [4]
+    client.edit(uri, 4, {"range": {"start": past, "end": past}, "text": "\r#"})
+    assert list(client.lenses(uri)) == [5]
