@@ -48,6 +48,9 @@ def percentage(
 ) -> Selection:
     """The selection with the least share that the option, the project or the default asks for."""
     asked = arguments.min_percentage
+    if asked is None and arguments.command == "analyze" and arguments.format == "csv":
+        # Data for other programs is whole unless they ask for less.
+        asked = 0.0
     if asked is None:
         asked = next(
             (

@@ -65,10 +65,10 @@ def markdown(reports: Iterable[FileReport], shown: Selection) -> str:
     for report in reports:
         for kernel in report.kernels:
             lines += [f"## {title(kernel)}", "", f"`{report.path}:{kernel.span.line}`", ""]
-            lines += [f"**{_cell(lenses.lens(kernel))}**", ""]
+            lines += [f"**{lenses.lens(kernel)}**", ""]
             if not ok(kernel):
                 continue
-            lines += [*(f"- {_cell(line)}" for line in figures(kernel)), ""]
+            lines += [*(f"- {line}" for line in figures(kernel)), ""]
             lines += [
                 "| id | line | where | trips | time | share | FLOP | global | DRAM | bound |",
                 "|---:|---:|:---|---:|---:|---:|---:|---:|---:|:---|",

@@ -63,9 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
             for item in found:
                 mark = "used:" if item.path == chosen.path else "     "
                 has = ", ".join(f"{name} {version}" for name, version in item.frameworks.items())
-                out.print(
-                    f"{mark} {item.path} ({item.why}): Python {item.python or '?'}, {has or 'no framework'}"
-                )
+                what = f"Python {item.python or '?'}, {has or 'no framework'}"
+                out.print(f"{mark} {item.path} ({item.why}): {what}")
             out.print(f"device: {choice.device.id} ({choice.source})")
             for problem in problems:
                 out.print(f"problem: {problem}")

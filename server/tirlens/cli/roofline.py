@@ -121,9 +121,10 @@ def svg(drawn: Chart, width: int = 720, height: int = 360) -> str:
         share = (math.log10(rate) - bottom) / (top - bottom)
         return height - floor - share * (height - floor - 20)
 
+    label = html.escape(f"Roofline of {drawn.device}", quote=True)
     parts = [
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="Roofline of '
-        f'{html.escape(drawn.device, quote=True)}" xmlns="http://www.w3.org/2000/svg">'
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{label}" '
+        + 'xmlns="http://www.w3.org/2000/svg">'
     ]
     parts += _grid(drawn, x_of, y_of, (inset, width - 20), (20, height - floor))
     for peak in drawn.peaks:

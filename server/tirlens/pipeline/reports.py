@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tirlens.advice import Question, advise
 from tirlens.hardware import Device
@@ -28,7 +28,7 @@ class FileReport:
     problems: tuple[Problem, ...] = ()
     needs: tuple[NeedsArguments, ...] = ()
     devices: tuple[Device, ...] = ()
-    source: SourceFile = SourceFile()
+    source: SourceFile = field(default_factory=SourceFile)
     path: str = ""
     output: str = ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -165,8 +166,8 @@ class Assembler:
         """``def name`` of a definition."""
         span = self._text.span(node)
         line = self._text.lines[span.line - 1]
-        end = line.find(node.name, span.column) + len(node.name)
-        return Span(span.line, span.column, span.line, end)
+        head = re.compile(rf"(async\s+)?(def|class)\s+{node.name}").match(line, span.column)
+        return Span(span.line, span.column, span.line, head.end() if head else len(line))
 
 
 def _typechecked(payload: str, found: Found) -> str | None:

@@ -7,10 +7,16 @@ from collections.abc import Iterator
 
 from tirlens.source.find import Definition, Found
 from tirlens.source.fold import Folder
-from tirlens.source.names import FunctionNode, Names, parameter_defaults, parameters
+from tirlens.source.names import (
+    FunctionNode,
+    Names,
+    bound_names,
+    parameter_defaults,
+    parameters,
+)
 from tirlens.source.parse import Text
 from tirlens.source.scopes import Frame, function_frame, functions, module_frame
-from tirlens.source.values import Known, UnknownValueError, Value, render
+from tirlens.source.values import UnknownValueError, Value, render
 from tirlens_worker.protocol import CallCandidate
 
 _MAX_CANDIDATES = 8
@@ -205,10 +211,8 @@ def prelude(found: Found) -> tuple[ast.stmt, ...]:
     out: list[ast.stmt] = []
     inside: Definition = found.owner
     for function in reversed(functions(found.scope)):
-        before = [item for item in _straight(function.body, inside)]
-        for statement in reversed(before):
-            bound = _binds(statement)
-            if bound & needed:
+        for statement in reversed(list(_straight(function.body, inside))):
+            if bound_names([statement]) & needed:
                 out.append(statement)
                 needed |= _uses(statement)
         inside = function
@@ -233,12 +237,6 @@ def _straight(body: list[ast.stmt], target: ast.AST) -> Iterator[ast.stmt]:
         yield statement
 
 
-def _binds(statement: ast.stmt) -> set[str]:
-    from tirlens.source.names import bound_names
-
-    return bound_names([statement])
-
-
 def _uses(node: ast.AST) -> set[str]:
     return {
         item.id
@@ -248,7 +246,7 @@ def _uses(node: ast.AST) -> set[str]:
 
 
 def _callee(func: ast.expr) -> str | None:
-    """The name under which a call is filed: ``f`` of ``f(...)``, ``C.f(...)`` and ``f.compile(...)``."""
+    """What a call is filed under: ``f`` of ``f(...)``, ``C.f(...)`` and ``f.compile(...)``."""
     if isinstance(func, ast.Attribute):
         if func.attr in (*_SAME_ARGUMENTS, "specialize"):
             return _callee(func.value)
@@ -258,6 +256,3 @@ def _callee(func: ast.expr) -> str | None:
 
 def _last(func: ast.expr) -> str:
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-
-
-__all__ = ["CallSites", "Known", "prelude"]

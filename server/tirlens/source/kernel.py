@@ -32,7 +32,8 @@ class KernelSource:
     `prim_func` the inner `def` of a factory.  `style` is as in `KernelRequest`.  `span` is the
     `def` that a lens stands above (the inner one for a factory), `extent` all the text whose
     change makes an analysis stale, `insertion_line` where a directive would be inserted.
-    `required` are the parameters that a call must give.  `local_to`, `prelude` and `definition` are as in `KernelRequest`.
+    `required` are the parameters that a call must give.  `local_to`, `prelude` and `definition` are
+    as in `KernelRequest`.
     """
 
     name: str

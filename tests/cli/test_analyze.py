@@ -1,0 +1,216 @@
+"""The command line on real kernels, in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tirlens.cli import main
+
+pytestmark = pytest.mark.slow
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+@pytest.fixture
+def analyze(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs a command and gives its status, output and messages."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        status = main([str(item) for item in arguments])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+def kernels_of(text: str) -> dict[str, dict[str, Any]]:
+    return {kernel["definition"]: kernel for kernel in json.loads(text)["kernels"]}
+
+
+def test_json_of_tvm(analyze: Any, each_tvm_python: Path) -> None:
+    path = EXAMPLES / "matmul_tvm.py"
+    status, out, err = analyze("analyze", path, "--format", "json", "--python", each_tvm_python)
+    assert (status, err) == (0, "")
+    kernels = kernels_of(out)
+    assert kernels["matmul_naive"]["flop"] == 2 * 1024**3
+    assert kernels["matmul_naive"]["line"] == 7
+    assert kernels["matmul_tiled"]["flop"] == 2 * 2048**3
+    assert kernels["matmul_tiled"]["compulsory_bytes"] == 3 * 2048**2 * 4
+    assert kernels["scale_and_add"]["flop"] == 2 * 1_000_000
+    assert kernels["scale_and_add"]["global_bytes"] == {"read": 4_000_000, "write": 2_000_000}
+    for kernel in kernels.values():
+        assert kernel["status"] == "ok"
+        assert kernel["framework"]["name"] == "tvm"
+        assert sum(loop["time_s"] for loop in kernel["loops"]) == pytest.approx(kernel["time_s"])
+        assert sum(loop["flop"] for loop in kernel["loops"]) == kernel["flop"]
+
+
+def test_json_of_tilelang(analyze: Any, tilelang_python: Path) -> None:
+    status, out, err = analyze(
+        "analyze", EXAMPLES / "gemm_tilelang.py", EXAMPLES / "attention_tilelang.py",
+        "--format", "json", "--python", tilelang_python, "--device", "a100",
+    )  # fmt: skip
+    assert (status, err) == (0, "")
+    kernels = kernels_of(out)
+    assert kernels["matmul"]["flop"] == 2 * 8192**3
+    assert kernels["matmul"]["call_source"] == "call-site"
+    assert kernels["batched_matmul"]["call_source"] == "directive"
+    assert kernels["batched_matmul"]["call"] == "batched_matmul(16, 1000, 1024, 512)"
+    attention = kernels["attention"]
+    # Causal: of the 64 x 32 blocks of scores those on and below the diagonal, with their tails.
+    blocks = sum(-(-(row + 1) * 128 // 64) for row in range(32))
+    products = 2 * (2 * 128 * 64 * 128) * blocks * 32 * 8
+    assert attention["flop_by_class"]["tensor.float16"] == products
+    assert attention["device"] == {
+        "id": "a100-80-sxm",
+        "name": attention["device"]["name"],
+        "source": "option",
+    }
+
+
+def test_call_and_bind(analyze: Any, tilelang_python: Path) -> None:
+    path = EXAMPLES / "gemm_tilelang.py"
+    both = ("--format", "json", "--python", tilelang_python)
+    _, out, _ = analyze("analyze", path, "--call", "batched_matmul(1, 256, 512, 1024)", *both)
+    (kernel,) = json.loads(out)["kernels"]
+    assert (kernel["call_source"], kernel["flop"]) == ("option", 2 * 256 * 512 * 1024)
+    _, out, _ = analyze("analyze", path, "--kernel", "matmul", "--bind", "K=4096", *both)
+    assert kernels_of(out)["matmul"]["flop"] == 2 * 8192 * 8192 * 4096
+
+
+def test_table_csv_markdown_and_sarif(analyze: Any, tvm_python: Path, tmp_path: Path) -> None:
+    base = ("analyze", EXAMPLES / "matmul_tvm.py", "--kernel", "softmax", "--python", tvm_python)
+    status, table, _ = analyze(*base)
+    assert status == 0
+    assert "softmax" in table and "FLOP" in table and "\x1b[" not in table
+    _, colored, _ = analyze(*base, "--color")
+    assert "\x1b[" in colored
+    _, text, _ = analyze(*base, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert rows[0]["kind"] == "kernel"
+    top = [float(row["time_s"]) for row in rows if row["depth"] == "1"]
+    assert sum(top) == pytest.approx(float(rows[0]["time_s"]))
+    _, text, _ = analyze(*base, "--format", "csv", "--id-range", "2-3")
+    assert [row["id"] for row in csv.DictReader(io.StringIO(text))] == ["0", "2", "3"]
+    _, text, _ = analyze(*base, "--format", "markdown")
+    assert text.startswith("## softmax\n") and "| id | line |" in text
+    target = tmp_path / "out.sarif"
+    _, out, _ = analyze(*base, "--format", "sarif", "--output", target)
+    assert out == ""
+    run = json.loads(target.read_text())["runs"][0]
+    assert run["tool"]["driver"]["name"] == "tirlens"
+    assert {"cost"} <= {result["ruleId"] for result in run["results"]}
+
+
+def test_what_cannot_be_analysed_is_status_1(
+    analyze: Any, tvm_python: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(
+        "from tvm.script import tirx as T\n"
+        "@T.prim_func(s_tir=True)\n"
+        "def good(a: T.Buffer((8,), 'float32')):\n"
+        "    for i in range(8):\n"
+        "        a[i] = a[i] + T.float32(1)\n"
+        "@T.prim_func(s_tir=True)\n"
+        "def bad(a: T.Buffer((8,), 'float32')):\n"
+        "    a[0] = missing\n"
+    )
+    status, out, err = analyze("analyze", path, "--format", "json", "--python", tvm_python)
+    assert status == 1
+    assert kernels_of(out)["good"]["flop"] == 8
+    assert any(problem["line"] == 8 for problem in json.loads(out)["problems"])
+    assert f"{path}:8:" in err
+
+
+def test_a_wrong_directive_and_a_directive_before_the_option(
+    analyze: Any, tvm_python: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "k.py"
+    text = (EXAMPLES / "matmul_tvm.py").read_text()
+    path.write_text(
+        text.replace(
+            "@T.prim_func(s_tir=True)\ndef softmax",
+            "# tirlens: device=t4, M=x\n"
+            "# tirlens: device=l4\n@T.prim_func(s_tir=True)\ndef softmax",
+        )
+    )
+    status, out, err = analyze(
+        "analyze", path, "--format", "json", "--python", tvm_python, "--device", "a100"
+    )
+    assert status == 1
+    kernels = kernels_of(out)
+    assert kernels["softmax"]["device"]["id"] == "l4"
+    assert kernels["row_sum"]["device"]["id"] == "a100-80-sxm"
+    assert "directive" in err and "not on --device a100" in err
+
+
+def test_project_settings(analyze: Any, tvm_python: Path, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        f"[tool.tirlens]\ndevice = 'l40s'\npython = '{tvm_python}'\ntypo = 1\n"
+    )
+    path = tmp_path / "k.py"
+    path.write_text((EXAMPLES / "matmul_tvm.py").read_text())
+    status, out, err = analyze("analyze", path, "--format", "json")
+    assert status == 0
+    kernel = kernels_of(out)["softmax"]
+    assert (kernel["device"]["id"], kernel["device"]["source"]) == ("l40s", "project")
+    assert "typo" in err
+
+
+def test_report_and_page(analyze: Any, tvm_python: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    path = EXAMPLES / "matmul_tvm.py"
+    status, out, _ = analyze("report", path, "--html", page, "--python", tvm_python)
+    assert status == 0
+    assert "Roofline of" in out
+    found: list[str] = []
+
+    class Tags(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            found.append(tag)
+            assert not any(name in ("src", "href") for name, _ in attrs)
+
+    Tags().feed(page.read_text())
+    assert "svg" in found and found.count("circle") == 5
+
+
+def test_compare(analyze: Any, tvm_python: Path, tmp_path: Path) -> None:
+    path = tmp_path / "k.py"
+    path.write_text((EXAMPLES / "matmul_tvm.py").read_text())
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@t"]
+    for command in (["init", "-q"], ["add", "k.py"], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], check=True)
+    python = ("--python", tvm_python)
+    status, out, _ = analyze("compare", path, "--device", "h100", "--device", "t4", *python)
+    assert status == 0
+    assert "h100" in out and "x)" in out
+    path.write_text(
+        path.read_text()
+        .replace("(8192, 4096)", "(8192, 2048)")
+        .replace("range(4096)", "range(2048)")
+        .replace("reduce(4096", "reduce(2048")
+    )
+    status, out, _ = analyze("compare", path, "--base", "HEAD", "--format", "json", *python)
+    assert status == 0
+    before, now = (
+        {k["name"]: k["flop"] for k in variant["kernels"]}
+        for variant in json.loads(out)["variants"]
+    )
+    assert before["row_sum"] == 2 * now["row_sum"]
+    assert before["softmax"] == now["softmax"]
+
+
+def test_an_endless_import_is_given_up(analyze: Any, tvm_python: Path, tmp_path: Path) -> None:
+    path = tmp_path / "k.py"
+    path.write_text((EXAMPLES / "matmul_tvm.py").read_text() + "\nwhile True:\n    pass\n")
+    status, _, err = analyze("analyze", path, "--timeout", "4", "--python", tvm_python)
+    assert status == 1
+    assert "timeout" in err

@@ -1,0 +1,98 @@
+"""What the command line says to wrong usage, and what needs no framework."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tirlens.cli import main
+from tirlens.hardware import catalogue
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+MATMUL = str(EXAMPLES / "matmul_tvm.py")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["analyze", "no/such/file.py"], "no such file"),
+        (["analyze", MATMUL, "--device", "gtx-1"], "gtx-1"),
+        (["analyze", MATMUL, "--bind", "M"], "NAME=VALUE"),
+        (["analyze", MATMUL, "--bind", "M=many"], "NAME=VALUE"),
+        (["analyze", MATMUL, "--call", "f("], "--call"),
+        (["analyze", MATMUL, "--timeout", "0"], "--timeout"),
+        (["analyze", MATMUL, "--id-range", "a-b"], "--id-range"),
+        (["analyze", MATMUL, "--device", "a100", "--device", "h100"], "compare"),
+        (["compare", MATMUL, "--device", "a100"], "two or more"),
+        (["devices", "gtx-1"], "gtx-1"),
+        (["serve", "--tcp", "nowhere"], "HOST:PORT"),
+    ],
+)
+def test_wrong_usage_is_told_and_is_status_2(
+    arguments: list[str], word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert word in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize("arguments", [[], ["analyse"], ["analyze"], ["analyze", MATMUL, "--bad"]])
+def test_an_unknown_option_is_status_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+
+
+def test_nothing_to_analyse_is_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "plain.py").write_text("print('no kernel')\n")
+    assert main(["analyze", str(tmp_path)]) == 2
+    assert "no kernels" in capsys.readouterr().err
+
+
+def test_a_kernel_name_that_matches_nothing_names_those_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["analyze", MATMUL, "--kernel", "nope"]) == 2
+    assert "matmul_naive" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe kernel", b"from tvm.script import tirx as T\nx = (\n"]
+)
+def test_an_unreadable_file_is_a_problem_at_its_line(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "broken.py"
+    path.write_bytes(content)
+    assert main(["analyze", str(path), "--format", "json"]) == 1
+    said = capsys.readouterr()
+    (problem,) = json.loads(said.out)["problems"]
+    assert problem["kind"] == "syntax"
+    assert f"{path}:{problem['line']}:" in said.err
+
+
+def test_the_catalogue_and_the_sources_of_one_device(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "--format", "json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert {item["id"] for item in listed} == set(catalogue())
+    assert main(["devices", "h100-sxm", "--format", "json"]) == 0
+    device = json.loads(capsys.readouterr().out)
+    assert device["sources"]
+    assert main(["devices", "h100-sxm"]) == 0
+    assert "sm_count" in capsys.readouterr().out
+
+
+def test_doctor_says_what_to_install(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(Path(shutil.which("python3") or "").parent))
+    path = tmp_path / "k.py"
+    path.write_text("import tilelang\n")
+    assert main(["doctor", str(path), "--python", str(tmp_path / "none")]) == 1
+    said = capsys.readouterr().out
+    assert "imports tilelang" in said
+    assert "no such file" in said

@@ -1,0 +1,111 @@
+"""``# tirlens:`` comments: what they say, whom they reach, and what is wrong with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens import source
+from tirlens.source.directives import parse_directive
+from tirlens_worker.facts import Span
+
+HERE = Span(1, 0, 1, 1)
+TWO = """\
+# tirlens: device=a100
+import tilelang
+import tilelang.language as T
+{top}
+{above}
+@tilelang.jit
+def f(M, N):
+    @T.prim_func
+    def main():
+        {inside}
+        pass
+    return main
+
+@tilelang.jit
+def g(M):
+    @T.prim_func
+    def main():
+        pass
+    return main
+
+f(1, 1)
+{far}
+"""
+
+
+def read(**places: str) -> source.SourceFile:
+    return source.read(TWO.format(**{"top": "", "above": "", "inside": "", "far": "", **places}))
+
+
+@pytest.mark.parametrize(
+    ("payload", "calls", "bindings", "device", "off"),
+    [
+        ("matmul(1, 2)", ("matmul(1, 2)",), {}, None, False),
+        ("f(1, (2, 3)), f(4)", ("f(1, (2, 3))", "f(4)"), {}, None, False),
+        ("M=4096, batch=8", (), {"M": 4096, "batch": 8}, None, False),
+        ("M=32*1024, N=2**12", (), {"M": 32768, "N": 4096}, None, False),
+        ("device=h100-sxm", (), {}, "h100-sxm", False),
+        ("device=../gpus/mine.toml, M=1", (), {"M": 1}, "../gpus/mine.toml", False),
+        ("off", (), {}, None, True),
+        ("f('a,b', k=1)", ("f('a,b', k=1)",), {}, None, False),
+    ],
+)
+def test_payloads(
+    payload: str, calls: tuple[str, ...], bindings: dict[str, int], device: str | None, off: bool
+) -> None:
+    found = parse_directive(payload, HERE)
+    assert found.error is None
+    assert (found.calls, found.bindings, found.device, found.off) == (calls, bindings, device, off)
+
+
+@pytest.mark.parametrize(
+    "payload", ["", "f(1", "M=", "M=big", "M=1.5", "device=", "1 + 2", "f(1) g(2)"]
+)
+def test_wrong_payloads(payload: str) -> None:
+    assert parse_directive(payload, HERE).error
+
+
+def test_the_nearest_call_wins() -> None:
+    f, g = read(above="# tirlens: f(2, 2)", inside="# tirlens: f(3, 3)").kernels
+    assert [(c.expression, c.source, c.required) for c in f.candidates] == [
+        ("f(3, 3)", "directive", True),
+        ("f(1, 1)", "call-site", False),
+    ]
+    assert g.candidates == ()
+
+
+def test_the_top_of_the_file_reaches_all_and_nearer_wins() -> None:
+    f, g = read(above="# tirlens: device=h100-sxm, N=2", top="# tirlens: N=1\n").kernels
+    assert f.device is not None and f.device.device == "h100-sxm"
+    assert g.device is not None and g.device.device == "a100"
+    assert (f.bindings, g.bindings) == ({"N": 2}, {"N": 1})
+
+
+def test_off() -> None:
+    f, g = read(above="# tirlens: off").kernels
+    assert (f.off, g.off) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("place", "comment", "word"),
+    [
+        ("above", "# tirlens: matmul(1)", "no kernel"),
+        ("inside", "# tirlens: M=many", "whole number"),
+        ("far", "# tirlens: M=1", "neither above"),
+        ("above", "# tirlens: on", "no kernel"),
+    ],
+)
+def test_wrong_directives_are_told_where_they_stand(place: str, comment: str, word: str) -> None:
+    found = read(**{place: comment})
+    (problem,) = found.problems
+    line = TWO.format(**{"top": "", "above": "", "inside": "", "far": "", place: comment})
+    at = next(n for n, text in enumerate(line.splitlines(), 1) if comment in text)
+    assert (problem.kind, problem.span.line) == ("directive", at)
+    assert word in problem.message
+
+
+def test_a_directive_in_a_string_is_none() -> None:
+    text = "import tilelang\nx = '# tirlens: nonsense here'\n"
+    assert source.read(text).problems == ()
