@@ -200,3 +200,49 @@ def named_functions(T):
         T.evaluate(T.call_extern("float32", "mystery", T.float32(1)))
 
     return main
+
+
+# A pointer with an offset in bytes: 32 of them are 8 elements, and v2.b32 is two.
+@becomes(
+    "load thread: ; read A[2] thread",
+    "store thread: ; write A[] thread",
+    "atomic thread: 1 x add uint32; atomic A[] thread",
+)
+def ptx_memory(T):
+    @T.prim_func
+    def main(A: T.Buffer((64,), "uint32")):
+        T.device_entry()
+        _bx = T.cta_id([1])
+        _tx = T.thread_id([32])
+        r = T.alloc_local((2,), "uint32")
+        T.ptx.ld.global_.v2.b32(r[0], r[1], T.ptx.addr(A.data, 32))
+        T.ptx.st.global_.b32(A.data, r[0])
+        T.ptx.red.relaxed.gpu.global_.add.u32(A.data, r[0])
+
+    return main
+
+
+@becomes(
+    "sync thread: ; ",
+    "shuffle thread: 1 x shuffle float32; read own[] thread",
+    "reduce thread: 6 x shuffle float32, 6 x add float32; read own[] thread, write total[] thread",
+    "atomic thread: 1 x add float32; read own[] thread, atomic A[] thread",
+)
+def exchange(T):
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((16,), "float32")):
+        for _bx in T.thread_binding(1, thread="blockIdx.x"):
+            for tx in T.thread_binding(64, thread="threadIdx.x"):
+                with T.sblock("root"):
+                    T.reads()
+                    T.writes()
+                    own = T.sblock_alloc_buffer((1,), "float32", scope="local")
+                    total = T.sblock_alloc_buffer((1,), "float32", scope="local")
+                    T.evaluate(T.tvm_storage_sync("shared"))
+                    T.evaluate(T.tvm_warp_shuffle(T.uint32(0xFFFFFFFF), own[0], 0, 32, 32))
+                    T.evaluate(
+                        T.tvm_thread_allreduce(T.uint32(1), own[0], T.bool(True), total[0], tx)
+                    )
+                    T.evaluate(T.cuda.atomic_add(A.access_ptr("rw"), own[0]))
+
+    return main

@@ -55,7 +55,14 @@ def _functions() -> Dict[str, str]:
 
 FUNCTIONS = _functions()
 
-_SYNCHRONIZING = ("__syncthreads", "__syncwarp", "__threadfence", "tl::fence", "tl::mbarrier")
+_SYNCHRONIZING = (
+    "__syncthreads",
+    "__syncwarp",
+    "__threadfence",
+    "__nanosleep",
+    "tl::fence",
+    "tl::mbarrier",
+)
 
 
 @accounts("tir.call_extern", "tir.call_pure_extern", "tir.cuda.func_call")

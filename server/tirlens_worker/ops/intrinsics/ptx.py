@@ -17,6 +17,7 @@ from ...facts import Access, Arith, Statement
 from ..atomic import update
 from ..build import bits, label, lanes, not_understood
 from ..registry import Context, Region, accounts
+from .memory import moved
 from .mma import strings
 
 _ARITHMETIC = {
@@ -191,6 +192,19 @@ def _size(value: Any) -> Optional[int]:
 
 def _pointer(call: Any, context: Context) -> Optional[Region]:
     """The operand that points into memory: the last one that is no array of registers."""
-    found = [item for item in map(context.region, call.args) if item is not None]
+    found = [item for item in (_address(node, context) for node in call.args) if item is not None]
     outside = [item for item in found if not item.buffer.scope.startswith("local")]
     return outside[-1] if outside else None
+
+
+def _address(node: Any, context: Context) -> Optional[Region]:
+    """What an operand points at; ``T.ptx.addr(base, bytes)`` lies `bytes` behind its base."""
+    if getattr(getattr(node, "op", None), "name", "") != "tirx.ptx.addr":
+        return context.region(node)
+    base = context.region(node.args[0])
+    if base is None:
+        return None
+    width = bits(base.buffer.dtype) // 8
+    offset = context.expr(node.args[1])
+    steps = offset // width if isinstance(offset, int) else ("//", offset, width)
+    return moved(base, offset if width <= 1 else steps)
