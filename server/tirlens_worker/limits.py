@@ -7,7 +7,6 @@ deadline and kill do not depend on any of them.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from typing import Optional
 
@@ -19,10 +18,10 @@ _SPARE_PROCESSES = 512
 _MOST_MEMORY_BYTES = 16 << 30
 
 
-def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when the one with the id `parent` ends (Linux)."""
+def die_with_parent(parent: int, by: int) -> None:
+    """Get the signal `by` when the process with the id `parent` ends (Linux)."""
     if sys.platform.startswith("linux"):
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _prctl(_PR_SET_PDEATHSIG, by)
     if os.name == "posix" and os.getppid() != parent:
         os._exit(1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import signal
 import sys
 import time
 from typing import Any, BinaryIO, List, Optional
@@ -19,7 +20,7 @@ def main(arguments: List[str]) -> int:
     """Run until the server closes the pipe.  `arguments`: the server's process id, if any."""
     reader, writer = stdio.claim()
     if arguments:
-        limits.die_with_parent(int(arguments[0]))
+        limits.die_with_parent(int(arguments[0]), signal.SIGTERM)
     limits.lower_priority()
     sys.stdout = sys.stderr
     from .frameworks import detect
@@ -73,6 +74,7 @@ class _ForkingWorker(_Worker):
         patches.install({})
         supervise.prepare()
         self._supervise = supervise
+        signal.signal(signal.SIGTERM, self._terminate)
         self._pending: Optional[Any] = None
         self._closed = False
 
@@ -91,6 +93,11 @@ class _ForkingWorker(_Worker):
             payload = codec.dumps(Result(request.id, problems=(problem,)))
         if not self._closed:
             self._send(payload)
+
+    def _terminate(self, number: int, frame: Any) -> None:
+        """The server is gone: take along what the analysis has started."""
+        self._supervise.end_descendants()
+        os._exit(128 + number)
 
     def _warm_up(self, request: Analyze) -> None:
         names = preload.missing(request.text)

@@ -52,12 +52,13 @@ class Child:
     def _run(self, request: Analyze, only: Sequence[int], time_limit_s: float, parent: int) -> None:
         """In the child: become a disposable process, then analyse."""
         os.setpgid(0, 0)
-        limits.die_with_parent(parent)
+        limits.die_with_parent(parent, signal.SIGKILL)
         os.dup2(self._output_in, 1)
         os.dup2(self._output_in, 2)
         for descriptor in list(self.channels.values()) + [self._output_in]:
             os.close(descriptor)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         limits.limit_resources(time_limit_s, _process_limit)
         faulthandler.enable(self._trace_in, all_threads=False)
         faulthandler.dump_traceback_later(
@@ -81,7 +82,7 @@ class Child:
         _kill_group(self.pid)
         _, status = os.waitpid(self.pid, 0)
         _kill_group(self.pid)
-        _end_orphans()
+        end_descendants()
         return status
 
 
@@ -353,8 +354,8 @@ def _kill_group(group: int) -> None:
         return
 
 
-def _end_orphans() -> None:
-    """Kill and reap descendants that left the child's group; they are our children by now."""
+def end_descendants() -> None:
+    """Kill and reap all children, and those of their children that so become ours (Linux)."""
     for _ in range(1000):
         for pid in _children():
             _kill_group(pid)

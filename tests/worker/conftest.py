@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.requests import request_of
 
+from support.requests import request_of
 from tirlens import worker_client
 from tirlens_worker.protocol import Result
 

@@ -8,7 +8,7 @@ import pytest
 from tirlens_worker.stdio import ProtocolError, Tail, read_message, write_message
 
 
-@pytest.mark.parametrize("payload", [b"", b"{}", "{\"name\":\"größe\"}".encode(), b"x" * 3_000_000])
+@pytest.mark.parametrize("payload", [b"", b"{}", '{"name":"größe"}'.encode(), b"x" * 3_000_000])
 def test_a_message_comes_back_as_it_was_sent(payload: bytes) -> None:
     frame = b"Content-Length: %d\r\n\r\n" % len(payload) + payload
     stream = io.BytesIO(frame + frame)

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +17,8 @@ import platformdirs
 import tirlens_worker
 
 _LOG_BYTES = 64 * 1024
+# In the environment of a worker and so of all that comes from it, also of what has left it.
+_MARK = "TIRLENS_WORKER"
 
 
 def worker_environment(base: Mapping[str, str]) -> dict[str, str]:
@@ -42,8 +45,9 @@ def worker_environment(base: Mapping[str, str]) -> dict[str, str]:
 class Process:
     """A running worker."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, mark: str) -> None:
         self._process = process
+        self._mark = mark
         self._log = bytearray()
         self._logging = asyncio.ensure_future(self._read_log())
 
@@ -54,6 +58,7 @@ class Process:
         Raises:
             OSError: it cannot be executed.
         """
+        mark = uuid.uuid4().hex
         script = Path(tirlens_worker.__file__).with_name("__main__.py")
         process = await asyncio.create_subprocess_exec(
             str(python),
@@ -62,11 +67,11 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=worker_environment(os.environ),
+            env={**worker_environment(os.environ), _MARK: mark},
             cwd=Path(python.anchor),
             start_new_session=True,
         )
-        return cls(process)
+        return cls(process, mark)
 
     @property
     def pid(self) -> int:
@@ -125,8 +130,7 @@ class Process:
 
     async def kill(self) -> None:
         """Kill the worker and every process that descends from it."""
-        victims = [*descendants(self.pid), self.pid]
-        for pid in victims:
+        for pid in (*descendants(self.pid), self.pid, *_marked(self._mark)):
             _kill(pid)
         await self._process.wait()
         self._logging.cancel()
@@ -148,6 +152,19 @@ def descendants(pid: int) -> list[int]:
         children = [child for child, its_parent in parents.items() if its_parent == parent]
         found += children
         pending += children
+    return found
+
+
+def _marked(mark: str) -> list[int]:
+    """The processes with this mark in the environment they were started with (Linux)."""
+    wanted = f"{_MARK}={mark}".encode()
+    found: list[int] = []
+    if sys.platform.startswith("linux"):
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with contextlib.suppress(OSError):
+                    if wanted in (entry / "environ").read_bytes():
+                        found.append(int(entry.name))
     return found
 
 

@@ -1,0 +1,165 @@
+"""A worker's processes end when they are told to, when they hang, and when their server is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.requests import request_of
+from tirlens import worker_client
+from tirlens.worker_client.process import descendants
+from tirlens_worker.protocol import Problem, Result
+
+pytestmark = pytest.mark.slow
+IMPORTS = "import os, sys, subprocess, time\nfrom tvm.script import tirx as T\n"
+HANG = IMPORTS + "n = time.sleep(60)\n"
+DETACHED = (
+    IMPORTS + "p = subprocess.Popen(['sleep', '61'], start_new_session=True)\nn = time.sleep(60)\n"
+)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A dead process that nobody has waited for is still listed.
+    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return state != "Z"
+
+
+async def _until(true: Callable[[], object], seconds: float = 5.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "waited in vain"
+        await asyncio.sleep(0.02)
+
+
+def _client(python: Path, folder: Path) -> worker_client.WorkerClient:
+    return worker_client.WorkerClient(worker_client.find_interpreter(folder, setting=python))
+
+
+async def _hanging(
+    client: worker_client.WorkerClient, folder: Path, text: str, more: int
+) -> tuple[asyncio.Task[Result], list[int]]:
+    """An analysis that hangs, and its worker's processes, once there are `more` of them."""
+    assert await client.start() is None
+    assert client.pid is not None
+    pid = client.pid
+    task = asyncio.ensure_future(client.analyze(request_of(folder / "a.py", text)))
+    await _until(lambda: len(descendants(pid)) >= more)
+    return task, [pid, *descendants(pid)]
+
+
+@pytest.mark.parametrize(("text", "more"), [(HANG, 1), (DETACHED, 2)])
+def test_a_cancelled_analysis_ends_at_once_and_the_worker_stays(
+    tvm_python: Path, tmp_path: Path, text: str, more: int
+) -> None:
+    async def scenario() -> None:
+        client = _client(tvm_python, tmp_path)
+        task, pids = await _hanging(client, tmp_path, text, more)
+        began = time.monotonic()
+        client.cancel()
+        result = await task
+        assert time.monotonic() - began < 1.0
+        assert [problem.kind for problem in result.problems] == ["cancelled"]
+        assert not any(_alive(pid) for pid in pids[1:])
+        assert client.pid == pids[0]
+        again = await client.analyze(request_of(tmp_path / "a.py", IMPORTS))
+        assert again.problems == ()
+        await client.close()
+        assert not _alive(pids[0])
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("how", ["close", "task", "kill"])
+def test_nothing_survives(tvm_python: Path, tmp_path: Path, how: str) -> None:
+    async def scenario() -> None:
+        client = _client(tvm_python, tmp_path)
+        task, pids = await _hanging(client, tmp_path, DETACHED, 2)
+        assert len(pids) >= 3
+        if how == "close":
+            await client.close()
+            await task
+        elif how == "task":
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        else:
+            os.kill(pids[0], signal.SIGKILL)
+            result = await task
+            assert [problem.kind for problem in result.problems] == ["crash"]
+        await _until(lambda: not any(_alive(pid) for pid in pids))
+        await client.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_worker_ends_with_its_server(tvm_python: Path, tmp_path: Path) -> None:
+    script = tmp_path / "server.py"
+    script.write_text(
+        f"""
+import asyncio, sys
+sys.path[:0] = {sys.path!r}
+from pathlib import Path
+from support.requests import request_of
+from tirlens import worker_client
+async def main():
+    found = worker_client.find_interpreter({str(tmp_path)!r}, setting={str(tvm_python)!r})
+    client = worker_client.WorkerClient(found)
+    await client.start()
+    print(client.pid, flush=True)
+    await client.analyze(request_of(Path({str(tmp_path / "a.py")!r}), {DETACHED!r}))
+asyncio.run(main())
+"""
+    )
+    server = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    pid = int(server.stdout.readline())
+
+    async def scenario() -> None:
+        await _until(lambda: len(descendants(pid)) >= 2)
+        pids = [pid, *descendants(pid)]
+        server.kill()
+        server.wait()
+        await _until(lambda: not any(_alive(item) for item in pids))
+
+    asyncio.run(scenario())
+
+
+def test_a_text_that_keeps_crashing_is_left_alone(tvm_python: Path, tmp_path: Path) -> None:
+    text = IMPORTS + "x = os._exit(3)\n"
+
+    def problems(client: worker_client.BlockingClient, text: str) -> tuple[Problem, ...]:
+        return client.analyze(request_of(tmp_path / "a.py", text)).problems
+
+    found = worker_client.find_interpreter(tmp_path, setting=tvm_python)
+    with worker_client.BlockingClient(found) as client:
+        for _ in range(3):
+            (problem,) = problems(client, text)
+            assert problem.kind == "crash"
+        before, note = problems(client, text)
+        assert before == problem
+        assert "crashed 3 times" in note.message
+        assert problems(client, text.replace("os._exit(3)", "1")) == ()
+        assert problems(client, text) == (problem,)
+
+
+def test_a_worker_that_cannot_start_says_why(tmp_path: Path) -> None:
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\necho 'no good' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    interpreter = worker_client.Interpreter(path=broken, why="a test")
+    result = worker_client.analyze_blocking(interpreter, request_of(tmp_path / "a.py", ""))
+    (problem,) = result.problems
+    assert problem.kind == "interpreter"
+    assert "no good" in problem.message

@@ -1,0 +1,199 @@
+"""Kernels of every style yield their IR, with a call that can be pasted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tirlens_worker.facts import KernelFacts
+from tirlens_worker.protocol import Result
+
+pytestmark = pytest.mark.slow
+Run = Callable[..., Result]
+
+TVM = "from tvm.script import tirx as T\nfrom tvm.script import ir as I\n"
+TILELANG = "import tilelang\nimport tilelang.language as T\n"
+BODY = """
+        with T.Kernel(T.ceildiv({n}, 128), threads=128) as bx:
+            for i in T.Parallel(128):
+                B[bx * 128 + i] = A[bx * 128 + i] + 1.0
+"""
+LAZY = (
+    """
+@tilelang.jit
+def add(N, block=128{rest}):
+    @T.prim_func
+    def main(A: T.Tensor((N,), "float32"), B: T.Tensor((N,), "float32")):
+"""
+    + BODY.format(n="N")
+    + "    return main\n"
+)
+PLAIN = LAZY.replace("@tilelang.jit\n", "")
+EAGER = """
+@tilelang.jit
+def add(A, B, block: int = 128):
+    N = T.const("N")
+    A: T.Tensor((N,), "float32")
+    B: T.Tensor((N,), "float32")
+""" + BODY.format(n="N").replace("\n    ", "\n")
+TUNED = "@tilelang.autotune(configs=[{'block': 64}, {'block': 128}])" + LAZY.replace(
+    "block=128", "block=None"
+)
+MODULE_LEVEL = """
+@T.prim_func
+def add(A: T.Tensor((512,), "float32"), B: T.Tensor((512,), "float32")):
+""" + BODY.format(n="512").replace("\n    ", "\n")
+DEVICE = """
+from tilelang.carver.arch import driver
+import torch
+sms = driver.get_num_sms()
+assert torch.cuda.get_device_capability() == (9, 0)
+""" + MODULE_LEVEL.replace("512", "sms * 128")
+
+
+def _only(result: Result) -> KernelFacts:
+    assert (result.problems, result.needs) == ((), ())
+    (facts,) = result.kernels
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("text", "call", "source", "shape"),
+    [
+        (LAZY.format(rest=""), "add(4096)", "assumed", 4096),
+        (LAZY.format(rest="") + "\nk = add(2048)\n", "add(2048)", "call-site", 2048),
+        (PLAIN.format(rest="") + "\nk = tilelang.compile(add(256))\n", None, "call-site", 256),
+        (LAZY.replace("add(N,", "add(N=640,").format(rest=""), "add()", "defaults", 640),
+        (EAGER, "add(N=4096)", "assumed", 4096),
+        (TUNED.replace("{rest}", ""), "add(4096)", "assumed", 4096),
+        (MODULE_LEVEL, "add", "module-level", 512),
+        (DEVICE, "add", "module-level", 132 * 128),
+        (LAZY.format(rest=", dtype='float32', trans_A=None"), "add(4096)", "assumed", 4096),
+    ],
+)
+def test_tilelang(run_tilelang: Run, text: str, call: str | None, source: str, shape: int) -> None:
+    facts = _only(run_tilelang(TILELANG + text))
+    assert facts.framework == "tilelang"
+    assert facts.call_source == source
+    if call is not None:
+        assert facts.call == call
+    assert {buffer.shape for buffer in facts.buffers if buffer.is_parameter} == {(shape,)}
+    # What is shown as the call gives the same kernel when it is pasted into a directive.
+    if "(" in facts.call:
+        again = _only(run_tilelang(TILELANG + text, calls=(facts.call,)))
+        assert (again.call, again.buffers) == (facts.call, facts.buffers)
+        assert again.call_source == "option"
+
+
+def test_all_required_calls_are_analysed(run_tilelang: Run) -> None:
+    text = TILELANG + LAZY.format(rest="")
+    result = run_tilelang(text, calls=("add(256)", "add(N=512)", "add('x', 1, 2, 3)"))
+    assert [facts.call for facts in result.kernels] == ["add(256)", "add(N=512)"]
+    (problem,) = result.problems
+    assert problem.kind == "directive"
+    assert "add('x', 1, 2, 3)" in problem.message
+
+
+def test_a_kernel_without_plausible_arguments_names_them(run_tilelang: Run) -> None:
+    text = TILELANG + LAZY.format(rest="").replace("N, ", "N, table, ").replace(
+        "    @T.prim_func", "    table['x'].frob()\n    @T.prim_func"
+    )
+    result = run_tilelang(text)
+    assert (result.kernels, result.problems) == ((), ())
+    (needs,) = result.needs
+    assert needs.kernel == "add"
+    assert needs.names == ("N", "table")
+    assert needs.reason
+
+
+def test_nothing_is_compiled_or_run(run_tilelang: Run) -> None:
+    text = (
+        TILELANG
+        + LAZY.format(rest="")
+        + """
+kernel = add(1024)
+out = kernel(1, 2)
+source = kernel.get_kernel_source()
+"""
+    )
+    facts = _only(run_tilelang(text))
+    assert facts.call == "add(1024)"
+
+
+FLAT = """
+@T.prim_func(s_tir=True)
+def scale(A: T.Buffer((64,), "float32")):
+    for i in T.serial(64):
+        A[i] = A[i] * T.float32(2)
+"""
+MODULE = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def first(A: T.Buffer((64,), "float32")):
+        for i in T.serial(64):
+            A[i] = T.float32(1)
+
+    @T.prim_func(s_tir=True)
+    def second(A: T.Buffer((32,), "float32")):
+        for i in T.serial(32):
+            A[i] = T.float32(2)
+"""
+LOCAL = """
+def test_scale(size=16):
+    half = size // 2
+    @I.ir_module
+    class Before:
+        @T.prim_func(s_tir=True)
+        def main(A: T.Buffer((half,), "float32")):
+            for i in T.serial(half):
+                A[i] = T.float32(0)
+    compare(Before)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (FLAT, [("scale", (64,))]),
+        (MODULE, [("first", (64,)), ("second", (32,))]),
+        (LOCAL, [("main", (8,))]),
+    ],
+)
+def test_tvm_defines(run_tvm: Run, text: str, expected: list[tuple[str, tuple[int, ...]]]) -> None:
+    result = run_tvm(TVM + text)
+    assert (result.problems, result.needs) == ((), ())
+    assert [(facts.name, facts.buffers[0].shape) for facts in result.kernels] == expected
+
+
+def test_tvm_factory_and_specialisation(run_tvm: Run) -> None:
+    text = (
+        "from __future__ import annotations\n"
+        + TVM
+        + """
+def make(n, dtype):
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((n,), dtype)):
+        for i in T.serial(n):
+            A[i] = T.Cast(dtype, 0)
+    return main
+
+@T.jit(is_stir=True)
+def add(A: T.Buffer((N,), "float32"), *, N: T.constexpr):
+    for i in T.serial(N):
+        A[i] = T.float32(1)
+"""
+    )
+    result = run_tvm(text)
+    assert (result.problems, result.needs) == ((), ())
+    calls = {facts.definition: facts.call for facts in result.kernels}
+    assert calls["make"] == 'make(4096, dtype="float16")'
+    assert calls["add"] == "add.specialize(N=4096)"
+
+
+def test_the_unsaved_text_is_what_is_read(run_tvm: Run) -> None:
+    first = run_tvm(TVM + FLAT)
+    second = run_tvm(TVM + FLAT.replace("64", "128"))
+    assert _only(first).buffers[0].shape == (64,)
+    assert _only(second).buffers[0].shape == (128,)
