@@ -43,17 +43,28 @@ def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[
     for line, costs in sorted(by_line.items()):
         share = _total(cost.share for cost in costs)
         if share is not None and share < smallest_share:
-            continue
-        label = labels.inlay(
-            _total(cost.time_s for cost in costs),
-            share,
-            _total(cost.flop for cost in costs),
-            _total(cost.dram_bytes for cost in costs),
-        )
+            label = _hidden(costs, report, smallest_share)
+        else:
+            label = labels.inlay(
+                _total(cost.time_s for cost in costs),
+                share,
+                _total(cost.flop for cost in costs),
+                _total(cost.dram_bytes for cost in costs),
+            )
         if label:
             last_line = max(_own_last_line(cost) for cost in costs)
             found.append(Hint(line, last_line, label, _tooltip(costs, report)))
     return found
+
+
+def _hidden(costs: list[Cost], report: KernelReport, smallest_share: float) -> str:
+    """``1.4 ms hidden | 1.1 TF``: work that adds no time because it runs beside other work."""
+    hidden_s = sum(cost.hidden_s or 0.0 for cost in costs)
+    if not hidden_s or not report.time_s or hidden_s < smallest_share * report.time_s:
+        return ""
+    flop = _total(cost.flop for cost in costs)
+    work = f" | {labels.quantity(flop, 'F', 2)}" if flop else ""
+    return f"{labels.seconds(hidden_s, 2)} hidden{work}"
 
 
 def _outermost_of_line(costs: Iterable[Cost], parent_line: int | None) -> Iterator[Cost]:
