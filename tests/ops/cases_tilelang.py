@@ -1,4 +1,3 @@
-# ruff: noqa: N803, N806 (names and declarations are the kernel language's)
 """Kernels of one operation each, for tilelang 0.1.15, and the statements they are to become.
 
 A line of an expectation reads ``op per: arithmetic; accesses``: operations as ``count x op dtype``,

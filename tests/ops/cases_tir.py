@@ -1,4 +1,3 @@
-# ruff: noqa: N803, N806 (names and declarations are the kernel language's)
 """Small TVMScript functions, static and deterministic, to be executed twice."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: F821, N803, N806, N812 (names and declarations are the kernel language's)
+# ruff: noqa: F821 (names and declarations are the kernel language's)
 """Kernels of one operation each, for apache-tvm 0.27, and the statements they are to become.
 
 The lines of an expectation are those of `cases_tilelang`.
