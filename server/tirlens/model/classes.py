@@ -30,7 +30,9 @@ from dataclasses import dataclass, field
 from tirlens_worker.facts import Arith
 
 FLOAT_OPS = frozenset("add sub mul div fma neg abs min max mod".split())
-FREE_OPS = frozenset("compare select logic shift bitwise cast shuffle floor ceil trunc round".split())
+FREE_OPS = frozenset(
+    "compare select logic shift bitwise cast shuffle floor ceil trunc round".split()
+)
 INTEGER_OPS = frozenset("add sub mul div fma neg abs min max mod shift bitwise".split())
 
 # Instructions per operation by unit: sfu (special functions), fma (the floating-point cores),
@@ -76,6 +78,8 @@ PIPE: Mapping[str, Mapping[str, float]] = {
     "shuffle": {"shuffle": 1},
 }
 _FUNCTION: Mapping[str, float] = {"sfu": 1, "fma": 24}
+# Division of integers is most often by a constant: a multiplication and shifts.
+_INTEGER: Mapping[str, float] = {"div": 3, "mod": 4, "fma": 1, "logic": 0.5}
 _FAST: Mapping[str, float] = {"sfu": 1, "fma": 1}
 
 
@@ -150,8 +154,10 @@ def _scalar(out: ArithTotals, arith: Arith, total: int) -> None:
         _add(out.flop_by_class, "sfu", total)
     fast = arith.op.startswith("fast_")
     costs = _FAST if fast else PIPE.get(arith.op, _FUNCTION)
+    if not floating and arith.op not in ("cast", "shuffle"):
+        costs = {"int": _INTEGER.get(arith.op, 1.0)}
     for unit, cost in costs.items():
-        key = (unit, name) if floating or unit in ("cvt", "shuffle") else ("int", "int32")
+        key = (unit, name)
         if cost:
             out.instructions[key] = out.instructions.get(key, 0.0) + cost * total
     if arith.op in ("add", "mul") and floating:

@@ -36,7 +36,18 @@ def block_resources(
         count, spills = facts.launch.registers_per_thread, False
     if facts.launch.origin == "source" and specialised(facts, items, device):
         threads += PRODUCER_THREADS
+        count = max(count, _divided_registers(device, threads))
+    elif any("set_max_nreg" in leaf.node.label for item in items for leaf in item.leaves()):
+        count = max(count, _divided_registers(device, threads))
     return BlockResources(threads, shared, count, spills)
+
+
+def _divided_registers(device: Device, threads: int) -> int:
+    """Registers per thread where warps hand registers to each other: one block takes the SM.
+
+    Compiled tilelang kernels of 256, 384 and 640 threads have 240, 168 and 96.
+    """
+    return min(240, device.limits.registers_per_sm // (8 * threads) * 8)
 
 
 def local_bytes(facts: KernelFacts, counts: Any, threads: int) -> Iterator[int]:

@@ -214,7 +214,7 @@ def _pipelined(item: Item, context: BlockContext, repeats: float, trips: float) 
     if stages < 1:
         steady = once
     else:
-        steady = max(compute, transfer, once / (stages + 1))
+        steady = max(compute, transfer, once / stages)
     total = repeats * (once + max(trips - 1, 0.0) * steady)
     hidden = compute * iterations
     if transfer > compute and stages >= 1:

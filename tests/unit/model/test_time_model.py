@@ -1,0 +1,337 @@
+"""The time model: conservation, monotone behaviour, and figures known in closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tirlens.hardware import catalogue, load
+from tirlens.model import analyze
+from tirlens.model.classes import tensor_class, totals
+from tirlens.model.occupancy import BlockResources, occupancy, registers
+from tirlens.model.report import Cost, KernelReport
+from tirlens.model.waves import Slab, dram_bytes, launch_order
+from tirlens_worker.facts import (
+    Access,
+    Arith,
+    Branch,
+    Buffer,
+    KernelFacts,
+    Launch,
+    Loop,
+    Span,
+    Statement,
+    Variable,
+)
+
+
+def site(line: int) -> tuple[Span, ...]:
+    return (Span(line, 0, line, 20),)
+
+
+def tile(
+    name: str, source: str, target: str, box: tuple[int, int], at: dict[str, tuple], line: int
+) -> Statement:
+    zero = (0, 0)
+    return Statement(
+        op="copy",
+        label=f"T.copy({source}, {target})",
+        accesses=(
+            Access(source, "read", at.get(source, zero), box, clipped=source in at, route="tile"),
+            Access(target, "write", at.get(target, zero), box, clipped=target in at, route="tile"),
+        ),
+        per="block",
+        sites=site(line),
+        attributes={"name": name},
+    )
+
+
+def gemm(
+    m: int = 4096,
+    n: int = 4096,
+    k: int = 4096,
+    tile_m: int = 128,
+    tile_n: int = 128,
+    tile_k: int = 64,
+    stages: int = 3,
+    threads: int = 128,
+) -> KernelFacts:
+    buffers = (
+        Buffer("A", "A", "float16", (m, k), is_parameter=True),
+        Buffer("B", "B", "float16", (k, n), is_parameter=True),
+        Buffer("C", "C", "float16", (m, n), is_parameter=True),
+        Buffer("As", "A_shared", "float16", (tile_m, tile_k), scope="shared.dyn"),
+        Buffer("Bs", "B_shared", "float16", (tile_k, tile_n), scope="shared.dyn"),
+        Buffer("Cl", "C_local", "float32", (tile_m, tile_n), scope="local.fragment"),
+    )
+    row, column, depth = ("*", "by", tile_m), ("*", "bx", tile_n), ("*", "k", tile_k)
+    mma = Statement(
+        op="gemm",
+        label="T.gemm(A_shared, B_shared, C_local)",
+        arith=(
+            Arith("mma", "float16", tile_m * tile_n * tile_k, accumulator="float32"),
+        ),
+        accesses=(
+            Access("As", "read", (0, 0), (tile_m, tile_k), route="mma"),
+            Access("Bs", "read", (0, 0), (tile_k, tile_n), route="mma"),
+        ),
+        per="block",
+        sites=site(7),
+    )
+    loop = Loop(
+        "pipelined",
+        "k",
+        0,
+        k // tile_k,
+        (
+            tile("a", "A", "As", (tile_m, tile_k), {"A": (row, depth)}, 5),
+            tile("b", "B", "Bs", (tile_k, tile_n), {"B": (depth, column)}, 6),
+            mma,
+        ),
+        label="for k in T.Pipelined",
+        sites=site(4),
+        annotations={"num_stages": stages},
+    )
+    store = tile("c", "Cl", "C", (tile_m, tile_n), {"C": (row, column)}, 8)
+    body: tuple = (loop, store)
+    for kind, var, extent, tag in (
+        ("block", "tx", threads, "threadIdx.x"),
+        ("grid", "by", m // tile_m, "blockIdx.y"),
+        ("grid", "bx", n // tile_n, "blockIdx.x"),
+    ):
+        body = (Loop(kind, var, 0, extent, body, tag=tag, label="T.Kernel", sites=site(3)),)
+    return KernelFacts(
+        name="main",
+        definition="matmul",
+        span=Span(1, 0, 1, 5),
+        framework="tilelang",
+        framework_version="0.1.15",
+        call="matmul()",
+        call_source="directive",
+        variables=(),
+        buffers=buffers,
+        launch=Launch((n // tile_n, m // tile_m, 1), (threads, 1, 1)),
+        body=body,
+    )
+
+
+def scale(n: object = 1 << 20, scheduled: bool = True) -> KernelFacts:
+    """``B[i] = A[i] * 2`` with 256 threads a block, or as a plain loop."""
+    size = n if scheduled else n
+    index = ("+", ("*", "bx", 256), "tx") if scheduled else "i"
+    store = Statement(
+        op="store",
+        label="B[...] = ...",
+        arith=(Arith("mul", "float32"),),
+        accesses=(Access("A", "read", (index,)), Access("B", "write", (index,))),
+        sites=site(4),
+    )
+    body: tuple = (store,)
+    if scheduled:
+        body = (Loop("block", "tx", 0, 256, body, tag="threadIdx.x", sites=site(3)),)
+        blocks = ("//", size, 256)
+        body = (Loop("grid", "bx", 0, blocks, body, tag="blockIdx.x", sites=site(2)),)
+    else:
+        body = (Loop("parallel", "i", 0, size, body, sites=site(2)),)
+    return KernelFacts(
+        name="scale",
+        definition="scale",
+        span=Span(1, 0, 1, 5),
+        framework="tvm",
+        framework_version="0.27",
+        call="scale",
+        call_source="module-level",
+        variables=(Variable("n"),) if n == "n" else (),
+        buffers=tuple(
+            Buffer(name, name, "float32", (size,), is_parameter=True) for name in ("A", "B")
+        ),
+        launch=Launch((("//", size, 256),), (256,)) if scheduled else Launch(),
+        body=body,
+    )
+
+
+def entries(costs: tuple[Cost, ...]) -> Iterator[Cost]:
+    for cost in costs:
+        yield cost
+        yield from entries(cost.children)
+
+
+def conserved(report: KernelReport) -> None:
+    assert report.time_s == sum(cost.time_s or 0.0 for cost in report.loops)
+    assert report.flop == sum(cost.flop or 0 for cost in report.loops)
+    assert report.global_bytes.total == sum(cost.global_bytes or 0 for cost in report.loops)
+    for cost in entries(report.loops):
+        assert cost.time_s is not None and cost.time_s >= 0, cost.label
+        if cost.children:
+            inside = sum(child.time_s or 0.0 for child in cost.children)
+            assert inside <= cost.time_s * (1 + 1e-9), cost.label
+            assert cost.flop == sum(child.flop or 0 for child in cost.children)
+            assert cost.global_bytes == sum(child.global_bytes or 0 for child in cost.children)
+    assert sum(cost.share or 0.0 for cost in report.loops) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("device", catalogue())
+@pytest.mark.parametrize(
+    "facts",
+    [gemm(), gemm(stages=0), gemm(256, 256, 256), scale(), scale(scheduled=False)],
+    ids=["gemm", "unpipelined", "small", "scale", "loop"],
+)
+def test_the_breakdown_adds_up(facts: KernelFacts, device: str) -> None:
+    report = analyze(facts, load(device))
+    assert report.status == "ok", report.message
+    conserved(report)
+    assert report.time_s is not None and report.roofline_time_s is not None
+    assert report.time_s >= report.roofline_time_s * 0.99
+
+
+def test_the_figures_of_a_gemm() -> None:
+    report = analyze(gemm(), load("h100-sxm"))
+    assert report.flop_by_class == {"tensor.float16": 2 * 4096**3}
+    assert report.compulsory_bytes == 3 * 4096 * 4096 * 2
+    assert report.global_bytes.write == 4096 * 4096 * 2
+    assert report.global_bytes.read == 2 * 32 * 4096 * 4096 * 2
+    assert report.dram_bytes.read is not None
+    assert 2 * 4096 * 4096 * 2 <= report.dram_bytes.read <= report.global_bytes.read
+    assert report.shared_bytes_per_block == 3 * 2 * 128 * 64 * 2
+    assert report.roofline_time_s == pytest.approx(2 * 4096**3 / 989.4e12)
+    (kernel, *rest) = report.loops
+    assert (kernel.kind, kernel.trips, kernel.span.line) == ("grid", 1024, 3)
+    assert [child.span.line for child in kernel.children] == [4, 8]
+    assert {cost.kind for cost in rest} <= {"launch", "tail"}
+
+
+def test_more_stages_never_hurt_and_no_pipeline_does() -> None:
+    device = load("h100-sxm")
+    times = [analyze(gemm(k=8192, stages=s), device).time_s or 0.0 for s in (1, 2, 3)]
+    assert times == sorted(times, reverse=True)
+    # With one block on an SM nothing else hides the latency of an unpipelined loop.
+    alone = [analyze(gemm(1024, 1024, 8192, stages=s), device).time_s or 0.0 for s in (0, 3)]
+    assert alone[0] > 1.2 * alone[1] > 0
+
+
+def test_a_streaming_kernel_is_bound_by_dram() -> None:
+    report = analyze(scale(1 << 26), load("h200"))
+    moved = 2 * 4 * (1 << 26)
+    assert report.dram_bytes.total == moved
+    assert report.bound == "dram" and report.bound_class == "memory"
+    # Four bytes a thread do not put enough bytes in flight: measured kernels take up to 2.3 times.
+    assert 1.0 <= (report.time_s or 0.0) / (moved / 4.8e12 / 0.9) <= 2.3
+    assert "DRAM" in report.bound_reason
+
+
+def test_unbound_variables_are_asked_for() -> None:
+    report = analyze(scale("n"), load("h100-sxm"))
+    assert (report.status, report.needs, report.time_s) == ("needs-bindings", ("n",), None)
+    assert analyze(scale("n"), load("h100-sxm"), {"n": 4096}).flop == 4096
+
+
+def test_a_function_without_threads_is_a_lower_bound_on_a_gpu() -> None:
+    report = analyze(scale(1 << 24, scheduled=False), load("h100-sxm"))
+    assert report.schedule == "unscheduled"
+    assert report.time_s == pytest.approx(report.roofline_time_s)
+    assert analyze(scale(1 << 24, scheduled=False), load("x86-avx2")).schedule == "cpu"
+
+
+def test_equal_siblings_become_one_entry() -> None:
+    facts = gemm()
+    (grid,) = facts.body
+    assert isinstance(grid, Loop)
+    unrolled = replace(facts, body=(grid, grid))
+    once, twice = analyze(facts, load("h200")), analyze(unrolled, load("h200"))
+    assert [cost.label for cost in twice.loops if cost.kind == "grid"] == ["T.Kernel"]
+    assert twice.flop == 2 * (once.flop or 0)
+    conserved(twice)
+
+
+def test_odd_facts_give_a_report() -> None:
+    odd = replace(gemm(), body=(Branch(("load", "A", 0, 0), (), ()),), launch=Launch((0,), (0,)))
+    assert analyze(odd, load("h200")).status in ("ok", "error", "unsupported")
+    unknown = Statement("call", "mystery", arith=(Arith("unknown:mystery", "float32"),))
+    report = analyze(replace(gemm(), body=(unknown,)), load("h200"))
+    assert any("mystery" in note.message for note in report.caveats)
+
+
+@pytest.mark.parametrize(
+    ("arith", "by_class", "int_ops"),
+    [
+        (Arith("mma", "float16"), {"tensor.float16": 20}, 0),
+        (Arith("mma", "float8_e4m3fn"), {"tensor.float8": 20}, 0),
+        (Arith("mma", "int8"), {"tensor.int8": 20}, 0),
+        (Arith("mma", "float16", sparsity=2), {"tensor.float16": 10}, 0),
+        (Arith("add", "float32"), {"fp32": 10}, 0),
+        (Arith("fma", "bfloat16"), {"bf16": 20}, 0),
+        (Arith("exp", "float32"), {"sfu": 10}, 0),
+        (Arith("cast", "float32"), {}, 0),
+        (Arith("compare", "float32"), {}, 0),
+        (Arith("select", "int32"), {}, 0),
+        (Arith("add", "int32"), {}, 10),
+        (Arith("add", "int32", index=True), {}, 0),
+        (Arith("max", "float64"), {"fp64": 10}, 0),
+    ],
+)
+def test_what_counts_as_an_operation(
+    arith: Arith, by_class: dict[str, int], int_ops: int
+) -> None:
+    found = totals([(arith, 10)])
+    assert (found.flop_by_class, found.int_ops) == (by_class, int_ops)
+
+
+def test_adds_and_multiplies_are_contracted() -> None:
+    found = totals([(Arith("mul", "float32"), 10), (Arith("add", "float32"), 7)])
+    assert found.flop == 17
+    assert found.instructions == {("fma", "fp32"): 10}
+
+
+def test_tensor_classes() -> None:
+    assert tensor_class("float32") == "tensor.tf32"
+    assert tensor_class("float8_e5m2") == tensor_class("float8_e4m3fn") == "tensor.float8"
+
+
+@pytest.mark.parametrize(
+    ("device", "block", "blocks", "limiter"),
+    [
+        ("h100-sxm", BlockResources(128, 49152, 64), 4, "shared"),
+        ("h100-sxm", BlockResources(1024, 0, 32), 2, "threads"),
+        ("a100", BlockResources(256, 0, 128), 2, "registers"),
+        ("a100", BlockResources(32, 0, 16), 32, "blocks"),
+        ("h100-sxm", BlockResources(128, 116224, 32), 1, "shared"),
+        ("h100-sxm", BlockResources(128, 115712, 32), 2, "shared"),
+    ],
+)
+def test_occupancy(device: str, block: BlockResources, blocks: int, limiter: str) -> None:
+    found = occupancy(load(device), block)
+    assert found is not None
+    assert (found.blocks_per_sm, found.limiter) == (blocks, limiter)
+
+
+def test_a_block_that_is_too_large_does_not_fit() -> None:
+    assert occupancy(load("a100"), BlockResources(128, 200_000, 32)) is None
+    report = analyze(gemm(tile_k=256, stages=4), load("a100"))
+    assert any("shared memory" in note.message for note in report.caveats)
+
+
+@pytest.mark.parametrize(
+    ("tile_m", "tile_n", "threads", "spills"),
+    [(128, 128, 128, False), (256, 256, 256, True), (128, 256, 128, True), (128, 256, 256, False)],
+)
+def test_which_tiles_spill(tile_m: int, tile_n: int, threads: int, spills: bool) -> None:
+    assert registers(load("h100-sxm"), tile_m * tile_n * 4, threads)[1] is spills
+
+
+def test_every_block_starts_once() -> None:
+    for panel in (None, 1, 3, 10):
+        for order in ("row", "column"):
+            x, y, z = launch_order((7, 5, 2), panel, order)
+            assert len(set(zip(x.tolist(), y.tolist(), z.tolist(), strict=True))) == 70
+
+
+def test_panels_save_dram_traffic_on_a_large_gemm() -> None:
+    slabs = [Slab(128 * 8192 * 2, (1,)), Slab(128 * 8192 * 2, (0,))]
+    plain = sum(dram_bytes(slabs, (64, 64), 132, 27e6))
+    panelled = sum(dram_bytes(slabs, (64, 64), 132, 27e6, panel=10))
+    least = 2 * 8192 * 8192 * 2
+    assert least <= panelled < 0.6 * plain
+    assert not math.isnan(plain)
