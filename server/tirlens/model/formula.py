@@ -1,0 +1,287 @@
+"""Totals as formulas in the free shape variables, equal to the count at every binding.
+
+Understood are boxes, tails (``io * T + ii < N`` with ``ceildiv(N, T)`` tiles) and clipped tiles,
+and whatever does not depend on shape variables.  Anything else has no formula.  Shape variables
+are sizes, so never negative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tirlens_worker.facts import Access, Branch, Expr, KernelFacts, Let, Loop, Node, Statement
+
+from .classes import totals
+from .counting.guards import guard
+from .counting.intervals import Interval, bounds
+from .counting.polynomial import Polynomial
+from .counting.solve import Problem, Solver, with_conditions
+from .dtypes import bits
+from .expr import (
+    conjuncts,
+    free_variables,
+    is_data_dependent,
+    negate,
+    simplify,
+    substitute,
+)
+
+
+class NoFormulaError(Exception):
+    """The total is no formula of the kind that is understood."""
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Loops with their extents (from zero), conditions and what names stand for, so far."""
+
+    axes: Mapping[str, Expr]
+    threads: frozenset[str]
+    conditions: tuple[Expr, ...]
+    env: Mapping[str, Expr]
+
+    def resolve(self, expr: Expr) -> Expr:
+        return simplify(substitute(expr, self.env))
+
+    def where(self, condition: Expr | None) -> _Scope:
+        if condition is None:
+            return self
+        return replace(self, conditions=(*self.conditions, *conjuncts(self.resolve(condition))))
+
+
+def flop_formula(facts: KernelFacts) -> str | None:
+    """FLOP of the whole launch, such as ``2*M*N*K``; None if there is no formula."""
+
+    def of_statement(node: Statement, scope: _Scope) -> Iterator[tuple[Polynomial, int]]:
+        for item in node.arith:
+            flop = totals([(item, item.sparsity)]).flop
+            if flop:
+                inner = scope.where(item.guard)
+                number = scope.resolve(item.count)
+                yield _points(facts, node, inner, (number,)), flop
+                if item.sparsity != 1:
+                    raise NoFormulaError
+
+    return _formula(facts, of_statement)
+
+
+def global_bytes_formula(facts: KernelFacts) -> str | None:
+    """Bytes of global memory that the program reads and writes; None if there is no formula."""
+    buffers = {item.id: item for item in facts.buffers}
+
+    def of_statement(node: Statement, scope: _Scope) -> Iterator[tuple[Polynomial, int]]:
+        for item in node.accesses:
+            buffer = buffers[item.buffer]
+            if buffer.scope != "global":
+                continue
+            width = bits(buffer.dtype)
+            if width is None or width % 8:
+                raise NoFormulaError
+            inner, lengths = _box(item, buffer.shape, scope.where(item.guard))
+            times = 2 if item.mode == "atomic" else 1
+            yield _points(facts, node, inner, lengths), times * width // 8 * item.lanes
+
+    return _formula(facts, of_statement)
+
+
+def _formula(
+    facts: KernelFacts,
+    of_statement: Callable[[Statement, _Scope], Iterable[tuple[Polynomial, int]]],
+) -> str | None:
+    if not facts.variables:
+        return None
+    total = Polynomial.of(0)
+    try:
+        for node, scope in _statements(facts.body, _Scope({}, frozenset(), (), {})):
+            for points, factor in of_statement(node, scope):
+                total = total + points * Polynomial.of(factor)
+    except NoFormulaError:
+        return None
+    return total.text([variable.name for variable in facts.variables])
+
+
+def _statements(nodes: Sequence[Node], scope: _Scope) -> Iterator[tuple[Statement, _Scope]]:
+    for node in nodes:
+        if isinstance(node, Statement):
+            yield node, scope
+        elif isinstance(node, Let):
+            scope = replace(scope, env={**scope.env, node.var: scope.resolve(node.value)})
+        elif isinstance(node, Loop):
+            yield from _statements(node.body, _enter(node, scope))
+        elif isinstance(node, Branch):
+            yield from _statements(node.then, scope.where(node.condition))
+            opposite = negate(scope.resolve(node.condition))
+            yield from _statements(node.orelse, scope.where(opposite))
+        elif any(True for _ in _statements(node.body, scope)):
+            raise NoFormulaError
+
+
+def _enter(node: Loop, scope: _Scope) -> _Scope:
+    start, step = scope.resolve(node.start), scope.resolve(node.step)
+    env = {name: value for name, value in scope.env.items() if name != node.var}
+    if start != 0 or step != 1:
+        env[node.var] = simplify(("+", start, ("*", step, node.var)))
+    return _Scope(
+        {**scope.axes, node.var: scope.resolve(node.extent)},
+        scope.threads | {node.var} if node.kind == "block" else scope.threads,
+        scope.conditions,
+        env,
+    )
+
+
+def _box(item: Access, shape: Sequence[Expr], scope: _Scope) -> tuple[_Scope, tuple[Expr, ...]]:
+    """The scope with an axis for each dimension that is clipped, and the other sizes."""
+    lengths: list[Expr] = []
+    for axis, size in enumerate(item.extents):
+        extent = scope.resolve(size)
+        index = scope.resolve(item.indices[axis])
+        if not item.clipped:
+            lengths.append(extent)
+            continue
+        if item.lanes != 1:
+            raise NoFormulaError
+        name = f"element {axis}"
+        scope = replace(scope, axes={**scope.axes, name: extent})
+        position = simplify(("+", index, name))
+        scope = scope.where(("and", (">=", position, 0), ("<", position, shape[axis])))
+    return scope, tuple(lengths)
+
+
+def _points(
+    facts: KernelFacts, node: Statement, scope: _Scope, weights: Sequence[Expr]
+) -> Polynomial:
+    """The number of points of `scope`, weighted."""
+    if node.per not in ("thread", "block"):
+        raise NoFormulaError
+    axes = dict(scope.axes)
+    if node.per == "block":
+        for name in scope.threads:
+            del axes[name]
+    box: dict[str, Interval] = {variable.name: (0, math.inf) for variable in facts.variables}
+    for name, extent in axes.items():
+        if bounds(extent, box)[0] < 0:
+            raise NoFormulaError
+        box[name] = (0, bounds(extent, box)[1] - 1)
+    conditions = [item for item in scope.conditions if bounds(item, box)[0] < 1]
+    return _product(axes, box, conditions, list(weights))
+
+
+def _product(
+    axes: dict[str, Expr],
+    box: Mapping[str, Interval],
+    conditions: list[Expr],
+    weights: list[Expr],
+) -> Polynomial:
+    """Take the axes that are tied by a condition apart, then multiply."""
+    total = Polynomial.of(1)
+    while conditions:
+        condition = conditions.pop(0)
+        names = free_variables(condition) & set(axes)
+        if is_data_dependent(condition):
+            raise NoFormulaError
+        others = [*conditions, *weights, *axes.values()]
+        if any(names & free_variables(other) for other in others):
+            total = total * _numeric(names, axes, conditions, condition, weights)
+            continue
+        total = total * _tied(condition, names, axes, box)
+        for name in names:
+            del axes[name]
+    for factor in (*axes.values(), *weights):
+        if free_variables(factor) & set(axes) or is_data_dependent(factor):
+            raise NoFormulaError
+        if not free_variables(factor) <= set(box) or bounds(factor, box)[0] < 0:
+            raise NoFormulaError
+        total = total * Polynomial.of(factor)
+    return total
+
+
+def _tied(
+    condition: Expr, names: frozenset[str], axes: Mapping[str, Expr], box: Mapping[str, Interval]
+) -> Polynomial:
+    """The number of points of `names` for which `condition` holds."""
+    tail = _tail(condition, names, axes)
+    if tail is not None:
+        if bounds(tail, box)[0] < 0:
+            raise NoFormulaError
+        return Polynomial.of(tail)
+    return _constant(names, axes, [condition])
+
+
+def _tail(condition: Expr, names: frozenset[str], axes: Mapping[str, Expr]) -> Expr | None:
+    """N where ``outer * T + inner < N`` cuts ``ceildiv(N, T)`` tiles of T."""
+    item = guard(condition)
+    if item is None or item.equality:
+        return None
+    factors = {name: item.coefficient(name) for name in names}
+    limit: Expr = simplify(
+        ("*", ("-", item.expr()[1], _weighted(factors)), -1)  # type: ignore[index]
+    )
+    if len(names) == 1:
+        (name,) = names
+        extent = axes[name]
+        whole = factors[name] == 1 and simplify(("-", extent, limit)) == 0
+        return limit if whole else None
+    if len(names) != 2 or None in factors.values():
+        return None
+    inner, outer = sorted(names, key=lambda name: factors[name] or 0)
+    tile = factors[outer]
+    if factors[inner] != 1 or axes[inner] != tile:
+        return None
+    tiles = simplify(("//", ("+", limit, ("-", tile, 1)), tile))
+    if simplify(("-", axes[outer], tiles)) == 0:
+        return limit
+    whole_tiles = simplify(("//", limit, tile))
+    if simplify(("-", axes[outer], whole_tiles)) == 0:
+        return simplify(("*", whole_tiles, tile))
+    return None
+
+
+def _weighted(factors: Mapping[str, int | None]) -> Expr:
+    return ("+", 0, *(("*", name, factor or 0) for name, factor in factors.items()))
+
+
+def _constant(names: frozenset[str], axes: Mapping[str, Expr], parts: list[Expr]) -> Polynomial:
+    """The number of points where nothing depends on a shape."""
+    extents = {name: axes[name] for name in names}
+    if not all(isinstance(extent, int) for extent in extents.values()):
+        raise NoFormulaError
+    if any(not free_variables(part) <= names for part in parts):
+        raise NoFormulaError
+    intervals = {name: (0, int(extent) - 1) for name, extent in extents.items()}  # type: ignore
+    problem = with_conditions(
+        Problem(intervals, (), (), frozenset()), (), simplify(("and", *parts))
+    )
+    solver = Solver()
+    total = solver.solve(problem)
+    if solver.sampled:
+        raise NoFormulaError
+    return Polynomial.of(total)
+
+
+def _numeric(
+    names: frozenset[str],
+    axes: dict[str, Expr],
+    conditions: list[Expr],
+    condition: Expr,
+    weights: list[Expr],
+) -> Polynomial:
+    """A whole component that no shape variable enters, solved by counting."""
+    group = set(names)
+    parts = [condition]
+    grown = True
+    while grown:
+        grown = False
+        for other in list(conditions):
+            if free_variables(other) & group:
+                conditions.remove(other)
+                parts.append(other)
+                group |= free_variables(other) & set(axes)
+                grown = True
+    if any(free_variables(item) & group for item in (*weights, *axes.values())):
+        raise NoFormulaError
+    total = _constant(frozenset(group), axes, parts)
+    for name in group:
+        del axes[name]
+    return total

@@ -1,0 +1,126 @@
+"""A formula equals the count at every binding."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens.model.counts import count, leaves
+from tirlens.model.formula import flop_formula, global_bytes_formula
+from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Statement
+
+from .generate import kernel
+
+BLOCK, STEP = 128, 32
+
+
+def ceildiv(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def tiles(size: Expr, tile: int) -> Expr:
+    return ("//", ("+", size, tile - 1), tile)
+
+
+def tiled_gemm(m: Expr, n: Expr, k: Expr, variables: tuple[str, ...]):
+    """A tilelang GEMM: tiles of 128 x 128, steps of 32, epilogue guarded element by element."""
+    row, column, depth = ("*", "by", BLOCK), ("*", "bx", BLOCK), ("*", "ko", STEP)
+    box = {"clipped": True, "route": "tile"}
+    load = Statement(
+        "copy",
+        "copy",
+        accesses=(
+            Access("A", "read", (row, depth), (BLOCK, STEP), **box),
+            Access("B", "read", (depth, column), (STEP, BLOCK), **box),
+        ),
+        per="block",
+    )
+    gemm = Statement(
+        "gemm",
+        "gemm",
+        arith=(Arith("mma", "float16", BLOCK * BLOCK * STEP, accumulator="float32"),),
+        per="block",
+    )
+    store = Statement(
+        "copy",
+        "copy",
+        accesses=(Access("C", "write", (row, column), (BLOCK, BLOCK), **box),),
+        per="block",
+    )
+    body = (Loop("pipelined", "ko", 0, tiles(k, STEP), (load, gemm)), store)
+    body = (Loop("block", "tx", 0, 128, body),)
+    for name, size in (("by", m), ("bx", n)):
+        body = (Loop("grid", name, 0, tiles(size, BLOCK), body),)
+    shapes = {"A": (m, k), "B": (k, n), "C": (m, n)}
+    buffers = tuple(Buffer(name, name, "float16", shape) for name, shape in shapes.items())
+    return kernel(body, buffers, variables)
+
+
+def naive_gemm(m: Expr, n: Expr, k: Expr, variables: tuple[str, ...]):
+    """A SIMT GEMM whose threads guard their element."""
+    index = {"i": ("+", ("*", "by", 16), "ty"), "j": ("+", ("*", "bx", 16), "tx")}
+    fma = Statement(
+        "store",
+        "store",
+        arith=(Arith("fma", "float32"),),
+        accesses=(Access("A", "read", (index["i"], "k")), Access("B", "read", ("k", index["j"]))),
+    )
+    body = (Loop("serial", "k", 0, k, (fma,)),)
+    guard = ("and", ("<", index["i"], m), ("<", index["j"], n))
+    body = (Branch(guard, body),)
+    loops = [("tx", 16, "block"), ("ty", 16, "block")]
+    loops += [("by", tiles(m, 16), "grid"), ("bx", tiles(n, 16), "grid")]
+    for name, extent, kind in loops:
+        body = (Loop(kind, name, 0, extent, body),)
+    shapes = {"A": (m, k), "B": (k, n)}
+    buffers = tuple(Buffer(name, name, "float32", shape) for name, shape in shapes.items())
+    return kernel(body, buffers, variables)
+
+
+def flop(facts, bindings) -> int:
+    return sum(
+        2 * item.total for leaf in leaves(count(facts, bindings).root) for item in leaf.arith
+    )
+
+
+def global_bytes(facts, bindings) -> int:
+    return sum(item.bytes for leaf in leaves(count(facts, bindings).root) for item in leaf.accesses)
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [(8192, 2 * 8192**3), (65536, 2 * 65536**3), (1024, 2**31)]
+)
+def test_gemm_is_twice_m_n_k(size, expected):
+    assert flop(tiled_gemm(size, size, size, ()), {}) == expected
+    assert flop(naive_gemm(size, size, size, ()), {}) == expected
+
+
+def test_formula_of_a_guarded_gemm_is_the_textbook_one():
+    assert flop_formula(naive_gemm("M", "N", "K", ("M", "N", "K"))) == "2*M*N*K"
+
+
+def test_formula_of_a_tiled_gemm_shows_the_padding():
+    facts = tiled_gemm("M", 4096, 4096, ("M",))
+    assert flop_formula(facts) == f"{2 * 128 * 4096 * 4096}*ceildiv(M, 128)"
+
+
+@pytest.mark.parametrize("make", [tiled_gemm, naive_gemm])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (128, 256, 64), (1000, 1001, 77), (0, 5, 9)])
+def test_formula_equals_the_count(make, shape):
+    bindings = dict(zip("MNK", shape, strict=True))
+    facts = make("M", "N", "K", ("M", "N", "K"))
+    names = {**bindings, "ceildiv": ceildiv}
+    assert eval(flop_formula(facts), names) == flop(facts, bindings)
+    assert eval(global_bytes_formula(facts), names) == global_bytes(facts, bindings)
+
+
+def test_no_formula_without_shape_variables():
+    assert flop_formula(tiled_gemm(128, 128, 128, ())) is None
+
+
+def test_no_formula_where_an_extent_depends_on_a_block():
+    add = Statement("store", "s", arith=(Arith("add", "float32"),))
+    inner = Loop("serial", "k", 0, ("min", ("+", "bx", 1), ("*", "n", 2)), (add,))
+    facts = kernel((Loop("grid", "bx", 0, "n", (inner,)),), variables=("n",))
+    assert flop_formula(facts) is None
+    total = [item.total for leaf in leaves(count(facts, {"n": 5}).root) for item in leaf.arith]
+    assert total == [15]
