@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from tirlens_worker.facts import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from tirlens.model.report import KernelReport
     from tirlens.source.kernel import SourceFile
@@ -44,6 +44,9 @@ class Diagnostic:
     code: str
 
 
+_STOPPING = frozenset({"timeout", "crash", "memory", "import", "interpreter"})
+
+
 def of_source(source: SourceFile) -> list[Diagnostic]:
     """Syntax errors and wrong directives, known from the text alone."""
     return [
@@ -54,10 +57,16 @@ def of_source(source: SourceFile) -> list[Diagnostic]:
     ]
 
 
-def of_problems(problems: Iterable[Problem]) -> list[Diagnostic]:
-    """What the worker could not do, one diagnostic a place and message."""
+def of_problems(problems: Sequence[Problem]) -> list[Diagnostic]:
+    """What the worker could not do, one diagnostic a place and message.
+
+    What stopped the whole file is said once and not again for each kernel that it took along.
+    """
     found: dict[tuple[Span, str], Diagnostic] = {}
+    of_file = {problem.kind for problem in problems if problem.kernel is None} & _STOPPING
     for problem in problems:
+        if problem.kernel is not None and problem.kind in of_file:
+            continue
         span = problem.span
         where = ""
         if span is None or span.file is not None:
