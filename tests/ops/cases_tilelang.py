@@ -175,3 +175,34 @@ def wide_store(T):
             T.stg128(A[tx, 0], T.broadcast(T.uint32(0), 4))
 
     return main
+
+
+@becomes(
+    "call thread: 4 x fma int8->int32; "
+    "read a[4] thread, read b[4] thread, read c[] thread, write c[] thread",
+)
+def dot_product(T):
+    @T.prim_func
+    def main(A: T.Tensor((64, 4), "int8")):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_local((4,), "int8")
+            b = T.alloc_local((4,), "int8")
+            c = T.alloc_local((1,), "int32")
+            T.dp4a(a, b, c)
+
+    return main
+
+
+@becomes(
+    "shuffle thread: 1 x shuffle float32; read own[] thread",
+    "shuffle thread: 5 x shuffle float32, 5 x max float32; read own[] thread",
+)
+def exchange(T):
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):
+        with T.Kernel(1, threads=32):
+            own = T.alloc_local((1,), "float32")
+            T.evaluate(T.shfl_xor(own[0], 1))
+            T.evaluate(T.warp_reduce_max(own[0]))
+
+    return main

@@ -16,7 +16,7 @@ from typing import Any, Dict, Tuple
 from ..facts import Access, Arith, Statement
 from .atomic import update
 from .build import label
-from .intrinsics.dot import dot_product
+from .intrinsics.dot import dot_product, dp4a_of_pointers
 from .intrinsics.warp import dtype_of
 from .registry import Context, accounts
 
@@ -77,6 +77,8 @@ def call_extern(call: Any, context: Context) -> Statement:
         target = context.region(arguments[0])
         if target is not None:
             return update(context, bare, target, arguments[1:2], _width(bare))
+    if bare == "DP4A":
+        return dp4a_of_pointers(arguments, context)
     if name.startswith(_SYNCHRONIZING):
         return Statement(op="sync", label=name + "()")
     product = dot_product(bare)

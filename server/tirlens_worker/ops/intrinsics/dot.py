@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any, Optional
+from typing import Any, Optional, Sequence
 
 from ...facts import Arith, Statement
-from ..build import not_understood
+from ..build import label, lanes, not_understood
 from ..registry import Context, accounts
 
 # name of the intrinsic: (multiply-accumulates, dtype of the operands, accumulator)
@@ -82,7 +82,7 @@ def dot_product(name: str) -> Optional[Arith]:
 
 @accounts("tir.dp4a", "tl.dp4a")
 def dp4a(call: Any, context: Context) -> Statement:
-    """``dp4a(a, b[, c])`` on char4 values, or (A, B, C) pointers in tilelang's template form."""
+    """``dp4a(a, b[, c])`` on packed values."""
     operands = tuple(call.args)
     return Statement(
         op="call",
@@ -92,6 +92,22 @@ def dp4a(call: Any, context: Context) -> Statement:
             Arith(op="fma", dtype="int8", count=4, accumulator="int32"),
         ),
         accesses=tuple(item for node in operands for item in context.accesses(node)),
+    )
+
+
+def dp4a_of_pointers(arguments: Sequence[Any], context: Context) -> Statement:
+    """tilelang's ``DP4A(a, b, c)`` on pointers: 4 elements of `a` and `b`, accumulated in `c`."""
+    a, b, c = (context.region(node) for node in arguments[:3])
+    moves = ((a, "read", 4), (b, "read", 4), (c, "read", 1), (c, "write", 1))
+    return Statement(
+        op="call",
+        label=label("dp4a", a, b, c),
+        arith=(Arith(op="fma", dtype="int8", count=4, accumulator="int32"),),
+        accesses=tuple(
+            lanes(region, mode, "thread", count)
+            for region, mode, count in moves
+            if region is not None
+        ),
     )
 
 
