@@ -169,7 +169,8 @@ def main(checkout: str, output: str) -> None:
     for row in rows:
         elementwise = "elementwise" in row["kernel_file"]
         name = operation_name(row["workload"]) if elementwise else ""
-        key = (row["kernel_file"], row["factory"], row["static"], row["config"], name)
+        given = json.dumps(derived(json.loads(row["static"]), row))
+        key = (row["kernel_file"], row["factory"], row["static"], row["config"], name, given)
         if key not in cache:
             try:
                 text = json.dumps(without_paths(json.loads(json.dumps(facts_of(row, functions)))))

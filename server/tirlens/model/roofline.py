@@ -46,7 +46,7 @@ def sustained(device: Device, name: str) -> float:
     return found.flop_per_s * found.sustained_fraction
 
 
-def busy_seconds(item: Item, device: Device, per_element: float = 1.0) -> dict[str, float]:
+def busy_seconds(item: Item, device: Device) -> dict[str, float]:
     """How long each unit of the whole device is busy with one leaf."""
     out: dict[str, float] = {}
     issued = 0.0
@@ -68,7 +68,9 @@ def busy_seconds(item: Item, device: Device, per_element: float = 1.0) -> dict[s
         elif unit == "shuffle":
             _add(out, "shared", instructions / (WARP * device.sm_count * device.clock_hz))
     if issued:
+        # The clock under load is lower than the boost clock by as much as the cores' rate is.
         rate = device.issue_per_clk_per_sm * WARP * device.sm_count * device.clock_hz
+        rate *= device.peaks["fp32"].sustained_fraction
         _add(out, "issue", issued / rate)
     if item.shared_bytes:
         rate = device.shared_bytes_per_clk_per_sm * device.sm_count * device.clock_hz
