@@ -1,0 +1,159 @@
+"""Hints, lenses, hovers and diagnostics of a report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tirlens.ide import diagnostics, hints, hovers, lenses
+from tirlens.model.report import CaveatNote, Cost, KernelReport, ReadWrite
+from tirlens_worker.facts import Span
+from tirlens_worker.protocol import Problem
+
+
+def cost(label: str, line: int, share: float | None, *children: Cost, **fields: Any) -> Cost:
+    given: dict[str, Any] = {
+        "kind": "serial" if children else "op",
+        "span": Span(line, 4, fields.pop("end_line", line), 40),
+        "trips": 32 if children else None,
+        "executions": 64,
+        "flop": 10**9,
+        "global_bytes": 10**6,
+        "dram_bytes": 5e5,
+        "time_s": None if share is None else share * 1e-4,
+        "bound": "tensor",
+    }
+    return Cost(label=label, share=share, children=children, **{**given, **fields})
+
+
+REPORT = KernelReport(
+    name="main",
+    definition="matmul",
+    span=Span(3, 0, 3, 20),
+    framework="tilelang",
+    framework_version="0.1.15",
+    call="matmul(8192, 8192, 1024, block_M=128)",
+    call_source="directive",
+    bindings={},
+    device_id="h100-sxm",
+    device_name="NVIDIA H100 SXM5 80 GB",
+    flop=137438953472,
+    dram_bytes=ReadWrite(10**9, 21 * 10**7),
+    time_s=87.1e-6,
+    bound="tensor",
+    peak_fraction=0.71,
+    loops=(
+        cost("grid", 4, 0.97, cost("loop", 6, 0.93, cost("copy", 7, 0.3), cost("gemm", 8, 0.63))),
+        cost("launch", 3, 0.03, kind="launch", flop=0, global_bytes=0, dram_bytes=0.0),
+    ),
+)
+
+
+def test_lens_of_the_contract() -> None:
+    assert lenses.lens(REPORT) == (
+        "87.1 us est. | tensor-bound, 71% of peak | 137 GFLOP, 1.21 GB DRAM"
+        " | matmul(8192, 8192, ...) | h100-sxm"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"call_source": "assumed"}, "assumed: matmul(8192, 8192, ...)"),
+        ({"status": "needs-bindings", "needs": ("M", "N")}, "needs M, N: click to set | h100-sxm"),
+        ({"schedule": "unscheduled"}, "87.1 us lower bound, unscheduled | "),
+        ({"bound": "dram", "dram_fraction": 0.88}, "dram-bound, 88% of peak"),
+        ({"bound": "latency"}, " | latency-bound | "),
+        ({"time_s": None, "flop": None}, "? s est. | tensor-bound, 71% of peak | ? FLOP, 1.21 GB"),
+        ({"status": "error", "message": "it broke"}, "not analysed: it broke"),
+        ({"call": "main", "bindings": {"M": 64}}, " | M=64 | h100-sxm"),
+    ],
+)
+def test_lens(changes: dict[str, Any], text: str) -> None:
+    assert text in lenses.lens(replace(REPORT, **changes))
+
+
+def test_hints_one_a_line_without_the_launch() -> None:
+    assert [(hint.line, hint.label) for hint in hints.hints(REPORT)] == [
+        (4, "97 us 97% | 1 GF | 500 kB"),
+        (6, "93 us 93% | 1 GF | 500 kB"),
+        (7, "30 us 30% | 1 GF | 500 kB"),
+        (8, "63 us 63% | 1 GF | 500 kB"),
+    ]
+
+
+def test_nodes_of_one_line_are_merged_and_not_counted_twice() -> None:
+    inner = cost("j", 4, 0.5, cost("a", 5, 0.2), cost("b", 5, 0.3))
+    found = hints.hints(replace(REPORT, loops=(cost("i", 4, 0.5, inner),)))
+    assert [(hint.line, hint.label) for hint in found] == [
+        (4, "50 us 50% | 1 GF | 500 kB"),
+        (5, "50 us 50% | 2 GF | 1 MB"),
+    ]
+
+
+def test_small_and_foreign_lines_have_no_hint() -> None:
+    foreign = replace(cost("x", 9, 0.5), span=Span(9, 0, 9, 5, file="/lib/macro.py"))
+    assert hints.hints(replace(REPORT, loops=(cost("y", 5, 0.009), foreign))) == []
+
+
+def test_unknown_time_is_not_zero() -> None:
+    (hint,) = hints.hints(replace(REPORT, loops=(cost("x", 5, None),)))
+    assert hint.label == "1 GF | 500 kB"
+
+
+def test_statement_of_several_lines_stands_on_its_first() -> None:
+    (hint,) = hints.hints(replace(REPORT, loops=(cost("x", 5, 0.5, end_line=7),)))
+    assert (hint.line, hint.last_line) == (5, 7)
+
+
+def test_hover_says_the_verdict_first() -> None:
+    found = hovers.hover([REPORT], 6, 10)
+    assert found is not None
+    lines = found.markdown.splitlines()
+    assert lines[0] == "**`loop`**: 93 us, 93% of main, tensor-bound."
+    assert "| trips | 32 |" in lines
+    assert "| `gemm` | 8 | 63 us | 63% | 1 GFLOP | 500 kB | tensor |" in lines
+    assert lines.index("| `gemm` | 8 | 63 us | 63% | 1 GFLOP | 500 kB | tensor |") < next(
+        index for index, line in enumerate(lines) if "`copy`" in line
+    )
+    assert "- arguments: `matmul(8192, 8192, 1024, block_M=128)` (directive)" in lines
+
+
+def test_hover_on_the_definition_is_the_kernel() -> None:
+    found = hovers.hover([REPORT], 3, 0)
+    assert found is not None
+    assert found.markdown.startswith("**main**: 87.1 us est., tensor-bound, 71% of peak on NVIDIA")
+    assert hovers.hover([REPORT], 5, 0) is None
+
+
+def test_hover_cannot_be_broken_by_the_text() -> None:
+    report = replace(REPORT, loops=(cost("a | `b`\n<img>", 5, 0.5),))
+    found = hovers.hover([report], 5, 4)
+    assert found is not None
+    assert found.markdown.startswith("**`a \\| 'b' <img>`**")
+
+
+def test_macro_line_names_both_places() -> None:
+    sites = (Span(5, 4, 5, 9), Span(30, 4, 30, 9, file="/lib/macro.py"))
+    found = hovers.hover([replace(REPORT, loops=(cost("x", 5, 0.5, sites=sites),))], 5, 4)
+    assert found is not None
+    assert "Called at line 5, written at line 30 of `/lib/macro.py`." in found.markdown
+
+
+def test_what_stopped_the_file_is_said_once() -> None:
+    place = Span(9, 0, 9, 4)
+    problems = (
+        Problem("timeout", "too long", place),
+        Problem("timeout", "not reached", Span(2, 0, 2, 4), kernel="a"),
+        Problem("trace", "bad", Span(3, 0, 3, 4), kernel="b"),
+    )
+    found = [(item.span.line, item.code) for item in diagnostics.of_problems(problems)]
+    assert found == [(9, "timeout"), (3, "trace")]
+
+
+def test_caveats_are_hints_at_their_lines() -> None:
+    caveats = (CaveatNote("bound is data", Span(6, 0, 6, 4)), CaveatNote("of the kernel"))
+    (found,) = diagnostics.of_report(replace(REPORT, caveats=caveats))
+    assert (found.span.line, found.severity, found.message) == (6, "hint", "bound is data")
