@@ -69,9 +69,10 @@ class _ForkingWorker(_Worker):
 
     def __init__(self, reader: BinaryIO, writer: BinaryIO) -> None:
         super().__init__(reader, writer)
-        from . import patches, supervise
+        from . import patches, supervise, warm_up
 
         patches.install({})
+        warm_up.warm_up()
         supervise.prepare()
         self._supervise = supervise
         signal.signal(signal.SIGTERM, self._terminate)

@@ -12,6 +12,7 @@ needs no patch.  `install` may be called again after more has been imported.
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
@@ -259,7 +260,28 @@ def _patch_tvm(tvm: Any) -> None:
     tvm.build = _refuse
 
 
+def _patch_inspect(module: Any) -> None:
+    """End `inspect.stack` where user code begins, as it would for ``python file.py``.
+
+    TVM's parser asks for the stack, with source lines, at each function: half of its time.
+    """
+
+    def stack(context: int = 1) -> List[Any]:
+        frame = sys._getframe(1)
+        frames: List[Any] = []
+        while frame is not None and frame.f_code.co_filename not in _OURS:
+            info = module.getframeinfo(frame, context)
+            more = {"positions": info.positions} if hasattr(info, "positions") else {}
+            frames.append(module.FrameInfo(frame, *info, **more))
+            frame = frame.f_back
+        return frames
+
+    module.stack = stack
+
+
+_OURS = frozenset(os.path.join(os.path.dirname(__file__), name) for name in ("load.py", "trace.py"))
 _PATCHES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
+    ("inspect", _patch_inspect),
     ("torch.cuda", _patch_torch_cuda),
     ("tilelang.carver.arch.driver", _patch_driver),
     ("tilelang.carver.arch.driver.cuda_driver", _patch_driver),
