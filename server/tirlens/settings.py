@@ -126,9 +126,12 @@ def _flag(value: Any) -> bool:
 
 
 def _calls(value: Any) -> tuple[str, ...]:
-    items = cast("list[Any]", [value] if isinstance(value, str) else value)
-    if isinstance(items, (list, tuple)) and all(isinstance(item, str) for item in items):
-        return tuple(items)
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, (list, tuple)):
+        items = cast("list[Any]", value)
+        if all(isinstance(item, str) for item in items):
+            return tuple(items)
     raise ValueError("must be a call or a list of calls, such as 'matmul(1024, 1024)'")
 
 

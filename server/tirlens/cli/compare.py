@@ -7,7 +7,7 @@ import json
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +84,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _only(reports: Sequence[FileReport], call: str) -> Variant:
     """The part of the reports that one call made."""
-    from dataclasses import replace
-
     kept = (
         replace(file, kernels=tuple(k for k in file.kernels if _plain(k.call) == _plain(call)))
         for file in reports

@@ -7,8 +7,10 @@ import json
 import platform
 from pathlib import Path
 
-from tirlens import pipeline, source
+from tirlens import source
 from tirlens.cli.output import console, stream
+from tirlens.pipeline import Options
+from tirlens.pipeline.devices import choose
 from tirlens.settings import Settings
 from tirlens.version import __version__
 from tirlens.worker_client import find_interpreter, interpreters
@@ -32,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     if chosen.problem is not None:
         problems.append(chosen.problem.message)
     found = interpreters(path, setting=setting)
-    choice = pipeline.devices.choose(None, None, pipeline.Options(project=project))
+    choice = choose(None, None, Options(project=project))
     problems += [item.message for item in choice.problems]
     data = {
         "tirlens": __version__,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -17,7 +17,7 @@ _WIDTH_OF_A_FILE = 160
 
 
 @contextmanager
-def stream(path: str | None) -> Iterator[TextIO]:
+def stream(path: str | None) -> Generator[TextIO, None, None]:
     """Standard output, or the file `path` in UTF-8."""
     if path is None:
         yield sys.stdout

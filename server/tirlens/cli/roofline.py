@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tirlens.cli.table import title
@@ -122,10 +122,9 @@ def svg(drawn: Chart, width: int = 720, height: int = 360) -> str:
         return height - floor - share * (height - floor - 20)
 
     label = html.escape(f"Roofline of {drawn.device}", quote=True)
-    parts = [
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{label}" '
-        + 'xmlns="http://www.w3.org/2000/svg">'
-    ]
+    box = f"0 0 {width} {height}"
+    space = "http://www.w3.org/2000/svg"
+    parts = [f'<svg viewBox="{box}" role="img" aria-label="{label}" xmlns="{space}">']
     parts += _grid(drawn, x_of, y_of, (inset, width - 20), (20, height - floor))
     for peak in drawn.peaks:
         ridge = peak / drawn.bytes_per_s
@@ -155,9 +154,12 @@ def svg(drawn: Chart, width: int = 720, height: int = 360) -> str:
 
 
 def _grid(
-    drawn: Chart, x_of: object, y_of: object, across: tuple[int, int], down: tuple[int, int]
+    drawn: Chart,
+    x_of: Callable[[float], float],
+    y_of: Callable[[float], float],
+    across: tuple[int, int],
+    down: tuple[int, int],
 ) -> Sequence[str]:
-    assert callable(x_of) and callable(y_of)
     (left, right), (bottom, top) = drawn.x_range, drawn.y_range
     parts: list[str] = []
     for exponent in range(math.ceil(left), math.floor(right) + 1):

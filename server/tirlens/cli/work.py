@@ -6,9 +6,9 @@ import argparse
 import glob
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -17,6 +17,8 @@ from tirlens import pipeline, source
 from tirlens.cli.errors import UsageError
 from tirlens.hardware import Device, DeviceError, load
 from tirlens.pipeline import FileReport, Options
+from tirlens.pipeline.devices import choose
+from tirlens.pipeline.requests import root_name, selected
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 from tirlens.source import SourceFile
 from tirlens.source.directives import integer
@@ -39,8 +41,6 @@ class Traced:
 
     def report(self, **changes: object) -> FileReport:
         """The file's report with some options changed; only the model runs."""
-        from dataclasses import replace
-
         options = replace(self.options, **changes)  # pyright: ignore[reportArgumentType]
         return pipeline.report(self.source, self.result, options, self.path)
 
@@ -71,7 +71,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         except DeviceError as error:
             raise UsageError(str(error)) from error
     for call in arguments.call:
-        if pipeline.requests.root_name(call) is None:
+        if root_name(call) is None:
             raise UsageError(f"--call {call!r} is no call such as 'matmul(1024, 1024)'")
     if arguments.timeout is not None and arguments.timeout <= 0:
         raise UsageError("--timeout must be more than 0 seconds")
@@ -144,7 +144,7 @@ def trace(arguments: argparse.Namespace) -> list[Traced]:
         item.source.kernels or item.source.problems or item.result.problems for item in traced
     ):
         raise UsageError(f"no kernels in {', '.join(arguments.files)}")
-    if not any(pipeline.requests.selected(item.source, item.options) for item in traced):
+    if not any(selected(item.source, item.options) for item in traced):
         _refuse_selection(arguments, traced)
     return traced
 
@@ -158,8 +158,6 @@ def trace_file(
     say: Say,
 ) -> Traced:
     """Run one file; with `text` in place of what is on disk."""
-    from dataclasses import replace
-
     project, wrong = Settings.from_pyproject(path.absolute().parent)
     for message in wrong:
         print(f"tirlens: {message}", file=sys.stderr)
@@ -202,7 +200,7 @@ def device_of(reports: Sequence[FileReport], options: Options) -> Device:
     for file in reports:
         if file.devices:
             return file.devices[0]
-    return pipeline.devices.choose(None, None, options).device
+    return choose(None, None, options).device
 
 
 def say_problems(reports: Sequence[FileReport]) -> None:
@@ -231,7 +229,7 @@ def _refuse_selection(arguments: argparse.Namespace, traced: Sequence[Traced]) -
 
 
 @contextmanager
-def _progress() -> Iterator[Say]:
+def _progress() -> Generator[Say, None, None]:
     """A line of progress on a terminal, silence elsewhere."""
     console = Console(stderr=True)
     if not console.is_terminal:

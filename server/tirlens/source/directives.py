@@ -1,4 +1,4 @@
-"""Comments that speak to this tool: ``# tirlens: ...``, and tilelang-lsp's ``# <typecheck> ...``."""
+"""Comments that speak to this tool: ``# tirlens: ...`` and tilelang-lsp's ``# <typecheck> ...``."""
 
 from __future__ import annotations
 

@@ -8,8 +8,9 @@ do nothing but return an expression are followed.  Whatever only the run can kno
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from tirlens.source import tensors
 from tirlens.source.names import FunctionNode, Names, parameters
@@ -87,7 +88,7 @@ class Folder:
             if keyword.arg is not None:
                 out.append(f"{keyword.arg}={render(value, self._names.torch)}")
             elif isinstance(value, Known) and isinstance(value.value, dict):
-                pairs: dict[str, Any] = value.value
+                pairs = cast("dict[str, Any]", self._constant(value))
                 out += [f"{k}={render(Known(v), '')}" for k, v in pairs.items()]
             else:
                 out.append("**" + render(value, self._names.torch))
@@ -105,7 +106,7 @@ class Folder:
             self._give(given, name, argument, frame)
         names = {item.arg for item in parameters(function)}
         for keyword in call.keywords:
-            if keyword.arg in names and keyword.arg is not None:
+            if keyword.arg is not None and keyword.arg in names:
                 self._give(given, keyword.arg, keyword.value, frame)
             elif keyword.arg is None:
                 try:
@@ -193,7 +194,7 @@ class Folder:
         if isinstance(value, Sequence):
             return value.items
         if isinstance(value, Known) and isinstance(value.value, (tuple, list)):
-            return tuple(Known(item) for item in value.value)  # pyright: ignore[reportUnknownVariableType]
+            return tuple(Known(item) for item in cast("tuple[Any, ...]", self._constant(value)))
         return None
 
     def _constant(self, value: Value) -> Any:
@@ -257,8 +258,8 @@ class Folder:
     def _subscript(self, node: ast.Subscript, frame: Frame) -> Value:
         base, index = self.fold(node.value, frame), self.known(node.slice, frame)
         if isinstance(base, Sequence):
-            return apply(lambda: base.items[index]).value
-        return apply(lambda: self._constant(base)[index])
+            return apply(operator.getitem, base.items, index).value
+        return apply(operator.getitem, self._constant(base), index)
 
     def _attribute(self, node: ast.Attribute, frame: Frame) -> Value:
         base = self.fold(node.value, frame)

@@ -18,7 +18,7 @@ class Directive:
 
     span: Span
     calls: tuple[str, ...] = ()
-    bindings: Mapping[str, int] = field(default_factory=dict)
+    bindings: Mapping[str, int] = field(default_factory=dict[str, int])
     device: str | None = None
     off: bool = False
     error: str | None = None

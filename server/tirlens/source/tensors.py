@@ -123,7 +123,7 @@ def _shape(size: Value | None, positional: list[Value]) -> tuple[int, ...]:
     if isinstance(size, Sequence):
         return tuple(_int(item) for item in size.items)
     if isinstance(size, Known) and isinstance(size.value, (tuple, list)):
-        return tuple(_int(Known(item)) for item in cast("tuple[Any, ...]", size.value))
+        return tuple(_int(Known(item)) for item in cast("tuple[Any, ...]", cast("Any", size).value))
     return (_int(size),)
 
 

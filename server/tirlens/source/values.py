@@ -54,17 +54,17 @@ class Sequence:
 Value = Known | Written | Tensor | Arguments | Sequence
 
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
+    ast.Add: lambda left, right: left + right,
+    ast.Sub: lambda left, right: left - right,
+    ast.Mult: lambda left, right: left * right,
+    ast.Div: lambda left, right: left / right,
+    ast.FloorDiv: lambda left, right: left // right,
+    ast.Mod: lambda left, right: left % right,
+    ast.LShift: lambda left, right: left << right,
+    ast.RShift: lambda left, right: left >> right,
+    ast.BitAnd: lambda left, right: left & right,
+    ast.BitOr: lambda left, right: left | right,
+    ast.BitXor: lambda left, right: left ^ right,
 }
 UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
@@ -90,6 +90,10 @@ def _ceildiv(left: int, right: int) -> int:
     return -(-left // right)
 
 
+def _next_power_of_2(number: int) -> int:
+    return 1 << (int(number) - 1).bit_length()
+
+
 # Functions without effects whose value on constants is certain.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "int": int,
@@ -108,7 +112,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "dict": dict,
     "ceildiv": _ceildiv,
     "cdiv": _ceildiv,
-    "next_power_of_2": lambda n: 1 << (int(n) - 1).bit_length(),
+    "next_power_of_2": _next_power_of_2,
     "math.sqrt": math.sqrt,
     "math.ceil": math.ceil,
     "math.floor": math.floor,
