@@ -13,8 +13,12 @@ const looks = { viewport: { width: 1120, height: 640 }, scale: 1.25 };
 await withBrowser({ ...given, ...looks }, async (open) => {
   const window = await open(given.address, given.folder, kernel.file);
   await window.lenses(/est\./);
-  await window.lineMatching(kernel.operation, /%/);
+  await window.lineMatching(kernel.operation, /%|hidden/);
   await window.command("View: Toggle Primary Side Bar Visibility");
+  await window.page.waitForTimeout(500);
+  // The import lines make room for the hover below its line.
+  await window.page.mouse.move(500, 300);
+  await window.page.mouse.wheel(0, 110);
   await window.page.waitForTimeout(500);
   await window.hover(kernel.operation, kernel.word);
   await mkdir(dirname(given.picture), { recursive: true });

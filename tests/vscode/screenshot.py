@@ -17,6 +17,8 @@ from vscode.install import install  # noqa: E402
 from vscode.workspace import TILELANG, lay_out, server_settings  # noqa: E402
 
 _LOOKS = {
+    # Below the line, so that the hints above it stay in the picture.
+    "editor.hover.above": False,
     "workbench.activityBar.location": "hidden",
     "breadcrumbs.enabled": False,
     "editor.scrollbar.vertical": "hidden",

@@ -57,7 +57,7 @@ def lay_out(folder: Path, *, marker: Path | None = None) -> Path:
     (folder / BROKEN["file"]).write_text(_BROKEN_TEXT)
     if marker is not None:
         file = folder / TILELANG["file"]
-        touch = f"\n__import__('pathlib').Path({str(marker)!r}).touch()\n"
+        touch = f"\n_ran = __import__('pathlib').Path({str(marker)!r}).touch()\n"
         file.write_text(file.read_text() + touch)
     return folder
 

@@ -86,7 +86,9 @@ def kernel(report: KernelReport) -> str:
 def node(cost: Cost, report: KernelReport) -> str:
     """One loop or operation."""
     verdict = f"**{_code(cost.label)}**: {labels.seconds(cost.time_s)}"
-    if cost.share is not None:
+    if not cost.time_s and cost.hidden_s:
+        verdict = f"**{_code(cost.label)}**: {labels.seconds(cost.hidden_s)}, all of it hidden"
+    elif cost.share is not None:
         verdict += f", {labels.percent(cost.share)} of {report.name}"
     if cost.bound:
         verdict += f", {cost.bound}-bound"
