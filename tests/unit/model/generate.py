@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -41,7 +41,7 @@ class Names:
         return self.plain + self.threads
 
 
-@lru_cache(maxsize=None)
+@cache
 def integers(names: tuple[str, ...], depth: int = 2) -> st.SearchStrategy[Expr]:
     """Index expressions."""
     leaf: st.SearchStrategy[Expr] = st.integers(-4, 9)
@@ -65,13 +65,13 @@ def integers(names: tuple[str, ...], depth: int = 2) -> st.SearchStrategy[Expr]:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def comparisons(names: tuple[str, ...], depth: int) -> st.SearchStrategy[Expr]:
     side = integers(names, depth)
     return st.tuples(st.sampled_from(["<", "<=", "==", "!=", ">", ">="]), side, side)
 
 
-@lru_cache(maxsize=None)
+@cache
 def conditions(names: tuple[str, ...], depth: int = 1) -> st.SearchStrategy[Expr]:
     plain = comparisons(names, 2)
     if depth == 0:
@@ -85,13 +85,13 @@ def conditions(names: tuple[str, ...], depth: int = 1) -> st.SearchStrategy[Expr
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def counts(names: tuple[str, ...]) -> st.SearchStrategy[Expr]:
     """Expressions that are never negative."""
     return st.integers(0, 5) | integers(names, 1).map(lambda e: ("min", ("max", 0, e), 7))
 
 
-@lru_cache(maxsize=None)
+@cache
 @st.composite
 def accesses(draw: Any, names: tuple[str, ...]) -> Access:
     buffer = draw(st.sampled_from(sorted(SHAPES)))

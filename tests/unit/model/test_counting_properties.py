@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from hypothesis import HealthCheck, given, settings
-from support import interpreter
 
+from support import interpreter
 from tirlens.model.counts import NodeCount, count
+from tirlens.model.footprint import compulsory_bytes
 from tirlens_worker.facts import Loop, Statement, While
 
 from .generate import kernels
@@ -55,3 +56,20 @@ def test_counts_equal_execution(case):
             if isinstance(item.node, (Loop, While)):
                 assert item.iterations == tally.iterations[path]
 
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(kernels())
+def test_compulsory_bytes_are_the_distinct_elements(case):
+    facts, bindings = case
+    touched = interpreter.run(facts, bindings).touched
+    expected = 0
+    for buffer in facts.buffers:
+        # Only what lies inside an array is memory of that array.
+        inside = [
+            p
+            for p in touched[buffer.id]
+            if all(0 <= i < size for i, size in zip(p, buffer.shape, strict=True))
+        ]
+        expected += -(-len(inside) * interpreter.bits(buffer.dtype) // 8)
+    found = compulsory_bytes(facts, bindings)
+    assert found is not None and found.exact and found.bytes == expected

@@ -75,6 +75,8 @@ class Walker:
             item.id: tuple(simplify(substitute(size, self.bindings)) for size in item.shape)
             for item in facts.buffers
         }
+        # Each access with the points at which it happens.
+        self.touches: list[tuple[Access, Scope]] = []
         self._caveats: dict[Caveat, None] = {}
         self._needs: dict[str, None] = {}
         self._whiles = 0
@@ -251,6 +253,7 @@ class Walker:
     def _access(self, item: Access, node: Statement, scope: Scope) -> AccessCount:
         buffer = self.buffers[item.buffer]
         scope = self._guarded(scope, item.guard, node.sites)
+        self.touches.append((item, scope))
         executions = self._total(scope, (), node.per, node.sites)
         weights = self._lengths(item, scope, node)
         elements = self._total(scope, (*weights, item.lanes), node.per, node.sites)

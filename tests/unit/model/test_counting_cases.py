@@ -1,0 +1,137 @@
+"""Counts of well-known kernels against their closed forms."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens.model.counts import arith_totals, count, leaves
+from tirlens.model.footprint import compulsory_bytes, footprint, sectors_per_request
+from tirlens_worker.facts import Access, Arith, Branch, Buffer, Let, Loop, Statement, While
+
+from .generate import SPAN, kernel
+from .test_formula import tiled_gemm
+
+
+def operation(amount=1, per="thread", guard=None):
+    return Statement(
+        "store", "s", arith=(Arith("add", "float32", amount, guard),), per=per, sites=(SPAN,)
+    )
+
+
+def nest(loops, body):
+    for kind, name, extent in reversed(loops):
+        body = (Loop(kind, name, 0, extent, body, sites=(SPAN,)),)
+    return body
+
+
+def total(facts, bindings=None):
+    return arith_totals(count(facts, bindings).root)["add", "float32", None]
+
+
+def test_batch_in_the_third_grid_dimension():
+    loops = [("grid", "bz", 6), ("grid", "by", 4), ("grid", "bx", 8), ("block", "tx", 128)]
+    assert total(kernel(nest(loops, (operation(64, "block"),)))) == 6 * 4 * 8 * 64
+
+
+@pytest.mark.parametrize(("sequence", "tile"), [(4096, 128), (65536, 64)])
+def test_causal_attention_stops_at_the_diagonal(sequence, tile):
+    blocks = sequence // tile
+    bound = ("min", blocks, ("//", ("+", ("*", ("+", "bx", 1), tile), tile - 1), tile))
+    loops = [
+        ("grid", "h", 32),
+        ("grid", "bx", blocks),
+        ("block", "tx", 128),
+        ("serial", "k", bound),
+    ]
+    facts = kernel(nest(loops, (operation(tile * tile, "block"),)))
+    assert total(facts) == 32 * (blocks * (blocks + 1) // 2) * tile * tile
+
+
+def test_causal_mask_counts_elements_below_the_diagonal():
+    row, column = ("+", ("*", "bx", 128), "i"), ("+", ("*", "k", 128), "j")
+    loops = [("grid", "bx", 32), ("serial", "k", ("+", "bx", 1))]
+    loops += [("parallel", "i", 128), ("parallel", "j", 128)]
+    facts = kernel(nest(loops, (Branch((">=", row, column), (operation(),)),)))
+    assert total(facts) == 4096 * 4097 // 2
+
+
+def test_persistent_blocks_share_the_tiles():
+    tile = ("+", "bx", ("*", "w", 132))
+    body = (Let("tile", tile), Branch(("<", "tile", 1000), (operation(),)))
+    facts = kernel(nest([("grid", "bx", 132), ("persistent", "w", 8)], body))
+    assert total(facts) == 1000
+
+
+def test_producer_and_consumer_warps_each_run_their_branch_once_a_block():
+    body = (Branch(("<", "tx", 128), (operation(3, "block"),), (operation(5, "block"),)),)
+    facts = kernel(nest([("grid", "bx", 10), ("block", "tx", 256)], body))
+    assert total(facts) == 10 * 3 + 10 * 5
+
+
+def test_an_unbound_variable_is_asked_for():
+    facts = kernel(nest([("serial", "i", "m")], (operation(),)), variables=("m",))
+    counts = count(facts, {})
+    assert counts.needs == ("m",) and next(leaves(counts.root)).executions is None
+    assert total(facts, {"m": 7}) == 7
+
+
+def test_an_extent_from_data_is_bounded_or_unknown():
+    bounded = ("min", ("load", "B", "i"), 16)
+    facts = kernel(nest([("serial", "i", 4), ("serial", "j", bounded)], (operation(),)))
+    assert total(facts) == 64 and "depend on data" in count(facts).caveats[0].message
+    facts = kernel(nest([("serial", "i", 4), ("serial", "j", ("load", "B", "i"))], (operation(),)))
+    assert total(facts) is None and "bind j" in count(facts).caveats[0].message
+    assert total(facts, {"j": 5}) == 20
+
+
+def test_a_condition_on_data_counts_as_true_with_a_caveat():
+    facts = kernel((Branch(("<", ("load", "B", 0), 3), (operation(),)),))
+    assert total(facts) == 1 and len(count(facts).caveats) == 1
+
+
+def test_a_while_loop_is_unknown_until_it_is_bound():
+    facts = kernel((While(("<", ("load", "B", 0), 3), (operation(),)),))
+    assert total(facts) is None and "while_1" in count(facts).caveats[0].message
+    assert total(facts, {"while_1": 9}) == 9
+
+
+def test_beyond_64_bits():
+    loops = [("grid", name, 2**40) for name in ("a", "b")]
+    assert total(kernel(nest(loops, (operation(),)))) == 2**80
+
+
+def test_compulsory_bytes_of_a_gemm_are_its_three_matrices():
+    m, n, k = 1000, 1001, 77
+    found = compulsory_bytes(tiled_gemm(m, n, k, ()), {})
+    assert found is not None and found.exact and found.bytes == 2 * (m * k + k * n + m * n)
+
+
+def test_a_flat_index_over_a_large_array_is_one_range():
+    access = Access("X", "read", (("+", ("*", "bx", 1024), "tx"),))
+    body = nest(
+        [("grid", "bx", 2**20), ("block", "tx", 1024)], (Statement("s", "s", (), (access,)),)
+    )
+    facts = kernel(body, (Buffer("X", "X", "float16", (2**30,)),))
+    assert compulsory_bytes(facts, {}).bytes == 2**31
+
+
+@pytest.mark.parametrize(
+    ("stride", "dtype", "vector", "sectors"),
+    [
+        (1, "float32", 1, 4),
+        (2, "float32", 1, 8),
+        (32, "float32", 1, 32),
+        (8, "float16", 8, 16),
+        (0, "float32", 1, 1),
+    ],
+)
+def test_sectors_of_one_warp(stride, dtype, vector, sectors):
+    buffer = Buffer("X", "X", dtype, (1 << 20,))
+    access = Access("X", "read", (("+", ("*", "tx", stride), "base"),), lanes=vector)
+    assert sectors_per_request(access, buffer, [("tx", 128)], {"base": 0}) == sectors
+
+
+def test_footprint_of_some_variables_while_the_others_stand_still():
+    buffer = Buffer("X", "X", "float16", (512, 512))
+    access = Access("X", "read", (("*", "by", 64), ("*", "k", 32)), (64, 32))
+    assert footprint(access, buffer, {"k": (0, 3)}, {"by": 2}).bytes == 64 * 128 * 2
