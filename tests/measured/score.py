@@ -126,7 +126,10 @@ def line(name: str, group: Sequence[Row]) -> str:
 
 
 def print_table(scored: Sequence[Row]) -> None:
-    print(f"{'family':34} {'n':>4} {'MAPE':>7} {'median':>7} {'bias':>6} {'band':>5} {'tau':>5}", end="")
+    print(
+        f"{'family':34} {'n':>4} {'MAPE':>7} {'median':>7} {'bias':>6} {'band':>5} {'tau':>5}",
+        end="",
+    )
     print("   sheet  calib.")
     for half in ("fitted", "held out"):
         groups: dict[str, list[Row]] = {}

@@ -55,7 +55,9 @@ def operations(package: str) -> dict[str, Any]:
     for path in sorted(folder.glob("*.py")):
         module = importlib.import_module(f"{package}.{path.stem}")
         for name, value in vars(module).items():
-            if inspect.isclass(value) and (hasattr(value, "op_func") or name.endswith("AndMulFwdKernel")):
+            if inspect.isclass(value) and (
+                hasattr(value, "op_func") or name.endswith("AndMulFwdKernel")
+            ):
                 key = re.sub(r"(Fwd)?Kernel$", "", name).lower()
                 found.setdefault(key, value)
     return found
@@ -99,7 +101,11 @@ def prim_func(row: dict[str, str], functions: dict[str, Any]) -> Any:
         if target in parameters and target not in arguments and name != target:
             arguments[target] = value
     for name, parameter in parameters.items():
-        if name not in arguments and parameter.default is inspect.Parameter.empty and name in config:
+        if (
+            name not in arguments
+            and parameter.default is inspect.Parameter.empty
+            and name in config
+        ):
             arguments[name] = config[name]
     jit = factory(**arguments)
     wanted = inspect.signature(getattr(jit, "func", jit)).parameters
@@ -127,7 +133,7 @@ def derived(static: dict[str, Any], row: dict[str, str]) -> dict[str, Any]:
     if row["factory"] == "_make_binary_explicit":
         divisors = static.get("divisors", [1])
         above = [static["N_total"], *divisors[:-1]]
-        shape = [whole // part for whole, part in zip(above, divisors)]
+        shape = [whole // part for whole, part in zip(above, divisors, strict=True)]
         return {
             "coalesced_shape": shape,
             "a_strides": static.get("a_strides", [1]),

@@ -51,7 +51,7 @@ def load(id_or_path: str | Path) -> Device:
         if candidate in aliases():
             return _known(aliases()[candidate])
     near = _nearest(name)
-    hint = f'; did you mean {" or ".join(near)}?' if near else ""
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise DeviceError(
         f'"{text}" is no known device{hint} Known are: {", ".join(catalogue())}; '
         "or give the path of a device file ending in .toml."
@@ -77,7 +77,7 @@ def for_target(target: Mapping[str, Any]) -> Device | None:
 
 
 def _by_words(text: str) -> Device | None:
-    """A device whose name stands in the last part of a tag: nvidia/nvidia-a100, geforce-rtx-3090."""
+    """A device whose name ends a tag: nvidia/nvidia-a100, geforce-rtx-3090."""
     name = text.lower().rsplit("/", 1)[-1]
     for prefix in ("nvidia-", "geforce-", "tesla-", "amd-", "instinct-"):
         name = name.removeprefix(prefix)
@@ -99,7 +99,15 @@ def _cpu_of(mcpu: str, triple: str) -> str:
     text = f"{mcpu} {triple}".lower()
     if any(word in text for word in ("aarch64", "arm64", "neoverse", "apple")):
         return "arm-neoverse"
-    avx512 = ("avx512", "icelake", "cascadelake", "sapphirerapids", "znver4", "znver5", "cannonlake")
+    avx512 = (
+        "avx512",
+        "icelake",
+        "cascadelake",
+        "sapphirerapids",
+        "znver4",
+        "znver5",
+        "cannonlake",
+    )
     return "x86-avx512" if any(word in text for word in avx512) else "x86-avx2"
 
 

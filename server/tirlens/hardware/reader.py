@@ -32,10 +32,19 @@ OPTIONAL_NUMBER_KEYS = ("simd_bytes",)
 INTEGER_KEYS = frozenset({"sm_count", "l1_bytes_per_sm", "simd_bytes", "bytes"}) | {
     field.name for field in fields(Limits)
 }
-PEAK_CLASSES = frozenset(
-    "fp64 fp32 fp16 bf16 int32 sfu cvt tensor.float16 tensor.bfloat16 tensor.tf32 tensor.float8 "
-    "tensor.float6 tensor.float4 tensor.int8 tensor.int4 tensor.float64".split()
+SCALAR_CLASSES = ("fp64", "fp32", "fp16", "bf16", "int32", "sfu", "cvt")
+TENSOR_TYPES = (
+    "float64",
+    "tf32",
+    "float16",
+    "bfloat16",
+    "float8",
+    "float6",
+    "float4",
+    "int8",
+    "int4",
 )
+PEAK_CLASSES = frozenset({*SCALAR_CLASSES, *(f"tensor.{name}" for name in TENSOR_TYPES)})
 
 
 class DeviceError(ValueError):
@@ -160,7 +169,9 @@ class _Reader:
                 sustained_fraction=self.number(table, prefix, "sustained_fraction"),
             )
         if "fp32" not in peaks:
-            raise self.fail("peaks.fp32", "missing; every device needs the rate of its scalar cores")
+            raise self.fail(
+                "peaks.fp32", "missing; every device needs the rate of its scalar cores"
+            )
         return peaks
 
     def sources(self) -> Mapping[str, str]:

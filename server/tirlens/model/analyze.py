@@ -118,9 +118,7 @@ def _analyzed(
     return _on_gpu(report, device, items, leaves, launch)
 
 
-def _launch(
-    facts: KernelFacts, counts: Any, items: Sequence[Item], device: Device
-) -> _Launch:
+def _launch(facts: KernelFacts, counts: Any, items: Sequence[Item], device: Device) -> _Launch:
     grid = tuple(counts.launch.grid or (1,)) or (1,)
     block = block_resources(facts, counts, items, device)
     return _Launch(

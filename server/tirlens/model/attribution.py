@@ -127,7 +127,7 @@ def _label(node: object) -> str:
 
 
 def _collapsed(cost: Cost) -> Cost:
-    """Nested grid and block loops of one source line as one entry; its trips are those of the outer kind."""
+    """Nested grid and block loops of one source line as one entry with the outer one's trips."""
     if cost.kind not in SPATIAL_KINDS or len(cost.children) != 1:
         return cost
     (child,) = cost.children
@@ -154,8 +154,7 @@ def _sum(group: Sequence[Cost]) -> Cost:
     first = group[0]
     children = _merged([child for cost in group for child in cost.children])
     own = sum(
-        (cost.time_s or 0.0) - sum(child.time_s or 0.0 for child in cost.children)
-        for cost in group
+        (cost.time_s or 0.0) - sum(child.time_s or 0.0 for child in cost.children) for cost in group
     )
     known = all(cost.time_s is not None for cost in group)
     seconds = max(own, 0.0) + sum(child.time_s or 0.0 for child in children) if known else None

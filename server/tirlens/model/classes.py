@@ -30,11 +30,25 @@ from dataclasses import dataclass, field
 
 from tirlens_worker.facts import Arith
 
-FLOAT_OPS = frozenset("add sub mul div fma neg abs min max mod".split())
+FLOAT_OPS = frozenset(["add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "mod"])
 FREE_OPS = frozenset(
-    "compare select logic shift bitwise cast shuffle floor ceil trunc round".split()
+    [
+        "compare",
+        "select",
+        "logic",
+        "shift",
+        "bitwise",
+        "cast",
+        "shuffle",
+        "floor",
+        "ceil",
+        "trunc",
+        "round",
+    ]
 )
-INTEGER_OPS = frozenset("add sub mul div fma neg abs min max mod shift bitwise".split())
+INTEGER_OPS = frozenset(
+    ["add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "mod", "shift", "bitwise"]
+)
 
 # Instructions per operation by unit: sfu (special functions), fma (the floating-point cores),
 # int (integer, compare and select), cvt (conversions).
@@ -103,7 +117,7 @@ class ArithTotals:
 
 
 def is_float(dtype: str) -> bool:
-    return "float" in dtype or dtype.startswith("bf") or dtype.startswith("tf")
+    return "float" in dtype or dtype.startswith(("bf", "tf"))
 
 
 def scalar_class(dtype: str) -> str:

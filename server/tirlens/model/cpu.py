@@ -23,7 +23,9 @@ ALONE_SHARE = 4.0
 FLOAT_BYTES = 4
 
 
-def kernel(items: Sequence[Item], leaves: Sequence[Item], device: Device) -> tuple[Timed, KernelTime]:
+def kernel(
+    items: Sequence[Item], leaves: Sequence[Item], device: Device
+) -> tuple[Timed, KernelTime]:
     """The weights of the leaves and the kernel's time on a CPU."""
     seconds = {id(leaf): leaf_seconds(leaf, device) for leaf in leaves}
     block = weighted(items, lambda leaf: seconds[id(leaf)])
@@ -34,14 +36,9 @@ def kernel(items: Sequence[Item], leaves: Sequence[Item], device: Device) -> tup
 
 def leaf_seconds(leaf: Item, device: Device) -> float:
     """The greatest of a leaf's busy times, with the cores and lanes that it really uses."""
-    parts = math.prod(
-        loop.extent or 1 for loop in leaf.place.around if loop.kind == "parallel"
-    )
+    parts = math.prod(loop.extent or 1 for loop in leaf.place.around if loop.kind == "parallel")
     cores = device.sm_count
-    if parts <= 1:
-        spread = 1 / cores
-    else:
-        spread = parts / (math.ceil(parts / cores) * cores)
+    spread = 1 / cores if parts <= 1 else parts / (math.ceil(parts / cores) * cores)
     lanes = 1.0 if vectorized(leaf) else max(device.simd_bytes / FLOAT_BYTES, 1.0)
     worst = 0.0
     for name, seconds in leaf.seconds.items():

@@ -1,4 +1,4 @@
-"""How many blocks fit on one SM, from what a block takes of shared memory, registers and threads."""
+"""How many blocks fit on one SM, from what a block takes of it."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ SYNC_CLOCKS: Mapping[str, float] = {
 }
 OTHER_CLOCKS = 10.0
 # A load of a single thread that the compiler can move across iterations of an unrolled loop.
-UNROLL = 4
+UNROLL = 8
 # One SM alone draws at most this many times its even share of DRAM and L2.
 ALONE_SHARE = 3.0
 
@@ -164,9 +164,7 @@ def leaf_seconds(item: Item, context: BlockContext) -> float:
     return worst
 
 
-def latency_seconds(
-    item: Item, context: BlockContext, repeats: float, waits: bool = True
-) -> float:
+def latency_seconds(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> float:
     """Time of a leaf that no throughput explains: load latency and synchronisation.
 
     A load that is only started here (TMA, cp.async) makes nobody wait.
@@ -211,10 +209,7 @@ def _pipelined(item: Item, context: BlockContext, repeats: float, trips: float) 
     if not loads:
         return Timed(item, 0.0, rest)
     once = latency + transfer + compute
-    if stages < 1:
-        steady = once
-    else:
-        steady = max(compute, transfer, once / stages)
+    steady = once if stages < 1 else max(compute, transfer, once / stages)
     total = repeats * (once + max(trips - 1, 0.0) * steady)
     hidden = compute * iterations
     if transfer > compute and stages >= 1:

@@ -1,4 +1,4 @@
-"""Where each statement stands: the loops around it, and how many distinct bytes its accesses touch."""
+"""Where each statement stands, and how many distinct elements its accesses touch."""
 
 from __future__ import annotations
 

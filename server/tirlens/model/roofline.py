@@ -12,8 +12,8 @@ from tirlens.hardware.spec import Device, Peak
 
 from .work import Item
 
-COMPUTE = frozenset("tensor fp32 fp64 int sfu issue".split())
-MEMORY = frozenset("shared l2 dram atomics".split())
+COMPUTE = frozenset(["tensor", "fp32", "fp64", "int", "sfu", "issue"])
+MEMORY = frozenset(["shared", "l2", "dram", "atomics"])
 WARP = 32
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device
 
-
 # Starting a block on an SM and draining its stores, when nothing else hides it: fitted on kernels
 # whose blocks do little (one or four elements a thread) in the fitted half.
 BLOCK_START_S = 0.3e-6

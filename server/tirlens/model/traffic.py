@@ -95,9 +95,7 @@ def _flow(
     axes = tuple(
         sorted(tags.get(grid[name].tag or "", 0) for name in depends_on(access, place, grid))
     )
-    return _Flow(
-        item, entry, access, min(own, issued), axes, min(everything, float(entry.bytes))
-    )
+    return _Flow(item, entry, access, min(own, issued), axes, min(everything, float(entry.bytes)))
 
 
 def _to_l2(

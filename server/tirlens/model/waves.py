@@ -24,7 +24,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Slab:
-    """What one block touches by one access: `bytes`, the same for blocks equal in `axes` (x, y, z)."""
+    """What one block touches by an access: `bytes`, shared by blocks equal in `axes` (x, y, z)."""
 
     bytes: float
     axes: tuple[int, ...]

@@ -1,7 +1,7 @@
 """From the statements of a PrimFunc to the tree of facts.
 
 One walk for all frameworks: `dialect` hides what differs between versions, `ops` accounts for tile
-operations and intrinsics, `Expressions` reads what stands inside a statement.  What is not
+operations and intrinsics, `Reader` reads what stands inside a statement.  What is not
 understood becomes a statement with a caveat; the walk never fails because of it.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from .. import ops
 from ..facts import Branch, Expr, Launch, Let, Loop, Node, Span, Statement, While
 from . import dialect
-from .expressions import Expressions
+from .cost import Reader
 from .scope import Scope
 
 Sites = Tuple[Span, ...]
@@ -52,7 +52,7 @@ class Walk:
         tiles: bool,
     ) -> None:
         self.scope = scope
-        self.reader = Expressions(scope, self.add_buffer)
+        self.reader = Reader(scope, self.add_buffer)
         self.launch = Launch()
         self._sites_of = sites_of
         self._line_of = line_of
@@ -453,7 +453,9 @@ class Walk:
         label = statement.label
         if statement.op in ("store", "let") and self._here:
             label = self._line_of(self._here[0]) or label
-        return (replace(statement, label=label, sites=self._here),)
+        # A call in a parallel tile loop runs once for each element, not once in each thread.
+        per = self._per if statement.per == "thread" else statement.per
+        return (replace(statement, label=label, sites=self._here, per=per),)
 
     def _note(self, message: str) -> None:
         self.scope.note(message, self._here)
