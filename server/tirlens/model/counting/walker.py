@@ -182,19 +182,15 @@ class Walker:
             return extent
         text = to_text(extent)
         if node.var in self.bindings:
-            self._note(
-                f"the trips of {node.var}, {text}, depend on data: bound by hand", node.sites
-            )
+            self._note(f"{text} trips of {node.var} depend on data: bound by hand", node.sites)
             return self.bindings[node.var]
         bound = upper(extent)
         if bound is None:
-            message = (
-                f"the trips of {node.var}, {text}, depend on data: bind {node.var} to a number"
-            )
+            message = f"{text} trips of {node.var} depend on data: bind {node.var} to a number"
             self._note(message, node.sites)
             return extent
         message = (
-            f"the trips of {node.var}, {text}, depend on data: counted at most, {to_text(bound)}"
+            f"{text} trips of {node.var} depend on data: counted as {to_text(bound)}, the most"
         )
         self._note(message, node.sites)
         return bound
