@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -235,3 +236,24 @@ def test_closed_file_is_published_no_more(client: Client, tmp_path: Path, tvm_py
     client.wait_ready((tmp_path / "other.py").as_uri())
     assert "ready" not in client.states(uri)
     assert client.diagnostics(uri) == []
+
+
+def test_cancelled_analysis_ends_and_says_so(
+    client: Client, tmp_path: Path, tvm_python: Path
+) -> None:
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    uri = client.open(tmp_path / "kernels.py", TVM + "\nwhile True:\n    pass\n")
+    client.wait(lambda: _progress(client) != [], 30)
+    client.notify("window/workDoneProgress/cancel", {"token": _progress(client)[0]["token"]})
+    client.wait(lambda: "idle" in client.states(uri))
+    assert client.lenses(uri)[4] == ["cancelled: click to analyse"]
+    assert [item["value"]["kind"] for item in _progress(client)][-1] == "end"
+    # The worker is free again at once.
+    client.replace(uri, 2, TVM)
+    client.save(uri)
+    client.wait_ready(uri)
+    assert "268 MFLOP" in client.lenses(uri)[4][2]
+
+
+def _progress(client: Client) -> list[dict[str, Any]]:
+    return [params for method, params in client.notifications if method == "$/progress"]

@@ -18,6 +18,7 @@ _COMPUTE = frozenset({"tensor", "fp32", "fp64", "int", "sfu"})
 
 ANALYSING = "analysing..."
 UNTRUSTED = "untrusted: analysis needs to run this file"
+CANCELLED = "cancelled: click to analyse"
 STALE = "stale: save to refresh"
 
 

@@ -141,8 +141,11 @@ class Session:
         document = self.documents.get(uri)
         if document is not None:
             document.wanted += 1
+            document.cancelled = True
             self.workers.cancel(uri)
             self._ended(document)
+            self._listener.status(Status(uri, "idle", "cancelled"))
+            self._listener.analysed(uri)
 
     def reanalyze(self, uri: str) -> None:
         """Analyse the text as it is now, whatever is known of it."""
@@ -156,6 +159,7 @@ class Session:
         """Bring the analysis of `uri` up to date with its saved text and the settings."""
         document = self.documents[uri]
         document.wanted += 1
+        document.cancelled = False
         self._start(self._analyze(document, document.wanted))
 
     async def shut_down(self) -> None:

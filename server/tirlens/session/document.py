@@ -62,6 +62,7 @@ class Document:
     analysis: Analysis | None = None
     wanted: int = 0
     running: bool = False
+    cancelled: bool = False
     device: str | None = None
     calls: dict[str, str] = field(default_factory=dict[str, str])
     _lines: tuple[str, list[str]] | None = None

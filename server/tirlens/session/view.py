@@ -70,6 +70,8 @@ def _parts(document: Document, kernel: KernelSource, trusted: bool) -> list[lens
         return [lenses.Part(lenses.UNTRUSTED, "trust")]
     analysis = document.analysis
     if analysis is None:
+        if document.cancelled:
+            return [lenses.Part(lenses.CANCELLED, "analyze")]
         return [lenses.Part(lenses.ANALYSING, "none")]
     analysed = _same_kernel(analysis, kernel)
     if analysed is None:
@@ -105,6 +107,9 @@ def _why_not(analysis: Analysis, kernel: KernelSource) -> lenses.Part:
     for problem in analysis.report.problems:
         if problem.kernel in (kernel.name, None):
             first_line = problem.message.partition("\n")[0]
+            if problem.kind == "interpreter":
+                # The message has whole paths and the command to run; the diagnostic shows it.
+                first_line = "no Python with the framework, see the problem"
             return lenses.Part(lenses.failed(first_line), "report")
     return lenses.Part(lenses.failed("no kernel came of it"), "report")
 
