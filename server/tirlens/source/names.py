@@ -64,7 +64,7 @@ class Names:
         if not isinstance(node, ast.Call):
             return False
         path = self.dotted(node.func)
-        return path is not None and path.split(".")[-1] in ("Kernel", "ScopeKernel")
+        return path is not None and path.split(".")[-1].endswith("Kernel")
 
     @property
     def framework(self) -> str | None:
