@@ -18,7 +18,10 @@ await withBrowser({ ...given, ...looks }, async (open) => {
   await window.page.waitForTimeout(500);
   // The import lines make room for the hover below its line.
   await window.page.mouse.move(500, 300);
-  await window.page.mouse.wheel(0, 320);
+  for (let notch = 0; notch < 3; notch += 1) {
+    await window.page.mouse.wheel(0, 100);
+    await window.page.waitForTimeout(200);
+  }
   await window.page.waitForTimeout(500);
   await window.hover(kernel.operation, kernel.word);
   await mkdir(dirname(given.picture), { recursive: true });
