@@ -81,6 +81,8 @@ def _decode_dataclass(cls: type, data: Mapping[str, Any]) -> Any:
 def _tuples(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_tuples(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _tuples(item) for key, item in value.items()}
     return value
 
 

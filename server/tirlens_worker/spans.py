@@ -12,7 +12,7 @@ import ast
 import contextlib
 import os
 import sys
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Generator, List, Optional, Tuple
 
 from .facts import Span
 
@@ -23,7 +23,7 @@ _stacks: List[Tuple[Tuple[str, int], ...]] = []
 
 
 @contextlib.contextmanager
-def recording() -> Iterator[None]:
+def recording() -> Generator[None, None, None]:
     """While active, tilelang's statements remember the calls around the macro that wrote them."""
     # tilelang/language/eager/builder.py: set_fileline remembers where the next statements begin,
     # macro_fileline_stack the calls around the current macro.

@@ -6,7 +6,7 @@ exist under one name or another.  Nothing here imports a framework.
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 BINARY = {
     "Add": "+",
@@ -79,7 +79,7 @@ def op_name(call: Any) -> str:
     return str(name if name is not None else call.op)
 
 
-def annotations_of(node: Any) -> dict:
+def annotations_of(node: Any) -> Dict[str, Any]:
     """The node's annotations as plain Python values where they are plain."""
     found = getattr(node, "annotations", None)
     if found is None:
@@ -112,7 +112,7 @@ def lanes_of(dtype: str) -> Tuple[str, int]:
 def parameters(func: Any) -> Tuple[Tuple[Any, Any], ...]:
     """The parameters of a PrimFunc, each with its buffer (None for a scalar)."""
     buffer_map = getattr(func, "buffer_map", None)
-    pairs = []
+    pairs: List[Tuple[Any, Optional[Any]]] = []
     for param in func.params:
         buffer: Optional[Any] = None
         if is_buffer(param):
@@ -123,7 +123,7 @@ def parameters(func: Any) -> Tuple[Tuple[Any, Any], ...]:
     return tuple(pairs)
 
 
-def attributes(func: Any) -> dict:
+def attributes(func: Any) -> Dict[str, Any]:
     attrs = getattr(func, "attrs", None)
     if attrs is None:
         return {}

@@ -37,7 +37,7 @@ def extract(
             walk.add_buffer(buffer, parameter=True)
         elif dialect.dtype_of(param).startswith(("int", "uint")):
             scope.value(param)
-    body = walk.close_scopes(walk.body(prim_func.body))
+    body = walk.function(prim_func.body)
     attributes = dialect.attributes(prim_func)
     return KernelFacts(
         name=str(attributes.get("global_symbol", definition.rpartition(".")[2])),
@@ -49,7 +49,7 @@ def extract(
         call_source=call_source,
         variables=tuple(scope.variables),
         buffers=tuple(scope.buffers),
-        launch=walk.launch,
+        launch=walk.bindings.launch(),
         body=body,
         target=_target(attributes.get("target")),
         attributes={},

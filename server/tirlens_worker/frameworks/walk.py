@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, List, Tuple
 
 from .. import ops
-from ..facts import Branch, Expr, Launch, Let, Loop, Node, Span, Statement, While
+from ..facts import Branch, Expr, Let, Loop, Node, Span, Statement, While
 from . import dialect
 from .cost import Reader
+from .launch import Bindings, bound_loop
 from .scope import Scope
+from .text import text
 
 Sites = Tuple[Span, ...]
 Nodes = Tuple[Node, ...]
@@ -33,16 +35,12 @@ _SPELLING = {
     "vectorized": "T.vectorized",
     "unroll": "T.unroll",
 }
-#: ``ScopeIdDef.scope`` of apache-tvm's exec scopes (``ScopeBinding`` in tvm/tirx/exec_scope.h).
-_CTA_SCOPES = {0: "cluster", 1: "grid", 2: "cluster"}
-
 _REDUCTION = 2  # IterVar.iter_type of a reduction axis
 _LAUNCH_THREAD = re.compile(r"launch_thread_idx$")
-_PANEL = re.compile(r"rasterization2D(Row|Column)\D+(\d+)|(Row|Column)\D+(\d+)")
 
 
 class Walk:
-    """Walks one function; `launch` is complete when `body` has been called on its body."""
+    """Walks one function; `bindings` is complete when `function` has returned."""
 
     def __init__(
         self,
@@ -53,16 +51,12 @@ class Walk:
     ) -> None:
         self.scope = scope
         self.reader = Reader(scope, self.add_buffer)
-        self.launch = Launch()
+        self.bindings = Bindings()
         self._sites_of = sites_of
         self._line_of = line_of
         self._tiles = tiles
         self._here: Sites = ()
         self._per = "thread"
-        self._extents: Dict[str, Expr] = {}
-        self._tags: Dict[str, Expr] = {}
-        self._thread_names: Dict[int, str] = {}
-        self._stores: Dict[str, int] = {}
 
     # -- buffers --------------------------------------------------------------------------------
 
@@ -98,6 +92,10 @@ class Walk:
         self.scope.windows[known] = (region.buffer.id, corners)
 
     # -- statements -----------------------------------------------------------------------------
+
+    def function(self, stmt: Any) -> Nodes:
+        """The tree of a function's whole body."""
+        return self.bindings.close_scopes(self.body(stmt))
 
     def body(self, stmt: Any) -> Nodes:
         """The nodes that `stmt` stands for."""
@@ -167,7 +165,7 @@ class Walk:
             extent=extent,
             body=inner,
             step=step_expr,
-            label="for {} in {}({})".format(stmt.loop_var.name, spelling, _text(extent)),
+            label="for {} in {}({})".format(stmt.loop_var.name, spelling, text(extent)),
             sites=self._here,
             annotations=annotations,
         )
@@ -175,46 +173,19 @@ class Walk:
 
     def _bound_loop(self, var: Any, tag: str, extent: Expr, stmt: Any) -> Nodes:
         """A loop over blocks or threads; the same tag inside itself is the same index."""
-        active = self._tags.get(tag)
+        active = self.bindings.active.get(tag)
         if active is not None:
             self.scope.define(var, active)
             return self.body(stmt)
         name = self.scope.define(var)
-        self._extents[tag] = _larger(self._extents.get(tag), extent)
-        self._set_threads()
-        self._tags[tag] = name
+        self.bindings.bind(tag, extent)
+        self.reader.threads = self.bindings.threads_per_block()
+        self.bindings.active[tag] = name
         try:
             inner = self._scoped(stmt)
         finally:
-            del self._tags[tag]
-        return (self._tagged(name, tag, extent, inner),)
-
-    def _tagged(self, name: str, tag: str, extent: Expr, inner: Nodes) -> Loop:
-        if tag.startswith("blockIdx"):
-            kind = "grid"
-        elif tag.startswith("cluster"):
-            kind = "cluster"
-        else:
-            kind = "unroll" if tag.startswith("vthread") else "block"
-        label = "{} = {}({})".format(name, tag, _text(extent))
-        return Loop(kind, name, 0, extent, inner, tag=tag, label=label, sites=self._here)
-
-    def _set_threads(self) -> None:
-        def extents(tags: Tuple[str, ...]) -> Tuple[Expr, ...]:
-            if not any(tag in self._extents for tag in tags):
-                return ()
-            return tuple(self._extents.get(tag, 1) for tag in tags)
-
-        grid, threads = extents(dialect.BLOCK_TAGS), extents(dialect.THREAD_TAGS)
-        if threads and not grid:
-            grid = (1, 1, 1)
-        self.launch = replace(
-            self.launch, grid=grid, threads=threads or ((1, 1, 1) if grid else ())
-        )
-        total: Expr = 1
-        for extent in threads:
-            total = extent if total == 1 else total if extent == 1 else ("*", total, extent)
-        self.reader.threads = total
+            del self.bindings.active[tag]
+        return (bound_loop(name, tag, extent, inner, self._here),)
 
     def _visit_AttrStmt(self, stmt: Any) -> Nodes:  # noqa: N802
         key = str(stmt.attr_key)
@@ -222,18 +193,9 @@ class Walk:
             tag = str(stmt.node.thread_tag) if key == "thread_extent" else "vthread"
             tag = tag or str(stmt.node.var.name)
             return self._bound_loop(stmt.node.var, tag, self.reader.expr(stmt.value), stmt.body)
-        if key == "threadblock_swizzle_pattern":
-            self._set_panel(str(stmt.value))
+        elif key == "threadblock_swizzle_pattern" and not self.bindings.rasterise(str(stmt.value)):
+            self._note("block rasterisation {} is not understood".format(stmt.value))
         return self.body(stmt.body)
-
-    def _set_panel(self, pattern: str) -> None:
-        found = _PANEL.search(pattern)
-        if found is None:
-            self._note("block rasterisation {} is not understood".format(pattern))
-            return
-        order = (found.group(1) or found.group(3)).lower()
-        size = int(found.group(2) or found.group(4))
-        self.launch = replace(self.launch, panel=size, panel_order=order)
 
     def _visit_SBlockRealize(self, stmt: Any) -> Nodes:  # noqa: N802
         block = stmt.block
@@ -245,7 +207,7 @@ class Walk:
         predicate = self.reader.expr(stmt.predicate)
         if predicate is True or predicate == 1:
             return inner
-        label = "T.where({})".format(_text(predicate))
+        label = "T.where({})".format(text(predicate))
         return (Branch(predicate, inner, kind="predicate", label=label, sites=self._here),)
 
     _visit_BlockRealize = _visit_SBlockRealize  # noqa: N815
@@ -282,57 +244,29 @@ class Walk:
 
     def _tile_threads(self, extents: Any, stmt: Any) -> Nodes:
         """tilelang's launch: the block is run by ``extents`` threads."""
-        sizes = list(extents) + [1] * (3 - len(extents))
-        names = {}
-        for axis, tag in enumerate(dialect.THREAD_TAGS):
-            self._extents[tag] = int(sizes[axis])
-            names[tag] = self._thread_names.get(axis) or self.scope.unique("txyz"[0] + "xyz"[axis])
-        self._set_threads()
+        sizes = [int(extent) for extent in extents] + [1] * (3 - len(extents))
+        for tag, size in zip(dialect.THREAD_TAGS, sizes):
+            self.bindings.bind(tag, size)
+        self.reader.threads = self.bindings.threads_per_block()
         inner = self.body(stmt)
-        for axis in range(3):
-            tag = dialect.THREAD_TAGS[axis]
-            if int(sizes[axis]) > 1 or axis == 0:
-                inner = (self._tagged(names[tag], tag, int(sizes[axis]), inner),)
+        for axis, (tag, size) in enumerate(zip(dialect.THREAD_TAGS, sizes)):
+            name = self.bindings.thread_names.get(axis) or self.scope.unique("t" + "xyz"[axis])
+            if size > 1 or axis == 0:
+                inner = (bound_loop(name, tag, size, inner, self._here),)
             else:
-                inner = (Let(names[tag], 0, sites=self._here), *inner)
+                inner = (Let(name, 0, sites=self._here), *inner)
         return inner
 
     def _visit_ScopeIdDefStmt(self, stmt: Any) -> Nodes:  # noqa: N802
         """apache-tvm's exec scopes: indices of blocks and threads, for all that follows."""
         definition = getattr(stmt, "def")
-        scope = int(definition.scope)
         extents = definition.extents
-        for position, var in enumerate(definition.def_ids):
-            extent: Expr = 1 if extents is None else self.reader.expr(extents[position])
+        for axis, var in enumerate(definition.def_ids):
+            extent: Expr = 1 if extents is None else self.reader.expr(extents[axis])
             if extents is None:
                 self._note("{}: its extent is inferred later".format(var.name))
-            kind = _CTA_SCOPES.get(scope, "block")
-            tag = {"grid": "blockIdx", "cluster": "clusterCtaIdx"}.get(kind, "scope%d" % scope)
-            self._open_scopes.append(
-                (self.scope.define(var), tag + ("." + "xyz"[position % 3]), extent, kind)
-            )
+            self.bindings.open_scope(self.scope.define(var), int(definition.scope), axis, extent)
         return ()
-
-    @property
-    def _open_scopes(self) -> List[Tuple[str, str, Expr, str]]:
-        return self.__dict__.setdefault("_scopes", [])
-
-    def close_scopes(self, nodes: Nodes) -> Nodes:
-        """The function's nodes inside the loops of its exec-scope indices."""
-        threads: Expr = 1
-        for _, _, extent, kind in self._open_scopes:
-            if kind == "block":
-                threads = extent if threads == 1 else ("*", threads, extent)
-        for name, tag, extent, kind in reversed(self._open_scopes):
-            if kind == "grid":
-                self._extents[tag] = extent
-            label = "{} = {}".format(name, _text(extent))
-            nodes = (Loop(kind, name, 0, extent, nodes, tag=tag, label=label),)
-        if self._open_scopes:
-            if threads != 1:
-                self._extents[dialect.THREAD_TAGS[0]] = threads
-            self._set_threads()
-        return nodes
 
     def _visit_IfThenElse(self, stmt: Any) -> Nodes:  # noqa: N802
         before = self._reading(stmt.condition, "condition")
@@ -343,7 +277,7 @@ class Walk:
                 condition,
                 self._scoped(stmt.then_case),
                 self._scoped(stmt.else_case) if stmt.else_case is not None else (),
-                label="if {}".format(_text(condition)),
+                label="if {}".format(text(condition)),
                 sites=self._here,
             ),
         )
@@ -399,7 +333,7 @@ class Walk:
         call = dialect.op_name(value) if dialect.kind(value) == "Call" else ""
         if _LAUNCH_THREAD.search(call):
             axis = self.reader.literal(value.args[0])
-            self._thread_names[int(axis or 0)] = self.scope.define(stmt.var)
+            self.bindings.thread_names[int(axis or 0)] = self.scope.define(stmt.var)
             return ()
         nodes = self._reading(value, "let")
         meaning = self.reader.expr(value)
@@ -479,24 +413,3 @@ def _is_index(value: Expr, depth: int = 0) -> bool:
     return value[0] not in ("load", "opaque", "cast", "/") and all(
         _is_index(part, depth + 1) for part in value[1:]
     )
-
-
-def _larger(left: Optional[Expr], right: Expr) -> Expr:
-    if left is None or left == right:
-        return right
-    if isinstance(left, int) and isinstance(right, int):
-        return max(left, right)
-    return ("max", left, right)
-
-
-def _text(value: Expr) -> str:
-    """`value` on one short line."""
-    if not isinstance(value, tuple):
-        return str(value)
-    if value[0] == "load":
-        return "{}[{}]".format(value[1], ", ".join(_text(one) for one in value[2:]))
-    if value[0] == "opaque":
-        return str(value[1])
-    if value[0] in ("min", "max", "select", "cast", "not", "~"):
-        return "{}({})".format(value[0], ", ".join(_text(one) for one in value[1:]))
-    return "({})".format(" {} ".format(value[0]).join(_text(one) for one in value[1:]))

@@ -1,0 +1,200 @@
+"""What it costs to evaluate an expression of the IR.
+
+An addition of two data values is one ``add`` and a product one ``mul``; a multiply-accumulate is
+so two operations and two FLOP, whether or not the compiler fuses them.  Arithmetic that only makes
+addresses is left out: an integer operation counts where a loaded value takes part in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, List, Optional, Tuple
+
+from .. import ops
+from ..facts import Access, Arith, Expr
+from . import dialect
+from .expressions import SELECT, TRANSPARENT, Expressions, bare, is_integer
+
+_ARITH = {
+    "Add": "add",
+    "Sub": "sub",
+    "Mul": "mul",
+    "Div": "div",
+    "Mod": "mod",
+    "FloorDiv": "floordiv",
+    "FloorMod": "mod",
+    "Min": "min",
+    "Max": "max",
+}
+_COMPARE = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE"})
+
+
+class Reader(Expressions):
+    """Reads values, regions and costs; it is the `ops.Context` of the operations' handlers."""
+
+    def arith(self, node: Any) -> Tuple[Arith, ...]:
+        return self.cost(node)[0]
+
+    def accesses(self, node: Any) -> Tuple[Access, ...]:
+        return self.cost(node)[1]
+
+    def cost(self, node: Any) -> Tuple[Tuple[Arith, ...], Tuple[Access, ...]]:
+        """The arithmetic on data and the loads of evaluating `node` once."""
+        bill = _Bill(self)
+        bill.visit(node, None)
+        return bill.arith(), tuple(bill.accesses)
+
+    def access(self, node: Any, mode: str, guard: Optional[Expr] = None) -> Access:
+        """The access of one load or store node."""
+        indices, lanes = [], 1
+        for index in node.indices:
+            low, size = self.corner(index)
+            indices.append(low)
+            lanes *= size if isinstance(size, int) else 1
+        buffer = self.buffer(dialect.buffer_of(node))
+        _, wide = dialect.lanes_of(buffer.dtype)
+        lanes = max(lanes, 1) if wide == 1 else 1
+        window = self.scope.windows.get(buffer.id)
+        if window is not None and len(indices) == len(buffer.shape):
+            source, corners = window
+            placed = (low if dim is None else _plus(low, indices[dim]) for low, dim in corners)
+            return Access(source, mode, tuple(placed), lanes=lanes, guard=guard)
+        return Access(buffer.id, mode, tuple(indices), lanes=lanes, guard=guard)
+
+
+class _Bill:
+    """Adds up one expression: operations by kind and guard, loads in order."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.accesses: List[Access] = []
+        self._counts: Dict[Tuple[Any, ...], int] = {}
+        self._others: List[Arith] = []
+
+    def arith(self) -> Tuple[Arith, ...]:
+        plain = tuple(
+            Arith(op=op, dtype=dtype, count=count, guard=guard, accumulator=accumulator)
+            for (op, dtype, guard, accumulator), count in self._counts.items()
+        )
+        return plain + tuple(self._others)
+
+    def _add(self, op: str, dtype: str, guard: Optional[Expr], to: Optional[str] = None) -> None:
+        base, lanes = dialect.lanes_of(dtype)
+        key = (op, base, guard, to)
+        self._counts[key] = self._counts.get(key, 0) + lanes
+
+    def visit(self, node: Any, guard: Optional[Expr]) -> bool:
+        """Adds the cost of `node`; whether a loaded value takes part in it."""
+        if isinstance(node, (bool, int, float, str)) or node is None:
+            return False
+        name = dialect.kind(node)
+        if name in ("Var", "SizeVar"):
+            return not isinstance(self.reader.scope.values.get(dialect.key(node), ""), (int, str))
+        if name in dialect.LOADS:
+            return self._load(node, guard)
+        if name in _ARITH or name in _COMPARE or name in ("And", "Or"):
+            return self._operation(name, node, guard)
+        if name == "Not":
+            return self.visit(node.a, guard)
+        if name == "Cast":
+            return self._cast(node, guard)
+        if name == "Select":
+            data = self._visit_all([getattr(node, part) for part in SELECT], guard)
+            self._add("select", dialect.dtype_of(node), guard)
+            return data
+        if name == "Let":
+            data = self.visit(node.value, guard)
+            value = self.reader.expr(node.value)
+            self.reader.scope.define(node.var, value)
+            return self.visit(node.body, guard) or data
+        if name == "Call":
+            return self._call(node, guard)
+        if name == "Broadcast":
+            return self.visit(node.value, guard)
+        if name == "Ramp":
+            return self.visit(node.base, guard)
+        if name == "Shuffle":
+            return self._visit_all(node.vectors, guard)
+        return False
+
+    def _visit_all(self, nodes: Iterable[Any], guard: Optional[Expr]) -> bool:
+        """Adds the cost of each; `any` over a generator would stop at the first that is data."""
+        data = False
+        for node in nodes:
+            data = self.visit(node, guard) or data
+        return data
+
+    def _load(self, node: Any, guard: Optional[Expr]) -> bool:
+        for index in node.indices:
+            self.visit(index, guard)
+        buffer = self.reader.buffer(dialect.buffer_of(node))
+        if buffer.id in self.reader.scope.scalars:
+            return False
+        self.accesses.append(self.reader.access(node, "read", guard))
+        return True
+
+    def _operation(self, name: str, node: Any, guard: Optional[Expr]) -> bool:
+        left = self.visit(node.a, guard)
+        right = self.visit(node.b, guard)
+        data = left or right
+        dtype = dialect.dtype_of(node.a)
+        if not data and is_integer(dtype):
+            return False
+        if name in _ARITH:
+            self._add(_ARITH[name], dtype, guard)
+        else:
+            self._add("compare" if name in _COMPARE else "logic", dtype, guard)
+        return True
+
+    def _cast(self, node: Any, guard: Optional[Expr]) -> bool:
+        data = self.visit(node.value, guard)
+        source, _ = dialect.lanes_of(dialect.dtype_of(node.value))
+        target = dialect.dtype_of(node)
+        constant = dialect.kind(node.value) in ("IntImm", "FloatImm")
+        if not constant and (data or not is_integer(target)):
+            base, lanes = dialect.lanes_of(target)
+            key = ("cast", source, guard, base)
+            self._counts[key] = self._counts.get(key, 0) + lanes
+        return data or not is_integer(target)
+
+    def _call(self, node: Any, guard: Optional[Expr]) -> bool:
+        full = dialect.op_name(node)
+        name = bare(full)
+        arguments = list(node.args)
+        if name == "if_then_else":
+            self.visit(arguments[0], guard)
+            condition = self.reader.expr(arguments[0])
+            taken = self.visit(arguments[1], _both(guard, condition))
+            other = self.visit(arguments[2], _both(guard, ("not", condition)))
+            return taken or other or not is_integer(dialect.dtype_of(node))
+        op = ops.scalar(full)
+        if op is not None:
+            data = self._visit_all(arguments, guard)
+            dtype = dialect.dtype_of(node)
+            if op and (data or not is_integer(dtype)):
+                self._add(op, dtype, guard)
+            return data or not is_integer(dtype)
+        handler = ops.lookup(full)
+        if handler is not None:
+            statement = handler(node, self.reader)
+            self._others += statement.arith
+            self.accesses += statement.accesses
+            return True
+        for argument in arguments:
+            self.visit(argument, guard)
+        if name not in TRANSPARENT:
+            self._add("unknown:" + full, dialect.dtype_of(node), guard)
+            self.reader.note("{}: its cost is not known and is left out".format(full))
+        return True
+
+
+def _both(guard: Optional[Expr], condition: Expr) -> Expr:
+    return condition if guard is None else ("and", guard, condition)
+
+
+def _plus(left: Expr, right: Expr) -> Expr:
+    """The sum, without additions of nothing."""
+    if type(left) is int and type(right) is int:
+        return left + right
+    if type(left) is int and left == 0:
+        return right
+    return left if type(right) is int and right == 0 else ("+", left, right)
