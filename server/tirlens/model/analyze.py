@@ -89,10 +89,12 @@ def _analyzed(
         if (caveat.message, caveat.span) not in seen
     )
     report = replace(report, caveats=report.caveats + notes)
-    if counts.needs:
-        needed = ", ".join(counts.needs)
+    shape_variables = {variable.name for variable in facts.variables}
+    # A let or a loop that depends on data can be bound too, but is not asked for.
+    needs = tuple(name for name in counts.needs if name in shape_variables)
+    if needs:
         return replace(
-            report, status="needs-bindings", needs=counts.needs, message=f"needs {needed}"
+            report, status="needs-bindings", needs=needs, message=f"needs {', '.join(needs)}"
         )
     buffers = {buffer.id: buffer for buffer in facts.buffers}
     items = build(facts, counts, bindings, buffers)
