@@ -1,4 +1,4 @@
-"""What a kernel does, extracted from its IR: the only data that crosses from the worker to the server.
+"""What a kernel does, extracted from its IR: all that the worker tells the server of it.
 
 Facts know no device and no editor.  They are a tree of loops, branches and statements in which
 every extent, index and guard is an expression over the loop variables and the shape variables of
@@ -29,8 +29,37 @@ FACTS_VERSION = 1
 Expr = Union[int, float, bool, str, Tuple[Any, ...]]
 
 EXPRESSION_OPERATORS = frozenset(
-    "+ - * / // % min max truncdiv truncmod < <= == != > >= and or not select "
-    "& | ^ << >> ~ cast load opaque".split()
+    [
+        "+",
+        "-",
+        "*",
+        "/",
+        "//",
+        "%",
+        "min",
+        "max",
+        "truncdiv",
+        "truncmod",
+        "<",
+        "<=",
+        "==",
+        "!=",
+        ">",
+        ">=",
+        "and",
+        "or",
+        "not",
+        "select",
+        "&",
+        "|",
+        "^",
+        "<<",
+        ">>",
+        "~",
+        "cast",
+        "load",
+        "opaque",
+    ]
 )
 
 # How many threads execute a statement together, by its `per`; ``block`` is all of a block's.

@@ -1,9 +1,9 @@
 """The messages between the server and its workers, and how they are framed.
 
-Each message is a JSON object in UTF-8 behind a ``Content-Length: N\\r\\n\\r\\n`` header.  The worker
-speaks first, with a `Hello` that every version can read; then the server sends one `Analyze` at a
-time and gets any number of `Progress` messages and one `Result` with the same id.  The server ends
-a worker by closing the pipe.
+Each message is a JSON object in UTF-8 behind a ``Content-Length: N`` header and an empty line, as
+in the language server protocol.  The worker speaks first, with a `Hello` that every version can
+read; then the server sends one `Analyze` at a time and gets any number of `Progress` messages and
+one `Result` with the same id.  The server ends a worker by closing the pipe.
 
 This module runs on Python 3.8 and imports nothing but the standard library and `facts`.
 """
@@ -117,7 +117,8 @@ class Problem:
 
     `kind`: ``syntax``, ``import``, ``trace``, ``directive``, ``unsupported``, ``timeout``,
     ``crash``, ``memory``, ``interpreter``, ``untrusted``, ``cancelled``.
-    `kernel` is the request's name, or None for the whole file.  `detail` is the traceback, for the log.
+    `kernel` is the request's name, or None for the whole file.  `detail` is the traceback, for
+    the log.
     """
 
     kind: str

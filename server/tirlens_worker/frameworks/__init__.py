@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from typing import Optional, Tuple
+from typing import List, Optional, Tuple
 
 from ..protocol import FrameworkInfo
 
@@ -14,7 +14,7 @@ def detect() -> Tuple[FrameworkInfo, ...]:
 
     Importing is the only proof that a framework works, and the warm worker needs it imported.
     """
-    found = []
+    found: List[FrameworkInfo] = []
     for name in ("tilelang", "tvm"):
         if not _is_installed(name):
             continue

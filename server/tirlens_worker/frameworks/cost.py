@@ -45,7 +45,8 @@ class Reader(Expressions):
 
     def access(self, node: Any, mode: str, guard: Optional[Expr] = None) -> Access:
         """The access of one load or store node."""
-        indices, lanes = [], 1
+        indices: List[Expr] = []
+        lanes = 1
         for index in node.indices:
             low, size = self.corner(index)
             indices.append(low)

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+from typing import List, Tuple
+
 from ..facts import Buffer, Expr
 from ..ops import Region
 
 
 def flat(buffer: Buffer, offset: Expr, extent: Expr) -> Region:
-    """A run of `extent` elements from `offset`: whole rows where it is a whole number of them."""
-    size = 1
-    leading = []
-    for position in range(len(buffer.shape) - 1, -1, -1):
-        if size == extent and type(extent) is int:
-            break
-        if type(buffer.shape[position]) is not int:
-            break
-        size *= buffer.shape[position]  # type: ignore[operator]
-        leading.append(position)
-    if type(extent) is int and size == extent and type(offset) is int:
-        first = len(buffer.shape) - len(leading)
-        indices, rest = [], offset
-        for dim in range(first - 1, -1, -1):
-            extent_here = buffer.shape[dim]
-            if type(extent_here) is not int:
-                return Region(buffer, (offset,), (extent,))
-            rest_units = rest // size
-            indices.append(rest_units % extent_here)
-            rest = rest_units // extent_here * size
-        corner = tuple(reversed(indices)) + (0,) * len(leading)
-        return Region(buffer, corner, (1,) * first + buffer.shape[first:])
-    if len(buffer.shape) == 1:
-        return Region(buffer, (offset,), (extent,))
-    zeros = (0,) * (len(buffer.shape) - 1)
-    return Region(buffer, (*zeros, offset), (*(1 for _ in zeros), extent))
+    """A run of `extent` elements from `offset`: a box of whole rows where it is one."""
+    shape = _constant(buffer.shape)
+    if isinstance(offset, int) and isinstance(extent, int) and shape is not None:
+        rows = _whole_rows(shape, offset, extent)
+        if rows is not None:
+            return Region(buffer, *rows)
+    zeros: Tuple[Expr, ...] = (0,) * (len(buffer.shape) - 1)
+    ones: Tuple[Expr, ...] = (1,) * (len(buffer.shape) - 1)
+    return Region(buffer, (*zeros, offset), (*ones, extent))
+
+
+def _constant(shape: Tuple[Expr, ...]) -> "Tuple[int, ...] | None":
+    sizes = tuple(size for size in shape if isinstance(size, int))
+    return sizes if len(sizes) == len(shape) else None
+
+
+def _whole_rows(
+    shape: Tuple[int, ...], offset: int, extent: int
+) -> "Tuple[Tuple[int, ...], Tuple[int, ...]] | None":
+    """Corner and size of the trailing dimensions that `extent` elements fill exactly."""
+    size, first = 1, len(shape)
+    while first > 0 and size < extent:
+        first -= 1
+        size *= shape[first]
+    if size != extent or offset % size:
+        return None
+    position = offset // size
+    corner: List[int] = []
+    for dim in range(first - 1, -1, -1):
+        corner.append(position % shape[dim])
+        position //= shape[dim]
+    return tuple(reversed(corner)) + (0,) * (len(shape) - first), (1,) * first + shape[first:]

@@ -193,16 +193,14 @@ class Walk:
             tag = str(stmt.node.thread_tag) if key == "thread_extent" else "vthread"
             tag = tag or str(stmt.node.var.name)
             return self._bound_loop(stmt.node.var, tag, self.reader.expr(stmt.value), stmt.body)
-        elif key == "threadblock_swizzle_pattern" and not self.bindings.rasterise(str(stmt.value)):
+        if key == "threadblock_swizzle_pattern" and not self.bindings.rasterise(str(stmt.value)):
             self._note("block rasterisation {} is not understood".format(stmt.value))
         return self.body(stmt.body)
 
     def _visit_SBlockRealize(self, stmt: Any) -> Nodes:  # noqa: N802
         block = stmt.block
-        values = {}
         for axis, value in zip(block.iter_vars, stmt.iter_values):
-            values[dialect.key(axis.var)] = self.reader.expr(value)
-            self.scope.define(axis.var, values[dialect.key(axis.var)])
+            self.scope.define(axis.var, self.reader.expr(value))
         inner = self._block(block)
         predicate = self.reader.expr(stmt.predicate)
         if predicate is True or predicate == 1:
