@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import shutil
 import subprocess
 import sys
@@ -51,7 +50,15 @@ def python_with(name: str, *requirements: str) -> Path:
 
 
 def server_python() -> Path:
-    """An interpreter in which the server of this checkout is installed, as a user installs it."""
-    project = (_REPOSITORY / "pyproject.toml").read_bytes()
-    key = hashlib.sha256(f"{_REPOSITORY}\0{sys.version}\0".encode() + project).hexdigest()[:12]
-    return python_with(f"server-{key}", "--editable", str(_REPOSITORY))
+    """The Python that runs the tests, in which the server of this checkout is installed.
+
+    Raises:
+        RuntimeError: another tirlens, or none, is installed there.
+    """
+    code = "import tirlens; print(tirlens.__file__)"
+    # Isolated: what pytest puts on the path does not count, for an editor has no part in it.
+    command = [sys.executable, "-I", "-c", code]
+    found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    if not found or _REPOSITORY not in Path(found).resolve().parents:
+        raise RuntimeError(f"{sys.executable} -m pip install -e '{_REPOSITORY}[dev]' comes first")
+    return Path(sys.executable)

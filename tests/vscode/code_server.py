@@ -67,8 +67,9 @@ def code_server(
         (data / scope / "settings.json").write_text(json.dumps(values, indent=2))
     (folder / "config.yaml").write_text("")
     environment = editor.environment() | {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
-    # Variables of an editor that runs these tests would be taken for our own.
-    for name in [name for name in environment if name.startswith("VSCODE_")]:
+    # Variables of an editor that runs these tests would be taken for our own, and a path of
+    # theirs would make this checkout importable where tirlens is not installed.
+    for name in [name for name in environment if name.startswith(("VSCODE_", "PYTHON"))]:
         del environment[name]
     places = [
         *("--config", str(folder / "config.yaml")),
