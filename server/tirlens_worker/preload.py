@@ -31,8 +31,12 @@ def preload(names: List[str]) -> None:
     """Import `names`; those that are no modules, or fail, are left for the child to fail at."""
     for name in names:
         _tried.add(name)
+        parent, _, last = name.rpartition(".")
         try:
-            importlib.import_module(name)
+            # ``from tvm.script.tirx import tile`` finds an attribute, whose module has another
+            # name: imported under this one it would be loaded twice, with classes of its own.
+            if not parent or not hasattr(importlib.import_module(parent), last):
+                importlib.import_module(name)
         except Exception:
             continue
 
@@ -48,6 +52,6 @@ def _imported(text: str) -> Iterator[str]:
         elif module.split(".")[0] in _ROOTS:
             yield module
             for name in re.findall(r"(\w+)(?:[ \t]+as[ \t]+\w+)?", match.group("names")):
-                # A name may be a submodule; an attribute of that name shows that it is none.
-                if not hasattr(sys.modules.get(module), name) and name.islower():
+                # A name may be a submodule, which shows when its parent has been imported.
+                if name.islower():
                     yield "{}.{}".format(module, name)

@@ -197,3 +197,18 @@ def test_the_unsaved_text_is_what_is_read(run_tvm: Run) -> None:
     second = run_tvm(TVM + FLAT.replace("64", "128"))
     assert _only(first).buffers[0].shape == (64,)
     assert _only(second).buffers[0].shape == (128,)
+
+
+def test_a_dialect_imported_under_its_alias_is_not_loaded_twice(run_tvm: Run) -> None:
+    """A second copy of TVM's script builder would not know the loops of the first."""
+    text = (
+        TVM.replace("\n", "\nfrom tvm.script.tirx import tile as Tx\n", 1)
+        + """
+@T.prim_func
+def fill(A: T.Buffer((4, 8), "float32")):
+    for i, j in T.grid(4, 8):
+        A[i, j] = 0.0
+"""
+    )
+    assert _only(run_tvm(text)).name == "fill"
+    assert _only(run_tvm(text + "\n")).name == "fill"

@@ -6,7 +6,7 @@ exist under one name or another.  Nothing here imports a framework.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 BINARY = {
     "Add": "+",
@@ -128,3 +128,15 @@ def attributes(func: Any) -> Dict[str, Any]:
     if attrs is None:
         return {}
     return {str(name): attrs[name] for name in attrs.keys()}  # noqa: SIM118 - not a dict
+
+
+def stored_buffers(stmt: Any) -> Iterator[Any]:
+    """The buffers that any statement below `stmt` stores to, element by element."""
+    if stmt is None:
+        return
+    if kind(stmt) == "BufferStore":
+        yield buffer_of(stmt)
+    for part in getattr(stmt, "seq", ()):
+        yield from stored_buffers(part)
+    for name in ("body", "block", "then_case", "else_case", "init"):
+        yield from stored_buffers(getattr(stmt, name, None))

@@ -109,8 +109,19 @@ class Walk:
             if handler is None:
                 return self._unknown(kind, stmt)
             return tuple(handler(stmt))
+        except Exception as error:
+            # One statement of an unforeseen form must not cost the user the whole kernel.
+            self._note("{} is left out: {}: {}".format(kind, type(error).__name__, error))
+            return ()
         finally:
             self._here = outer
+
+    def _forget_stored(self, stmt: Any) -> None:
+        """A scalar that the body of a loop changes is not known inside it, nor behind it."""
+        for buffer in dialect.stored_buffers(stmt):
+            known = self.scope.buffer_id(buffer)
+            if known is not None:
+                self.scope.scalars.pop(known, None)
 
     def _scoped(self, stmt: Any) -> Nodes:
         """The body of a loop or branch: what it learns of scalars does not hold behind it."""
@@ -154,6 +165,7 @@ class Walk:
         if kind == "parallel" and self._tiles:
             self._per = "block"
         try:
+            self._forget_stored(stmt.body)
             inner = self._scoped(stmt.body)
         finally:
             self._per = outer
@@ -281,6 +293,7 @@ class Walk:
         )
 
     def _visit_While(self, stmt: Any) -> Nodes:  # noqa: N802
+        self._forget_stored(stmt.body)
         condition = self.reader.expr(stmt.condition)
         inner = self._reading(stmt.condition, "condition") + self._scoped(stmt.body)
         return (While(condition, inner, label="while", sites=self._here),)
@@ -339,10 +352,10 @@ class Walk:
             self.scope.define(stmt.var, meaning)
             return nodes
         dtype = dialect.dtype_of(stmt.var)
-        name = self.scope.define(stmt.var)
         if not dtype.startswith(("int", "uint", "bool")):
+            self.scope.define(stmt.var, ("opaque", str(stmt.var.name)))
             return nodes
-        return (*nodes, Let(name, meaning, dtype, self._here))
+        return (*nodes, Let(self.scope.define(stmt.var), meaning, dtype, self._here))
 
     def _visit_LetStmt(self, stmt: Any) -> Nodes:  # noqa: N802
         return self._visit_Bind(stmt) + self.body(stmt.body)
@@ -361,7 +374,7 @@ class Walk:
         return self.body(getattr(stmt, "body", None))
 
     def _visit_Break(self, stmt: Any) -> Nodes:  # noqa: N802
-        self._note("a break leaves the loop early: counts are upper bounds")
+        self._note("a jump leaves an iteration early: counts are upper bounds")
         return ()
 
     _visit_Continue = _visit_Break  # noqa: N815
