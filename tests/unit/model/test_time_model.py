@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.kernels import gemm, scale
 from tirlens.hardware import catalogue, load
 from tirlens.model import analyze
 from tirlens.model.classes import tensor_class, totals
@@ -15,143 +16,13 @@ from tirlens.model.occupancy import BlockResources, occupancy, registers
 from tirlens.model.report import Cost, KernelReport
 from tirlens.model.waves import Slab, dram_bytes, launch_order
 from tirlens_worker.facts import (
-    Access,
     Arith,
     Branch,
-    Buffer,
     KernelFacts,
     Launch,
     Loop,
-    Span,
     Statement,
-    Variable,
 )
-
-
-def site(line: int) -> tuple[Span, ...]:
-    return (Span(line, 0, line, 20),)
-
-
-def tile(
-    name: str, source: str, target: str, box: tuple[int, int], at: dict[str, tuple], line: int
-) -> Statement:
-    zero = (0, 0)
-    return Statement(
-        op="copy",
-        label=f"T.copy({source}, {target})",
-        accesses=(
-            Access(source, "read", at.get(source, zero), box, clipped=source in at, route="tile"),
-            Access(target, "write", at.get(target, zero), box, clipped=target in at, route="tile"),
-        ),
-        per="block",
-        sites=site(line),
-        attributes={"name": name},
-    )
-
-
-def gemm(
-    m: int = 4096,
-    n: int = 4096,
-    k: int = 4096,
-    tile_m: int = 128,
-    tile_n: int = 128,
-    tile_k: int = 64,
-    stages: int = 3,
-    threads: int = 128,
-) -> KernelFacts:
-    buffers = (
-        Buffer("A", "A", "float16", (m, k), is_parameter=True),
-        Buffer("B", "B", "float16", (k, n), is_parameter=True),
-        Buffer("C", "C", "float16", (m, n), is_parameter=True),
-        Buffer("As", "A_shared", "float16", (tile_m, tile_k), scope="shared.dyn"),
-        Buffer("Bs", "B_shared", "float16", (tile_k, tile_n), scope="shared.dyn"),
-        Buffer("Cl", "C_local", "float32", (tile_m, tile_n), scope="local.fragment"),
-    )
-    row, column, depth = ("*", "by", tile_m), ("*", "bx", tile_n), ("*", "k", tile_k)
-    mma = Statement(
-        op="gemm",
-        label="T.gemm(A_shared, B_shared, C_local)",
-        arith=(Arith("mma", "float16", tile_m * tile_n * tile_k, accumulator="float32"),),
-        accesses=(
-            Access("As", "read", (0, 0), (tile_m, tile_k), route="mma"),
-            Access("Bs", "read", (0, 0), (tile_k, tile_n), route="mma"),
-        ),
-        per="block",
-        sites=site(7),
-    )
-    loop = Loop(
-        "pipelined",
-        "k",
-        0,
-        k // tile_k,
-        (
-            tile("a", "A", "As", (tile_m, tile_k), {"A": (row, depth)}, 5),
-            tile("b", "B", "Bs", (tile_k, tile_n), {"B": (depth, column)}, 6),
-            mma,
-        ),
-        label="for k in T.Pipelined",
-        sites=site(4),
-        annotations={"num_stages": stages},
-    )
-    store = tile("c", "Cl", "C", (tile_m, tile_n), {"C": (row, column)}, 8)
-    body: tuple = (loop, store)
-    for kind, var, extent, tag in (
-        ("block", "tx", threads, "threadIdx.x"),
-        ("grid", "by", m // tile_m, "blockIdx.y"),
-        ("grid", "bx", n // tile_n, "blockIdx.x"),
-    ):
-        body = (Loop(kind, var, 0, extent, body, tag=tag, label="T.Kernel", sites=site(3)),)
-    return KernelFacts(
-        name="main",
-        definition="matmul",
-        span=Span(1, 0, 1, 5),
-        framework="tilelang",
-        framework_version="0.1.15",
-        call="matmul()",
-        call_source="directive",
-        variables=(),
-        buffers=buffers,
-        launch=Launch((n // tile_n, m // tile_m, 1), (threads, 1, 1)),
-        body=body,
-    )
-
-
-def scale(n: object = 1 << 20, scheduled: bool = True) -> KernelFacts:
-    """``B[i] = A[i] * 2`` with four elements a thread, or as a plain loop."""
-    lanes = 4 if scheduled else 1
-    index = ("*", ("+", ("*", "bx", 256), "tx"), 4) if scheduled else "i"
-    store = Statement(
-        op="store",
-        label="B[...] = ...",
-        arith=(Arith("mul", "float32", lanes),),
-        accesses=(
-            Access("A", "read", (index,), lanes=lanes),
-            Access("B", "write", (index,), lanes=lanes),
-        ),
-        sites=site(4),
-    )
-    body: tuple = (store,)
-    if scheduled:
-        body = (Loop("block", "tx", 0, 256, body, tag="threadIdx.x", sites=site(3)),)
-        blocks = ("//", n, 1024)
-        body = (Loop("grid", "bx", 0, blocks, body, tag="blockIdx.x", sites=site(2)),)
-    else:
-        body = (Loop("parallel", "i", 0, n, body, sites=site(2)),)
-    return KernelFacts(
-        name="scale",
-        definition="scale",
-        span=Span(1, 0, 1, 5),
-        framework="tvm",
-        framework_version="0.27",
-        call="scale",
-        call_source="module-level",
-        variables=(Variable("n"),) if n == "n" else (),
-        buffers=tuple(
-            Buffer(name, name, "float32", (n,), is_parameter=True) for name in ("A", "B")
-        ),
-        launch=Launch((("//", n, 1024),), (256,)) if scheduled else Launch(),
-        body=body,
-    )
 
 
 def entries(costs: tuple[Cost, ...]) -> Iterator[Cost]:

@@ -1,0 +1,112 @@
+"""Each rule speaks where it should, stays silent where it should, and its saving is the model's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from support.kernels import gemm, scale, site
+from tirlens.advice import Question, advise, rewrite
+from tirlens.hardware import load
+from tirlens.model import analyze
+from tirlens.model.report import Advice
+from tirlens_worker.facts import Access, Arith, Buffer, KernelFacts, Launch, Loop, Statement
+
+
+def half_product(dtype: str = "float16", n: int = 2048) -> KernelFacts:
+    """``C[i, j] += A[i, k] * B[k, j]`` on the scalar cores, its operands in registers."""
+    i, j = ("+", ("*", "by", 16), "ty"), ("+", ("*", "bx", 16), "tx")
+    product = Statement(
+        op="store",
+        label="C[...] = ...",
+        arith=(Arith("mul", dtype), Arith("add", dtype)),
+        accesses=(
+            Access("C", "read", (i, j)),
+            Access("A", "read", (i, "k")),
+            Access("B", "read", ("k", j)),
+            Access("C", "write", (i, j)),
+        ),
+        sites=site(5),
+    )
+    body: tuple = (Loop("serial", "k", 0, n, (product,), sites=site(4)),)
+    for kind, var, extent, tag in (
+        ("block", "tx", 16, "threadIdx.x"),
+        ("block", "ty", 16, "threadIdx.y"),
+        ("grid", "by", n // 16, "blockIdx.y"),
+        ("grid", "bx", n // 16, "blockIdx.x"),
+    ):
+        body = (Loop(kind, var, 0, extent, body, tag=tag, sites=site(3)),)
+    return replace(
+        scale(),
+        name="product",
+        buffers=tuple(Buffer(name, name, dtype, (n, n), scope="local") for name in "ABC"),
+        launch=Launch((n // 16, n // 16, 1), (16, 16, 1)),
+        body=body,
+    )
+
+
+def asked(facts: KernelFacts, device: str = "h100-sxm") -> dict[str, Advice]:
+    spec = load(device)
+    question = Question(facts, spec, report=analyze(facts, spec))
+    return {advice.rule: advice for advice in advise(question)}
+
+
+SPEAKS = [
+    ("not-pipelined", gemm(stages=1), "h100-sxm"),
+    ("shared-overflow", gemm(tile_m=256, tile_n=256, stages=4, threads=256), "h100-sxm"),
+    ("small-grid", gemm(512, 512, 4096), "h100-sxm"),
+    ("partial-warp", gemm(threads=100), "h100-sxm"),
+    ("launch-bound", scale(4096), "h100-sxm"),
+    ("no-tensor-core", half_product(), "h100-sxm"),
+]
+SILENT = [
+    ("not-pipelined", gemm(stages=3), "h100-sxm"),
+    ("shared-overflow", gemm(), "h100-sxm"),
+    ("small-grid", gemm(), "h100-sxm"),
+    ("partial-warp", gemm(), "h100-sxm"),
+    ("launch-bound", gemm(8192, 8192, 8192), "h100-sxm"),
+    ("no-tensor-core", half_product("float32"), "h100-sxm"),
+    ("no-tensor-core", gemm(), "h100-sxm"),
+    ("l2-reuse", replace(gemm(), launch=replace(gemm().launch, panel=8)), "h100-sxm"),
+]
+
+
+@pytest.mark.parametrize(("rule", "facts", "device"), SPEAKS, ids=[case[0] for case in SPEAKS])
+def test_speaks(rule: str, facts: KernelFacts, device: str) -> None:
+    advice = asked(facts, device)
+    assert rule in advice
+    assert advice[rule].message and advice[rule].span.line > 0
+
+
+@pytest.mark.parametrize(("rule", "facts", "device"), SILENT, ids=[case[0] for case in SILENT])
+def test_stays_silent(rule: str, facts: KernelFacts, device: str) -> None:
+    assert rule not in asked(facts, device)
+
+
+def test_a_saving_is_what_the_model_says_of_the_changed_kernel() -> None:
+    device = load("h100-sxm")
+    facts = gemm(stages=1)
+    before = analyze(facts, device).time_s
+    assert before is not None
+    loop = next(loop for loop, _ in rewrite.loops(facts) if loop.kind == "pipelined")
+    after = [analyze(rewrite.with_stages(facts, loop, n), device).time_s for n in (2, 3, 4)]
+    best = min(time_s for time_s in after if time_s is not None)
+    assert asked(facts)["not-pipelined"].saving_s == pytest.approx(before - best)
+
+
+def test_errors_come_first_then_the_largest_saving() -> None:
+    device = load("h100-sxm")
+    facts = gemm(512, 512, 4096, tile_m=256, tile_n=256, stages=4, threads=200)
+    advice = advise(Question(facts, device, report=analyze(facts, device)))
+    assert advice[0].severity == "error"
+    savings = [one.saving_s or 0.0 for one in advice[1:]]
+    assert savings == sorted(savings, reverse=True)
+
+
+def test_a_kernel_without_numbers_gets_no_advice() -> None:
+    device = load("h100-sxm")
+    facts = scale("n")
+    report = analyze(facts, device)
+    assert report.status == "needs-bindings"
+    assert advise(Question(facts, device, report=report)) == ()
