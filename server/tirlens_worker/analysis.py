@@ -10,6 +10,7 @@ from typing import Callable, Sequence
 
 from . import codec, patches
 from .document import Document
+from .lines import split_lines
 from .load import Loaded, load
 from .protocol import Analyze, KernelRequest, Problem, Progress
 from .trace import Outcome, Tracer
@@ -89,7 +90,7 @@ def _syntax_problem(request: Analyze, error: Exception) -> Problem:
         return Problem("syntax", str(error))
     # An empty document of the same lines knows how to place the error.
     blank = Document(request.path, "")
-    blank.text, blank.lines = request.text, request.text.splitlines(True)
+    blank.text, blank.lines = request.text, split_lines(request.text, True)
     return blank.problem("syntax", error)
 
 

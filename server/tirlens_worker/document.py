@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Dict, List, Optional, Tuple
 
 from .facts import Span
+from .lines import split_lines
 from .protocol import Problem
 
 # TVM's parser reports an error as text; ``--> file:line:column`` is its own 1-based position.
@@ -29,7 +30,7 @@ class Document:
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text
-        self.lines: List[str] = text.splitlines(True)
+        self.lines: List[str] = split_lines(text, True)
         self.tree = ast.parse(text, path)
         self._by_position: Optional[Dict[Tuple[int, int], ast.stmt]] = None
 
@@ -38,7 +39,7 @@ class Document:
 
         An entry without a modification time is not dropped by `linecache.checkcache`.
         """
-        lines = self.text.splitlines(True)
+        lines = split_lines(self.text, True)
         if lines and not lines[-1].endswith("\n"):
             lines[-1] += "\n"
         linecache.cache[self.path] = (len(self.text), None, lines, self.path)

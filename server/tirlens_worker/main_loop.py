@@ -34,7 +34,10 @@ def main(arguments: List[str]) -> int:
     )
     try:
         stdio.write_message(writer, codec.dumps(hello))
-        (_ForkingWorker if CAN_FORK else _PlainWorker)(reader, writer).serve()
+        worker = (_ForkingWorker if CAN_FORK else _PlainWorker)(reader, writer)
+        # The time limits of requests start when the framework has been imported.
+        stdio.write_message(writer, codec.dumps(Progress(0, "ready")))
+        worker.serve()
     except (BrokenPipeError, stdio.ProtocolError):
         return 1
     return 0

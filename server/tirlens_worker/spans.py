@@ -15,6 +15,7 @@ import sys
 from typing import Any, Callable, Dict, Generator, List, Optional, Tuple
 
 from .facts import Span
+from .lines import split_lines
 
 Sites = Tuple[Span, ...]
 
@@ -81,7 +82,7 @@ class Locator:
     def __init__(
         self, text: str, path: Optional[str], sites_of: Optional[Callable[[Any], Sites]]
     ) -> None:
-        self._lines = text.splitlines()
+        self._lines = split_lines(text)
         self._path = None if path is None else os.path.abspath(path)
         self._sites_of = sites_of
         self._starts: Optional[Dict[int, List[ast.stmt]]] = None

@@ -24,6 +24,7 @@ from typing import Callable, Dict, List, Optional, Sequence, Tuple
 from . import codec, limits
 from .analysis import BEGIN, DONE, END, KERNEL, LINE, NEEDS, PROBLEM, PROGRESS, analyse
 from .facts import Span
+from .lines import split_lines
 from .protocol import Analyze, Problem
 from .stdio import Tail, write_all
 
@@ -335,7 +336,7 @@ def innermost_line(trace: str, path: str) -> Optional[int]:
 
 
 def line_span(text: str, line: int) -> Span:
-    lines = text.splitlines()
+    lines = split_lines(text)
     content = lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
     return Span(line, len(content) - len(content.lstrip()), line, len(content))
 

@@ -24,7 +24,7 @@ class Question:
 
     facts: KernelFacts
     device: Device
-    bindings: Mapping[str, int] = field(default_factory=dict)
+    bindings: Mapping[str, int] = field(default_factory=dict[str, int])
     report: KernelReport = field(kw_only=True)
 
     def what_if(self, facts: KernelFacts) -> KernelReport:

@@ -75,4 +75,4 @@ class Device:
     features: frozenset[str] = frozenset()  # "tma", "wgmma", "cp.async", "tcgen05", "mfma"
     aliases: tuple[str, ...] = ()
     simd_bytes: int = 0  # width of a CPU's vector register; 0 for a GPU
-    sources: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])

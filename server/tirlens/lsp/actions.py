@@ -19,14 +19,19 @@ def code_actions(document: Document, line: int) -> list[types.CodeAction]:
     return [_action(document, found, choice) for choice in (current + others)[:4]]
 
 
-def _action(document: Document, found: Choices, choice: Choice) -> types.CodeAction:
-    verb = "Keep" if choice.current else "Analyse with"
+def edit(document: Document, found: Choices, choice: Choice) -> types.WorkspaceEdit:
+    """Writes the directive of `choice` above the kernel, in place of one that stands there."""
     row = found.line - 1
     comment = f"{found.indentation}# tirlens: {choice.directive}"
     end = types.Position(row + found.replaces, 0)
-    edit = types.TextEdit(types.Range(types.Position(row, 0), end), comment + "\n")
+    change = types.TextEdit(types.Range(types.Position(row, 0), end), comment + "\n")
+    return types.WorkspaceEdit(changes={document.uri: [change]})
+
+
+def _action(document: Document, found: Choices, choice: Choice) -> types.CodeAction:
+    verb = "Keep" if choice.current else "Analyse with"
     return types.CodeAction(
         title=f"TIRLens: {verb} # tirlens: {choice.directive}",
         kind=types.CodeActionKind.RefactorRewrite,
-        edit=types.WorkspaceEdit(changes={document.uri: [edit]}),
+        edit=edit(document, found, choice),
     )

@@ -30,7 +30,7 @@ def report(server: Server, uri: object = None, kernel: object = None) -> dict[st
     from tirlens import hardware, pipeline
     from tirlens.ide import page
 
-    document = server.document(_text(uri, "uri"))
+    document = server.document(text(uri, "uri"))
     if document is None or document.analysis is None:
         return None
     file = document.analysis.report
@@ -62,8 +62,8 @@ def devices(_: Server) -> list[dict[str, str]]:
 def calls(server: Server, uri: object = None, kernel: object = None) -> dict[str, Any] | None:
     from tirlens.session.choices import choices
 
-    document = server.document(_text(uri, "uri"))
-    name = None if kernel is None else _text(kernel, "kernel")
+    document = server.document(text(uri, "uri"))
+    name = None if kernel is None else text(kernel, "kernel")
     found = choices(document, name) if document is not None else None
     if found is None:
         return None
@@ -82,14 +82,14 @@ def calls(server: Server, uri: object = None, kernel: object = None) -> dict[str
 
 
 def reanalyze(server: Server, uri: object = None) -> None:
-    server.session.reanalyze(_text(uri, "uri"))
+    server.session.reanalyze(text(uri, "uri"))
 
 
 def set_device(server: Server, uri: object = None, device: object = None) -> None:
     from tirlens import hardware
 
-    where = None if uri is None else _text(uri, "uri")
-    name = None if device is None else _text(device, "device")
+    where = None if uri is None else text(uri, "uri")
+    name = None if device is None else text(device, "device")
     if name is not None:
         try:
             hardware.load(name)
@@ -101,8 +101,8 @@ def set_device(server: Server, uri: object = None, device: object = None) -> Non
 def set_call(
     server: Server, uri: object = None, kernel: object = None, call: object = None
 ) -> None:
-    expression = None if call is None else _text(call, "call")
-    server.session.set_call(_text(uri, "uri"), _text(kernel, "kernel"), expression)
+    expression = None if call is None else text(call, "call")
+    server.session.set_call(text(uri, "uri"), text(kernel, "kernel"), expression)
 
 
 def debug_information(server: Server) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def debug_information(server: Server) -> dict[str, Any]:
     }
 
 
-TABLE: Mapping[str, Function] = {
+TABLE: dict[str, Function] = {
     "tirlens.report": report,
     "tirlens.devices": devices,
     "tirlens.calls": calls,
@@ -143,7 +143,7 @@ TABLE: Mapping[str, Function] = {
 }
 
 
-def _text(value: object, name: str) -> str:
+def text(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise JsonRpcInvalidParams(f"{name} must be text")
     return value

@@ -75,10 +75,10 @@ def inlay_hint(lines: Sequence[str], hint: Hint, encoding: Encoding) -> types.In
 
 
 def code_lens(lines: Sequence[str], lens: Lens, uri: str, encoding: Encoding) -> types.CodeLens:
-    """A lens whose click the client handles, with `{uri, kernel}` as its argument."""
+    """A lens whose click the client handles, or else `tirlens.lsp.clicks`."""
     at = position(lines, lens.line, lens.column, encoding)
     name = _COMMANDS.get(lens.part.action, "")
-    arguments = [{"uri": uri, "kernel": lens.kernel}] if name else None
+    arguments = [uri, lens.kernel] if name else None
     command = types.Command(title=lens.part.title, command=name, arguments=arguments)
     return types.CodeLens(range=types.Range(at, at), command=command)
 

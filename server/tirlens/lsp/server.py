@@ -194,9 +194,9 @@ def create(trust_workspace: bool = False) -> Server:
 
 
 def _add_commands(server: Server) -> None:
-    from tirlens.lsp import commands
+    from tirlens.lsp import clicks, commands
 
-    for name, function in commands.TABLE.items():
+    for name, function in (commands.TABLE | clicks.TABLE).items():
 
         def run(*arguments: Any, function: commands.Function = function) -> Any:
             return function(server, *arguments)

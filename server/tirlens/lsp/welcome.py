@@ -20,6 +20,11 @@ COMMANDS = (
     "tirlens.setDevice",
     "tirlens.setCall",
     "tirlens.debugInformation",
+    "tirlens.showReport",
+    "tirlens.chooseDevice",
+    "tirlens.chooseCall",
+    "tirlens.analyze",
+    "tirlens.manageTrust",
 )
 
 

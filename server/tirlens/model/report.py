@@ -128,7 +128,7 @@ class KernelReport:
     launch_facts: str = "source"
     flop: int | None = None
     useful_flop: int | None = None
-    flop_by_class: Mapping[str, int] = field(default_factory=dict)
+    flop_by_class: Mapping[str, int] = field(default_factory=dict[str, int])
     int_ops: int | None = None
     global_bytes: ReadWrite = ReadWrite(None, None)
     compulsory_bytes: int | None = None
@@ -147,10 +147,10 @@ class KernelReport:
     peak_fraction: float | None = None
     dram_bytes_per_s: float | None = None
     dram_fraction: float | None = None
-    utilisation: Mapping[str, float] = field(default_factory=dict)
+    utilisation: Mapping[str, float] = field(default_factory=dict[str, float])
     occupancy: Occupancy | None = None
     waves: Waves | None = None
-    formula: Mapping[str, str] = field(default_factory=dict)
+    formula: Mapping[str, str] = field(default_factory=dict[str, str])
     loops: tuple[Cost, ...] = ()
     advice: tuple[Advice, ...] = ()
     caveats: tuple[CaveatNote, ...] = ()

@@ -107,6 +107,9 @@ class Session:
     def close(self, uri: str) -> None:
         if self.documents.pop(uri, None) is not None:
             self.workers.cancel(uri)
+            reader = self._readers.pop(uri, None)
+            if reader is not None:
+                reader.cancel()
 
     # What the user chooses
 

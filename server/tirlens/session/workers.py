@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from tirlens.worker_client import Interpreter, WorkerClient
 if TYPE_CHECKING:
     from pathlib import Path
 
+logger = logging.getLogger(__name__)
+
 Job = Callable[[WorkerClient], Awaitable[None]]
 
 
@@ -21,6 +24,7 @@ class _Queue:
     client: WorkerClient
     waiting: dict[str, Job] = field(default_factory=dict[str, Job])
     running: str | None = None
+    job: Job | None = None
     task: asyncio.Task[None] | None = None
 
 
@@ -33,11 +37,18 @@ class Workers:
     def submit(self, interpreter: Interpreter, key: str, job: Job) -> None:
         """Queue `job`; it replaces the waiting job of file `key` and ends the running one."""
         queue = self._queues.get(interpreter.path)
+        for other in self._queues.values():
+            if other is not queue:
+                _drop(other, key)
         if queue is None or queue.client.interpreter != interpreter:
+            replaced = queue
             queue = _Queue(WorkerClient(interpreter))
-            replaced = self._queues.get(interpreter.path)
             self._queues[interpreter.path] = queue
             if replaced is not None:
+                # What its packages have changed under goes on with the new ones.
+                queue.waiting.update(replaced.waiting)
+                if replaced.running is not None and replaced.job is not None:
+                    queue.waiting.setdefault(replaced.running, replaced.job)
                 self._end(replaced)
         queue.waiting.pop(key, None)
         queue.waiting[key] = job
@@ -56,9 +67,7 @@ class Workers:
     def cancel(self, key: str) -> None:
         """Drop the file's waiting job and end its running one."""
         for queue in self._queues.values():
-            queue.waiting.pop(key, None)
-            if queue.running == key:
-                queue.client.cancel()
+            _drop(queue, key)
 
     async def close(self) -> None:
         """End every worker."""
@@ -80,11 +89,14 @@ class Workers:
     async def _run(self, queue: _Queue) -> None:
         while queue.waiting:
             key, job = queue.waiting.popitem()
-            queue.running = key
+            queue.running, queue.job = key, job
             try:
                 await job(queue.client)
+            except Exception:
+                # One file's mishap must not leave the others waiting.
+                logger.exception("The analysis of %s failed", key)
             finally:
-                queue.running = None
+                queue.running = queue.job = None
 
     def _end(self, queue: _Queue) -> None:
         queue.waiting.clear()
@@ -96,3 +108,9 @@ class Workers:
                 await queue.client.close()
 
         queue.task = asyncio.ensure_future(close())
+
+
+def _drop(queue: _Queue, key: str) -> None:
+    queue.waiting.pop(key, None)
+    if queue.running == key:
+        queue.client.cancel()

@@ -30,6 +30,8 @@ _START_LIMIT_S = 120.0
 _GRACE_S = 2.0
 _CANCEL_LIMIT_S = 1.0
 _LONGEST_BACK_OFF_S = 30.0
+# A warm tilelang with torch takes about 1 GB; user code runs in its children and not in it.
+MEMORY_LIMIT_BYTES = 4 << 30
 OnProgress = Callable[[Progress], None]
 
 
@@ -43,12 +45,17 @@ class WorkerClient:
     Everything that user code does in it ends as a `Result` with problems, never as an exception.
     """
 
-    def __init__(self, interpreter: Interpreter) -> None:
+    def __init__(
+        self, interpreter: Interpreter, memory_limit_bytes: int = MEMORY_LIMIT_BYTES
+    ) -> None:
+        self.memory_limit_bytes = memory_limit_bytes
         self.interpreter = interpreter
         self.hello: Hello | None = None
         self._process: Process | None = None
         self._turn = asyncio.Lock()
         self._running: int | None = None
+        self._importing = False
+        self._given_up = False
         self._quarantine = Quarantine()
         self._failed_starts = 0
         self._not_before = 0.0
@@ -80,6 +87,7 @@ class WorkerClient:
         """Analyse `request` and wait for its result; requests are taken one after the other."""
         if self.interpreter.problem is not None:
             return Result(request.id, problems=(self.interpreter.problem,))
+        self._given_up = False
         async with self._turn:
             known = self._quarantine.verdict(request)
             if known is not None:
@@ -90,6 +98,8 @@ class WorkerClient:
             except StartError as error:
                 problem = Problem("interpreter", str(error), detail=self._last_log)
                 return Result(request.id, problems=(problem,))
+            if self._given_up:
+                return _cancelled(request)
             self._running = request.id
             try:
                 result = await self._exchange(process, request, on_progress)
@@ -98,11 +108,14 @@ class WorkerClient:
                 raise
             finally:
                 self._running = None
+                self._importing = False
+            await self._recycle(process)
             result = replace(result, duration_s=result.duration_s or time.monotonic() - began)
             return self._quarantine.note(request, result)
 
     def cancel(self) -> None:
         """Give up the running analysis: its result comes soon, with a problem ``cancelled``."""
+        self._given_up = True
         if self._running is not None and self._process is not None:
             self._cancelling = asyncio.ensure_future(self._cancel(self._process, self._running))
 
@@ -115,9 +128,14 @@ class WorkerClient:
     async def _cancel(self, process: Process, request_id: int) -> None:
         with contextlib.suppress(OSError):
             await process.send(codec.dumps(Cancel(request_id)))
-        await asyncio.sleep(_CANCEL_LIMIT_S)
-        if self._running == request_id and self._process is process:
-            await process.kill()
+        while True:
+            await asyncio.sleep(_CANCEL_LIMIT_S)
+            if self._running != request_id or self._process is not process:
+                return
+            # An import into the warm process is worth its time: it is not done over and over.
+            if not self._importing:
+                await process.kill()
+                return
 
     async def _ready(self) -> Process:
         """The running worker, a new one if there is none.
@@ -139,6 +157,9 @@ class WorkerClient:
         try:
             payload = await asyncio.wait_for(process.receive(), _START_LIMIT_S)
             self.hello = _hello(payload)
+            if self.hello.protocol == PROTOCOL_VERSION:
+                # The framework is imported next, and only then is the worker of use.
+                await asyncio.wait_for(process.receive(), _START_LIMIT_S)
         except asyncio.TimeoutError as error:
             await self._forget(process)
             raise StartError(f"{python} did not answer within {_START_LIMIT_S:g} s") from error
@@ -185,16 +206,24 @@ class WorkerClient:
                 return codec.from_json(Result, message)
             if message["$"] == "Progress":
                 progress = codec.from_json(Progress, message)
+                self._importing = progress.total == 0
                 if progress.total == 0:
                     # It imports modules of the framework first; the request's time starts after.
                     deadline = time.monotonic() + _START_LIMIT_S + limit_s
                 if on_progress is not None:
                     on_progress(progress)
 
+    async def _recycle(self, process: Process) -> None:
+        """End a worker whose warm process has grown too large; the next analysis has a new one."""
+        if self._process is process and process.resident_bytes() > self.memory_limit_bytes:
+            await self._stop()
+
     async def _crashed(self, process: Process, request: Analyze) -> Result:
         await process.kill()
         status = await process.ended()
         await self._forget(process)
+        if self._given_up:
+            return _cancelled(request)
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
         message = f"the worker ended during the analysis ({how})"
         return Result(
@@ -210,6 +239,10 @@ class WorkerClient:
         self._process = None
         await process.kill()
         self._last_log = process.log
+
+
+def _cancelled(request: Analyze) -> Result:
+    return Result(request.id, problems=(Problem("cancelled", "the analysis was given up"),))
 
 
 def _hello(payload: bytes) -> Hello:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -120,14 +121,17 @@ def interpreters(
 
 def probe(path: Path) -> Probe:
     """What the interpreter `path` has; asked again only after its packages have changed."""
-    known = _cache.get(path)
-    if known is not None and known[1] == _stamps(path, known[0]):
-        return known[2]
-    found, folders = _ask(path)
-    _cache[path] = (folders, _stamps(path, folders), found)
-    return found
+    # Many files opened at once ask for the same interpreter, which is started once.
+    with _asking:
+        known = _cache.get(path)
+        if known is not None and known[1] == _stamps(path, known[0]):
+            return known[2]
+        found, folders = _ask(path)
+        _cache[path] = (folders, _stamps(path, folders), found)
+        return found
 
 
+_asking = threading.Lock()
 _cache: dict[Path, tuple[tuple[str, ...], tuple[int, ...], Probe]] = {}
 
 

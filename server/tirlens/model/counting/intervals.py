@@ -121,8 +121,7 @@ def _truncdiv(a: Bound, b: Bound) -> Bound:
     return -quotient if (a < 0) != (b < 0) else quotient
 
 
-def _corners(function: object, a: Interval, b: Interval) -> Interval:
-    assert callable(function)
+def _corners(function: Callable[[Bound, Bound], Bound], a: Interval, b: Interval) -> Interval:
     values = [function(x, y) for x in a for y in b]
     return min(values), max(values)
 
