@@ -99,7 +99,7 @@ def test_garbage_is_survived_and_each_id_answered_once(client: Client) -> None:
 def test_welcome_says_what_pygls_would(encoding: str) -> None:
     from pygls.protocol import default_converter
 
-    from tirlens.lsp.commands import TABLE
+    from tirlens.lsp import clicks, commands
     from tirlens.lsp.server import create
 
     server = create()
@@ -115,7 +115,7 @@ def test_welcome_says_what_pygls_would(encoding: str) -> None:
     found = welcome.answer(body)
     assert found is not None
     assert json.loads(found[1].partition(b"\r\n\r\n")[2]) == json.loads(json.dumps(reply))
-    assert tuple(TABLE) == welcome.COMMANDS
+    assert (*commands.TABLE, *clicks.TABLE) == welcome.COMMANDS
 
 
 def test_documents_stay_exact_over_the_wire(client: Client, tmp_path: Path) -> None:

@@ -1,0 +1,143 @@
+"""What a click on a lens does in an editor without an extension of ours: asked of the user in LSP.
+
+``tirlens.showReport`` [uri, kernel | null] opens the report in the browser, or says where it is;
+``tirlens.chooseDevice`` [] and ``tirlens.chooseCall`` [uri, kernel | null] let the user choose;
+``tirlens.analyze`` [uri] analyses again; ``tirlens.manageTrust`` [] says how trust is given.  All
+of them answer at once, with null.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from tirlens.lsp import commands
+
+if TYPE_CHECKING:
+    from tirlens.lsp.server import Server
+
+logger = logging.getLogger(__name__)
+
+_TRUST = (
+    "An analysis runs the file. To allow it, start the server as `tirlens serve --trust-workspace`"
+    ' or send {"trusted": true} in initializationOptions.'
+)
+_NOTHING = "Nothing is known of this file yet."
+_running: set[asyncio.Task[None]] = set()
+
+
+def show_report(server: Server, uri: object = None, kernel: object = None) -> None:
+    report = commands.report(server, uri, kernel)
+    if report is None:
+        _say(server, _NOTHING)
+    else:
+        _begin(_open(server, _store(str(uri), report["html"])))
+
+
+def choose_device(server: Server, *_: object) -> None:
+    _begin(_choose_device(server))
+
+
+def choose_call(server: Server, uri: object = None, kernel: object = None) -> None:
+    from tirlens.lsp import actions
+    from tirlens.session.choices import choices
+
+    document = server.document(commands.text(uri, "uri"))
+    name = None if kernel is None else commands.text(kernel, "kernel")
+    found = choices(document, name) if document is not None else None
+    if document is None or found is None:
+        _say(server, _NOTHING)
+        return
+    edits = {item.directive: actions.edit(document, found, item) for item in found.choices}
+    if edits:
+        _begin(_choose_call(server, document.uri, found.kernel, edits))
+    else:
+        example = f"# tirlens: {found.kernel}(...)"
+        _say(server, f"No call of {found.kernel} was found. Write one above it: {example}")
+
+
+def manage_trust(server: Server, *_: object) -> None:
+    _say(server, _TRUST)
+
+
+TABLE: dict[str, commands.Function] = {
+    "tirlens.showReport": show_report,
+    "tirlens.chooseDevice": choose_device,
+    "tirlens.chooseCall": choose_call,
+    "tirlens.analyze": commands.reanalyze,
+    "tirlens.manageTrust": manage_trust,
+}
+
+
+async def _choose_device(server: Server) -> None:
+    from tirlens import hardware
+
+    chosen = await _ask(server, "Estimate for which device?", hardware.catalogue())
+    if chosen is not None:
+        server.session.set_device(None, chosen)
+
+
+async def _choose_call(
+    server: Server, uri: str, kernel: str, edits: Mapping[str, types.WorkspaceEdit]
+) -> None:
+    chosen = await _ask(server, f"Analyse {kernel} with which arguments?", tuple(edits))
+    if chosen is None:
+        return
+    params = types.ApplyWorkspaceEditParams(edit=edits[chosen], label="TIRLens arguments")
+    answer = await server.workspace_apply_edit_async(params)
+    if answer.applied:
+        server.session.reanalyze(uri)
+
+
+async def _ask(server: Server, message: str, answers: Sequence[str]) -> str | None:
+    params = types.ShowMessageRequestParams(
+        type=types.MessageType.Info,
+        message=message,
+        actions=[types.MessageActionItem(title=answer) for answer in answers],
+    )
+    chosen = await server.window_show_message_request_async(params)
+    return chosen.title if chosen is not None and chosen.title in answers else None
+
+
+async def _open(server: Server, file: Path) -> None:
+    if get_capability(server.client_capabilities, "window.show_document.support", False):
+        params = types.ShowDocumentParams(uri=file.as_uri(), external=True)
+        if (await server.window_show_document_async(params)).success:
+            return
+    _say(server, f"The report is in {file}")
+
+
+def _store(uri: str, html: str) -> Path:
+    """Write the report where the next one of the same file takes its place."""
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("tirlens") / "reports"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{hashlib.sha256(uri.encode()).hexdigest()[:16]}.html"
+    file.write_text(html, encoding="utf-8")
+    return file
+
+
+def _say(server: Server, message: str) -> None:
+    params = types.ShowMessageParams(type=types.MessageType.Info, message=f"TIRLens: {message}")
+    server.window_show_message(params)
+
+
+def _begin(work: Coroutine[Any, Any, None]) -> None:
+    """The client may wait for the command's answer before it asks its user."""
+    task = asyncio.ensure_future(work)
+    _running.add(task)
+    task.add_done_callback(_ended)
+
+
+def _ended(task: asyncio.Task[None]) -> None:
+    _running.discard(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.info("The client declined: %s", error)
