@@ -6,7 +6,7 @@ Point it at a checkout of a real project (tilelang's ``examples`` and ``benchmar
 ``tests/python``) and at an interpreter that has the framework.  It prints, for the tree: files,
 kernels found, kernels with numbers by the source of their arguments, kernels that need bindings or
 arguments, kernels that failed, and the ten most frequent reasons.  The exit status is 1 if the
-worker or the model raised where it must not.
+worker or the model raised where it must not, or a report does not add up.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ import argparse
 import asyncio
 import collections
 import json
+import math
 import re
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tirlens import pipeline, source, worker_client
+from tirlens.model.report import Cost, KernelReport
 
 
 @dataclass
@@ -90,6 +93,7 @@ async def _one_file(
     for kernel in report.kernels:
         answered.add(kernel.definition)
         tally.by_status[kernel.status] += 1
+        tally.raised += [f"{path}: {kernel.name}: {broken}" for broken in _broken_rules(kernel)]
         if kernel.status == "ok":
             tally.by_source[kernel.call_source] += 1
             for name in ("flop", "global_bytes", "compulsory_bytes", "time_s", "bound"):
@@ -121,6 +125,39 @@ async def _one_file(
         "needs": [[n.kernel, *n.names, n.reason] for n in report.needs],
         "problems": [[p.kernel, p.kind, p.message, p.detail[-1500:]] for p in report.problems],
     }
+
+
+def _broken_rules(report: KernelReport) -> list[str]:
+    """The rules of the JSON that the report does not keep."""
+    broken = []
+    for what, total, parts in (
+        ("time_s", report.time_s, [cost.time_s for cost in report.loops]),
+        ("flop", report.flop, [cost.flop for cost in report.loops]),
+        ("global_bytes", report.global_bytes.total, [cost.global_bytes for cost in report.loops]),
+    ):
+        if total is None or None in parts:
+            continue
+        if not math.isclose(total, sum(part or 0 for part in parts), rel_tol=1e-9, abs_tol=1e-15):
+            broken.append(f"{what} is {total} and its parts add up to {parts}")
+    for cost in _all(report.loops):
+        if cost.span.line < 1 or cost.span.column < 0:
+            broken.append(f"{cost.label} stands at {cost.span}")
+        if cost.time_s is not None and not cost.time_s >= 0:
+            broken.append(f"{cost.label} takes {cost.time_s} s")
+        for what in ("time_s", "flop", "global_bytes"):
+            inside = [getattr(child, what) for child in cost.children]
+            whole = getattr(cost, what)
+            if whole is None or None in inside or not inside:
+                continue
+            if sum(inside) > whole * (1 + 1e-9) + 1e-15:
+                broken.append(f"{what} of {cost.label} is less than that of its parts")
+    return broken
+
+
+def _all(costs: tuple[Cost, ...]) -> Iterator[Cost]:
+    for cost in costs:
+        yield cost
+        yield from _all(cost.children)
 
 
 def _shape(message: str) -> str:
