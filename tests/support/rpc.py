@@ -55,6 +55,8 @@ class Client:
         self.requests: list[str] = []
         self.answers: dict[Any, list[dict[str, Any]]] = {}
         self.stderr = b""
+        self.stray: list[bytes] = []
+        """Lines between messages that are no header: there must be none."""
         self._changed = threading.Condition()
         self._next_id = 0
         self._sending = threading.Lock()
@@ -202,6 +204,8 @@ class Client:
                 name, _, value = line.partition(b":")
                 if name.lower() == b"content-length":
                     length = int(value)
+                elif name.lower() != b"content-type":
+                    self.stray.append(line)
             if not line:
                 return
             message = json.loads(stream.read(length))

@@ -20,6 +20,7 @@ logger = logging.getLogger(__name__)
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
 NOT_INITIALIZED = -32002
 
 
@@ -39,6 +40,7 @@ class Protocol(LanguageServerProtocol):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._initialized = False
+        self._unanswered: set[int | str] = set()
         self.exit_status: int | None = None
         self.answered: Any = None
         """The id of a request that has had its answer already."""
@@ -62,8 +64,7 @@ class Protocol(LanguageServerProtocol):
 
     def _admit(self, message: dict[str, Any]) -> None:
         identity = message.get("id")
-        has_id = "id" in message and isinstance(identity, (int, str)) and identity is not True
-        has_id = has_id and identity is not False
+        has_id = _is_id(identity)
         method = message.get("method")
         if not isinstance(method, str):
             if "method" not in message and ("result" in message or "error" in message):
@@ -90,7 +91,20 @@ class Protocol(LanguageServerProtocol):
             return
         if method == types.INITIALIZE:
             self._initialized = True
-        self.handle_message(cast("Any", structured))
+        self._handle(structured, identity if has_id else None)
+
+    def _handle(self, structured: Any, identity: Any) -> None:
+        """Handle a message; whatever goes wrong in it, the server lives and its id is answered."""
+        if structured.method == types.CANCEL_REQUEST and not _is_id(structured.params.id):
+            return
+        if identity is not None:
+            self._unanswered.add(identity)
+        try:
+            self.handle_message(structured)
+        except Exception as error:
+            logger.exception("%s failed", structured.method)
+            if identity in self._unanswered:
+                self._refuse(identity, INTERNAL_ERROR, f"{type(error).__name__}: {error}")
 
     def _out_of_order(self, method: str) -> tuple[int, str] | None:
         if self._shutdown:
@@ -120,6 +134,7 @@ class Protocol(LanguageServerProtocol):
         if self.answered is not None and msg_id == self.answered:
             self.answered = None
             return
+        self._unanswered.discard(msg_id)
         super()._send_response(msg_id, result, error)
 
     def _refuse(self, identity: Any, code: int, message: str) -> None:
@@ -131,3 +146,7 @@ class Protocol(LanguageServerProtocol):
         for future in list(self._request_futures.values()):
             future.cancel()
         self._shutdown = True
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, (int, str)) and not isinstance(value, bool)
