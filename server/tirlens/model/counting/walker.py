@@ -69,6 +69,7 @@ class Walker:
     def __init__(self, facts: KernelFacts, bindings: Mapping[str, int]) -> None:
         self.facts = facts
         self.bindings = dict(bindings)
+        self._declared = {variable.name for variable in facts.variables}
         self.solver = Solver()
         self.buffers = {item.id: item for item in facts.buffers}
         self.shapes = {
@@ -82,11 +83,10 @@ class Walker:
         self._whiles = 0
 
     def counts(self) -> Counts:
-        declared = {variable.name for variable in self.facts.variables}
         scope = Scope(Domain(), {**self.bindings})
         root = self._body(self.facts.body, scope, by_block=False)
         order = [variable.name for variable in self.facts.variables if variable.name in self._needs]
-        order += [name for name in self._needs if name not in declared]
+        order += [name for name in self._needs if name not in self._declared]
         launch = self.facts.launch
         return Counts(
             root,
@@ -283,11 +283,15 @@ class Walker:
 
     def _where(self, domain: Domain, condition: Expr, sites: Sequence[Span]) -> Domain:
         for part in conjuncts(condition):
-            if is_data_dependent(part):
+            if is_data_dependent(part) or self._names_data(part, domain):
                 self._note(f"{to_text(part)} depends on data: counted as if it always held", sites)
             else:
                 domain = domain.where(part)
         return domain
+
+    def _names_data(self, condition: Expr, domain: Domain) -> bool:
+        """Whether a name in it is no loop, let or shape variable: a scalar read from data."""
+        return not free_variables(condition) <= domain.box.keys() | self._declared
 
     def _executions(self, node: Node, scope: Scope, by_block: bool) -> int | None:
         return self._total(scope, (), "block" if by_block else "thread", node.sites)
