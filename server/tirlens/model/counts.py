@@ -61,6 +61,8 @@ def arith_totals(nodes: Iterable[NodeCount]) -> dict[tuple[str, str, str | None]
                 continue
             key = (item.arith.op, item.arith.dtype, item.arith.accumulator)
             before = totals.get(key, 0)
-            known = before is not None and item.total is not None
-            totals[key] = before + item.total if known else None
+            if before is None or item.total is None:
+                totals[key] = None
+            else:
+                totals[key] = before + item.total
     return totals

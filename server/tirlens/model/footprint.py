@@ -16,6 +16,7 @@ from tirlens_worker.facts import Access, Buffer, Expr, KernelFacts
 from .counting.domain import Domain
 from .counting.intervals import linear_bounds
 from .counting.solve import Problem, Solver, components
+from .counting.tables import mesh
 from .counting.walker import Scope, Walker
 from .dtypes import bits, byte_count
 from .expr import UnknownValueError, evaluate, free_variables, is_data_dependent, linear, simplify
@@ -96,7 +97,7 @@ def _distinct(
         if all(len(side) for side in box):
             seen[np.ix_(*(np.asarray(side, dtype=np.int64) for side in box))] = True
     for item in points:
-        seen.reshape(-1)[item] = True
+        np.ravel(seen)[item] = True
     return int(np.count_nonzero(seen)), True
 
 
@@ -175,11 +176,7 @@ def _values(problem: Problem, position: Expr) -> Coordinates | None:
     lengths = {name: high - low + 1 for name, (low, high) in problem.box.items()}
     if math.prod(lengths.values()) > POINT_LIMIT:
         return None
-    env: dict[str, Any] = {}
-    for axis, (name, (low, high)) in enumerate(problem.box.items()):
-        shape = [1] * len(problem.box)
-        shape[axis] = -1
-        env[name] = np.arange(low, high + 1, dtype=np.int64).reshape(shape)
+    env = mesh(problem.box, np.int64)
     full = tuple(lengths.values())
     try:
         values = np.broadcast_to(np.asarray(evaluate(position, env), dtype=np.int64), full)
@@ -226,13 +223,13 @@ def footprint(
     something is not known or there are too many points.
     """
     shape = [simplify(_fixed(size, fixed)) for size in buffer.shape]
-    if not all(isinstance(size, int) for size in shape):
+    sizes = tuple(size for size in shape if isinstance(size, int))
+    if len(sizes) < len(shape):
         return None
     domain = Domain()
     for name, (low, high) in free.items():
         domain = domain.with_axis(name, low, high - low + 1)
     scope = Scope(domain, dict(fixed))
-    sizes = tuple(int(size) for size in shape)  # type: ignore[arg-type]
     found = _touched(access, scope, sizes)
     if found is None:
         return None

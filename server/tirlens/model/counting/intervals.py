@@ -6,7 +6,7 @@ A bound is an integer or an infinity; both ends are inclusive.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tirlens_worker.facts import Expr
 

@@ -48,9 +48,10 @@ def contract(
     tables = [tabulate(factor, box, limit) for factor in factors]
     rest = dict(box)
     while rest:
-        candidates = [name for name in rest if name in projected] or list(rest)
-        name = min(candidates, key=lambda n: _joint_size(n, tables, box))
-        if _joint_size(name, tables, box) > limit:
+        candidates: list[str] = [name for name in rest if name in projected] or list(rest)
+        sizes: dict[str, int] = {name: _joint_size(name, tables, box) for name in candidates}
+        name = min(candidates, key=sizes.__getitem__)
+        if sizes[name] > limit:
             raise TooLargeError
         mine = [table for table in tables if name in table.scope]
         tables = [table for table in tables if name not in table.scope]
@@ -69,18 +70,19 @@ def tabulate(expr: Expr, box: Mapping[str, tuple[int, int]], limit: int) -> Tabl
     if math.prod(_length(name, box) for name in scope) > limit:
         raise TooLargeError
     dtype: Any = np.int64 if _fits(expr, box) else object
-    env: dict[str, Any] = {}
-    for axis, name in enumerate(scope):
-        low, high = box[name]
-        shape = [1] * len(scope)
-        shape[axis] = -1
-        env[name] = np.arange(low, high + 1, dtype=dtype).reshape(shape)
+    env = mesh({name: box[name] for name in scope}, dtype)
     with np.errstate(divide="ignore"):
         values = np.asarray(evaluate(expr, env))
     if values.dtype == np.bool_ or values.dtype.kind == "f":
         values = values.astype(np.int64)
     shape = tuple(_length(name, box) for name in scope)
     return Table(scope, np.broadcast_to(values, shape))
+
+
+def mesh(box: Mapping[str, tuple[int, int]], dtype: Any) -> dict[str, Array]:
+    """Each variable's values along an axis of its own, to be broadcast against the others."""
+    values = (np.arange(low, high + 1, dtype=dtype) for low, high in box.values())
+    return dict(zip(box, np.ix_(*values), strict=True))
 
 
 def _length(name: str, box: Mapping[str, tuple[int, int]]) -> int:
@@ -109,19 +111,18 @@ def _reduce(name: str, tables: list[Table], *, projects: bool) -> Table:
     aligned = [_align(table, scope) for table in tables]
     if projects:
         joint = reduce(np.logical_and, aligned)
-        return Table(scope[:-1], joint.any(axis=-1).astype(np.int64))
+        return Table(scope[:-1], np.any(joint, axis=-1).astype(np.int64))
     bound = math.prod(max(1, int(np.abs(values).max(initial=0))) for values in aligned)
     length = max(values.shape[-1] for values in aligned)
     if bound * length >= _SAFE:
         aligned = [values.astype(object) for values in aligned]
     joint = reduce(np.multiply, aligned)
-    return Table(scope[:-1], np.asarray(joint.sum(axis=-1)))
+    return Table(scope[:-1], np.asarray(np.sum(joint, axis=-1)))
 
 
 def _align(table: Table, scope: tuple[str, ...]) -> Array:
     """The table's values with its axes in the order of `scope`, missing ones of length one."""
     order = [table.scope.index(name) for name in scope if name in table.scope]
-    values = table.values.transpose(order)
-    shape = [values.shape[order.index(table.scope.index(n))] if n in table.scope else 1
-             for n in scope]  # fmt: skip
-    return values.reshape(shape)
+    values: Array = np.transpose(table.values, order)
+    missing = [axis for axis, name in enumerate(scope) if name not in table.scope]
+    return np.expand_dims(values, missing)

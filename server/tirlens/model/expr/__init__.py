@@ -1,0 +1,36 @@
+"""Expressions of facts: evaluate, substitute, simplify and print them.
+
+The form is that of `tirlens_worker.facts`.  Arithmetic is Python's, so integers have any size and
+`//` and `%` round down.
+"""
+
+from .evaluation import UnknownValueError, evaluate
+from .simplification import NEGATED, conjuncts, is_integer, negate, simplify
+from .terms import (
+    free_variables,
+    from_linear,
+    is_data_dependent,
+    linear,
+    operands,
+    substitute,
+    walk,
+)
+from .text import to_text
+
+__all__ = [
+    "NEGATED",
+    "UnknownValueError",
+    "conjuncts",
+    "evaluate",
+    "free_variables",
+    "from_linear",
+    "is_data_dependent",
+    "is_integer",
+    "linear",
+    "negate",
+    "operands",
+    "simplify",
+    "substitute",
+    "to_text",
+    "walk",
+]

@@ -1,0 +1,174 @@
+"""Equal but simpler expressions: constants folded, sums linear, negations pushed inwards."""
+
+from __future__ import annotations
+
+from tirlens_worker.facts import Expr
+
+from .evaluation import COMPARISONS, UnknownValueError, cast, evaluate
+from .terms import UNKNOWN_OPERATORS, collect, from_linear
+
+NEGATED = {"<": ">=", "<=": ">", "==": "!=", "!=": "==", ">": "<=", ">=": "<"}
+
+
+def simplify(expr: Expr) -> Expr:
+    """An equal expression with constants folded and integer sums in linear form."""
+    if not isinstance(expr, tuple):
+        return expr
+    op = expr[0]
+    if op in UNKNOWN_OPERATORS:
+        return expr
+    if op == "cast":
+        return _simplify_cast(expr[1], simplify(expr[2]))
+    parts = tuple(simplify(operand) for operand in expr[1:])
+    if not any(isinstance(part, (str, tuple)) for part in parts):
+        try:
+            return evaluate((op, *parts), {})
+        except UnknownValueError:
+            return (op, *parts)
+    if op in ("+", "-", "*"):
+        return _simplify_sum(op, parts)
+    if op in ("//", "%") and isinstance(parts[1], int) and parts[1] > 0:
+        return _simplify_division(op, parts[0], int(parts[1]))
+    if op in ("min", "max"):
+        return _simplify_extremum(op, parts)
+    if op in ("and", "or"):
+        return _simplify_logic(op, parts)
+    if op == "not":
+        return negate(parts[0])
+    if op == "select":
+        if not isinstance(parts[0], (str, tuple)):
+            return parts[1] if parts[0] else parts[2]
+        if parts[1] == parts[2]:
+            return parts[1]
+    if op in COMPARISONS and parts[0] == parts[1]:
+        return bool(COMPARISONS[op](0, 0))
+    return (op, *parts)
+
+
+def _simplify_cast(dtype: str, value: Expr) -> Expr:
+    if isinstance(value, (int, float)):
+        return cast(dtype, value)
+    # Index arithmetic does not overflow, so a change of integer width is no change of value.
+    if dtype.startswith(("int", "uint")) and is_integer(value):
+        return value
+    return ("cast", dtype, value)
+
+
+def is_integer(expr: Expr) -> bool:
+    """Whether `expr` is surely an integer (variables are)."""
+    if isinstance(expr, tuple):
+        op = expr[0]
+        if op == "cast":
+            return str(expr[1]).startswith(("int", "uint"))
+        if op == "select":
+            return is_integer(expr[2]) and is_integer(expr[3])
+        return op not in ("/", "load", "opaque") and all(map(is_integer, expr[1:]))
+    return not isinstance(expr, float)
+
+
+def _simplify_sum(op: str, parts: tuple[Expr, ...]) -> Expr:
+    if op == "*":
+        factor = 1
+        others: list[Expr] = []
+        for part in parts:
+            if isinstance(part, int):
+                factor *= int(part)
+            else:
+                others.append(part)
+        if factor == 0:
+            return 0
+        if any(isinstance(part, float) for part in parts):
+            return (op, *parts)
+        if len(others) > 1:
+            product = ("*", *others)
+            return product if factor == 1 else ("*", product, factor)
+        terms: dict[Expr, int] = {}
+        constant = collect(others[0], factor, terms)
+        return from_linear(terms, constant)
+    if any(isinstance(part, float) for part in parts):
+        return (op, *parts)
+    terms = {}
+    constant = collect((op, *parts), 1, terms)
+    return from_linear(terms, constant)
+
+
+def _simplify_division(op: str, value: Expr, divisor: int) -> Expr:
+    """Whole multiples of the divisor leave a floor division and vanish from a modulo."""
+    if divisor == 1 and is_integer(value):
+        return value if op == "//" else 0
+    if not is_integer(value):
+        return (op, value, divisor)
+    terms, constant = dict[Expr, int](), 0
+    constant = collect(value, 1, terms)
+    whole = {a: f // divisor for a, f in terms.items() if f % divisor == 0}
+    rest = {a: f for a, f in terms.items() if f % divisor}
+    quotient, remainder = divmod(constant, divisor)
+    if not rest:
+        return from_linear(whole, quotient) if op == "//" else remainder
+    inner = from_linear(rest, remainder)
+    if op == "%":
+        return (op, inner, divisor)
+    # Nested floor divisions by constants are one.
+    if isinstance(inner, tuple) and inner[0] == "//" and isinstance(inner[2], int) and inner[2] > 0:
+        inner, divisor = inner[1], inner[2] * divisor
+    divided: Expr = ("//", inner, divisor)
+    if not whole and not quotient:
+        return divided
+    whole[divided] = whole.get(divided, 0) + 1
+    return from_linear(whole, quotient)
+
+
+def _simplify_extremum(op: str, parts: tuple[Expr, ...]) -> Expr:
+    flat: list[Expr] = []
+    constants: list[int | float] = []
+    for part in parts:
+        inner = part[1:] if isinstance(part, tuple) and part[0] == op else (part,)
+        for item in inner:
+            if isinstance(item, (int, float)):
+                constants.append(item)
+            elif item not in flat:
+                flat.append(item)
+    if constants:
+        flat.append(min(constants) if op == "min" else max(constants))
+    return flat[0] if len(flat) == 1 else (op, *flat)
+
+
+def _simplify_logic(op: str, parts: tuple[Expr, ...]) -> Expr:
+    neutral = op == "and"
+    flat: list[Expr] = []
+    for part in parts:
+        inner = part[1:] if isinstance(part, tuple) and part[0] == op else (part,)
+        for item in inner:
+            if isinstance(item, (int, float)):
+                if bool(item) is not neutral:
+                    return not neutral
+            elif item not in flat:
+                flat.append(item)
+    if not flat:
+        return neutral
+    return flat[0] if len(flat) == 1 else (op, *flat)
+
+
+def negate(condition: Expr) -> Expr:
+    """The opposite of a condition, with the negation pushed to the comparisons."""
+    if isinstance(condition, tuple):
+        op = condition[0]
+        if op in NEGATED:
+            return (NEGATED[op], *condition[1:])
+        if op == "not":
+            return condition[1]
+        if op in ("and", "or"):
+            parts = tuple(map(negate, condition[1:]))
+            return _simplify_logic("or" if op == "and" else "and", parts)
+        return ("not", condition)
+    if isinstance(condition, str):
+        return ("not", condition)
+    return not condition
+
+
+def conjuncts(condition: Expr) -> tuple[Expr, ...]:
+    """The conditions that must all hold for `condition` to hold."""
+    condition = simplify(condition)
+    if isinstance(condition, tuple) and condition[0] == "and":
+        return tuple(item for part in condition[1:] for item in conjuncts(part))
+    return () if condition is True else (condition,)

@@ -1,0 +1,97 @@
+"""The structure of expressions: operands, variables, substitution, linear form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from tirlens_worker.facts import Expr
+
+UNKNOWN_OPERATORS = frozenset({"load", "opaque"})
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """`expr` and every expression inside it, but not the names of casts, loads and opaques."""
+    yield expr
+    if isinstance(expr, tuple):
+        for operand in operands(expr):
+            yield from walk(operand)
+
+
+def operands(expr: tuple[Any, ...]) -> tuple[Expr, ...]:
+    """The operands of an operation that are expressions themselves."""
+    if expr[0] == "opaque":
+        return ()
+    return expr[2:] if expr[0] in ("cast", "load") else expr[1:]
+
+
+@lru_cache(maxsize=16384)
+def free_variables(expr: Expr) -> frozenset[str]:
+    """The variables in `expr`."""
+    if isinstance(expr, str):
+        return frozenset((expr,))
+    if not isinstance(expr, tuple):
+        return frozenset()
+    return frozenset[str]().union(*map(free_variables, operands(expr)))
+
+
+@lru_cache(maxsize=16384)
+def is_data_dependent(expr: Expr) -> bool:
+    """Whether a part of `expr` is not known before the run, whatever the bindings."""
+    if not isinstance(expr, tuple):
+        return False
+    return expr[0] in UNKNOWN_OPERATORS or any(map(is_data_dependent, operands(expr)))
+
+
+def substitute(expr: Expr, env: Mapping[str, Expr]) -> Expr:
+    """`expr` with the variables of `env` replaced, not simplified."""
+    if isinstance(expr, str):
+        return env.get(expr, expr)
+    if not isinstance(expr, tuple) or free_variables(expr).isdisjoint(env):
+        return expr
+    inner = operands(expr)
+    head = expr[: len(expr) - len(inner)]
+    return head + tuple(substitute(operand, env) for operand in inner)
+
+
+def linear(expr: Expr) -> tuple[dict[Expr, int], int]:
+    """`expr` as ``sum(coefficient * atom) + constant`` with integer coefficients.
+
+    Atoms are variables and whatever is not linear, as it stands.
+    """
+    terms: dict[Expr, int] = {}
+    constant = collect(expr, 1, terms)
+    return {atom: factor for atom, factor in terms.items() if factor}, constant
+
+
+def collect(expr: Expr, factor: int, terms: dict[Expr, int]) -> int:
+    """Add ``factor * expr``, which is simplified, to `terms`; return its constant part."""
+    if isinstance(expr, int):
+        return factor * int(expr)
+    if isinstance(expr, tuple):
+        op = expr[0]
+        if op == "+":
+            return sum(collect(operand, factor, terms) for operand in expr[1:])
+        if op == "-" and len(expr) == 3:
+            left = collect(expr[1], factor, terms)
+            return left + collect(expr[2], -factor, terms)
+        if op == "-":
+            return collect(expr[1], -factor, terms)
+        if op == "*" and len(expr) == 3:
+            for one, other in ((expr[1], expr[2]), (expr[2], expr[1])):
+                if isinstance(one, int):
+                    return collect(other, factor * int(one), terms)
+    terms[expr] = terms.get(expr, 0) + factor
+    return 0
+
+
+def from_linear(terms: Mapping[Expr, int], constant: int) -> Expr:
+    """The expression ``sum(coefficient * atom) + constant``."""
+    parts: list[Expr] = []
+    for atom, factor in terms.items():
+        if factor:
+            parts.append(atom if factor == 1 else ("*", atom, factor))
+    if constant or not parts:
+        parts.append(constant)
+    return parts[0] if len(parts) == 1 else ("+", *parts)
