@@ -55,6 +55,22 @@ def test_causal_mask_counts_elements_below_the_diagonal():
     assert total(facts) == 4096 * 4097 // 2
 
 
+@pytest.mark.parametrize(
+    ("condition", "times"),
+    [
+        (("==", "stage", "s"), 1),  # a scalar that data gives is equal to one trip's number
+        (("==", ("%", ("load", "counter", 0), 3), "s"), 1),
+        ((">", "stage", 0), 3),
+        (("==", "stage", 0), 3),
+    ],
+)
+def test_conditions_on_data_hold_or_choose_one_trip(condition, times):
+    loops = [("grid", "bx", 10), ("serial", "s", 3)]
+    counts = count(kernel(nest(loops, (Branch(condition, (operation(),), sites=(SPAN,)),))), {})
+    assert arith_totals(counts.root)["add", "float32", None] == 10 * times
+    assert any("depends on data" in caveat.message for caveat in counts.caveats)
+
+
 def test_persistent_blocks_share_the_tiles():
     tile = ("+", "bx", ("*", "w", 132))
     body = (Let("tile", tile), Branch(("<", "tile", 1000), (operation(),)))

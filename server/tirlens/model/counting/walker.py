@@ -284,6 +284,12 @@ class Walker:
     def _where(self, domain: Domain, condition: Expr, sites: Sequence[Span]) -> Domain:
         for part in conjuncts(condition):
             if is_data_dependent(part) or self._names_data(part, domain):
+                chosen = _chosen_trip(part, domain)
+                if chosen is not None:
+                    # A ring of stages written out: `for s in range(n): if stage == s`.
+                    self._note(f"{to_text(part)} depends on data: counted as met once", sites)
+                    domain = domain.where(("==", chosen, domain.box[chosen][0]))
+                    continue
                 self._note(f"{to_text(part)} depends on data: counted as if it always held", sites)
             else:
                 domain = domain.where(part)
@@ -319,6 +325,16 @@ class Walker:
 
     def _note(self, message: str, sites: Sequence[Span]) -> None:
         self._caveats[Caveat(message, sites[0] if sites else None)] = None
+
+
+def _chosen_trip(condition: Expr, domain: Domain) -> str | None:
+    """The loop variable that a condition compares with data that is the same in each trip."""
+    if not isinstance(condition, tuple) or condition[0] != "==":
+        return None
+    for name, other in (condition[1:], condition[:0:-1]):
+        if isinstance(name, str) and name in domain.box and name not in free_variables(other):
+            return name
+    return None
 
 
 def statements(node: Node) -> Iterable[Statement]:
