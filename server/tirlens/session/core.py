@@ -268,9 +268,10 @@ class Session:
         if document.reading is None or document.reading.text == reading.text:
             document.reading = reading
         self._ended(document)
-        self._listener.status(self._status(document, "ready", interpreter))
         if before is None or (before.reading.text, before.report) != (reading.text, report):
             self._listener.analysed(document.uri)
+        # Last: who is told that a file is ready has been told what there is to see in it.
+        self._listener.status(self._status(document, "ready", interpreter))
 
     def _ended(self, document: Document) -> None:
         if document.running:
