@@ -47,9 +47,21 @@ class Scope:
         if value is not None:
             self.values[dialect.key(var)] = value
             return str(var.name)
-        name = self.unique(str(var.name))
+        name = self._used_before(var) or self.unique(str(var.name))
         self.values[dialect.key(var)] = name
         return name
+
+    def _used_before(self, var: Any) -> Optional[str]:
+        """The name that `var` has if it was met before what binds it: no shape variable then.
+
+        tilelang's T.Persistent binds a name to an index of its loop in front of the loop.
+        """
+        name = self.values.get(dialect.key(var))
+        for variable in self.variables:
+            if variable.name == name:
+                self.variables.remove(variable)
+                return variable.name
+        return None
 
     def value(self, var: Any) -> Expr:
         """What `var` stands for; an unknown one becomes a shape variable."""
@@ -59,7 +71,9 @@ class Scope:
         dtype = dialect.dtype_of(var)
         if not dtype.startswith(_INTEGERS):
             return ("opaque", str(var.name))
-        name = self.define(var)
+        name = self.unique(str(var.name))
+        self.values[dialect.key(var)] = name
+        self._kept.append(var)
         self.variables.append(Variable(name, dtype))
         return name
 
