@@ -44,8 +44,8 @@ NOTIFICATIONS: dict[str, Any] = {
     "initialized": {},
 }
 _ODD: list[Any] = [
-    None, True, -1, 2**40, 1.5, "", "\0", "\ud800", "漢" * 40, [], {}, [[]], {"uri": None}, "x" * 5000,
-    "file:///%00", "untitled:Untitled-1", "../..", {"line": -1, "character": -1},
+    None, True, -1, 2**40, 1.5, "", "\0", "\ud800", "漢" * 40, [], {}, [[]], {"uri": None},
+    "x" * 5000, "file:///%00", "untitled:Untitled-1", "../..", {"line": -1, "character": -1},
 ]  # fmt: skip
 
 

@@ -1,0 +1,143 @@
+"""Requirements 15, 18 and 20: trust, two interpreters in one window, odd settings."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robust.conftest import Start
+from support.robust import amount, kernel, marked, workers
+from support.rpc import Client
+from tirlens.settings import Settings
+
+ODD: list[Any] = [
+    None, True, False, 0, -1, 1.5, float("inf"), float("nan"), 10**400, "", "no", "\0", "/nowhere",
+    [], {}, [1], ["a(1)"], {"M": "x"}, {"M": True}, {"M": 4}, {"": None}, [[]], "h100-sxm", "💥",
+]  # fmt: skip
+NAMES = ["device", "python", "calls", "bindings", "timeout", "minPercentage", "advice",
+         "inlayHints", "code-lens", "nonsense", ""]  # fmt: skip
+
+
+def test_20_any_settings_are_read_and_what_is_wrong_is_said() -> None:
+    source = random.Random(20)
+    for _ in range(amount(3000, 100_000)):
+        given = {name: source.choice(ODD) for name in source.sample(NAMES, 4)}
+        found, problems = Settings.from_mapping(given)
+        assert all(isinstance(text, str) and text for text in problems)
+        assert found.timeout_s is None or 0 <= found.timeout_s < float("inf")
+        assert found.advice in (None, True, False)
+        wrong = {name for name in given if any(repr(name) in text for text in problems)}
+        assert {"nonsense"} & set(given) <= wrong
+        for name in set(given) - wrong:
+            alone, none = Settings.from_mapping({name: given[name]})
+            assert none == ()
+            assert found == found.merged(alone)
+
+
+@pytest.mark.slow
+def test_20_odd_settings_are_reported_and_the_analysis_goes_on(
+    start: Start, tmp_path: Path, tvm_python: Path
+) -> None:
+    client = start()
+    settings = {"timeout": "soon", "calls": 3, "devise": "h100", "bindings": {"M": "many"}}
+    client.initialize(trusted=True, interpreter=str(tvm_python), settings=settings)
+    uri = client.open(tmp_path / "a.py", kernel(1024))
+    client.wait_ready(uri)
+    said = [p["message"] for name, p in client.notifications if name == "window/logMessage"]
+    assert len(said) == 4
+    assert any("devise" in text and "did you mean device" in text for text in said)
+    assert "stale" not in str(client.lenses(uri))
+    assert client.lenses(uri)[4][-1] == "h100-sxm"
+    # A change applies without a restart; each odd form of it is survived.
+    for odd in (None, [], 3, {"tirlens": 3}, {"tirlens": {"python": "\0", "device": "\0"}}):
+        client.notify("workspace/didChangeConfiguration", {"settings": odd})
+    for value in ODD[:6] + ODD[8:]:
+        everything = dict.fromkeys(NAMES, value)
+        everything["timeout"] = 5 if value in (0, 10**400) else value
+        params = {"settings": {"tirlens": everything}}
+        client.notify("workspace/didChangeConfiguration", params)
+        assert client.command("tirlens.devices")
+    params = {"settings": {"tirlens": {"device": "a100-80-sxm"}}}
+    client.notify("workspace/didChangeConfiguration", params)
+    client.wait(lambda: _device(client, uri) == "a100-80-sxm", 30)
+
+
+def _device(client: Client, uri: str) -> str | None:
+    found = [p for name, p in client.notifications if name == "tirlens/status" and p["uri"] == uri]
+    return found[-1]["device"] if found[-1]["state"] == "ready" else None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trusted", [None, False, 1, "true", [], {"trusted": True}, "absent"])
+def test_15_what_is_not_true_is_not_trusted(
+    start: Start, mark: dict[str, str], tmp_path: Path, tvm_python: Path, trusted: object
+) -> None:
+    proof = tmp_path / "was_run"
+    options = {} if trusted == "absent" else {"trusted": trusted}
+    client = start()
+    client.initialize(interpreter=str(tvm_python), **options)
+    text = f"open({str(proof)!r}, 'w').close()\n" + kernel(1024)
+    uri = client.open(tmp_path / "a.py", text)
+    # Nothing that a client can ask for gets around it.
+    client.save(uri)
+    client.command("tirlens.reanalyze", uri)
+    client.command("tirlens.setCall", uri, "scale", "scale()")
+    client.command("tirlens.setDevice", None, "a100-80-sxm")
+    client.notify("workspace/didChangeConfiguration", {"settings": {"tirlens": {"timeout": 3}}})
+    client.notify("workspace/didChangeConfiguration", {"settings": {"trusted": "yes"}})
+    assert client.lenses(uri)[5] == ["untrusted: analysis needs to run this file"]
+    client.wait(lambda: client.states(uri).count("untrusted") >= 5)
+    assert set(client.states(uri)) == {"untrusted"}
+    assert workers(mark) == []
+    assert len(marked(mark)) == 1, "the server alone"
+    assert not proof.exists()
+
+
+@pytest.mark.slow
+def test_15_trust_by_the_command_line(start: Start, tmp_path: Path, tvm_python: Path) -> None:
+    client = start("--trust-workspace")
+    client.initialize(interpreter=str(tvm_python))
+    uri = client.open(tmp_path / "a.py", kernel(1024))
+    client.wait_ready(uri)
+    assert "untrusted" not in client.states(uri)
+
+
+TILELANG = """\
+import tilelang
+import tilelang.language as T
+
+
+@T.prim_func
+def fill(A: T.Tensor((4096,), "float32")):
+    with T.Kernel(32, threads=128) as bx:
+        for i in T.Parallel(128):
+            A[bx * 128 + i] = T.float32(1)
+"""
+
+
+@pytest.mark.slow
+def test_18_two_folders_with_two_interpreters_in_one_window(
+    start: Start, mark: dict[str, str], tmp_path: Path, tvm_python: Path, tilelang_python: Path
+) -> None:
+    client = start()
+    client.initialize(trusted=True)
+    uris = []
+    for name, python, text in (
+        ("tvm", tvm_python, kernel(1024)),
+        ("tilelang", tilelang_python, TILELANG),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "pyproject.toml").write_text(f'[tool.tirlens]\npython = "{python}"\n')
+        uris.append(client.open(folder / "a.py", text))
+    for uri in uris:
+        client.wait_ready(uri)
+        assert client.diagnostics(uri) == []
+        assert len(client.command("tirlens.report", uri)["json"]["kernels"]) == 1
+    assert len(workers(mark)) == 2
+    status = {p["uri"]: p for name, p in client.notifications if name == "tirlens/status"}
+    assert [status[uri]["interpreter"] for uri in uris] == [str(tvm_python), str(tilelang_python)]
+    assert all(status[uri]["interpreter_why"] == "the setting" for uri in uris)
