@@ -27,28 +27,41 @@ _stacks: List[Tuple[Tuple[str, int], ...]] = []
 def recording() -> Generator[None, None, None]:
     """While active, tilelang's statements remember the calls around the macro that wrote them."""
     # tilelang/language/eager/builder.py: set_fileline remembers where the next statements begin,
-    # macro_fileline_stack the calls around the current macro.
+    # _stamp_new_parent_stmts where a loop or branch began, macro_fileline_stack the calls around
+    # the current macro.
     builder = getattr(sys.modules.get("tilelang.language.eager.builder"), "Builder", None)
-    original = getattr(builder, "set_fileline", None)
-    if builder is None or original is None:
+    set_line = getattr(builder, "set_fileline", None)
+    stamp = getattr(builder, "_stamp_new_parent_stmts", None)
+    if builder is None or set_line is None or stamp is None:
         yield
         return
 
     def set_fileline(self: Any, filename: str, lineno: int, name: str) -> None:
-        original(self, filename, lineno, name)
-        outer = getattr(self, "macro_fileline_stack", ())
+        set_line(self, filename, lineno, name)
         pending = getattr(self, "_span_pending", None)
-        if outer and pending is not None and pending[2] == filename:
-            stack = tuple((str(one[0]), int(one[1])) for one in outer) + ((filename, lineno),)
-            _stacks.append(stack)
-            mark = _MARK + str(len(_stacks) - 1)
-            self._span_pending = (pending[0], pending[1], mark, pending[3])
+        if pending is not None and pending[2] == filename:
+            self._span_pending = (pending[0], pending[1], _marked(self, filename, lineno), lineno)
+
+    def stamp_new(self: Any, parent: Any, start: int, file: str, line: int) -> None:
+        stamp(self, parent, start, _marked(self, file, line), line)
 
     builder.set_fileline = set_fileline
+    builder._stamp_new_parent_stmts = stamp_new
     try:
         yield
     finally:
-        builder.set_fileline = original
+        builder.set_fileline = set_line
+        builder._stamp_new_parent_stmts = stamp
+
+
+def _marked(builder: Any, filename: str, line: int) -> str:
+    """`filename`, or in a macro a word for the whole stack of calls down to `line`."""
+    outer = getattr(builder, "macro_fileline_stack", ())
+    if not outer:
+        return filename
+    stack = tuple((str(one[0]), int(one[1])) for one in outer)
+    _stacks.append((*stack, (filename, line)))
+    return _MARK + str(len(_stacks) - 1)
 
 
 def sites_of(stmt: Any) -> Sites:
@@ -107,6 +120,18 @@ class Locator:
         places = tuple(self._native(one) for one in (parts if parts is not None else (native,)))
         return tuple(place for place in places if place is not None)
 
+    def launch(self, name: str, within: Sites) -> Sites:
+        """Where ``T.launch_thread`` binds the variable `name` in the function at `within`."""
+        if not within or within[0].file is not None:
+            return within
+        place = within[0]
+        for line in range(place.line, place.end_line + 1):
+            for node in self._by_line().get(line, []):
+                call = _launch_of(node, name)
+                if call is not None:
+                    return (self._span_of(call),)
+        return within
+
     def _native(self, span: Any) -> Optional[Span]:
         try:
             line, end_line = int(span.line), int(span.end_line)
@@ -146,6 +171,9 @@ class Locator:
         if node is None:
             text = self._lines[span.line - 1] if span.line <= len(self._lines) else ""
             return Span(span.line, len(text) - len(text.lstrip()), span.line, len(text))
+        return self._span_of(node)
+
+    def _span_of(self, node: Any) -> Span:
         end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or 0
         return Span(
             node.lineno,
@@ -182,6 +210,25 @@ class Locator:
             for nodes in self._starts.values():
                 nodes.sort(key=lambda node: node.col_offset)
         return self._starts
+
+
+def _launch_of(node: ast.stmt, name: str) -> Optional[ast.Call]:
+    """The call of ``launch_thread`` by which the statement binds `name`, if it does."""
+    if isinstance(node, ast.With):
+        pairs = [(item.context_expr, item.optional_vars) for item in node.items]
+    elif isinstance(node, ast.Assign):
+        pairs = [(node.value, node.targets[0])]
+    elif isinstance(node, ast.Expr):
+        pairs = [(node.value, None)]
+    else:
+        return None
+    for call, target in pairs:
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            continue
+        variable = target or (call.args[0] if call.args else None)
+        if call.func.attr == "launch_thread" and getattr(variable, "id", None) == name:
+            return call
+    return None
 
 
 def _first(nodes: List[ast.stmt]) -> Optional[ast.stmt]:

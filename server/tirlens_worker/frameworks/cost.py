@@ -89,7 +89,7 @@ class _Bill:
             return False
         name = dialect.kind(node)
         if name in ("Var", "SizeVar"):
-            return not isinstance(self.reader.scope.values.get(dialect.key(node), ""), (int, str))
+            return _holds_data(self.reader.scope.values.get(dialect.key(node), ""))
         if name in dialect.LOADS:
             return self._load(node, guard)
         if name in _ARITH or name in _COMPARE or name in ("And", "Or"):
@@ -186,6 +186,13 @@ class _Bill:
             self._add("unknown:" + full, dialect.dtype_of(node), guard)
             self.reader.note("{}: its cost is not known and is left out".format(full))
         return True
+
+
+def _holds_data(value: Expr) -> bool:
+    """Whether `value` is not known before the run."""
+    if not isinstance(value, tuple):
+        return isinstance(value, float)
+    return value[0] in ("load", "opaque") or any(_holds_data(part) for part in value[1:])
 
 
 def _both(guard: Optional[Expr], condition: Expr) -> Expr:

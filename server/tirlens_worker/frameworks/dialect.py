@@ -140,3 +140,30 @@ def stored_buffers(stmt: Any) -> Iterator[Any]:
         yield from stored_buffers(part)
     for name in ("body", "block", "then_case", "else_case", "init"):
         yield from stored_buffers(getattr(stmt, name, None))
+
+
+#: How statements and calls leave what runs, in the frameworks' spellings.
+_JUMPS = {
+    "Continue": "continue",
+    "continue_loop": "continue",
+    "Break": "break",
+    "break_loop": "break",
+    "loop_break": "break",
+    "Return": "return",
+    "ret": "return",
+    "thread_return": "return",
+}
+
+
+def jump_of(stmt: Any) -> Optional[str]:
+    """``continue``, ``break`` or ``return`` if `stmt` is that, else None."""
+    if kind(stmt) == "Evaluate" and kind(stmt.value) == "Call":
+        return _JUMPS.get(op_name(stmt.value).rpartition(".")[2])
+    return _JUMPS.get(kind(stmt))
+
+
+def last_of(stmt: Any) -> Any:
+    """The statement with which a sequence ends."""
+    while kind(stmt) == "SeqStmt":
+        stmt = stmt.seq[len(stmt.seq) - 1]
+    return stmt

@@ -7,6 +7,7 @@ from typing import Any, Callable, List, Optional, Tuple, Union
 from ..facts import Buffer, Expr
 from ..ops import Region
 from . import dialect
+from .launch import Bindings
 from .regions import flat
 from .scope import Scope
 
@@ -26,11 +27,16 @@ TRANSPARENT = frozenset({"likely", "ret", "reinterpret", "tvm_warp_activemask"})
 class Expressions:
     """Reads values and regions in the names of one `Scope`."""
 
-    def __init__(self, scope: Scope, add_buffer: Callable[[Any], str]) -> None:
+    def __init__(self, scope: Scope, bindings: Bindings, add_buffer: Callable[[Any], str]) -> None:
         self.scope = scope
-        self.threads: Expr = 1
+        self.bindings = bindings
         self.notes: List[str] = []
         self._add_buffer = add_buffer
+
+    @property
+    def threads(self) -> Expr:
+        """How many threads a block has."""
+        return self.bindings.threads_per_block()
 
     def expr(self, node: Any) -> Expr:
         if isinstance(node, (bool, int, float)):
@@ -65,6 +71,8 @@ class Expressions:
         if right == 0 and operator in "+-" and not isinstance(right, bool):
             return left
         if operator == "*" and type(right) is int and right == 1:
+            return left
+        if operator == "!=" and right == 0 and _is_comparison(left):
             return left
         return (operator, left, right)
 
@@ -101,7 +109,18 @@ class Expressions:
             return ("~", self.expr(arguments[0]))
         if name in TRANSPARENT and arguments:
             return self.expr(arguments[0])
+        if name.endswith("elect_sync"):
+            return ("==", self.bindings.lane(), 0)
+        if name.endswith("shuffle_elect"):
+            return self._elected(self.literal(arguments[0]) if arguments else None)
         return ("opaque", _short(node))
+
+    def _elected(self, group: Union[int, float, str, bool, None]) -> Expr:
+        """One thread of each `group` of a block's; 0 is the whole block (T.shuffle_elect)."""
+        thread = self.bindings.thread()
+        if not isinstance(group, int):
+            return ("opaque", "shuffle_elect")
+        return ("==", ("%", thread, group) if group else thread, 0)
 
     def literal(self, node: Any) -> Union[int, float, str, bool, None]:
         if node is None or isinstance(node, (bool, int, float, str)):
@@ -190,6 +209,10 @@ def bare(name: str) -> str:
 def _short(node: Any) -> str:
     text = str(node).strip().splitlines()
     return text[-1][:_PRINTED] if text else dialect.kind(node)
+
+
+def _is_comparison(value: Expr) -> bool:
+    return isinstance(value, tuple) and value[0] in ("<", "<=", "==", "!=", ">", ">=", "not")
 
 
 def _fold(operator: str, left: int, right: int) -> Optional[Expr]:

@@ -31,7 +31,7 @@ def extract(
     framework = _framework(prim_func)
     locator = spans.Locator(text or "", path, sites_of)
     scope = Scope()
-    walk = Walk(scope, locator.sites, locator.line, tiles=framework == "tilelang")
+    walk = Walk(scope, locator, tiles=framework == "tilelang")
     for param, buffer in dialect.parameters(prim_func):
         if buffer is not None:
             walk.add_buffer(buffer, parameter=True)

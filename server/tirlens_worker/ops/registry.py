@@ -29,12 +29,12 @@ class Region:
 
 
 class Context(Protocol):
-    """What a handler may ask of the walk that met the call.
+    """What a handler may ask of the walk that met the call."""
 
-    `threads` is the number of threads of a block, 1 where nothing is bound to threads.
-    """
-
-    threads: Expr
+    @property
+    def threads(self) -> Expr:
+        """The number of threads of a block, 1 where nothing is bound to threads."""
+        ...
 
     def expr(self, node: Any) -> Expr:
         """The framework's expression (or a Python number) as an `Expr`."""

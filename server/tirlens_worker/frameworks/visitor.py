@@ -1,0 +1,127 @@
+"""What every part of the walk over a function's statements shares: names, places, costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Callable, Optional, Set, Tuple
+
+from ..facts import Node, Span, Statement
+from ..spans import Locator
+from . import dialect
+from .cost import Reader
+from .launch import Bindings
+from .scope import Scope
+
+Sites = Tuple[Span, ...]
+Nodes = Tuple[Node, ...]
+
+
+class Visitor:
+    """Dispatches statements to methods that are named after the classes of the IR."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        locator: Locator,
+        tiles: bool,
+    ) -> None:
+        self.scope = scope
+        self.bindings = Bindings(scope.unique)
+        self.reader = Reader(scope, self.bindings, self.add_buffer)
+        self._locator = locator
+        self._tiles = tiles
+        self._here: Sites = ()
+        self._per = "thread"
+        #: How many loops one is in, how many branches within the innermost of them, and the jumps
+        #: that are accounted for.
+        self._loops = 0
+        self._branches = 0
+        self._settled: Set[int] = set()
+
+    def add_buffer(self, buffer: Any, parameter: bool = False) -> str:
+        expr = self.reader.expr
+        offset = getattr(buffer, "elem_offset", None)
+        return self.scope.add_buffer(
+            buffer,
+            tuple(expr(size) for size in buffer.shape),
+            tuple(expr(stride) for stride in (buffer.strides or ())),
+            # The offset of a parameter is the caller's affair; a view's says where it begins.
+            0 if offset is None or parameter or dialect.kind(offset) == "Var" else expr(offset),
+            parameter=parameter,
+            span=self._here[0] if self._here else None,
+        )
+
+    def function(self, stmt: Any) -> Nodes:
+        """The tree of a function's whole body."""
+        return self.bindings.close_scopes(self.body(stmt))
+
+    def body(self, stmt: Any, handler: Optional[Callable[[Any], Nodes]] = None) -> Nodes:
+        """The nodes that `stmt` stands for, by the method of its class or by `handler`."""
+        if stmt is None:
+            return ()
+        kind = dialect.kind(stmt)
+        handler = handler or getattr(self, "_visit_" + kind, None)
+        outer = self._here
+        self._here = self._locator.sites(stmt) or outer
+        try:
+            if handler is None:
+                return self._unknown(kind, stmt)
+            return tuple(handler(stmt))
+        except Exception as error:
+            # One statement of an unforeseen form must not cost the user the whole kernel.
+            self._note("{} is left out: {}: {}".format(kind, type(error).__name__, error))
+            return ()
+        finally:
+            self._here = outer
+
+    def _forget_stored(self, stmt: Any) -> None:
+        """A scalar that the body of a loop changes is not known inside it, nor behind it."""
+        for buffer in dialect.stored_buffers(stmt):
+            known = self.scope.buffer_id(buffer)
+            if known is not None:
+                self.scope.scalars.pop(known, None)
+
+    def _scoped(self, stmt: Any) -> Nodes:
+        """The body of a loop or branch: what it learns of scalars does not hold behind it."""
+        before = dict(self.scope.scalars)
+        nodes = self.body(stmt)
+        self.scope.scalars = {
+            name: value for name, value in before.items() if self.scope.scalars.get(name) == value
+        }
+        return nodes
+
+    def _unknown(self, kind: str, stmt: Any) -> Nodes:
+        inner = getattr(stmt, "body", None)
+        if inner is not None:
+            return self.body(inner)
+        self._note("{} is not understood and is left out".format(kind))
+        return ()
+
+    def _cost(self, node: Any) -> Any:
+        self.reader.notes.clear()
+        cost = self.reader.cost(node)
+        self._take_notes()
+        return cost
+
+    def _reading(self, node: Any, what: str) -> Nodes:
+        """What it costs to evaluate `node` for its own sake: nothing, or a statement."""
+        arith, reads = self._cost(node)
+        if not arith and not reads:
+            return ()
+        return self._statement(Statement("let", what, arith, reads, self._per))
+
+    def _statement(self, statement: Statement) -> Nodes:
+        label = statement.label
+        if statement.op in ("store", "let") and self._here:
+            label = self._locator.line(self._here[0]) or label
+        # A call in a parallel tile loop runs once for each element, not once in each thread.
+        per = self._per if statement.per == "thread" else statement.per
+        return (replace(statement, label=label, sites=self._here, per=per),)
+
+    def _note(self, message: str) -> None:
+        self.scope.note(message, self._here)
+
+    def _take_notes(self) -> None:
+        for message in self.reader.notes:
+            self._note(message)
+        self.reader.notes.clear()
