@@ -163,3 +163,15 @@ def test_kernels_behind_a_broken_line_are_found() -> None:
 )
 def test_any_text_can_be_read(text: str) -> None:
     assert source.read(text).kernels == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def f(:\n    pass\n", "invalid syntax at ':': '(' of line 1 is not closed before it"),
+        ("x = 2 +* 3\n", "invalid syntax at '*'"),
+        ("x = f(a, b\n", "'(' was never closed"),
+    ],
+)
+def test_syntax_error_names_what_is_wrong(text: str, message: str) -> None:
+    assert [problem.message for problem in source.read(text).problems] == [message]

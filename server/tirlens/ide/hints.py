@@ -32,14 +32,18 @@ class Hint:
 def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[Hint]:
     """One hint a line of the document.
 
-    A loop shows what it costs with all that is inside it.  Several nodes that start on one line
+    A loop shows what it costs with all that is inside it; a line inside that would only repeat
+    this has no hint.  Several nodes that start on one line
     are merged: an outer loop already includes the inner ones, and what stands beside each other
     is summed.  What belongs to no line of its own (the launch, the tail) has no hint.
     """
     by_line: dict[int, list[Cost]] = {}
-    for cost in _outermost_of_line(report.loops, None):
+    around: dict[int, set[int | None]] = {}
+    for outer_line, cost in _outermost_of_line(report.loops, None):
         by_line.setdefault(cost.span.line, []).append(cost)
+        around.setdefault(cost.span.line, set()).add(outer_line)
     found: list[Hint] = []
+    labelled: dict[int, str] = {}
     for line, costs in sorted(by_line.items()):
         share = _total(cost.share for cost in costs)
         if share is not None and share < smallest_share:
@@ -51,7 +55,9 @@ def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[
                 _total(cost.flop for cost in costs),
                 _total(cost.dram_bytes for cost in costs),
             )
-        if label:
+        labelled[line] = label
+        repeats = all(outer is not None and labelled.get(outer) == label for outer in around[line])
+        if label and not repeats:
             last_line = max(_own_last_line(cost) for cost in costs)
             found.append(Hint(line, last_line, label, _tooltip(costs, report)))
     return found
@@ -67,12 +73,17 @@ def _hidden(costs: list[Cost], report: KernelReport, smallest_share: float) -> s
     return f"{labels.seconds(hidden_s, 2)} hidden{work}"
 
 
-def _outermost_of_line(costs: Iterable[Cost], parent_line: int | None) -> Iterator[Cost]:
-    """The nodes that are not inside another node of the same line, in the document itself."""
+def _outermost_of_line(
+    costs: Iterable[Cost], parent_line: int | None
+) -> Iterator[tuple[int | None, Cost]]:
+    """The nodes that are not inside another node of the same line, each behind the line around it.
+
+    Only lines of the document itself count.
+    """
     for cost in costs:
         line = cost.span.line if cost.span.file is None else None
         if line is not None and line != parent_line and cost.kind not in ("launch", "tail"):
-            yield cost
+            yield parent_line, cost
         yield from _outermost_of_line(cost.children, line if line is not None else parent_line)
 
 

@@ -52,6 +52,7 @@ def kernel(report: KernelReport) -> str:
     if lenses.bound(report):
         head.append(lenses.bound(report))
     sections = [", ".join(head) + f" on {report.device_name}."]
+    sections.append(assumptions(report))
     if report.bound_reason:
         sections.append(report.bound_reason)
     rows = [
@@ -65,8 +66,8 @@ def kernel(report: KernelReport) -> str:
         ),
         ("compulsory", labels.bytes_(report.compulsory_bytes)),
         ("DRAM", _read_write(report.dram_bytes.read, report.dram_bytes.write)),
-        ("L2", _known(report.l2_bytes, labels.bytes_)),
-        ("shared memory", _known(report.shared_bytes, labels.bytes_)),
+        ("L2", _some(report.l2_bytes, labels.bytes_)),
+        ("shared memory", _some(report.shared_bytes, labels.bytes_)),
         ("intensity", intensity(report.arithmetic_intensity, report.ridge_point)),
         ("rate", _known(report.flop_per_s, lambda value: labels.rate(value, "FLOP"))),
         ("bandwidth", _known(report.dram_bytes_per_s, lambda value: labels.rate(value, "B"))),
@@ -79,7 +80,7 @@ def kernel(report: KernelReport) -> str:
     sections.append(_table(rows))
     sections.append(inside(report.loops))
     sections.append(_advice(report, None))
-    sections.append(assumptions(report, [note.message for note in report.caveats]))
+    sections.append(caveats([note.message for note in report.caveats]))
     return "\n\n".join(section for section in sections if section)
 
 
@@ -95,11 +96,11 @@ def node(cost: Cost, report: KernelReport) -> str:
     rows = [
         ("trips", _known(cost.trips, labels.number)),
         ("executions", _known(cost.executions, labels.number)),
-        ("FLOP", labels.flop(cost.flop)),
-        ("global memory, issued", labels.bytes_(cost.global_bytes)),
-        ("DRAM", labels.bytes_(cost.dram_bytes)),
-        ("L2", _known(cost.l2_bytes, labels.bytes_)),
-        ("shared memory", _known(cost.shared_bytes, labels.bytes_)),
+        ("FLOP", _not_zero(cost.flop, labels.flop)),
+        ("global memory, issued", _not_zero(cost.global_bytes, labels.bytes_)),
+        ("DRAM", _not_zero(cost.dram_bytes, labels.bytes_)),
+        ("L2", _some(cost.l2_bytes, labels.bytes_)),
+        ("shared memory", _some(cost.shared_bytes, labels.bytes_)),
     ]
     if cost.flop is not None and cost.dram_bytes:
         rows.append(("intensity", intensity(cost.flop / cost.dram_bytes, report.ridge_point)))
@@ -115,11 +116,12 @@ def node(cost: Cost, report: KernelReport) -> str:
     ]
     sections = [
         verdict + ".",
+        assumptions(report),
         _table(rows),
         inside(cost.children),
         _sites(cost),
         _advice(report, cost.span),
-        assumptions(report, notes),
+        caveats(notes),
     ]
     return "\n\n".join(section for section in sections if section)
 
@@ -150,8 +152,8 @@ def inside(costs: Sequence[Cost]) -> str:
             str(cost.span.line),
             labels.seconds(cost.time_s),
             labels.percent(cost.share),
-            labels.flop(cost.flop),
-            labels.bytes_(cost.dram_bytes),
+            _not_zero(cost.flop, labels.flop),
+            _not_zero(cost.dram_bytes, labels.bytes_),
             cost.bound or "",
         )
         lines.append("| " + " | ".join(cells) + " |")
@@ -160,18 +162,22 @@ def inside(costs: Sequence[Cost]) -> str:
     return "\n".join(lines)
 
 
-def assumptions(report: KernelReport, notes: Sequence[str]) -> str:
-    """What the numbers stand on: arguments, bindings, device, caveats."""
+def assumptions(report: KernelReport) -> str:
+    """What the numbers stand on, in one line: arguments, bindings, device, framework."""
     items: list[str] = []
     if report.call:
-        items.append(f"arguments: {_code(report.call)} ({report.call_source})")
+        items.append(f"{_code(report.call)} ({report.call_source})")
     if report.bindings:
-        bound = ", ".join(f"{name}={value}" for name, value in report.bindings.items())
-        items.append(f"bindings: {_code(bound)}")
-    items.append(f"device: {report.device_name} ({report.device_id})")
+        items.append(_code(", ".join(f"{name}={value}" for name, value in report.bindings.items())))
+    items.append(f"{report.device_name} ({report.device_id})")
     items.append(f"{report.framework} {report.framework_version}")
-    items.extend(_prose(note) for note in dict.fromkeys(notes))
-    return "Assumptions\n" + "\n".join(f"- {item}" for item in items)
+    return "Assumes " + ", ".join(items) + "."
+
+
+def caveats(notes: Sequence[str]) -> str:
+    """What the model could not know, one line each."""
+    items = [f"- {_prose(note)}" for note in dict.fromkeys(notes)]
+    return "Caveats\n" + "\n".join(items) if items else ""
 
 
 def _walk(costs: Sequence[Cost], depth: int) -> Iterator[tuple[int, Cost]]:
@@ -208,6 +214,16 @@ def _table(rows: Sequence[tuple[str, str]]) -> str:
 
 def _known(value: _N | None, form: Callable[[_N], str]) -> str:
     return "" if value is None else form(value)
+
+
+def _not_zero(value: float | None, form: Callable[[float | None], str]) -> str:
+    """`value`, as unknown where it is, and nothing where it is zero."""
+    return "" if value == 0 else form(value)
+
+
+def _some(value: _N | None, form: Callable[[_N], str]) -> str:
+    """`value` where it is known and not zero."""
+    return form(value) if value else ""
 
 
 def _read_write(read: float | None, write: float | None) -> str:

@@ -62,16 +62,25 @@ def time(report: KernelReport) -> str:
 
 
 def bound(report: KernelReport) -> str:
-    """``tensor-bound, 71% of peak``; the peak is the bandwidth's where memory bounds."""
+    """``tensor-bound, 71% of peak``, ``l2-bound, 83% busy``, ``latency-bound, dram 36% busy``.
+
+    The peak is the bandwidth's where DRAM bounds.  Where no unit bounds, the busiest is named.
+    """
     if report.bound is None:
         return ""
-    fraction = None
+    text = f"{report.bound}-bound"
+    fraction = report.dram_fraction if report.bound == "dram" else None
     if report.bound in _COMPUTE:
         fraction = report.peak_fraction
-    elif report.bound == "dram":
-        fraction = report.dram_fraction
-    of_peak = "" if fraction is None else f", {labels.percent(fraction)} of peak"
-    return f"{report.bound}-bound{of_peak}"
+    if fraction is not None:
+        return f"{text}, {labels.percent(fraction)} of peak"
+    busy = report.utilisation
+    if report.bound in busy:
+        return f"{text}, {labels.percent(busy[report.bound])} busy"
+    if not busy:
+        return text
+    busiest = max(busy, key=lambda unit: busy[unit])
+    return f"{text}, {busiest} {labels.percent(busy[busiest])} busy"
 
 
 def work(report: KernelReport) -> str:

@@ -127,19 +127,21 @@ def _label(node: object) -> str:
 
 
 def _collapsed(cost: Cost) -> Cost:
-    """Nested grid and block loops of one source line as one entry with the outer one's trips."""
+    """Nested grid and block loops of one source line as one entry: ``grid 64 x 8``."""
     if cost.kind not in SPATIAL_KINDS or len(cost.children) != 1:
         return cost
     (child,) = cost.children
     if child.kind not in SPATIAL_KINDS or child.span.line != cost.span.line:
         return cost
-    trips = cost.trips
+    trips, label = cost.trips, cost.label
     if child.kind == cost.kind:
         trips = None if cost.trips is None or child.trips is None else cost.trips * child.trips
+        inner = child.label.removeprefix(f"{cost.kind} ") if " x " in child.label else child.trips
+        label = f"{cost.kind} {cost.trips or '?'} x {inner or '?'}"
     own = (cost.time_s or 0.0) - (child.time_s or 0.0)
     if own > 0 or cost.flop != child.flop:
         return cost
-    return replace(cost, trips=trips, children=child.children)
+    return replace(cost, trips=trips, label=label, children=child.children)
 
 
 def _merged(costs: Sequence[Cost]) -> tuple[Cost, ...]:

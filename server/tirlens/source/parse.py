@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 import warnings
 from dataclasses import dataclass, field
 
@@ -97,7 +99,30 @@ def _problem(error: SyntaxError, lines: list[str]) -> SyntaxProblem:
     end_line, end_column = error.end_lineno or line, (error.end_offset or 0) - 1
     if end_line > len(lines) or (end_line, end_column) <= (line, column):
         end_line, end_column = line, max(column + 1, len(lines[line - 1]))
-    return SyntaxProblem(error.msg, Span(line, column, end_line, end_column))
+    message = error.msg
+    if message == "invalid syntax":
+        message += _at(lines, line, column)
+    return SyntaxProblem(message, Span(line, column, end_line, end_column))
+
+
+def _at(lines: list[str], line: int, column: int) -> str:
+    """What stands at the error, and the bracket that is still open there."""
+    found = re.match(r"\w+|\S", lines[line - 1][column:])
+    text = f" at '{found[0]}'" if found else ""
+    opened: list[tuple[str, int]] = []
+    before = "\n".join([*lines[: line - 1], lines[line - 1][:column]]) + "\n"
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(before).readline):
+            if token.type == tokenize.OP and token.string in "([{":
+                opened.append((token.string, token.start[0]))
+            elif token.type == tokenize.OP and token.string in ")]}" and opened:
+                opened.pop()
+    except (tokenize.TokenError, SyntaxError):
+        pass  # The text ends within the bracket that is looked for.
+    if opened:
+        bracket, where = opened[-1]
+        text += f": '{bracket}' of line {where} is not closed before it"
+    return text
 
 
 def _take_out(lines: list[str], error: SyntaxError) -> bool:

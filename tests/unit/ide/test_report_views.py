@@ -66,6 +66,11 @@ def test_lens_of_the_contract() -> None:
         ({"schedule": "unscheduled"}, "87.1 us lower bound, unscheduled | "),
         ({"bound": "dram", "dram_fraction": 0.88}, "dram-bound, 88% of peak"),
         ({"bound": "latency"}, " | latency-bound | "),
+        (
+            {"bound": "latency", "utilisation": {"l2": 0.2, "dram": 0.361}},
+            "latency-bound, dram 36% busy",
+        ),
+        ({"bound": "l2", "utilisation": {"l2": 0.83, "dram": 0.3}}, "l2-bound, 83% busy | "),
         ({"time_s": None, "flop": None}, "? s est. | tensor-bound, 71% of peak | ? FLOP, 1.21 GB"),
         ({"status": "error", "message": "it broke"}, "not analysed: it broke"),
         ({"call": "main", "bindings": {"M": 64}}, " | M=64 | h100-sxm"),
@@ -93,6 +98,21 @@ def test_nodes_of_one_line_are_merged_and_not_counted_twice() -> None:
     ]
 
 
+def test_a_line_that_repeats_the_line_around_it_has_no_hint() -> None:
+    ops = cost("a", 8, 0.3), cost("b", 9, 0.6)
+    nest = cost("by", 4, 0.9, cost("bx", 5, 0.9, cost("tx", 6, 0.9, *ops)))
+    found = hints.hints(replace(REPORT, loops=(nest,)))
+    assert [hint.line for hint in found] == [4, 8, 9]
+
+
+def test_levels_that_move_nothing_have_no_row_in_a_hover() -> None:
+    quiet = cost("x", 5, 0.5, dram_bytes=0.0, flop=None, l2_bytes=0.0, shared_bytes=0.0)
+    found = hovers.hover([replace(REPORT, loops=(quiet,))], 5, 4)
+    assert found is not None
+    assert "| FLOP | ? FLOP |" in found.markdown
+    assert all(f"| {level} |" not in found.markdown for level in ("DRAM", "L2", "shared memory"))
+
+
 def test_small_and_foreign_lines_have_no_hint() -> None:
     foreign = replace(cost("x", 9, 0.5), span=Span(9, 0, 9, 5, file="/lib/macro.py"))
     assert hints.hints(replace(REPORT, loops=(cost("y", 5, 0.009), foreign))) == []
@@ -118,7 +138,10 @@ def test_hover_says_the_verdict_first() -> None:
     assert lines.index("| `gemm` | 8 | 63 us | 63% | 1 GFLOP | 500 kB | tensor |") < next(
         index for index, line in enumerate(lines) if "`copy`" in line
     )
-    assert "- arguments: `matmul(8192, 8192, 1024, block_M=128)` (directive)" in lines
+    assert lines[2] == (
+        "Assumes `matmul(8192, 8192, 1024, block_M=128)` (directive), NVIDIA H100 SXM5 80 GB "
+        "(h100-sxm), tilelang 0.1.15."
+    )
 
 
 def test_hover_on_the_definition_is_the_kernel() -> None:
