@@ -111,6 +111,15 @@ function scenariosOfTrusted(window) {
       await window.page.keyboard.press("Control+S");
       return lensText(window, new RegExp(escaped(tilelang.flop)));
     },
+    "a lens asks about its own kernel": async () => {
+      await window.clickLens(new RegExp(escaped(`${tilelang.second}(`)));
+      const choices = await window.choices(/Other arguments/);
+      const title = await window.page.locator(".quick-input-title").first().innerText();
+      assert.ok(title.includes(`arguments of ${tilelang.second}`), title);
+      assert.ok(choices.some((choice) => choice.startsWith(`${tilelang.second}(`)), choices.join());
+      await window.page.keyboard.press("Escape");
+      return { title, choices };
+    },
     "debug information is copied": async () => {
       await window.command("TIRLens: Copy Debug Information");
       await window.page.getByText("debug information copied").first().waitFor();

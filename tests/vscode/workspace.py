@@ -17,8 +17,8 @@ TVM = {
     "operation": "C[i, j] = C[i, j] + A",
     "operationFlop": "2.15 GFLOP",
     "word": "C",
-    "hinted": ["for k in range(1024)", "C[i, j] = C[i, j] + A"],
-    "plain": ["from tvm.script", "def matmul_naive"],
+    "hinted": ["for i in T.thread_binding(1024", "for k in range(1024)"],
+    "plain": ["from tvm.script", "def matmul_naive", "for j in T.thread_binding(1024"],
 }
 TILELANG = {
     "file": "tilelang/gemm_tilelang.py",
@@ -31,6 +31,7 @@ TILELANG = {
     "plain": ["import tilelang.language", "T.alloc_fragment("],
     "otherCall": "matmul(M=1024, N=1024, K=1024)",
     "otherFlop": "2.15 GFLOP",
+    "second": "batched_matmul",
 }
 BROKEN = {"file": "tvm/broken.py", "severity": "error", "message": "expected ':'"}
 
