@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from tirlens.model.counts import arith_totals, count, leaves
@@ -61,10 +63,12 @@ def test_causal_mask_counts_elements_below_the_diagonal():
         (("==", "stage", "s"), 1),  # a scalar that data gives is equal to one trip's number
         (("==", ("%", ("load", "counter", 0), 3), "s"), 1),
         ((">", "stage", 0), 3),
+        (("==", ("%", ("load", "counter", 0), 5), 0), Fraction(3, 5)),
+        (("!=", ("%", ("load", "counter", 0), 5), 0), Fraction(12, 5)),
         (("==", "stage", 0), 3),
     ],
 )
-def test_conditions_on_data_hold_or_choose_one_trip(condition, times):
+def test_conditions_on_data_hold_or_take_turns(condition, times):
     loops = [("grid", "bx", 10), ("serial", "s", 3)]
     counts = count(kernel(nest(loops, (Branch(condition, (operation(),), sites=(SPAN,)),))), {})
     assert arith_totals(counts.root)["add", "float32", None] == 10 * times

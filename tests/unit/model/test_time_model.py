@@ -112,7 +112,7 @@ def test_equal_siblings_become_one_entry() -> None:
     assert isinstance(grid, Loop)
     unrolled = replace(facts, body=(grid, grid))
     once, twice = analyze(facts, load("h200")), analyze(unrolled, load("h200"))
-    assert [cost.label for cost in twice.loops if cost.kind == "grid"] == ["T.Kernel"]
+    assert len([cost for cost in twice.loops if cost.kind == "grid"]) == 1
     assert twice.flop == 2 * (once.flop or 0)
     conserved(twice)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import cast
 
 from tirlens_worker.facts import (
     THREADS_TOGETHER,
@@ -43,12 +46,14 @@ from .upper import upper
 class Scope:
     """Where the walk is: the points that get here and what names stand for.
 
-    `threads` are the loop variables of the threads of a block.
+    `threads` are the loop variables of the threads of a block, `share` the part of the points at
+    which conditions on data are taken to hold.
     """
 
     domain: Domain
     env: Mapping[str, Expr]
     threads: frozenset[str] = frozenset()
+    share: Fraction = Fraction(1)
 
     def resolve(self, expr: Expr) -> Expr:
         """`expr` in loop variables alone, simplified."""
@@ -173,7 +178,7 @@ class Walker:
         else:
             domain = scope.domain.with_axis(node.var, 0, extent)
             env[node.var] = simplify(("+", start, ("*", step, node.var)))
-        return Scope(domain, env, threads), extent
+        return replace(scope, domain=domain, env=env, threads=threads), extent
 
     def _known_extent(self, node: Loop, scope: Scope) -> Expr:
         """The extent, or an upper bound where it depends on data and one can be derived."""
@@ -198,11 +203,11 @@ class Walker:
     def _branch(self, node: Branch, scope: Scope, by_block: bool) -> NodeCount:
         executions = self._executions(node, scope, by_block)
         condition = scope.resolve(node.condition)
-        then = replace(scope, domain=self._where(scope.domain, condition, node.sites))
+        then = self._where(scope, condition, node.sites)
         children = self._body(node.then, then, by_block=by_block)
         if node.orelse:
-            domain = self._where(scope.domain, negate(condition), node.sites)
-            children += self._body(node.orelse, replace(scope, domain=domain), by_block=by_block)
+            otherwise = self._where(scope, negate(condition), node.sites)
+            children += self._body(node.orelse, otherwise, by_block=by_block)
         return NodeCount(node, None, executions, children=children)
 
     def _while(self, node: While, scope: Scope, by_block: bool) -> NodeCount:
@@ -278,22 +283,27 @@ class Walker:
     def _guarded(self, scope: Scope, condition: Expr | None, sites: Sequence[Span]) -> Scope:
         if condition is None:
             return scope
-        domain = self._where(scope.domain, scope.resolve(condition), sites)
-        return replace(scope, domain=domain)
+        return self._where(scope, scope.resolve(condition), sites)
 
-    def _where(self, domain: Domain, condition: Expr, sites: Sequence[Span]) -> Domain:
+    def _where(self, scope: Scope, condition: Expr, sites: Sequence[Span]) -> Scope:
+        """`scope` where a condition holds; what depends on data is taken to hold, with a note."""
+        domain, share = scope.domain, scope.share
         for part in conjuncts(condition):
-            if is_data_dependent(part) or self._names_data(part, domain):
-                chosen = _chosen_trip(part, domain)
-                if chosen is not None:
-                    # A ring of stages written out: `for s in range(n): if stage == s`.
-                    self._note(f"{to_text(part)} depends on data: counted as met once", sites)
-                    domain = domain.where(("==", chosen, domain.box[chosen][0]))
-                    continue
-                self._note(f"{to_text(part)} depends on data: counted as if it always held", sites)
-            else:
+            if not is_data_dependent(part) and not self._names_data(part, domain):
                 domain = domain.where(part)
-        return domain
+                continue
+            chosen, part_share = _chosen_trip(part, domain), _congruence(part)
+            if chosen is not None:
+                # A ring of stages written out: `for s in range(n): if stage == s`.
+                domain = domain.where(("==", chosen, domain.box[chosen][0]))
+                how = "counted as met once"
+            elif part_share is not None:
+                share *= part_share
+                how = f"counted {part_share} of the times"
+            else:
+                how = "counted as if it always held"
+            self._note(f"{to_text(part)} depends on data: {how}", sites)
+        return replace(scope, domain=domain, share=share)
 
     def _names_data(self, condition: Expr, domain: Domain) -> bool:
         """Whether a name in it is no loop, let or shape variable: a scalar read from data."""
@@ -317,7 +327,7 @@ class Walker:
         if self.solver.sampled > before:
             self._note("too many cases to count one by one: estimated from a sample", sites)
         together = THREADS_TOGETHER.get(per, 1)
-        return -(-total // together)
+        return math.ceil(total * scope.share / together)
 
     def _miss(self, error: UnknownValueError, scope: Scope) -> None:
         if error.name is not None and error.name not in scope.domain.box:
@@ -334,6 +344,20 @@ def _chosen_trip(condition: Expr, domain: Domain) -> str | None:
     for name, other in (condition[1:], condition[:0:-1]):
         if isinstance(name, str) and name in domain.box and name not in free_variables(other):
             return name
+    return None
+
+
+def _congruence(condition: Expr) -> Fraction | None:
+    """How often a counter meets ``counter % n == c`` (1 in n) or its contrary, turn by turn."""
+    if not isinstance(condition, tuple) or condition[0] not in ("==", "!="):
+        return None
+    for value, residue in (condition[1:], condition[:0:-1]):
+        if not isinstance(value, tuple) or value[0] not in ("%", "truncmod"):
+            continue
+        period = cast(object, value[2])
+        if isinstance(period, int) and period > 1 and isinstance(residue, int):
+            once = Fraction(1, period)
+            return once if condition[0] == "==" else 1 - once
     return None
 
 
