@@ -8,18 +8,19 @@ path, or a module beside this file would stand in for one of the standard librar
 import sys
 
 
-def _package_folder():
+def _package_folder() -> str:
     cut = max(__file__.rfind("/"), __file__.rfind("\\"))
     return __file__[:cut] if cut >= 0 else ""
 
 
-def _load_package(folder):
+def _load_package(folder: str) -> None:
     """Make ``tirlens_worker`` importable without its parent folder on the search path."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     spec = spec_from_file_location(
         "tirlens_worker", folder + "/__init__.py", submodule_search_locations=[folder]
     )
+    assert spec is not None and spec.loader is not None
     package = module_from_spec(spec)
     sys.modules["tirlens_worker"] = package
     spec.loader.exec_module(package)

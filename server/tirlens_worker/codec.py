@@ -11,7 +11,7 @@ import functools
 import json
 import sys
 import typing
-from typing import Any, Dict, Mapping, Tuple, Type, TypeVar
+from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple, Type, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -31,9 +31,9 @@ def to_json(value: Any) -> Any:
             out[name] = to_json(item)
         return out
     if isinstance(value, (tuple, list)):
-        return [to_json(item) for item in value]
+        return [to_json(item) for item in cast(Sequence[Any], value)]
     if isinstance(value, Mapping):
-        return {str(key): to_json(item) for key, item in value.items()}
+        return {str(key): to_json(item) for key, item in cast(Mapping[Any, Any], value).items()}
     return value
 
 
@@ -58,7 +58,7 @@ def dumps(value: Any) -> bytes:
 
 @functools.lru_cache(maxsize=None)
 def _defaults(cls: type) -> Tuple[Tuple[str, Any], ...]:
-    out = []
+    out: List[Tuple[str, Any]] = []
     for item in dataclasses.fields(cls):
         default = item.default
         if item.default_factory is not dataclasses.MISSING:
@@ -80,19 +80,23 @@ def _decode_dataclass(cls: type, data: Mapping[str, Any]) -> Any:
 
 def _tuples(value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(_tuples(item) for item in value)
+        return tuple(_tuples(item) for item in cast(List[Any], value))
     if isinstance(value, dict):
-        return {key: _tuples(item) for key, item in value.items()}
+        return {key: _tuples(item) for key, item in cast(Dict[str, Any], value).items()}
     return value
 
 
-def _decoder(hint: Any) -> Any:
+def _is_dataclass(hint: Any) -> bool:
+    return isinstance(hint, type) and dataclasses.is_dataclass(hint)
+
+
+def _decoder(hint: Any) -> Callable[[Any], Any]:
     origin = typing.get_origin(hint)
-    arguments = typing.get_args(hint)
-    if dataclasses.is_dataclass(hint):
+    arguments: Tuple[Any, ...] = typing.get_args(hint)
+    if _is_dataclass(hint):
         return functools.partial(_decode_dataclass, hint)
     if origin is typing.Union:
-        classes = {cls.__name__: cls for cls in arguments if dataclasses.is_dataclass(cls)}
+        classes = {cls.__name__: cls for cls in arguments if _is_dataclass(cls)}
         if len(classes) == 1 and len(arguments) == 2 and type(None) in arguments:
             inner = _decoder(next(iter(classes.values())))
             return lambda data: None if data is None else inner(data)
@@ -102,6 +106,6 @@ def _decoder(hint: Any) -> Any:
             )
         return _tuples
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
-        inner = _decoder(arguments[0])
-        return lambda data: tuple(inner(item) for item in data)
+        element = _decoder(arguments[0])
+        return lambda data: tuple(element(item) for item in data)
     return _tuples

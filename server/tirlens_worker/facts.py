@@ -22,7 +22,7 @@ This module runs on Python 3.8 and imports nothing but the standard library.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
 FACTS_VERSION = 1
 
@@ -61,6 +61,12 @@ EXPRESSION_OPERATORS = frozenset(
         "opaque",
     ]
 )
+
+
+def no_entries() -> Dict[str, Any]:
+    """The default of a mapping: `dict` with its types, which Python 3.8 cannot write there."""
+    return {}
+
 
 # How many threads execute a statement together, by its `per`; ``block`` is all of a block's.
 THREADS_TOGETHER = {"thread": 1, "warp": 32, "warpgroup": 128}
@@ -170,7 +176,7 @@ class Statement:
     accesses: Tuple[Access, ...] = ()
     per: str = "thread"
     sites: Tuple[Span, ...] = ()
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=no_entries)
 
 
 @dataclass(frozen=True)
@@ -192,7 +198,7 @@ class Loop:
     tag: Optional[str] = None
     label: str = ""
     sites: Tuple[Span, ...] = ()
-    annotations: Mapping[str, Any] = field(default_factory=dict)
+    annotations: Mapping[str, Any] = field(default_factory=no_entries)
 
 
 @dataclass(frozen=True)
@@ -293,6 +299,6 @@ class KernelFacts:
     buffers: Tuple[Buffer, ...]
     launch: Launch
     body: Tuple[Node, ...]
-    target: Mapping[str, Any] = field(default_factory=dict)
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    target: Mapping[str, Any] = field(default_factory=no_entries)
+    attributes: Mapping[str, Any] = field(default_factory=no_entries)
     caveats: Tuple[Caveat, ...] = ()

@@ -8,9 +8,9 @@ import platform
 import signal
 import sys
 import time
-from typing import Any, BinaryIO, List, Optional
+from typing import Any, BinaryIO, Dict, List, Optional
 
-from . import codec, limits, preload, stdio
+from . import codec, limits, preload, processes, stdio
 from .protocol import PROTOCOL_VERSION, Analyze, Hello, Problem, Progress, Result
 
 CAN_FORK = hasattr(os, "fork") and sys.platform != "win32"
@@ -72,12 +72,13 @@ class _ForkingWorker(_Worker):
 
     def __init__(self, reader: BinaryIO, writer: BinaryIO) -> None:
         super().__init__(reader, writer)
-        from . import patches, supervise, warm_up
+        from . import child, patches, supervise, warm_up
 
         patches.install({})
         warm_up.warm_up()
-        supervise.prepare()
-        self._supervise = supervise
+        child.prepare()
+        self._prepare = child.prepare
+        self._run = supervise.Run
         signal.signal(signal.SIGTERM, self._terminate)
         self._pending: Optional[Any] = None
         self._closed = False
@@ -90,7 +91,7 @@ class _ForkingWorker(_Worker):
 
     def _answer(self, request: Analyze) -> None:
         self._warm_up(request)
-        run = self._supervise.Run(request, self._reader.fileno(), self._interrupted, self._send)
+        run = self._run(request, self._reader.fileno(), self._interrupted, self._send)
         payload = run.result()
         if payload is None:
             problem = Problem("cancelled", "the analysis was given up")
@@ -100,7 +101,7 @@ class _ForkingWorker(_Worker):
 
     def _terminate(self, number: int, frame: Any) -> None:
         """The server is gone: take along what the analysis has started."""
-        self._supervise.end_descendants()
+        processes.end_descendants()
         os._exit(128 + number)
 
     def _warm_up(self, request: Analyze) -> None:
@@ -109,7 +110,7 @@ class _ForkingWorker(_Worker):
             # A total of 0 tells the server that the time limit does not run yet.
             self._send(codec.dumps(Progress(request.id, "importing " + ", ".join(names))))
             preload.preload(names)
-            self._supervise.prepare()
+            self._prepare()
 
     def _interrupted(self) -> bool:
         """Whatever comes during an analysis ends it: a cancel, a newer request, the end."""
@@ -125,7 +126,11 @@ class _PlainWorker(_Worker):
         from . import analysis
 
         began = time.monotonic()
-        pieces = {analysis.KERNEL: [], analysis.NEEDS: [], analysis.PROBLEM: []}
+        pieces: Dict[bytes, List[Any]] = {
+            analysis.KERNEL: [],
+            analysis.NEEDS: [],
+            analysis.PROBLEM: [],
+        }
         modules, search_path = dict(sys.modules), list(sys.path)
 
         def tell(tag: bytes, payload: bytes) -> None:

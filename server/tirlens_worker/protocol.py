@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Tuple, Union
 
-from .facts import KernelFacts, Span
+from .facts import KernelFacts, Span, no_entries
 
 PROTOCOL_VERSION = 1
 
@@ -79,7 +79,7 @@ class KernelRequest:
     prim_func: Optional[str] = None
     candidates: Tuple[CallCandidate, ...] = ()
     allow_assumed: bool = True
-    bindings: Mapping[str, int] = field(default_factory=dict)
+    bindings: Mapping[str, int] = field(default_factory=no_entries)
     local_to: Optional[str] = None
     prelude: Tuple[Span, ...] = ()
     definition: Optional[Span] = None
@@ -92,7 +92,7 @@ class Analyze:
     text: str
     kernels: Tuple[KernelRequest, ...]
     sys_path: Tuple[str, ...] = ()
-    target: Mapping[str, Any] = field(default_factory=dict)
+    target: Mapping[str, Any] = field(default_factory=no_entries)
     time_limit_s: float = 20.0
 
 

@@ -8,7 +8,7 @@ then reads nothing and descriptor 1 is the same as 2.
 from __future__ import annotations
 
 import os
-from typing import BinaryIO, Optional, Tuple
+from typing import BinaryIO, List, Optional, Tuple
 
 # A header is two short lines; more without a blank line is not our peer.
 _HEADER_LIMIT = 4096
@@ -75,7 +75,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def read_exactly(stream: BinaryIO, length: int) -> bytes:
-    parts = []
+    parts: List[bytes] = []
     while length:
         part = stream.read(min(length, 1 << 20))
         if not part:

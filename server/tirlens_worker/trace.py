@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import time
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
@@ -11,6 +10,9 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 from . import assume, load, patches
 from .document import Document, describe
 from .facts import Span
+from .failures import ArgumentsError, Failure, explain, required_problem
+from .kernels import NoKernelError, choose, functions, is_kernel, kind
+from .parameters import call_text, parameters_of
 from .protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 
 # Assuming arguments is a search; it may not eat the time of the file's other kernels.
@@ -28,28 +30,10 @@ class Traced:
 
 
 @dataclass(frozen=True)
-class Failure:
-    candidate: CallCandidate
-    error: BaseException
-
-
-@dataclass(frozen=True)
 class Outcome:
     traced: Tuple[Traced, ...] = ()
     problems: Tuple[Problem, ...] = ()
     needs: Optional[NeedsArguments] = None
-
-
-class NoKernelError(Exception):
-    """A call gave something that is not a kernel."""
-
-
-class ArgumentsError(Exception):
-    """No values were found for the parameters `names`."""
-
-    def __init__(self, names: Tuple[str, ...], reason: str) -> None:
-        super().__init__(reason)
-        self.names = names
 
 
 class Tracer:
@@ -71,7 +55,7 @@ class Tracer:
             try:
                 traced += self._evaluate(request, candidate)
             except BaseException as error:
-                problems.append(self._required_problem(request, candidate, error))
+                problems.append(required_problem(self._loaded, request, candidate, error))
         if traced or problems:
             return Outcome(tuple(traced), tuple(problems))
         failures: List[Failure] = []
@@ -97,11 +81,10 @@ class Tracer:
             value = self._local(request, candidate.expression)
         else:
             value = self._value(candidate.expression, self._loaded.namespace)
-        functions = _functions(value)
-        chosen = _choose(functions, request)
+        chosen = choose(functions(value), request)
         if not chosen:
             raise NoKernelError(
-                "{} gives {} and not a kernel".format(candidate.expression, _kind(value))
+                "{} gives {} and not a kernel".format(candidate.expression, kind(value))
             )
         return tuple(
             Traced(function, self._span(request, name), candidate.expression, candidate.source)
@@ -114,11 +97,11 @@ class Tracer:
             value = eval(code, namespace)
         except Exception:
             # A wrapper that compiles a kernel and then runs it has shown us the kernel.
-            functions = patches.captured()
-            if not functions:
+            captured = patches.captured()
+            if not captured:
                 raise
-            return functions
-        return value if _is_kernel(value) else patches.captured() or value
+            return captured
+        return value if is_kernel(value) else patches.captured() or value
 
     def _local(self, request: KernelRequest, expression: str) -> Any:
         """A kernel inside a function, got by executing what it depends on and its definition."""
@@ -136,7 +119,7 @@ class Tracer:
             raise NoKernelError("the definition of {} was not found".format(request.name))
         value = self._define_in_place(request.local_to or "", definition, namespace)
         namespace[definition.name] = value
-        if _is_kernel(value) or not (callable(value) or hasattr(value, "specialize")):
+        if is_kernel(value) or not (callable(value) or hasattr(value, "specialize")):
             return value
         return self._call_with_assumed(value, definition.name, namespace, request)
 
@@ -167,7 +150,7 @@ class Tracer:
         for call, _ in self._calls(value, name, request):
             try:
                 found = self._value(call, namespace)
-                if _is_kernel(found):
+                if is_kernel(found):
                     return found
             except Exception as raised:
                 error = error or raised
@@ -207,6 +190,12 @@ class Tracer:
             missing = tuple(p.name for p in self._parameters(value, request) if not p.optional)
         return self._failed(request, failures, missing)
 
+    def _failed(
+        self, request: KernelRequest, failures: Sequence[Failure], missing: Tuple[str, ...]
+    ) -> Outcome:
+        why = explain(self._loaded, request, failures, missing)
+        return Outcome(problems=(why,)) if isinstance(why, Problem) else Outcome(needs=why)
+
     def _calls(self, value: Any, name: str, request: KernelRequest) -> Iterator[Tuple[str, str]]:
         """Calls of `value` with assumed arguments, and the word for where these come from."""
         parameters = self._parameters(value, request)
@@ -215,7 +204,7 @@ class Tracer:
         for values in assume.attempts(parameters, self._file_hints(), request.bindings):
             # A parameter that autotuning sets is no assumption of ours.
             source = "assumed" if values else plain
-            yield _call_text(name + method, parameters, values), source
+            yield call_text(name + method, parameters, values), source
 
     def _local_calls(self, request: KernelRequest) -> Iterator[Tuple[str, str]]:
         parameters = [assume.Parameter(name) for name in self._local_parameters(request)]
@@ -250,39 +239,8 @@ class Tracer:
         return path
 
     def _parameters(self, value: Any, request: KernelRequest) -> List[assume.Parameter]:
-        """The parameters of a factory or eager kernel that have no value of their own."""
-        if hasattr(value, "specialize") and hasattr(value, "constexpr_names"):
-            given = set(value.constexpr_defaults)
-            return [assume.Parameter(n) for n in sorted(value.constexpr_names) if n not in given]
-        tuned = _tuned_names(value)
-        implementation = getattr(value, "jit_impl", value)
-        tensors = set(getattr(getattr(implementation, "func", None), "tensor_args", None) or ())
-        signature = getattr(implementation, "signature", None)
-        if signature is None:
-            try:
-                signature = inspect.signature(value)
-            except (TypeError, ValueError):
-                return []
-        out = []
-        for index, parameter in enumerate(signature.parameters.values()):
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-                continue
-            if parameter.name in tensors or parameter.name in tuned:
-                continue
-            optional = parameter.default is None
-            if parameter.default is parameter.empty or optional:
-                annotation = parameter.annotation
-                hint = None if annotation is parameter.empty else annotation
-                position = None if parameter.kind is parameter.KEYWORD_ONLY else index
-                out.append(assume.Parameter(parameter.name, hint, optional, position))
-            elif parameter.name in request.bindings:
-                out.append(assume.Parameter(parameter.name, None, True))
-        if request.style == "eager":
-            path = self._path(request.name)
-            known = set(signature.parameters)
-            names = assume.constants_of(path[-1]) if path else ()
-            out += [assume.Parameter(name) for name in names if name not in known]
-        return out
+        path = self._path(request.name)
+        return parameters_of(value, request, path[-1] if path else None)
 
     def _lookup(self, dotted: str) -> Any:
         first, *rest = dotted.split(".")
@@ -306,135 +264,3 @@ class Tracer:
             if function_name in found:
                 return self._document.span_of(found[function_name])
         return request.span
-
-    def _required_problem(
-        self, request: KernelRequest, candidate: CallCandidate, error: BaseException
-    ) -> Problem:
-        root = self._root_problem(request, error)
-        if root is not None:
-            return root
-        problem = self._document.problem(
-            "memory" if isinstance(error, MemoryError) else "trace", error, request.name
-        )
-        inside = problem.span is not None and problem.kind != "directive"
-        if isinstance(error, (NoKernelError, SyntaxError)) or not inside:
-            return Problem(
-                kind="directive",
-                message="{}: {}".format(candidate.expression, describe(error)),
-                span=candidate.span or request.span,
-                kernel=request.name,
-                detail=problem.detail,
-            )
-        return problem
-
-    def _failed(
-        self, request: KernelRequest, failures: Sequence[Failure], missing: Tuple[str, ...]
-    ) -> Outcome:
-        if not failures:
-            return Outcome(needs=NeedsArguments(request.name, missing, request.span))
-        for failure in failures:
-            root = self._root_problem(request, failure.error)
-            if root is not None:
-                return Outcome(problems=(root,))
-            if isinstance(failure.error, ArgumentsError):
-                reason = str(failure.error)
-                names = failure.error.names
-                return Outcome(needs=NeedsArguments(request.name, names, request.span, reason))
-            if isinstance(failure.error, NameError) and _missing_name(failure.error) in missing:
-                reason = describe(failure.error)
-                return Outcome(needs=NeedsArguments(request.name, missing, request.span, reason))
-        given = [item for item in failures if item.candidate.source != "assumed"]
-        first = (given or list(failures))[0]
-        if missing and not given:
-            reason = "{}: {}".format(first.candidate.expression, describe(first.error))
-            return Outcome(needs=NeedsArguments(request.name, missing, request.span, reason))
-        kind = "memory" if isinstance(first.error, MemoryError) else "trace"
-        problem = self._document.problem(kind, first.error, request.name, at=request.span)
-        return Outcome(problems=(problem,))
-
-    def _root_problem(self, request: KernelRequest, error: BaseException) -> Optional[Problem]:
-        """The statement that failed while the module was executed, if that is behind `error`."""
-        if not isinstance(error, NameError):
-            return None
-        name = _missing_name(error)
-        cause = self._loaded.why_missing(name)
-        if cause is None:
-            return None
-        own = name == request.name.split(".")[0]
-        message = cause.message if own else "'{}' is missing: {}".format(name, cause.message)
-        return Problem(cause.kind, message, cause.span, request.name, cause.detail)
-
-
-def _missing_name(error: NameError) -> str:
-    return getattr(error, "name", None) or str(error).partition("'")[2].partition("'")[0]
-
-
-def _is_kernel(value: Any) -> bool:
-    return bool(_functions(value))
-
-
-def _functions(value: Any) -> List[Tuple[Optional[str], Any]]:
-    """The IR functions in `value`, each with its name if it stands in a module."""
-    name = type(value).__name__
-    if name == "PrimFunc":
-        return [(None, value)]
-    if name == "IRModule":
-        return [
-            (variable.name_hint, function)
-            for variable, function in value.functions.items()
-            if type(function).__name__ == "PrimFunc"
-        ]
-    if isinstance(value, patches.CapturedKernel):
-        return _functions(value.prim_func)
-    if isinstance(value, (list, tuple)):
-        return [item for part in value for item in _functions(part)]
-    if isinstance(value, dict):
-        return [item for part in value.values() for item in _functions(part)]
-    return []
-
-
-def _choose(
-    functions: List[Tuple[Optional[str], Any]], request: KernelRequest
-) -> List[Tuple[Optional[str], Any]]:
-    """Of several functions the one that the request names, of like ones the first."""
-    if request.prim_func is not None and len(functions) > 1:
-        named = [item for item in functions if item[0] == request.prim_func]
-        named = named or [item for item in functions if _symbol(item[1]) == request.prim_func]
-        if named:
-            return named[:1]
-    return functions
-
-
-def _symbol(function: Any) -> Optional[str]:
-    attributes = getattr(function, "attrs", None)
-    if attributes is not None and "global_symbol" in attributes:
-        return str(attributes["global_symbol"])
-    return getattr(function, "__name__", None)
-
-
-def _tuned_names(value: Any) -> Sequence[str]:
-    configs = getattr(value, "configs", None)
-    if configs is None or not hasattr(value, "jit_impl"):
-        return ()
-    if callable(configs):
-        # What a function of the arguments gives is not known before there are arguments.
-        signature = value.jit_impl.signature
-        return [n for n, p in signature.parameters.items() if p.default is None]
-    return list(patches.first_configuration(configs))
-
-
-def _call_text(name: str, parameters: Sequence[assume.Parameter], values: Mapping[str, str]) -> str:
-    """``matmul(4096, 4096, 4096, block_M=128)``: sizes by position, the rest by name."""
-    words = []
-    positional = not name.endswith(".specialize")
-    for parameter in parameters:
-        if parameter.name not in values:
-            continue
-        text = values[parameter.name]
-        positional = positional and parameter.position == len(words) < 3 and text.isdigit()
-        words.append(text if positional else "{}={}".format(parameter.name, text))
-    return "{}({})".format(name, ", ".join(words))
-
-
-def _kind(value: Any) -> str:
-    return "nothing" if value is None else "a {}".format(type(value).__name__)

@@ -1,0 +1,97 @@
+"""What to tell of calls that yielded no kernel: a problem, or the arguments that are needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional, Sequence, Tuple, Union
+
+from .document import describe
+from .kernels import NoKernelError
+from .load import Loaded
+from .protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A call that was tried and what it raised."""
+
+    candidate: CallCandidate
+    error: BaseException
+
+
+class ArgumentsError(Exception):
+    """No values were found for the parameters `names`."""
+
+    def __init__(self, names: Tuple[str, ...], reason: str) -> None:
+        super().__init__(reason)
+        self.names = names
+
+
+def required_problem(
+    loaded: Loaded, request: KernelRequest, candidate: CallCandidate, error: BaseException
+) -> Problem:
+    """The problem of a call that the user asked for: at the asking, unless it is in the code."""
+    root = _root_problem(loaded, request, error)
+    if root is not None:
+        return root
+    problem = loaded.document.problem(
+        "memory" if isinstance(error, MemoryError) else "trace", error, request.name
+    )
+    inside = problem.span is not None and problem.kind != "directive"
+    if isinstance(error, (NoKernelError, SyntaxError)) or not inside:
+        return Problem(
+            kind="directive",
+            message="{}: {}".format(candidate.expression, describe(error)),
+            span=candidate.span or request.span,
+            kernel=request.name,
+            detail=problem.detail,
+        )
+    return problem
+
+
+def explain(
+    loaded: Loaded,
+    request: KernelRequest,
+    failures: Sequence[Failure],
+    missing: Tuple[str, ...],
+) -> Union[Problem, NeedsArguments]:
+    """Why no call of a kernel worked; `missing` are parameters that nothing gives a value."""
+    if not failures:
+        return NeedsArguments(request.name, missing, request.span)
+    for failure in failures:
+        root = _root_problem(loaded, request, failure.error)
+        if root is not None:
+            return root
+        if isinstance(failure.error, ArgumentsError):
+            reason = str(failure.error)
+            names = failure.error.names
+            return NeedsArguments(request.name, names, request.span, reason)
+        if isinstance(failure.error, NameError) and _missing_name(failure.error) in missing:
+            reason = describe(failure.error)
+            return NeedsArguments(request.name, missing, request.span, reason)
+    given = [item for item in failures if item.candidate.source != "assumed"]
+    first = (given or list(failures))[0]
+    if missing and not given:
+        reason = "{}: {}".format(first.candidate.expression, describe(first.error))
+        return NeedsArguments(request.name, missing, request.span, reason)
+    kind = "memory" if isinstance(first.error, MemoryError) else "trace"
+    return loaded.document.problem(kind, first.error, request.name, at=request.span)
+
+
+def _root_problem(
+    loaded: Loaded, request: KernelRequest, error: BaseException
+) -> Optional[Problem]:
+    """The statement that failed while the module was executed, if that is behind `error`."""
+    if not isinstance(error, NameError):
+        return None
+    name = _missing_name(error)
+    cause = loaded.why_missing(name)
+    if cause is None:
+        return None
+    own = name == request.name.split(".")[0]
+    message = cause.message if own else "'{}' is missing: {}".format(name, cause.message)
+    return Problem(cause.kind, message, cause.span, request.name, cause.detail)
+
+
+def _missing_name(error: NameError) -> str:
+    return getattr(error, "name", None) or str(error).partition("'")[2].partition("'")[0]

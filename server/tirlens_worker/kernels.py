@@ -1,0 +1,61 @@
+"""Which values are kernels, and the IR functions in them."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple, cast
+
+from . import patches
+from .protocol import KernelRequest
+
+Named = Tuple[Optional[str], Any]
+
+
+class NoKernelError(Exception):
+    """A call gave something that is not a kernel."""
+
+
+def is_kernel(value: Any) -> bool:
+    """Whether there is an IR function in `value`."""
+    return bool(functions(value))
+
+
+def functions(value: Any) -> List[Named]:
+    """The IR functions in `value`, each with its name if it stands in a module."""
+    name = type(value).__name__
+    if name == "PrimFunc":
+        return [(None, value)]
+    if name == "IRModule":
+        return [
+            (variable.name_hint, function)
+            for variable, function in value.functions.items()
+            if type(function).__name__ == "PrimFunc"
+        ]
+    if isinstance(value, patches.CapturedKernel):
+        return functions(value.prim_func)
+    if isinstance(value, (list, tuple)):
+        return [item for part in cast(Sequence[Any], value) for item in functions(part)]
+    if isinstance(value, dict):
+        return [item for part in cast(Dict[Any, Any], value).values() for item in functions(part)]
+    return []
+
+
+def choose(found: List[Named], request: KernelRequest) -> List[Named]:
+    """Of several functions the one that the request names, of like ones the first."""
+    if request.prim_func is not None and len(found) > 1:
+        named = [item for item in found if item[0] == request.prim_func]
+        named = named or [item for item in found if _symbol(item[1]) == request.prim_func]
+        if named:
+            return named[:1]
+    return found
+
+
+def _symbol(function: Any) -> Optional[str]:
+    attributes = getattr(function, "attrs", None)
+    if attributes is not None and "global_symbol" in attributes:
+        return str(attributes["global_symbol"])
+    return getattr(function, "__name__", None)
+
+
+def kind(value: Any) -> str:
+    """What to call `value` in a message."""
+    return "nothing" if value is None else "a {}".format(type(value).__name__)

@@ -1,0 +1,71 @@
+"""The parameters of a factory or eager kernel, and its calls as text."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, List, Mapping, Sequence
+
+from . import assume, patches
+from .protocol import KernelRequest
+
+
+def parameters_of(value: Any, request: KernelRequest, definition: Any) -> List[assume.Parameter]:
+    """The parameters of a factory or eager kernel that have no value of their own.
+
+    `definition` is its syntax tree, or None if that was not found.
+    """
+    if hasattr(value, "specialize") and hasattr(value, "constexpr_names"):
+        given = set(value.constexpr_defaults)
+        return [assume.Parameter(n) for n in sorted(value.constexpr_names) if n not in given]
+    tuned = _tuned_names(value)
+    implementation = getattr(value, "jit_impl", value)
+    tensors: Sequence[str] = getattr(getattr(implementation, "func", None), "tensor_args", ())
+    signature = getattr(implementation, "signature", None)
+    if signature is None:
+        try:
+            signature = inspect.signature(value)
+        except (TypeError, ValueError):
+            return []
+    out: List[assume.Parameter] = []
+    for index, parameter in enumerate(signature.parameters.values()):
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.name in (tensors or ()) or parameter.name in tuned:
+            continue
+        optional = parameter.default is None
+        if parameter.default is parameter.empty or optional:
+            annotation = parameter.annotation
+            hint = None if annotation is parameter.empty else annotation
+            position = None if parameter.kind is parameter.KEYWORD_ONLY else index
+            out.append(assume.Parameter(parameter.name, hint, optional, position))
+        elif parameter.name in request.bindings:
+            out.append(assume.Parameter(parameter.name, None, True))
+    if request.style == "eager" and definition is not None:
+        known = set(signature.parameters)
+        names = assume.constants_of(definition)
+        out += [assume.Parameter(name) for name in names if name not in known]
+    return out
+
+
+def call_text(name: str, parameters: Sequence[assume.Parameter], values: Mapping[str, str]) -> str:
+    """``matmul(4096, 4096, 4096, block_M=128)``: sizes by position, the rest by name."""
+    words: List[str] = []
+    positional = not name.endswith(".specialize")
+    for parameter in parameters:
+        if parameter.name not in values:
+            continue
+        text = values[parameter.name]
+        positional = positional and parameter.position == len(words) < 3 and text.isdigit()
+        words.append(text if positional else "{}={}".format(parameter.name, text))
+    return "{}({})".format(name, ", ".join(words))
+
+
+def _tuned_names(value: Any) -> Sequence[str]:
+    configs = getattr(value, "configs", None)
+    if configs is None or not hasattr(value, "jit_impl"):
+        return ()
+    if callable(configs):
+        # What a function of the arguments gives is not known before there are arguments.
+        signature = value.jit_impl.signature
+        return [n for n, p in signature.parameters.items() if p.default is None]
+    return list(patches.first_configuration(configs))

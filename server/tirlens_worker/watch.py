@@ -1,0 +1,200 @@
+"""Read what a child tells, hold it to its limits, and say what became of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import signal
+import time
+from dataclasses import dataclass
+from typing import Callable, Dict, List, Optional, Sequence, Set, Tuple
+
+from .analysis import BEGIN, DONE, END, LINE, PROGRESS
+from .child import HEADER, Child
+from .facts import Span
+from .lines import split_lines
+from .processes import descendants_exceed, signal_name
+from .protocol import Analyze, Problem
+from .stdio import Tail
+
+_FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in ')
+_MOST_DESCENDANTS = 128
+
+
+@dataclass
+class Intake:
+    """Where the pieces and prints of a request's children go, and what may end them early.
+
+    `control` becomes readable when something comes from the server; `interrupted` then reads it
+    and says whether to give up.
+    """
+
+    request: Analyze
+    control: int
+    interrupted: Callable[[], bool]
+    on_progress: Callable[[bytes], None]
+    pieces: Dict[bytes, List[bytes]]
+    output: Tail
+
+
+class Report:
+    """What became of one child."""
+
+    def __init__(self) -> None:
+        self.finished: List[int] = []
+        self.problems: List[Problem] = []
+        self.crashed_in: Optional[int] = None
+        self.timed_out = False
+        self.given_up = False
+
+
+class Watch:
+    """Reads one child's pipes until it is done, dead, out of time or given up."""
+
+    def __init__(self, intake: Intake, only: Sequence[int], time_limit_s: float) -> None:
+        self._intake = intake
+        self._request = intake.request
+        self._deadline = time.monotonic() + max(time_limit_s, 0.0)
+        self._child = Child(self._request, only, max(time_limit_s, 0.05))
+        self._report = Report()
+        self._buffer = bytearray()
+        self._trace = Tail()
+        self._current: Optional[int] = None
+        self._line: Optional[int] = None
+        self._done = False
+        self._flood = False
+
+    def watch(self) -> Report:
+        """Watch the child to its end, which it has reached when this returns."""
+        selector = selectors.DefaultSelector()
+        for name, descriptor in self._child.channels.items():
+            selector.register(descriptor, selectors.EVENT_READ, name)
+        selector.register(self._intake.control, selectors.EVENT_READ, "control")
+        open_pipes = set(self._child.channels)
+        next_count = time.monotonic() + 0.5
+        while "pieces" in open_pipes and not self._done:
+            now = time.monotonic()
+            if now >= self._deadline:
+                self._report.timed_out = True
+                break
+            if now >= next_count:
+                next_count = now + 0.5
+                if descendants_exceed(_MOST_DESCENDANTS):
+                    self._flood = True
+                    break
+            for key, _ in selector.select(min(self._deadline, next_count) - now):
+                if key.data == "control":
+                    self._report.given_up = self._intake.interrupted()
+                elif not self._read(key.data, key.fd):
+                    selector.unregister(key.fd)
+                    open_pipes.discard(key.data)
+            if self._report.given_up:
+                break
+        self._drain(open_pipes - {"pieces"})
+        selector.close()
+        status = self._child.end()
+        if not self._done and not self._report.given_up:
+            self._explain(status)
+        return self._report
+
+    def _read(self, name: str, descriptor: int) -> bool:
+        data = os.read(descriptor, 1 << 16)
+        if name == "output":
+            self._intake.output.write(data)
+        elif name == "trace":
+            self._trace.write(data)
+        else:
+            self._buffer += data
+            self._take_pieces()
+        return bool(data)
+
+    def _drain(self, names: Set[str]) -> None:
+        """What is already in the pipes; a process that still writes is not waited for."""
+        for name in names:
+            descriptor = self._child.channels[name]
+            os.set_blocking(descriptor, False)
+            try:
+                for _ in range(64):
+                    if not self._read(name, descriptor):
+                        break
+            except BlockingIOError:
+                continue
+
+    def _take_pieces(self) -> None:
+        start = 0
+        while len(self._buffer) - start >= HEADER.size:
+            tag, length = HEADER.unpack_from(self._buffer, start)
+            end = start + HEADER.size + length
+            if len(self._buffer) < end:
+                break
+            self._take(tag, bytes(self._buffer[start + HEADER.size : end]))
+            start = end
+        del self._buffer[:start]
+
+    def _take(self, tag: bytes, payload: bytes) -> None:
+        if tag == PROGRESS:
+            self._intake.on_progress(payload)
+        elif tag == LINE:
+            self._line = int(payload)
+        elif tag == BEGIN:
+            self._current = int(payload)
+        elif tag == END:
+            self._report.finished.append(int(payload))
+            self._current = None
+        elif tag == DONE:
+            self._done = True
+        else:
+            self._intake.pieces[tag].append(payload)
+
+    def _explain(self, status: int) -> None:
+        """The problem of a child that did not come to its end."""
+        self._report.crashed_in = self._current
+        kernel = None if self._current is None else self._request.kernels[self._current]
+        if self._current is not None:
+            self._report.finished.append(self._current)
+        kind, message = self._cause(status)
+        trace = self._trace.text()
+        line = innermost_line(trace, self._request.path)
+        if line is None and kernel is None:
+            line = self._line
+        span = kernel.span if kernel else None
+        if line is not None:
+            span = line_span(self._request.text, line)
+        name = kernel.name if kernel else None
+        self._report.problems.append(Problem(kind, message, span, name, trace))
+
+    def _cause(self, status: int) -> Tuple[str, str]:
+        if self._report.timed_out:
+            limit = "{:g} s".format(self._request.time_limit_s)
+            if self._current is None:
+                return "timeout", "the file was still being imported after {}".format(limit)
+            return "timeout", "the kernel was still being traced after {}".format(limit)
+        doing = "while the file was imported" if self._current is None else "while it was traced"
+        if self._flood:
+            return "crash", "too many processes were started {}".format(doing)
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            if number == signal.SIGXCPU:
+                return "timeout", "the limit of CPU time was reached {}".format(doing)
+            if number == signal.SIGKILL and not self._trace.text():
+                return "memory", "the process was killed {}, most likely for memory".format(doing)
+            return "crash", "the process crashed {} ({})".format(doing, signal_name(number))
+        code = os.WEXITSTATUS(status)
+        return "crash", "the process ended {} with exit status {}".format(doing, code)
+
+
+def innermost_line(trace: str, path: str) -> Optional[int]:
+    """The line of `path` that is innermost in a traceback as faulthandler writes it."""
+    name = path.encode("ascii", "backslashreplace").decode()
+    for text in trace.splitlines():
+        match = _FRAME.match(text)
+        if match and match.group("file") == name:
+            return int(match.group("line"))
+    return None
+
+
+def line_span(text: str, line: int) -> Span:
+    lines = split_lines(text)
+    content = lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
+    return Span(line, len(content) - len(content.lstrip()), line, len(content))
