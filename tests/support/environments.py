@@ -26,6 +26,7 @@ REQUIREMENTS = {
     "tilelang-0.1.15": ["tilelang==0.1.15", "apache-tvm-ffi==0.1.12", "torch==2.13.0", "numpy"],
 }
 _ROOT = user_cache_path("tirlens-test") / "envs"
+_INSTALL_LIMIT_S = 1500.0
 _LOCK_WAIT_S = 1800.0
 
 
@@ -35,6 +36,7 @@ def environment(name: str) -> Path:
     Raises:
         KeyError: no such environment is defined.
         subprocess.CalledProcessError: its packages cannot be installed.
+        subprocess.TimeoutExpired: nor within 25 minutes.
     """
     requirements = REQUIREMENTS[name]
     folder = _ROOT / name
@@ -71,7 +73,7 @@ def _holds(python: Path, complete: Path, wanted: str, name: str) -> bool:
 
 def _install(python: Path, requirements: list[str]) -> None:
     command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*map(str, command), *requirements], check=True)
+    subprocess.run([*map(str, command), *requirements], check=True, timeout=_INSTALL_LIMIT_S)
 
 
 @contextmanager
