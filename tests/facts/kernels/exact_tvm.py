@@ -1,0 +1,69 @@
+"""Kernels of TVMScript whose work is known by formula."""
+
+from tvm.script import tirx as T
+
+
+@T.prim_func(s_tir=True)
+def batched_gemm(
+    A: T.Buffer((6, 128, 96), "float32"),
+    B: T.Buffer((6, 96, 64), "float32"),
+    C: T.Buffer((6, 128, 64), "float32"),
+):
+    for b in T.thread_binding(6, thread="blockIdx.z"):
+        for y in T.thread_binding(8, thread="blockIdx.y"):
+            for x in T.thread_binding(4, thread="blockIdx.x"):
+                for ty in T.thread_binding(16, thread="threadIdx.y"):
+                    for tx in T.thread_binding(16, thread="threadIdx.x"):
+                        for k in range(96):
+                            C[b, y * 16 + ty, x * 16 + tx] = (
+                                C[b, y * 16 + ty, x * 16 + tx]
+                                + A[b, y * 16 + ty, k] * B[b, k, x * 16 + tx]
+                            )
+
+
+@T.prim_func(s_tir=True)
+def tail_by_where(A: T.Buffer((1000,), "float32"), B: T.Buffer((1000,), "float32")):
+    for b in T.thread_binding(8, thread="blockIdx.x"):
+        for t in T.thread_binding(128, thread="threadIdx.x"):
+            with T.sblock("add"):
+                T.where(b * 128 + t < 1000)
+                i = T.axis.spatial(1000, b * 128 + t)
+                B[i] = A[i] + T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def tail_by_if(A: T.Buffer((1000,), "float32"), B: T.Buffer((1000,), "float32")):
+    for b in T.thread_binding(8, thread="blockIdx.x"):
+        for t in T.thread_binding(128, thread="threadIdx.x"):
+            if b * 128 + t < 1000:
+                B[b * 128 + t] = A[b * 128 + t] + T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def convolution(
+    image: T.Buffer((2, 16, 34, 34), "float32"),
+    weight: T.Buffer((32, 16, 3, 3), "float32"),
+    out: T.Buffer((2, 32, 32, 32), "float32"),
+):
+    for n, f in T.grid(2, 32):
+        for y in T.thread_binding(32, thread="blockIdx.x"):
+            for x in T.thread_binding(32, thread="threadIdx.x"):
+                for c, dy, dx in T.grid(16, 3, 3):
+                    with T.sblock("conv"):
+                        vn, vf, vy, vx = T.axis.remap("SSSS", [n, f, y, x])
+                        vc, vdy, vdx = T.axis.remap("RRR", [c, dy, dx])
+                        with T.init():
+                            out[vn, vf, vy, vx] = T.float32(0)
+                        out[vn, vf, vy, vx] = (
+                            out[vn, vf, vy, vx]
+                            + image[vn, vc, vy + vdy, vx + vdx] * weight[vf, vc, vdy, vdx]
+                        )
+
+
+@T.prim_func
+def overlapping_scopes(A: T.Buffer((256,), "float32"), B: T.Buffer((256,), "float32")):
+    T.device_entry()
+    group = T.warpgroup_id([2])
+    thread = T.thread_id([256])
+    if group == 1:
+        B[thread] = A[thread] + T.float32(1)
