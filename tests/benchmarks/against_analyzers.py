@@ -24,7 +24,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 @dataclass(frozen=True)
 class Case:
-    """`flop` and `global_bytes` are what the kernel issues, worked out by hand (None: not asked)."""
+    """`flop` and `global_bytes` are what the kernel issues, worked out by hand (or None)."""
 
     name: str
     function: Any
