@@ -19,7 +19,6 @@ from tirlens import pipeline
 from tirlens.cli import work
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, stream
-from tirlens.cli.table import title
 from tirlens.ide import labels
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
@@ -102,7 +101,7 @@ def _rows(
     names: dict[tuple[str, str], list[KernelReport | None]] = {}
     for column, variant in enumerate(variants):
         for path, kernel in variant.kernels():
-            row = names.setdefault((path, title(kernel)), [None] * len(variants))
+            row = names.setdefault((path, labels.title(kernel)), [None] * len(variants))
             row[column] = kernel
     several = len({path for path, _ in names}) > 1
     return [(f"{path}: {name}" if several else name, row) for (path, name), row in names.items()]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from tirlens.cli.rows import Selection, rows
-from tirlens.cli.table import figures, ok, title
+from tirlens.cli.table import figures, ok
 from tirlens.ide import labels, lenses
 from tirlens.pipeline import FileReport
 
@@ -26,7 +26,7 @@ def write_csv(file: TextIO, reports: Iterable[FileReport], shown: Selection) -> 
     writer.writerow(COLUMNS)
     for report in reports:
         for kernel in report.kernels:
-            head = (report.path, title(kernel), kernel.call, kernel.device_id)
+            head = (report.path, labels.title(kernel), kernel.call, kernel.device_id)
             place = (kernel.span.line, kernel.span.column, "kernel", kernel.status)
             figures_ = (
                 kernel.flop,
@@ -64,7 +64,7 @@ def markdown(reports: Iterable[FileReport], shown: Selection) -> str:
     lines: list[str] = []
     for report in reports:
         for kernel in report.kernels:
-            lines += [f"## {title(kernel)}", "", f"`{report.path}:{kernel.span.line}`", ""]
+            lines += [f"## {labels.title(kernel)}", "", f"`{report.path}:{kernel.span.line}`", ""]
             lines += [f"**{lenses.lens(kernel)}**", ""]
             if not ok(kernel):
                 continue

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from tirlens.cli import roofline
 from tirlens.cli.rows import Selection, rows
-from tirlens.cli.table import figures, ok, title
-from tirlens.ide import labels, lenses
+from tirlens.cli.table import figures, ok
+from tirlens.ide import labels, lenses, roofline
 from tirlens.model.report import Cost, KernelReport
 from tirlens.pipeline import FileReport
 from tirlens.version import __version__
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8884; --accent: #2a78d6; --roof: #898781; }
+:root { color-scheme: light dark; --line: #8884; --accent: #2a78d6; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
 h2 { margin: 2.5rem 0 0.25rem; } .verdict { font-weight: 600; } .facts { opacity: 0.75; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -25,25 +24,27 @@ code, pre { font: 13px/1.45 ui-monospace, monospace; }
 .source { display: grid; grid-template-columns: max-content max-content 1fr; white-space: pre; }
 .source > span { padding: 0 0.75rem; } .number { opacity: 0.5; text-align: right; }
 .cost { text-align: right; color: var(--accent); border-right: 1px solid var(--line); }
-svg { max-width: 45rem; display: block; } .grid { stroke: var(--line); }
-.roof { fill: none; stroke: var(--roof); stroke-width: 2; } .kernel { fill: var(--accent); }
-.axis { font: 11px system-ui, sans-serif; fill: currentColor; opacity: 0.7; }
-.mark { font: 12px system-ui, sans-serif; fill: currentColor; }
+.roofline { max-width: 100%; height: auto; display: block; }
 """
 
 
 def page(
-    reports: Iterable[FileReport], texts: Mapping[str, str], charts: Iterable[roofline.Chart]
+    reports: Iterable[FileReport],
+    texts: Mapping[str, str],
+    by_device: Mapping[str, Sequence[KernelReport]],
 ) -> str:
-    """The page for some files; `texts` are their sources by path."""
+    """The page for some files; `texts` are their sources by path.
+
+    `by_device` are the kernels that have a place under a roofline, by the device's name.
+    """
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8"><title>TIRLens report</title>',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<style>{_STYLE}</style></head><body><h1>TIRLens report</h1>",
     ]
-    for chart in charts:
-        parts += [f"<h2>Roofline of {_text(chart.device)}</h2>", roofline.svg(chart)]
+    for device, kernels in by_device.items():
+        parts += [f"<h2>Roofline of {_text(device)}</h2>", roofline.svg(kernels)]
     for file in reports:
         for kernel in file.kernels:
             parts += _kernel(kernel, file.path)
@@ -55,7 +56,7 @@ def page(
 
 def _kernel(kernel: KernelReport, path: str) -> list[str]:
     out = [
-        f"<h2>{_text(title(kernel))}</h2>",
+        f"<h2>{_text(labels.title(kernel))}</h2>",
         f"<p class=facts><code>{_text(path)}:{kernel.span.line}</code></p>",
         f"<p class=verdict>{_text(lenses.lens(kernel))}</p>",
     ]

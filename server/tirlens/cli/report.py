@@ -12,8 +12,8 @@ from tirlens.cli import page, roofline, table, work
 from tirlens.cli.analyze import percentage, say_overridden
 from tirlens.cli.output import console, stream
 from tirlens.cli.rows import selection
-from tirlens.hardware import Device
 from tirlens.ide import labels, lenses
+from tirlens.ide.roofline import places
 from tirlens.model.report import KernelReport
 
 
@@ -26,27 +26,30 @@ def run(arguments: argparse.Namespace) -> int:
     reports = [item.report() for item in traced]
     shown = percentage(shown, arguments, traced)
     kernels = [kernel for file in reports for kernel in file.kernels]
-    devices = {device.id: device for file in reports for device in file.devices}
-    charts = charts_of(kernels, devices)
+    by_device = under_roofs(kernels)
     with stream(arguments.output) as file:
         out = console(file, arguments.color)
         out.print(wide_table(kernels))
         table.print_reports(out, reports, shown)
-        for chart in charts:
-            out.print(Text(roofline.text(chart)), no_wrap=True, crop=False)
+        for device, placed in by_device.items():
+            drawn = roofline.text(f"Roofline of {device}", places(placed))
+            out.print(Text(drawn), no_wrap=True, crop=False)
             out.print()
     if arguments.html is not None:
         with stream(arguments.html) as file:
-            file.write(page.page(reports, {item.path: item.text for item in traced}, charts))
+            file.write(page.page(reports, {item.path: item.text for item in traced}, by_device))
     work.say_problems(reports)
     say_overridden(arguments, reports)
     return work.status(reports)
 
 
-def charts_of(kernels: list[KernelReport], devices: dict[str, Device]) -> list[roofline.Chart]:
-    """One chart for each device."""
-    drawn = (roofline.chart(kernels, device) for device in devices.values())
-    return [chart for chart in drawn if chart is not None]
+def under_roofs(kernels: list[KernelReport]) -> dict[str, list[KernelReport]]:
+    """The kernels that have a place under a roofline, by the name of their device."""
+    found: dict[str, list[KernelReport]] = {}
+    for kernel in kernels:
+        if places([kernel]):
+            found.setdefault(kernel.device_name, []).append(kernel)
+    return found
 
 
 def wide_table(kernels: list[KernelReport]) -> Table:
@@ -60,11 +63,11 @@ def wide_table(kernels: list[KernelReport]) -> Table:
         out.add_column(name, justify="left" if name in ("bound", "device") else "right")
     for kernel in kernels:
         if not table.ok(kernel):
-            out.add_row(table.title(kernel), Text(lenses.lens(kernel), style="red"))
+            out.add_row(labels.title(kernel), Text(lenses.lens(kernel), style="red"))
             continue
         band = kernel.time_band_s
         out.add_row(
-            table.title(kernel),
+            labels.title(kernel),
             labels.seconds(kernel.time_s),
             "" if band is None else f"{labels.seconds(band[0])} to {labels.seconds(band[1])}",
             kernel.bound or "",

@@ -30,7 +30,10 @@ def print_kernel(
     """One kernel: verdict, figures, breakdown, advice, what was not understood."""
     console.print(
         Text.assemble(
-            (title(kernel), "bold"), f"  {file.path}:{kernel.span.line}", style="", no_wrap=True
+            (labels.title(kernel), "bold"),
+            f"  {file.path}:{kernel.span.line}",
+            style="",
+            no_wrap=True,
         ),
         overflow="ignore",
         crop=False,
@@ -46,12 +49,6 @@ def print_kernel(
     console.print(breakdown(kernel, shown))
     notes(console, kernel)
     console.print()
-
-
-def title(kernel: KernelReport) -> str:
-    """The name in the text, and behind it the function's own where that differs."""
-    own = kernel.name if kernel.name != kernel.definition.split(".")[-1] else ""
-    return f"{kernel.definition} ({own})" if own else kernel.definition
 
 
 def ok(kernel: KernelReport) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
 
+from tirlens.model.report import KernelReport
+
 _PREFIXES = ((24, "Y"), (21, "Z"), (18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"))
 _LEAST_COUNT = 0.01
 _SMALL_PREFIXES = ((0, ""), (-3, "m"), (-6, "u"), (-9, "n"), (-12, "p"))
@@ -99,6 +101,12 @@ def bytes_(value: float | None) -> str:
 def rate(value: float | None, unit: str) -> str:
     """A rate: ``701 TFLOP/s``, ``2.9 TB/s``."""
     return quantity(value, f"{unit}/s")
+
+
+def title(kernel: KernelReport) -> str:
+    """The name in the text, and behind it the function's own where that differs."""
+    own = kernel.name if kernel.name != kernel.definition.split(".")[-1] else ""
+    return f"{kernel.definition} ({own})" if own else kernel.definition
 
 
 def ascii_(text: str) -> str:

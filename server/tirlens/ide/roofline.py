@@ -8,7 +8,7 @@ so kernels of different element types may have different roofs.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -29,6 +29,15 @@ class Point:
     peak_flop_per_s: float
     bandwidth_bytes_per_s: float
 
+    @property
+    def ridge(self) -> float:
+        """The intensity, in FLOP per byte, from which arithmetic and not memory is the limit."""
+        return self.peak_flop_per_s / self.bandwidth_bytes_per_s
+
+    def roof(self, intensity: float) -> float:
+        """The most FLOP/s that memory and arithmetic allow at an intensity."""
+        return min(self.peak_flop_per_s, intensity * self.bandwidth_bytes_per_s)
+
 
 def point(report: KernelReport) -> Point | None:
     """The kernel's place under its roof; None if a part is unknown or it computes nothing."""
@@ -38,15 +47,20 @@ def point(report: KernelReport) -> Point | None:
     if not report.dram_bytes_per_s or not report.dram_fraction:
         return None
     bandwidth = report.dram_bytes_per_s / report.dram_fraction
-    return Point(report.name, intensity, rate, ridge * bandwidth, bandwidth)
+    return Point(labels.title(report), intensity, rate, ridge * bandwidth, bandwidth)
+
+
+def places(reports: Iterable[KernelReport]) -> list[Point]:
+    """The kernels that have a place."""
+    return [found for report in reports if (found := point(report)) is not None]
 
 
 def svg(reports: Sequence[KernelReport]) -> str:
     """The picture of all kernels that have a place in it; empty if none has."""
-    points = [found for report in reports if (found := point(report)) is not None]
+    points = places(reports)
     if not points:
         return ""
-    ridges = [item.peak_flop_per_s / item.bandwidth_bytes_per_s for item in points]
+    ridges = [item.ridge for item in points]
     across = _Axis([item.intensity for item in points] + ridges, _LEFT, _WIDTH - _RIGHT)
     peaks = [item.peak_flop_per_s for item in points]
     up = _Axis([item.flop_per_s for item in points] + peaks, _HEIGHT - _BOTTOM, _TOP)

@@ -37,7 +37,7 @@ def report(**fields: object) -> KernelReport:
 
 def test_the_roof_follows_from_bandwidth_and_ridge_point() -> None:
     found = roofline.point(report())
-    assert found == roofline.Point("<k>", 10.0, 1e13, 4e13, 2e12)
+    assert found == roofline.Point("k (<k>)", 10.0, 1e13, 4e13, 2e12)
 
 
 @pytest.mark.parametrize(
