@@ -199,6 +199,8 @@ def test_bad_file_has_one_diagnostic(
     assert [item["code"] for item in found] == [kind]
     if line is not None:
         assert found[0]["range"]["start"]["line"] == line
+    statuses = [params for method, params in client.notifications if method == "tirlens/status"]
+    assert statuses[-1]["device"] == "h100-sxm", "said for a file with errors too"
     # The server is well, and the next text is analysed.
     client.replace(uri, 2, TVM)
     client.save(uri)

@@ -93,7 +93,7 @@ class Client:
         self.send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params})
         return self._next_id
 
-    def answer(self, identity: Any, timeout_s: float = 10.0) -> Any:
+    def answer(self, identity: Any, timeout_s: float = 30.0) -> Any:
         """The result of the request `identity`.
 
         Raises:
@@ -105,10 +105,10 @@ class Client:
             raise RpcError(message["error"]["code"], message["error"]["message"])
         return message.get("result")
 
-    def request(self, method: str, params: Any = None, timeout_s: float = 10.0) -> Any:
+    def request(self, method: str, params: Any = None, timeout_s: float = 30.0) -> Any:
         return self.answer(self.ask(method, params), timeout_s)
 
-    def wait(self, condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
+    def wait(self, condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
         """Wait until `condition` holds, which is looked at after each message."""
         with self._changed:
             if not self._changed.wait_for(condition, timeout_s):

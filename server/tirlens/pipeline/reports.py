@@ -21,7 +21,7 @@ class FileReport:
     """All that is known of one file's kernels.
 
     `problems` are those of the text, of the run and of devices; `needs` the kernels for which no
-    arguments were found; `devices` the devices that the kernels were modelled on.
+    arguments were found; `devices` the devices that the kernels were, or would be, modelled on.
     """
 
     kernels: tuple[KernelReport, ...] = ()
@@ -49,6 +49,11 @@ def report(source: SourceFile, result: Result, options: Options, path: str = "")
             message = f"internal error in the model: {type(error).__name__}: {error}"
             detail = traceback.format_exc()
             problems.append(Problem("crash", message, facts.span, facts.definition, detail))
+    if not devices:
+        # A file with errors is told all the same what it would be shown on.
+        kernel = next(iter(source.kernels), None)
+        device = choose(kernel, None, options).device
+        devices[device.id] = device
     kernels.sort(key=lambda item: (item.span.line, item.span.column))
     return FileReport(
         kernels=tuple(kernels),

@@ -201,6 +201,8 @@ class Session:
             document.reading = reading
             if first:
                 self._listener.read(uri)
+            if document.text == reading.text:
+                return  # At once, for the first lenses wait for the end of this.
             delay_s = _DEBOUNCE_S
 
     # Analysis
@@ -211,8 +213,13 @@ class Session:
             self._listener.analysed(document.uri)
             return
         text = document.saved_text
-        known = document.analysis.reading if document.analysis else document.reading
-        reading = known if known is not None and known.text == text else await _read(text)
+        await self.first_reading(document.uri)
+        readings = (document.reading, document.analysis and document.analysis.reading)
+        known = next((item for item in readings if item is not None and item.text == text), None)
+        reading = known or await _read(text)
+        if document.text == text:
+            # What was read here need not be read again when the typing pauses.
+            document.reading = reading
         interpreter = await asyncio.to_thread(self._interpreter, document.path, reading)
         if not self._current(document, wanted):
             return
@@ -303,8 +310,8 @@ class Session:
         if interpreter.problem is not None:
             state, message = "no-framework", interpreter.problem.message
         device = None
-        if document.analysis and document.analysis.report.kernels:
-            device = document.analysis.report.kernels[0].device_id
+        if document.analysis and document.analysis.report.devices:
+            device = document.analysis.report.devices[0].id
         return Status(
             document.uri,
             state,
