@@ -130,16 +130,33 @@ def attributes(func: Any) -> Dict[str, Any]:
     return {str(name): attrs[name] for name in attrs.keys()}  # noqa: SIM118 - not a dict
 
 
-def stored_buffers(stmt: Any) -> Iterator[Any]:
-    """The buffers that any statement below `stmt` stores to, element by element."""
+def statements(stmt: Any) -> Iterator[Any]:
+    """`stmt` and all statements and blocks below it."""
     if stmt is None:
         return
-    if kind(stmt) == "BufferStore":
-        yield buffer_of(stmt)
+    yield stmt
     for part in getattr(stmt, "seq", ()):
-        yield from stored_buffers(part)
+        yield from statements(part)
     for name in ("body", "block", "then_case", "else_case", "init"):
-        yield from stored_buffers(getattr(stmt, name, None))
+        yield from statements(getattr(stmt, name, None))
+
+
+def stored_buffers(stmt: Any) -> Iterator[Any]:
+    """The buffers that any statement below `stmt` stores to, element by element."""
+    return (buffer_of(one) for one in statements(stmt) if kind(one) == "BufferStore")
+
+
+def is_tilelang(func: Any) -> bool:
+    """Whether a function of tilelang's TVM is a kernel of tilelang and no plain TVMScript."""
+    for stmt in statements(func.body):
+        if str(getattr(stmt, "name_hint", "")) == "tilelang_root":
+            return True
+        if any(name.startswith("tl.") for name in annotations_of(stmt)):
+            return True
+        value = getattr(stmt, "value", None)
+        if kind(value) == "Call" and op_name(value).startswith("tl."):
+            return True
+    return False
 
 
 #: How statements and calls leave what runs, in the frameworks' spellings.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Callable, Optional, Tuple
 
 from .. import spans
@@ -58,10 +59,8 @@ def extract(
 
 
 def _framework(prim_func: Any) -> str:
-    """``tilelang`` where the function is one of tilelang's own TVM, else ``tvm``."""
-    import sys
-
-    return "tilelang" if "tilelang" in sys.modules else "tvm"
+    """``tilelang`` for its kernels, else ``tvm``; tilelang's own TVM has plain TVMScript too."""
+    return "tilelang" if "tilelang" in sys.modules and dialect.is_tilelang(prim_func) else "tvm"
 
 
 def _target(target: Any) -> Any:
