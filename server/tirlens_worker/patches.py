@@ -12,6 +12,7 @@ needs no patch.  `install` may be called again after more has been imported.
 from __future__ import annotations
 
 import inspect
+import linecache
 import os
 import sys
 from types import SimpleNamespace
@@ -139,6 +140,15 @@ def _refuse(*args: Any, **kwargs: Any) -> Any:
     raise NotRunError("nothing is compiled while a file is analysed")
 
 
+def _answer(value: Callable[[], Any]) -> Callable[..., Any]:
+    """A function of any arguments that gives what `value` gives when it is called."""
+
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        return value()
+
+    return answer
+
+
 def _patch_torch_cuda(cuda: Any) -> None:
     def properties(device: Any = None) -> Any:
         fake = _state.device
@@ -157,27 +167,26 @@ def _patch_torch_cuda(cuda: Any) -> None:
             L2_cache_size=fake.l2_bytes,
         )
 
-    def nothing(*args: Any, **kwargs: Any) -> None:
-        return None
-
-    cuda.is_available = lambda: True
-    cuda.device_count = lambda: 1
-    cuda.current_device = lambda: 0
-    cuda.get_device_capability = lambda device=None: _state.device.capability
-    cuda.get_device_name = lambda device=None: _state.device.name
+    cuda.is_available = _answer(lambda: True)
+    cuda.device_count = _answer(lambda: 1)
+    cuda.current_device = _answer(lambda: 0)
+    cuda.get_device_capability = _answer(lambda: _state.device.capability)
+    cuda.get_device_name = _answer(lambda: _state.device.name)
     cuda.get_device_properties = properties
     for name in ("synchronize", "init", "set_device", "empty_cache"):
-        setattr(cuda, name, nothing)
+        setattr(cuda, name, _answer(lambda: None))
 
 
 def _patch_jit(jit: Any) -> None:
-    jit.cached = lambda func=None, *args, **kwargs: _capture(func)
+    def cached(func: Any = None, *args: Any, **kwargs: Any) -> CapturedKernel:
+        return _capture(func)
 
     def compile_jit(self: Any, *args: Any, **kwargs: Any) -> CapturedKernel:
         kwargs.pop("__return_kernel", None)
         kwargs.update(kwargs.pop("__tune_params", {}))
         return _capture(self.get_tir(*args, **kwargs))
 
+    jit.cached = cached
     jit.JITImpl.compile = compile_jit
     jit.JITImpl.__call__ = compile_jit
 
@@ -204,17 +213,17 @@ def _patch_tuner(tuner: Any) -> None:
 
 
 def _patch_driver(driver: Any) -> None:
-    driver.get_num_sms = lambda device_id=0: _state.device.sm_count
-    driver.get_cuda_device_properties = lambda device_id=0: sys.modules[
-        "torch"
-    ].cuda.get_device_properties()
-    driver.get_device_name = lambda device_id=0: _state.device.name
+    driver.get_num_sms = _answer(lambda: _state.device.sm_count)
+    driver.get_cuda_device_properties = _answer(
+        lambda: sys.modules["torch"].cuda.get_device_properties()
+    )
+    driver.get_device_name = _answer(lambda: _state.device.name)
     driver.get_shared_memory_per_block = _shared_memory(lambda: 49152)
     driver.get_max_dynamic_shared_size_bytes = _shared_memory(
         lambda: _state.device.shared_per_sm_bytes
     )
-    driver.get_persisting_l2_cache_max_size = lambda device_id=0: _state.device.l2_bytes
-    driver.get_registers_per_block = lambda device_id=0: 65536
+    driver.get_persisting_l2_cache_max_size = _answer(lambda: _state.device.l2_bytes)
+    driver.get_registers_per_block = _answer(lambda: 65536)
 
 
 def _shared_memory(size_bytes: Callable[[], int]) -> Callable[..., int]:
@@ -248,7 +257,7 @@ def _patch_arch(arch: Any) -> None:
 
 
 def _patch_target(module: Any) -> None:
-    module.auto_detect_target = lambda *args, **kwargs: _state.device.target()
+    module.auto_detect_target = _answer(lambda: _state.device.target())
 
 
 def _patch_lower(module: Any) -> None:
@@ -267,12 +276,17 @@ def _patch_inspect(module: Any) -> None:
     """
 
     def stack(context: int = 1) -> List[Any]:
-        frame = sys._getframe(1)
+        own = inspect.currentframe()
+        frame = own and own.f_back
         frames: List[Any] = []
         while frame is not None and frame.f_code.co_filename not in _OURS:
-            info = module.getframeinfo(frame, context)
-            more = {"positions": info.positions} if hasattr(info, "positions") else {}
-            frames.append(module.FrameInfo(frame, *info, **more))
+            path, line = frame.f_code.co_filename, frame.f_lineno
+            lines = linecache.getlines(path, frame.f_globals)
+            first = max(0, min(line - 1 - context // 2, len(lines) - context))
+            source = lines[first : first + context] if context > 0 else []
+            # `inspect.getframeinfo` would look through all modules for the one of this path.
+            info = (path, line, frame.f_code.co_name, source or None, line - 1 - first)
+            frames.append(module.FrameInfo(frame, *info))
             frame = frame.f_back
         return frames
 
