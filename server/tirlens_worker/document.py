@@ -31,7 +31,8 @@ class Document:
         self.path = path
         self.text = text
         self.lines: List[str] = split_lines(text, True)
-        self.tree = ast.parse(text, path)
+        # A byte order mark is no part of the program; columns of the first line count it.
+        self.tree = ast.parse(text[1:] if text[:1] == "\ufeff" else text, path)
         self._by_position: Optional[Dict[Tuple[int, int], ast.stmt]] = None
 
     def fill_linecache(self) -> None:

@@ -10,6 +10,7 @@ import __future__
 
 import ast
 import os
+import re
 import sys
 from types import ModuleType
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
@@ -22,6 +23,11 @@ _EFFECTS = frozenset(["append", "extend", "insert", "update", "add", "setdefault
 _FUTURE_FLAGS = {
     name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
 }
+
+
+_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+# No program goes on after these, on no machine; the lack of a GPU, say, is another matter.
+_TOLD_AT_ONCE = (EOFError, KeyboardInterrupt, RecursionError)
 
 
 class Loaded:
@@ -41,6 +47,11 @@ class Loaded:
         """The failure that left `name` undefined."""
         return self._failed.get(name)
 
+    def _cause(self, error: BaseException) -> Optional[Problem]:
+        """The earlier failure behind a name that is not defined."""
+        match = _UNDEFINED.search(str(error)) if isinstance(error, NameError) else None
+        return self._failed.get(match.group(1)) if match else None
+
     def record(self, statement: ast.stmt, error: BaseException) -> None:
         at = self.document.span_of(statement)
         if isinstance(error, ImportError):
@@ -58,7 +69,10 @@ class Loaded:
             problem = self.document.problem("memory", error, at=at)
             self.problems.append(problem)
         else:
-            problem = self.document.problem("trace", error, at=at)
+            problem = self._cause(error) or self.document.problem("trace", error, at=at)
+            # Other failures are told where a kernel needs what they have left undefined.
+            if isinstance(error, _TOLD_AT_ONCE):
+                self.problems.append(problem)
         for name in bound_names(statement):
             self._failed[name] = problem
 

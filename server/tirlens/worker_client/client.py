@@ -109,6 +109,8 @@ class WorkerClient:
             finally:
                 self._running = None
                 self._importing = False
+                if self._cancelling is not None:
+                    self._cancelling.cancel()
             await self._recycle(process)
             result = replace(result, duration_s=result.duration_s or time.monotonic() - began)
             return self._quarantine.note(request, result)

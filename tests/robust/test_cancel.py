@@ -1,0 +1,58 @@
+"""Requirements 3 and 19: cancelling is never taken for a crash, and wears no worker out."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from support.requests import request_of
+from support.robust import kernel
+from tirlens import worker_client
+
+pytestmark = pytest.mark.slow
+
+
+def test_19_cancelling_while_the_worker_imports_keeps_the_worker(
+    tmp_path: Path, tilelang_python: Path
+) -> None:
+    """Saving every second must not start the import of torch over and over."""
+
+    async def scenario() -> None:
+        interpreter = worker_client.find_interpreter(tmp_path, setting=tilelang_python)
+        client = worker_client.WorkerClient(interpreter)
+        text = "import torch\nimport tilelang.language as T\n"
+        request = request_of(tmp_path / "a.py", text)
+        for _ in range(4):
+            task = asyncio.ensure_future(client.analyze(request))
+            await asyncio.sleep(0.3)
+            client.cancel()
+            result = await task
+            assert [problem.kind for problem in result.problems] in (["cancelled"], [])
+        worker = client.pid
+        assert worker is not None
+        assert (await client.analyze(request)).problems == ()
+        assert client.pid == worker
+        await client.close()
+
+    asyncio.run(scenario())
+
+
+def test_19_cancelled_again_and_again_is_not_quarantined(tmp_path: Path, tvm_python: Path) -> None:
+    async def scenario() -> None:
+        interpreter = worker_client.find_interpreter(tmp_path, setting=tvm_python)
+        client = worker_client.WorkerClient(interpreter)
+        slow = "import time\n_w = time.sleep(0.5)\n" + kernel(1024)
+        request = request_of(tmp_path / "a.py", slow)
+        await client.start()
+        for _ in range(5):
+            task = asyncio.ensure_future(client.analyze(request))
+            await asyncio.sleep(0.1)
+            client.cancel()
+            assert [problem.kind for problem in (await task).problems] == ["cancelled"]
+        result = await client.analyze(request)
+        assert (len(result.kernels), result.problems) == (1, ())
+        await client.close()
+
+    asyncio.run(scenario())

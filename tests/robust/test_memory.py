@@ -1,0 +1,88 @@
+"""Requirements 13 and 14: memory stays bounded; what has not changed costs nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from robust.conftest import Start
+from support.requests import request_of
+from support.robust import amount, kernel, resident_mb
+from tirlens import worker_client
+
+pytestmark = pytest.mark.slow
+
+
+def test_13_analyses_and_edits_do_not_grow_the_server(
+    start: Start, tmp_path: Path, tvm_python: Path
+) -> None:
+    client = start()
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    uri = client.open(tmp_path / "a.py", kernel(128))
+    analyses = amount(160, 2000)
+    version, warm_mb = 1, 0.0
+    for number in range(1, analyses + 1):
+        for _ in range(10):
+            version += 1
+            client.replace(uri, version, kernel(128 * (number + 1)) + f"# {version}\n")
+        client.save(uri)
+        client.wait_ready(uri, number)
+        client.hints(uri)
+        client.lenses(uri)
+        client.notifications[:-50] = [n for n in client.notifications[:-50] if "status" in n[0]]
+        if number == 80:
+            # The results that are kept are as many as ever will be.
+            warm_mb = resident_mb(client.process.pid)
+    assert len(client.states(uri)) >= 2 * analyses
+    assert resident_mb(client.process.pid) - warm_mb < 20
+
+
+def test_13_files_that_come_and_go_leave_nothing_behind(start: Start, tmp_path: Path) -> None:
+    client = start()
+    client.initialize(trusted=False)
+    warm_mb = 0.0
+    for number in range(amount(600, 5000)):
+        uri = client.open(tmp_path / f"{number}.py", kernel(128) + f"# {'x' * 20_000}\n")
+        client.lenses(uri)
+        client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+        if number == 100:
+            warm_mb = resident_mb(client.process.pid)
+    assert resident_mb(client.process.pid) - warm_mb < 10
+
+
+def test_13_a_worker_that_has_grown_is_replaced(tmp_path: Path, tvm_python: Path) -> None:
+    async def scenario() -> None:
+        interpreter = worker_client.find_interpreter(tmp_path, setting=tvm_python)
+        client = worker_client.WorkerClient(interpreter, memory_limit_bytes=1)
+        request = request_of(tmp_path / "a.py", kernel(1024))
+        assert await client.start() is None
+        first = client.pid
+        assert len((await client.analyze(request)).kernels) == 1
+        assert client.pid is None, "it has been ended"
+        client.memory_limit_bytes = 1 << 40
+        assert len((await client.analyze(request)).kernels) == 1
+        second = client.pid
+        assert second not in (None, first)
+        await client.analyze(request)
+        assert client.pid == second, "one within the limit stays"
+        await client.close()
+
+    asyncio.run(scenario())
+
+
+def test_14_saving_without_a_change_and_going_back_cost_no_analysis(
+    start: Start, tmp_path: Path, tvm_python: Path
+) -> None:
+    client = start()
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    uri = client.open(tmp_path / "a.py", kernel(1024))
+    client.wait_ready(uri)
+    for number, size in enumerate((1024, 2048, 1024, 2048, 2048), 2):
+        client.replace(uri, number, kernel(size))
+        client.save(uri)
+        client.wait_ready(uri, number)
+        flop = client.command("tirlens.report", uri)["json"]["kernels"][0]["flop"]
+        assert flop == size
+    assert len(client.command("tirlens.debugInformation")["durations_s"]) == 2
