@@ -17,10 +17,8 @@ await withBrowser({ ...given, ...looks }, async (open) => {
   await window.command("View: Toggle Primary Side Bar Visibility");
   await window.page.waitForTimeout(500);
   // The import lines make room for the hover below its line.
-  await window.page.mouse.move(500, 300);
-  for (let notch = 0; notch < 3; notch += 1) {
-    await window.page.mouse.wheel(0, 100);
-    await window.page.waitForTimeout(200);
+  for (let line = 0; line < 6; line += 1) {
+    await window.page.keyboard.press("Control+ArrowDown");
   }
   await window.page.waitForTimeout(500);
   await window.hover(kernel.operation, kernel.word);
