@@ -253,7 +253,7 @@ def _finished(
 ) -> KernelReport:
     block, time = timed
     known = report.flop is not None and report.global_bytes.total is not None
-    frame = attribution.Frame(report.span, time.total_s if known else None)
+    frame = attribution.Frame(report.span, time.total_s if known else None, time.limiter)
     if time.limiter is not None:
         name = time.limiter
         block = cpu.weighted(items, lambda leaf: leaf.seconds.get(name, 0.0))
@@ -285,7 +285,7 @@ def _timed_report(
     utilisation = {name: value / seconds for name, value in busy.items()} if seconds else {}
     tail = time.tail_s / seconds if seconds else 0.0
     launch = time.launch_s / seconds if seconds else 0.0
-    found = verdict(device, utilisation, blocks, launch, tail)
+    found = verdict(device, utilisation, blocks, launch, tail, time.limiter)
     name = dominant_class(device, report.flop_by_class)
     flop = report.flop or 0
     moved = report.dram_bytes.total

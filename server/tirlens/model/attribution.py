@@ -6,13 +6,14 @@ summed; nested grid or block loops of one source line become one entry.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tirlens_worker.facts import Branch, Loop, Span, Statement, While
 
 from .pipeline import Timed
 from .report import Cost
+from .verdict import NEAR_LIMIT, SATURATED
 from .work import Item, total
 
 SPATIAL_KINDS = ("grid", "block", "cluster")
@@ -21,10 +22,11 @@ _KINDS = {"persistent": "serial", "cluster": "grid"}
 
 @dataclass(frozen=True)
 class Frame:
-    """What an entry needs to know of the kernel: its own place, its time, the time of a block."""
+    """What an entry needs to know of the kernel: its place, its time, the memory level that sets it."""
 
     span: Span
     time_s: float | None
+    limiter: str | None = None
 
 
 def breakdown(timed: Timed, frame: Frame) -> tuple[Cost, ...]:
@@ -81,7 +83,7 @@ def _cost(timed: Timed, frame: Frame) -> Cost:
         dram_bytes=sum(leaf.dram_read_bytes + leaf.dram_write_bytes for leaf in leaves),
         time_s=seconds,
         share=_share(seconds, frame),
-        bound=max(busy, key=lambda name: busy[name]) if busy else None,
+        bound=_bound(busy, seconds, frame.limiter),
         children=children,
         sites=sites,
         op=node.op if isinstance(node, Statement) else None,
@@ -91,6 +93,20 @@ def _cost(timed: Timed, frame: Frame) -> Cost:
         details=_details(item),
     )
     return _collapsed(cost)
+
+
+def _bound(busy: Mapping[str, float], seconds: float | None, limiter: str | None) -> str | None:
+    """The busiest unit, or latency where none is busy enough: the rule of the kernel's verdict."""
+    if not busy:
+        return None
+    ranked = sorted(busy, key=lambda unit: -busy[unit])
+    if not seconds:
+        return ranked[0]
+    for name in ranked:
+        shared = name in ("dram", "l2") and name != limiter
+        if busy[name] >= (NEAR_LIMIT if shared else SATURATED) * seconds:
+            return name
+    return "latency"
 
 
 def _hidden(item: Item, busy: dict[str, float], seconds: float | None) -> float | None:

