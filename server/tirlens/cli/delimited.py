@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable
 from typing import TextIO
 
-from tirlens.cli.rows import Selection, rows
+from tirlens.cli.rows import Selection, figures_of, rows
 from tirlens.cli.table import figures, ok
 from tirlens.ide import labels, lenses
 from tirlens.pipeline import FileReport
@@ -79,13 +79,7 @@ def markdown(reports: Iterable[FileReport], shown: Selection) -> str:
                     str(row.number),
                     str(cost.span.line),
                     "&nbsp;" * 2 * row.depth + f"`{_cell(' '.join(cost.label.split()))}`",
-                    "" if cost.trips is None else labels.number(cost.trips),
-                    labels.seconds(cost.time_s),
-                    labels.percent(cost.share),
-                    labels.quantity(cost.flop, "F"),
-                    labels.bytes_(cost.global_bytes),
-                    labels.bytes_(cost.dram_bytes),
-                    cost.bound or "",
+                    *figures_of(cost),
                 )
                 lines.append("| " + " | ".join(cells) + " |")
             lines.append("")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Mapping, Sequence
 
-from tirlens.cli.rows import Selection, rows
+from tirlens.cli.rows import Selection, figures_of, rows
 from tirlens.cli.table import figures, ok
 from tirlens.ide import labels, lenses, roofline
 from tirlens.model.report import Cost, KernelReport
@@ -73,13 +73,7 @@ def _kernel(kernel: KernelReport, path: str) -> list[str]:
             str(row.number),
             str(cost.span.line),
             f"{indent}<code>{_text(cost.label)}</code>",
-            "" if cost.trips is None else labels.number(cost.trips),
-            labels.seconds(cost.time_s),
-            _text(labels.percent(cost.share)),
-            labels.quantity(cost.flop, "F"),
-            labels.bytes_(cost.global_bytes),
-            labels.bytes_(cost.dram_bytes),
-            cost.bound or "",
+            *map(_text, figures_of(cost)),
         )
         out.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     out.append("</tbody></table></div>")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tirlens.cli.errors import UsageError
+from tirlens.ide import labels
 from tirlens.model.report import Cost, KernelReport
 
 
@@ -30,6 +31,19 @@ class Selection:
         share = row.cost.share
         in_range = self.first <= row.number and (self.last is None or row.number <= self.last)
         return in_range and (share is None or share >= self.min_share)
+
+
+def figures_of(cost: Cost) -> tuple[str, ...]:
+    """What stands behind a row's label: trips, time, share, FLOP, global and DRAM bytes, bound."""
+    return (
+        "" if cost.trips is None else labels.number(cost.trips),
+        labels.seconds(cost.time_s),
+        labels.percent(cost.share),
+        labels.quantity(cost.flop, "F"),
+        labels.bytes_(cost.global_bytes),
+        labels.bytes_(cost.dram_bytes),
+        cost.bound or "",
+    )
 
 
 def selection(min_percentage: float, id_range: str | None) -> Selection:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tirlens.cli.rows import Row, Selection, rows
+from tirlens.cli.rows import Row, Selection, figures_of, rows
 from tirlens.ide import labels, lenses
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
@@ -109,13 +109,7 @@ def _cells(row: Row) -> tuple[str | Text, ...]:
         str(row.number),
         str(cost.span.line),
         Text("  " * row.depth + " ".join(cost.label.split())),
-        "" if cost.trips is None else labels.number(cost.trips),
-        labels.seconds(cost.time_s),
-        labels.percent(cost.share),
-        labels.quantity(cost.flop, "F"),
-        labels.bytes_(cost.global_bytes),
-        labels.bytes_(cost.dram_bytes),
-        cost.bound or "",
+        *figures_of(cost),
     )
 
 

@@ -11,6 +11,7 @@ from tirlens.source.names import (
     FunctionNode,
     Names,
     bound_names,
+    loaded_names,
     parameter_defaults,
     parameters,
 )
@@ -207,14 +208,14 @@ def prelude(found: Found) -> tuple[ast.stmt, ...]:
     They are those from which its free variables follow, taken from the straight line of
     statements before it, in their order.
     """
-    needed = _uses(found.owner)
+    needed = loaded_names(found.owner)
     out: list[ast.stmt] = []
     inside: Definition = found.owner
     for function in reversed(functions(found.scope)):
         for statement in reversed(list(_straight(function.body, inside))):
             if bound_names([statement]) & needed:
                 out.append(statement)
-                needed |= _uses(statement)
+                needed |= loaded_names(statement)
         inside = function
     return tuple(reversed(out))
 
@@ -235,14 +236,6 @@ def _straight(body: list[ast.stmt], target: ast.AST) -> Iterator[ast.stmt]:
                     yield from _straight(block, target)  # pyright: ignore[reportUnknownArgumentType]
             return
         yield statement
-
-
-def _uses(node: ast.AST) -> set[str]:
-    return {
-        item.id
-        for item in ast.walk(node)
-        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
-    }
 
 
 def _callee(func: ast.expr) -> str | None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tirlens.source.names import FunctionNode, Names, bound_names
+from tirlens.source.names import FunctionNode, Names, bound_names, loaded_names
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -140,12 +140,12 @@ def _returned(function: FunctionNode) -> set[str]:
     made_of: dict[str, set[str]] = {}
     for node in own_nodes(function):
         if isinstance(node, ast.Return) and node.value is not None:
-            returned |= _loaded(node.value)
+            returned |= loaded_names(node.value)
         elif isinstance(node, ast.Assign):
             for target in bound_names([node]):
-                made_of.setdefault(target, set()).update(_loaded(node.value))
+                made_of.setdefault(target, set()).update(loaded_names(node.value))
     for node in definitions(function.body):
-        made_of.setdefault(node.name, set()).update(_loaded(node))
+        made_of.setdefault(node.name, set()).update(loaded_names(node))
     reached: set[str] = set()
     while returned:
         name = returned.pop()
@@ -153,11 +153,3 @@ def _returned(function: FunctionNode) -> set[str]:
             reached.add(name)
             returned |= made_of.get(name, set())
     return reached
-
-
-def _loaded(node: ast.AST) -> set[str]:
-    return {
-        item.id
-        for item in ast.walk(node)
-        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
-    }

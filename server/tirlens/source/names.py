@@ -134,3 +134,12 @@ def parameter_defaults(node: FunctionNode) -> dict[str, ast.expr]:
         if default is not None:
             out[arg.arg] = default
     return out
+
+
+def loaded_names(node: ast.AST) -> set[str]:
+    """The names that are read in `node`."""
+    return {
+        item.id
+        for item in ast.walk(node)
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
+    }
