@@ -22,7 +22,7 @@ _KINDS = {"persistent": "serial", "cluster": "grid"}
 
 @dataclass(frozen=True)
 class Frame:
-    """What an entry needs to know of the kernel: its place, its time, the memory level that sets it."""
+    """What an entry needs of the kernel: its place, its time, the memory level that sets it."""
 
     span: Span
     time_s: float | None
