@@ -14,6 +14,7 @@ import os
 import sys
 from typing import Any, Callable, Dict, Generator, List, Optional, Tuple
 
+from . import parsed_spans
 from .facts import Span
 from .lines import split_lines
 
@@ -48,7 +49,8 @@ def recording() -> Generator[None, None, None]:
     builder.set_fileline = set_fileline
     builder._stamp_new_parent_stmts = stamp_new
     try:
-        yield
+        with parsed_spans.recording():
+            yield
     finally:
         builder.set_fileline = set_line
         builder._stamp_new_parent_stmts = stamp
@@ -75,7 +77,7 @@ def sites_of(stmt: Any) -> Sites:
         return ()
     location = None if span is None else ir.span_to_location(span)
     if location is None:
-        return ()
+        return parsed_spans.sites_of(stmt)
     name, line = location
     stack = ((name, line),)
     if name.startswith(_MARK):

@@ -1,0 +1,73 @@
+"""Lines of TVMScript under a TVM that keeps none: tilelang's fork.
+
+While the parser visits a statement of the text, the statements that appear in the builder's frame
+are that one's.  They are known again by a part that later passes leave alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any, Dict, Generator, List, Optional, Tuple
+
+from .facts import Span
+
+Sites = Tuple[Span, ...]
+
+_PARTS = {"For": "loop_var", "IfThenElse": "condition", "While": "condition"}
+_sites: Dict[int, Sites] = {}
+_kept: List[Any] = []
+
+
+@contextlib.contextmanager
+def recording() -> Generator[None, None, None]:
+    """While active, the parser remembers the line of each statement that it appends."""
+    parser = getattr(sys.modules.get("tvm.script.parser.core.parser"), "Parser", None)
+    builder = getattr(sys.modules.get("tvm.script.ir_builder.base"), "IRBuilder", None)
+    visit = getattr(parser, "visit", None)
+    if parser is None or builder is None or visit is None or "tilelang" not in sys.modules:
+        yield
+        return
+
+    def recorded(self: Any, node: Any) -> None:
+        before = _appended(builder)
+        visit(self, node)
+        line = getattr(node, "lineno", None)
+        if before is None or line is None or not hasattr(node, "end_lineno"):
+            return
+        source = self.diag.source
+        first = source.start_line - 1
+        place = Span(line + first, 0, node.end_lineno + first, 0, str(source.source_name))
+        for stmt in (_appended(builder) or [])[len(before) :]:
+            part = _part(stmt)
+            # A hash is an identity only as long as its object lives.
+            _kept.append(part)
+            _sites.setdefault(hash(part), (place,))
+
+    parser.visit = recorded
+    try:
+        yield
+    finally:
+        parser.visit = visit
+
+
+def sites_of(stmt: Any) -> Sites:
+    """The line at which the parser met what became `stmt`; empty if it met none."""
+    return _sites.get(hash(_part(stmt)), ()) if _sites else ()
+
+
+def _appended(builder: Any) -> Optional[List[Any]]:
+    """The statements of the innermost frame that has any."""
+    if not builder.is_in_scope():
+        return None
+    for frame in reversed(list(builder.current().frames)):
+        stmts = getattr(frame, "stmts", None)
+        if stmts is not None:
+            return list(stmts)
+    return None
+
+
+def _part(stmt: Any) -> Any:
+    """What of a statement stays the same object when a pass rebuilds it."""
+    name = _PARTS.get(type(stmt).__name__)
+    return stmt if name is None else getattr(stmt, name)
