@@ -30,9 +30,7 @@ class Item:
     flop: int | None = 0
     read_bytes: int | None = 0
     write_bytes: int | None = 0
-    atomic_bytes: int = 0
     shared_bytes: int = 0
-    register_bytes: int = 0
     l2_read_bytes: float = 0.0
     l2_write_bytes: float = 0.0
     dram_read_bytes: float = 0.0
@@ -88,11 +86,8 @@ def _leaf(item: Item, buffers: Mapping[str, Buffer]) -> None:
         scope = buffers[entry.access.buffer].scope if entry.access.buffer in buffers else "global"
         if scope == "global":
             _global(item, entry)
-        elif entry.bytes is not None:
-            if scope.startswith("shared"):
-                item.shared_bytes += entry.bytes
-            else:
-                item.register_bytes += entry.bytes
+        elif entry.bytes is not None and scope.startswith("shared"):
+            item.shared_bytes += entry.bytes
 
 
 def _global(item: Item, entry: Any) -> None:
@@ -107,8 +102,6 @@ def _global(item: Item, entry: Any) -> None:
         item.read_bytes += entry.bytes
     if mode != "read" and item.write_bytes is not None:
         item.write_bytes += entry.bytes
-    if mode == "atomic":
-        item.atomic_bytes += entry.bytes
 
 
 def total(values: Iterator[int | None]) -> int | None:

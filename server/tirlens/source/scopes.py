@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tirlens.source.find import Definition
 from tirlens.source.names import FunctionNode, parameter_defaults, parameters
 from tirlens.source.values import Value
 
@@ -117,7 +116,3 @@ def functions(chain: tuple[ast.AST, ...]) -> tuple[FunctionNode, ...]:
     return tuple(
         item for item in chain if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))
     )
-
-
-def qualified(chain: tuple[Definition, ...]) -> str:
-    return ".".join(item.name for item in chain)

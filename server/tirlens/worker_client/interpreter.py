@@ -14,7 +14,6 @@ from pathlib import Path
 
 from tirlens_worker.protocol import Problem
 
-FRAMEWORKS = ("tvm", "tilelang")
 _PROBE_TIMEOUT_S = 20.0
 _OLDEST_PYTHON = (3, 8)
 # Found without importing: the frameworks take seconds to import and may print or crash.
