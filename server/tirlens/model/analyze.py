@@ -11,7 +11,8 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts
 
 from . import attribution, cpu, traffic
-from .counts import count
+from .counting.walker import Walker
+from .footprint import Touched, touched_bytes
 from .launch import block_resources
 from .occupancy import BlockResources, occupancy
 from .pipeline import BlockContext, Timed, block_time
@@ -81,7 +82,8 @@ class _Launch:
 def _analyzed(
     report: KernelReport, facts: KernelFacts, device: Device, bindings: Mapping[str, int]
 ) -> KernelReport:
-    counts = count(facts, bindings)
+    walker = Walker(facts, bindings)
+    counts = walker.counts()
     seen = {(note.message, note.span) for note in report.caveats}
     notes = tuple(
         CaveatNote(caveat.message, caveat.span)
@@ -112,7 +114,7 @@ def _analyzed(
     traffic.apply(leaves, buffers, shapes, shape, device)
     for leaf in leaves:
         leaf.seconds = busy_seconds(leaf, device)
-    report = _moved(report, counts, leaves, device)
+    report = _moved(report, touched_bytes(walker, counts), leaves, device)
     if device.kind == "cpu":
         return _finished(report, device, items, cpu.kernel(items, leaves, device), "cpu", 1)
     if not scheduled:
@@ -158,9 +160,9 @@ def _counted(report: KernelReport, leaves: Sequence[Item]) -> KernelReport:
 
 
 def _moved(
-    report: KernelReport, counts: Any, leaves: Sequence[Item], device: Device
+    report: KernelReport, touched: Touched | None, leaves: Sequence[Item], device: Device
 ) -> KernelReport:
-    compulsory = traffic.compulsory_bytes(counts, leaves)
+    compulsory = None if touched is None else touched.bytes
     read = sum(leaf.dram_read_bytes for leaf in leaves)
     written = sum(leaf.dram_write_bytes for leaf in leaves)
     known = report.global_bytes.total is not None

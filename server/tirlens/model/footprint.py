@@ -15,6 +15,7 @@ from tirlens_worker.facts import Access, Buffer, Expr, KernelFacts
 
 from .counting.domain import Domain
 from .counting.intervals import linear_bounds
+from .counting.result import Counts, leaves
 from .counting.solve import Problem, Solver, components
 from .counting.tables import mesh
 from .counting.walker import Scope, Walker
@@ -22,7 +23,7 @@ from .dtypes import bits, byte_count
 from .expr import UnknownValueError, evaluate, free_variables, is_data_dependent, linear, simplify
 
 # Largest enumeration of points, and largest buffer that gets a bitmap, in elements.
-POINT_LIMIT = 2_000_000
+POINT_LIMIT = 250_000
 BITMAP_LIMIT = 64_000_000
 
 Coordinates = npt.NDArray[np.int64] | range
@@ -42,14 +43,19 @@ def compulsory_bytes(facts: KernelFacts, bindings: Mapping[str, int]) -> Touched
     None where a shape is not bound.
     """
     walker = Walker(facts, bindings)
-    counts = walker.counts()
+    return touched_bytes(walker, walker.counts())
+
+
+def touched_bytes(walker: Walker, counts: Counts) -> Touched | None:
+    """`compulsory_bytes` of what `walker` has counted."""
     by_root: dict[str, list[tuple[Access, Scope]]] = {}
     for access, scope in walker.touches:
         root = _root(walker.buffers, access.buffer)
         if walker.buffers[root].scope == "global":
             by_root.setdefault(root, []).append((access, scope))
+    issued = _issued_bytes(walker, counts)
     # What depends on data was counted as an upper bound, and left a caveat.
-    total, exact = 0, len(counts.caveats) == len(facts.caveats)
+    total, exact = 0, len(counts.caveats) == len(walker.facts.caveats)
     for root, accesses in by_root.items():
         shape = counts.buffers[root].shape
         if shape is None:
@@ -58,8 +64,21 @@ def compulsory_bytes(facts: KernelFacts, bindings: Mapping[str, int]) -> Touched
         size = byte_count(elements, walker.buffers[root].dtype)
         if size is None:
             return None
-        total, exact = total + size, exact and known
+        # No byte is touched that is not asked for; this bounds a gather from a large array.
+        total, exact = total + min(size, issued.get(root, size)), exact and known
     return Touched(total, exact)
+
+
+def _issued_bytes(walker: Walker, counts: Counts) -> dict[str, int]:
+    """Bytes asked for of each global array; an array of which they are not known has no entry."""
+    issued: dict[str, int | None] = {}
+    for leaf in leaves(counts.root):
+        for entry in leaf.accesses:
+            root = _root(walker.buffers, entry.access.buffer)
+            before = issued.get(root, 0)
+            known = None if entry.bytes is None or before is None else before + entry.bytes
+            issued[root] = known
+    return {root: amount for root, amount in issued.items() if amount is not None}
 
 
 def _root(buffers: Mapping[str, Buffer], name: str) -> str:

@@ -211,25 +211,3 @@ def _share(group: Sequence[_Flow], amount: float, name: str) -> None:
     for flow in group:
         part = flow.compulsory / weight if weight else 1 / len(group)
         setattr(flow.item, name, getattr(flow.item, name) + amount * part)
-
-
-def compulsory_bytes(counts: Any, leaves: Sequence[Item]) -> int | None:
-    """Every global byte that the kernel touches, once for reading and once for writing."""
-    touched: dict[tuple[str, str], float] = {}
-    for leaf in leaves:
-        for entry in leaf.count.accesses:
-            if entry.buffer.scope != "global":
-                continue
-            if entry.bytes is None:
-                return None
-            shape = counts.buffers[entry.access.buffer].shape or ()
-            names = [loop.var for loop in leaf.place.around]
-            size = dtype_bytes(entry.buffer.dtype)
-            own = distinct_elements(entry.access, entry.buffer, leaf.place, names, shape) * size
-            directions = {"read": ("read",), "write": ("write",)}.get(
-                entry.access.mode, ("read", "write")
-            )
-            for direction in directions:
-                key = (entry.access.buffer, direction)
-                touched[key] = max(touched.get(key, 0.0), min(own, float(entry.bytes)))
-    return round(sum(touched.values()))
