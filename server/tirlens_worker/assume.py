@@ -173,7 +173,7 @@ def file_hints(tree: ast.Module, text: str) -> Dict[str, Texts]:
             for keyword in node.keywords:
                 if option and keyword.arg == "default":
                     note(1, option, keyword.value)
-                elif not option:
+                elif not option and _is_own(node.func):
                     note(0, keyword.arg, _first(keyword.value))
         elif isinstance(node, ast.Assign):
             for target in node.targets:
@@ -208,6 +208,13 @@ def constants_of(function: ast.AST) -> Texts:
         ):
             names += [name for name in re.split(r"[\s,]+", node.args[0].value) if name]
     return tuple(dict.fromkeys(names))
+
+
+def _is_own(function: ast.AST) -> bool:
+    """Whether a call may be of the file's own: the `dim` of ``x.sum(dim=-1)`` is no size."""
+    if isinstance(function, ast.Attribute):
+        return function.attr in ("compile", "get_tir", "specialize")
+    return isinstance(function, ast.Name)
 
 
 def _option(call: ast.Call) -> Optional[str]:

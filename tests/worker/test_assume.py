@@ -101,3 +101,8 @@ def get():
 def test_names_of_an_eager_kernel_are_found() -> None:
     text = 'def f(A):\n    M, N = T.const("M, N")\n    K = T.const("K")\n'
     assert constants_of(ast.parse(text)) == ("M", "N", "K")
+
+
+def test_an_option_of_somebody_elses_function_is_no_hint() -> None:
+    text = "y = x.sum(dim=-1)\nz = torch.softmax(x, dim=2)\nk = kernel(dim=64)\n"
+    assert file_hints(ast.parse(text), text)["dim"] == ("64",)

@@ -11,6 +11,7 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts
 
 from . import attribution, cpu, traffic
+from .counting.result import Counts
 from .counting.walker import Walker
 from .footprint import Touched, touched_bytes
 from .launch import block_resources
@@ -99,6 +100,9 @@ def _analyzed(
             report, status="needs-bindings", needs=needs, message=f"needs {', '.join(needs)}"
         )
     buffers = {buffer.id: buffer for buffer in facts.buffers}
+    negative = _negative_array(counts)
+    if negative is not None:
+        return replace(report, status="error", message=f"an array of this kernel is {negative}")
     items = build(facts, counts, bindings, buffers)
     shapes = {key: value.shape or () for key, value in counts.buffers.items()}
     leaves = [leaf for item in items for leaf in item.leaves()]
@@ -120,6 +124,14 @@ def _analyzed(
     if not scheduled:
         return _unscheduled(report, device, items, leaves)
     return _on_gpu(report, device, items, leaves, launch)
+
+
+def _negative_array(counts: Counts) -> str | None:
+    """An array of negative size, which no kernel can have: its arguments do not make sense."""
+    for name, buffer in counts.buffers.items():
+        if any(size < 0 for size in buffer.shape or ()):
+            return f"{name}[{', '.join(map(str, buffer.shape or ()))}]: check its arguments"
+    return None
 
 
 def _launch(facts: KernelFacts, counts: Any, items: Sequence[Item], device: Device) -> _Launch:

@@ -204,3 +204,11 @@ def test_panels_save_dram_traffic_on_a_large_gemm() -> None:
     least = 2 * 8192 * 8192 * 2
     assert least <= panelled < 0.6 * plain
     assert not math.isnan(plain)
+
+
+def test_an_array_of_negative_size_is_an_error_and_no_number() -> None:
+    facts = gemm()
+    buffers = (replace(facts.buffers[0], shape=(4096, -1)), *facts.buffers[1:])
+    report = analyze(replace(facts, buffers=buffers), load("h100-sxm"))
+    assert (report.status, report.flop) == ("error", None)
+    assert "A[4096, -1]" in report.message
