@@ -6,7 +6,6 @@ import ast
 import linecache
 import os
 import re
-import sys
 import traceback
 from types import TracebackType
 from typing import Any, Dict, List, Optional, Tuple
@@ -209,7 +208,3 @@ def package_of(path: str) -> Tuple[str, str]:
         names.append(name)
         folder = parent
     return ".".join(reversed(names)), folder
-
-
-def is_standard_or_loaded(name: str) -> bool:
-    return name in sys.modules or name in getattr(sys, "stdlib_module_names", ())

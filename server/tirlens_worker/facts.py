@@ -8,7 +8,7 @@ An expression (`Expr`) is plain data that survives JSON:
 
 * an ``int``, a ``float`` or a ``bool``;
 * a ``str``: a variable, unique within the kernel (a loop variable, a let, a shape variable);
-* a tuple ``(operator, operand, ...)`` with one of `EXPRESSION_OPERATORS`:
+* a tuple ``(operator, operand, ...)`` with one of these operators:
 
   ``+ - * // % min max`` (floor division and modulo as in Python), ``/`` on floats, ``truncdiv``
   and ``truncmod`` (towards zero, as in C), ``< <= == != > >=``, ``and or not``,
@@ -24,43 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
-FACTS_VERSION = 1
-
 Expr = Union[int, float, bool, str, Tuple[Any, ...]]
-
-EXPRESSION_OPERATORS = frozenset(
-    [
-        "+",
-        "-",
-        "*",
-        "/",
-        "//",
-        "%",
-        "min",
-        "max",
-        "truncdiv",
-        "truncmod",
-        "<",
-        "<=",
-        "==",
-        "!=",
-        ">",
-        ">=",
-        "and",
-        "or",
-        "not",
-        "select",
-        "&",
-        "|",
-        "^",
-        "<<",
-        ">>",
-        "~",
-        "cast",
-        "load",
-        "opaque",
-    ]
-)
 
 
 def no_entries() -> Dict[str, Any]:

@@ -127,7 +127,6 @@ class KernelReport:
     registers_per_thread: int | None = None
     launch_facts: str = "source"
     flop: int | None = None
-    useful_flop: int | None = None
     flop_by_class: Mapping[str, int] = field(default_factory=dict[str, int])
     int_ops: int | None = None
     global_bytes: ReadWrite = ReadWrite(None, None)
