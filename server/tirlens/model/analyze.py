@@ -115,10 +115,11 @@ def _analyzed(
         launch.panel,
         launch.panel_order,
     )
-    traffic.apply(leaves, buffers, shapes, shape, device)
+    touched = touched_bytes(walker, counts)
+    traffic.apply(leaves, buffers, shapes, shape, device, touched)
     for leaf in leaves:
         leaf.seconds = busy_seconds(leaf, device)
-    report = _moved(report, touched_bytes(walker, counts), leaves, device)
+    report = _moved(report, touched, leaves, device)
     if device.kind == "cpu":
         return _finished(report, device, items, cpu.kernel(items, leaves, device), "cpu", 1)
     if not scheduled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,11 @@ Coordinates = npt.NDArray[np.int64] | range
 
 @dataclass(frozen=True)
 class Touched:
-    """Distinct bytes; `exact` is False where it is only an upper bound."""
+    """Distinct bytes, in all and by array; `exact` is False where they are only an upper bound."""
 
     bytes: int
     exact: bool = True
+    by_buffer: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 def compulsory_bytes(facts: KernelFacts, bindings: Mapping[str, int]) -> Touched | None:
@@ -55,7 +56,8 @@ def touched_bytes(walker: Walker, counts: Counts) -> Touched | None:
             by_root.setdefault(root, []).append((access, scope))
     issued = _issued_bytes(walker, counts)
     # What depends on data was counted as an upper bound, and left a caveat.
-    total, exact = 0, len(counts.caveats) == len(walker.facts.caveats)
+    exact = len(counts.caveats) == len(walker.facts.caveats)
+    by_buffer: dict[str, int] = {}
     for root, accesses in by_root.items():
         shape = counts.buffers[root].shape
         if shape is None:
@@ -65,8 +67,9 @@ def touched_bytes(walker: Walker, counts: Counts) -> Touched | None:
         if size is None:
             return None
         # No byte is touched that is not asked for; this bounds a gather from a large array.
-        total, exact = total + min(size, issued.get(root, size)), exact and known
-    return Touched(total, exact)
+        by_buffer[root] = min(size, issued.get(root, size))
+        exact = exact and known
+    return Touched(sum(by_buffer.values()), exact, by_buffer)
 
 
 def _issued_bytes(walker: Walker, counts: Counts) -> dict[str, int]:

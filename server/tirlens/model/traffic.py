@@ -21,6 +21,7 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Access, Buffer
 
 from .expr import evaluate, free_variables
+from .footprint import Touched
 from .places import SECTOR_BYTES, SPATIAL, Place, depends_on, distinct_elements, dtype_bytes
 from .waves import Slab, dram_bytes
 from .work import Item
@@ -60,8 +61,12 @@ def apply(
     shapes: Mapping[str, Sequence[Any]],
     launch: LaunchShape,
     device: Device,
+    touched: Touched | None,
 ) -> None:
-    """Fill in the L2 and DRAM bytes of every leaf."""
+    """Fill in the L2 and DRAM bytes of every leaf.
+
+    `touched` gives the distinct bytes of each array, below which its DRAM traffic cannot fall.
+    """
     flows = [
         _flow(item, entry, buffers, shapes, launch)
         for item in leaves
@@ -69,7 +74,10 @@ def apply(
         if entry.bytes and buffers[entry.access.buffer].scope == "global"
     ]
     _to_l2(flows, buffers, launch, device)
-    _to_dram(flows, buffers, launch, device)
+    distinct: Mapping[str, int] = {}
+    if touched is not None and touched.exact:
+        distinct = touched.by_buffer
+    _to_dram(flows, launch, device, distinct)
 
 
 def _flow(
@@ -170,7 +178,7 @@ def _vector_width(access: Access, place: Place) -> int:
 
 
 def _to_dram(
-    flows: Sequence[_Flow], buffers: Mapping[str, Buffer], launch: LaunchShape, device: Device
+    flows: Sequence[_Flow], launch: LaunchShape, device: Device, distinct: Mapping[str, int]
 ) -> None:
     touched: dict[str, float] = {}
     for flow in flows:
@@ -191,11 +199,24 @@ def _to_dram(
         )
     )
     for group, amount in zip(reads, fetched, strict=True):
-        least = max(flow.compulsory for flow in group)
+        least = _least(group, flows, distinct)
         most = sum(float(flow.entry.bytes) for flow in group)
         _share(group, min(max(amount, least), max(most, least)), "dram_read_bytes")
     for group in writes:
-        _share(group, max(flow.compulsory for flow in group), "dram_write_bytes")
+        _share(group, _least(group, flows, distinct), "dram_write_bytes")
+
+
+def _least(group: Sequence[_Flow], flows: Sequence[_Flow], distinct: Mapping[str, int]) -> float:
+    """Bytes that a group of accesses of one array moves at the least.
+
+    They were grouped as touching the same bytes; where they are all that touches the array, they
+    touch all of its distinct bytes, be it in parts.
+    """
+    least = max(flow.compulsory for flow in group)
+    name = group[0].access.buffer
+    if sum(flow.access.buffer == name for flow in flows) == len(group):
+        return max(least, distinct.get(name, 0))
+    return least
 
 
 def _grouped(flows: Sequence[_Flow]) -> list[list[_Flow]]:
