@@ -10,7 +10,7 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts, Loop, Statement
 
 from .dtypes import byte_count
-from .occupancy import BlockResources, registers
+from .occupancy import BlockResources, register_limit, registers
 from .work import Item
 
 PRODUCER_THREADS = 128
@@ -39,7 +39,8 @@ def block_resources(
         count = max(count, _divided_registers(device, threads))
     elif any("set_max_nreg" in leaf.node.label for item in items for leaf in item.leaves()):
         count = max(count, _divided_registers(device, threads))
-    return BlockResources(threads, shared, count, spills)
+    # The compiler keeps to what the launched threads can have, and spills the rest.
+    return BlockResources(threads, shared, min(count, register_limit(device, threads)), spills)
 
 
 def _divided_registers(device: Device, threads: int) -> int:

@@ -36,11 +36,15 @@ def registers(
     (28 of 28 compiled tilelang GEMM configurations are told right by this rule).
     """
     held = -(-fragment_bytes // (4 * max(threads, 1)))
-    limit = min(
-        device.limits.registers_per_thread, device.limits.registers_per_sm // max(threads, 1)
-    )
+    limit = register_limit(device, threads)
     spills = held + SPILL_MARGIN > limit
     return min(limit, held + BASE_REGISTERS[tensor]), spills
+
+
+def register_limit(device: Device, threads: int) -> int:
+    """The most registers that each of a block's threads can have, in the units of 8 of a warp."""
+    each = device.limits.registers_per_sm // max(threads, 1) // 8 * 8
+    return min(device.limits.registers_per_thread, each)
 
 
 def occupancy(device: Device, block: BlockResources) -> Occupancy | None:

@@ -212,3 +212,11 @@ def test_an_array_of_negative_size_is_an_error_and_no_number() -> None:
     report = analyze(replace(facts, buffers=buffers), load("h100-sxm"))
     assert (report.status, report.flop) == ("error", None)
     assert "A[4096, -1]" in report.message
+
+
+@pytest.mark.parametrize("threads", [128, 160, 256, 384, 512, 768, 1024])
+def test_registers_never_keep_a_block_from_fitting(threads: int) -> None:
+    device = load("a100-80-sxm")
+    report = analyze(gemm(tile_m=256, tile_n=256, tile_k=32, stages=2, threads=threads), device)
+    assert report.occupancy is not None and report.registers_per_thread is not None
+    assert report.registers_per_thread * threads <= device.limits.registers_per_sm
