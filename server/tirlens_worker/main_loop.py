@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import json
 import os
 import platform
@@ -43,7 +44,9 @@ def main(arguments: List[str]) -> int:
     return 0
 
 
-class _Worker:
+class _Worker(abc.ABC):
+    """Takes requests from the pipe, one at a time, until it is closed."""
+
     def __init__(self, reader: BinaryIO, writer: BinaryIO) -> None:
         self._reader = reader
         self._writer = writer
@@ -63,8 +66,9 @@ class _Worker:
     def _send(self, payload: bytes) -> None:
         stdio.write_message(self._writer, payload)
 
+    @abc.abstractmethod
     def _answer(self, request: Analyze) -> None:
-        raise NotImplementedError
+        """Analyse `request` and send its result."""
 
 
 class _ForkingWorker(_Worker):
