@@ -38,17 +38,24 @@ def print_kernel(
         overflow="ignore",
         crop=False,
     )
-    console.print(Text("  " + lenses.lens(kernel), style="bold green" if ok(kernel) else "red"))
     if not ok(kernel):
-        if kernel.message:
-            console.print(Text(f"  {kernel.message}"))
+        console.print(Text("  " + wanting(kernel), style="red"))
         console.print()
         return
+    console.print(Text("  " + lenses.lens(kernel), style="bold green"))
     for line in figures(kernel):
         console.print(Text("  " + line, style="dim"))
     console.print(breakdown(kernel, shown))
     notes(console, kernel)
     console.print()
+
+
+def wanting(kernel: KernelReport) -> str:
+    """Why a kernel has no numbers, and what to give for them."""
+    if not kernel.needs:
+        return kernel.message or kernel.status
+    options = " ".join(f"--bind {name}=SIZE" for name in kernel.needs)
+    return f"needs {', '.join(kernel.needs)}: give {options}"
 
 
 def ok(kernel: KernelReport) -> bool:
