@@ -14,9 +14,9 @@ from typing import Any
 
 from tirlens.advice import Question, advise
 from tirlens.hardware import Device, DeviceError, load
+from tirlens.hardware.detect import FoundGpu, identify
 from tirlens.model import analyze
 from tirlens.model.report import KernelReport
-from tirlens.pipeline.devices import named_gpu
 from tirlens.pipeline.schema import kernel_json
 from tirlens_worker.facts import Span
 
@@ -127,7 +127,8 @@ def _device(device: Any) -> Device:
             "device must be an id, a Device, the path of a device file or an object with a "
             f"compute_capability, not {type(device).__name__}"
         )
-    found = named_gpu(str(getattr(device, "name", "")), _dotted(capability))
+    arch = "sm_" + _dotted(capability).replace(".", "")
+    found = identify(FoundGpu(str(getattr(device, "name", "")), "NVIDIA", arch)).device
     if found is None:
         raise DeviceError(f"no device of the catalogue has compute capability {capability}")
     return found

@@ -25,7 +25,8 @@ class Settings:
 
     `device` is an id or the path of a device file, `python` the interpreter that runs the user's
     code, `calls` and `bindings` are as in a directive.  `timeout_s` limits one file's analysis.
-    `min_percentage` is the share of a kernel's time below which a line gets no label.
+    `min_percentage` is the share of a kernel's time below which a line gets no label.  `lower` is
+    whether tilelang lowers its kernels for the exact threads and shared memory.
     """
 
     device: str | None = None
@@ -37,6 +38,7 @@ class Settings:
     advice: bool | None = None
     inlay_hints: bool | None = None
     code_lens: bool | None = None
+    lower: bool | None = None
 
     def merged(self, nearer: Settings) -> Settings:
         """These settings with those of `nearer` in front; bindings are merged by name."""
@@ -163,4 +165,5 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "advice": _flag,
     "inlay_hints": _flag,
     "code_lens": _flag,
+    "lower": _flag,
 }

@@ -1,4 +1,4 @@
-"""Start a worker: ``PYTHON .../tirlens_worker/__main__.py``.
+"""Start a worker: ``PYTHON .../tirlens_worker/__main__.py [SERVER_PID | measure]``.
 
 Started by its path and not with ``-m``, so that the interpreter's own search path is exactly what
 the user's programs see.  Nothing but `sys` may be imported before the script's folder is off that
@@ -33,6 +33,10 @@ if __name__ == "__main__":
     sys.dont_write_bytecode = True
     _load_package(_folder)
 
+    if sys.argv[1:] == ["measure"]:
+        from tirlens_worker import measure
+
+        sys.exit(measure.main())
     from tirlens_worker.main_loop import main
 
     sys.exit(main(sys.argv[1:]))

@@ -6,18 +6,21 @@ Pieces are told as they come, so that what is known survives a kernel that hangs
 from __future__ import annotations
 
 import os
+import sys
+from dataclasses import replace
 from typing import Callable, Sequence
 
-from . import codec, patches
+from . import codec, load, patches
 from .document import Document
+from .facts import KernelFacts
 from .lines import split_lines
-from .load import Loaded, load
-from .protocol import Analyze, KernelRequest, Problem, Progress
-from .trace import Outcome, Tracer
+from .load import Loaded
+from .protocol import Analyze, KernelRequest, Lowering, Problem, Progress
+from .trace import Outcome, Traced, Tracer
 
 # A piece is one of these tags and a payload.
-KERNEL, NEEDS, PROBLEM, PROGRESS, BEGIN, END, LINE, DONE = (
-    b"K", b"N", b"P", b"G", b"B", b"E", b"L", b"D",
+KERNEL, LOWERED, NEEDS, PROBLEM, FILE, PROGRESS, BEGIN, END, LINE, DONE = (
+    b"K", b"W", b"N", b"P", b"F", b"G", b"B", b"E", b"L", b"D",
 )  # fmt: skip
 Tell = Callable[[bytes, bytes], None]
 
@@ -37,9 +40,15 @@ def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
     from . import spans
 
     patches.install(request.target)
-    _enter_folder(request.path)
+    enter_folder(request.path)
+    modules = frozenset(sys.modules)
     with spans.recording():
-        loaded = load(document, request.sys_path, lambda line: tell(LINE, b"%d" % line))
+        loaded = load.load(
+            document,
+            request.sys_path,
+            lambda line: tell(LINE, b"%d" % line),
+            frozenset(request.leave_out),
+        )
         for problem in loaded.problems:
             tell(PROBLEM, codec.dumps(problem))
         tracer = Tracer(loaded)
@@ -51,6 +60,8 @@ def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
             tell(PROGRESS, codec.dumps(progress))
             _kernel(loaded, tracer, kernel, tell)
             tell(END, b"%d" % index)
+    for path in load.own_files(document, modules):
+        tell(FILE, codec.dumps(path))
     tell(DONE, b"")
 
 
@@ -61,21 +72,11 @@ def _kernel(loaded: Loaded, tracer: Tracer, request: KernelRequest, tell: Tell) 
         problem = loaded.document.problem("trace", error, request.name, at=request.span)
         outcome = Outcome(problems=(problem,))
     for traced in outcome.traced:
-        from . import spans
-        from .frameworks.extract import extract
-
         try:
-            facts = extract(
-                traced.function,
-                definition=request.name,
-                span=traced.span,
-                call=traced.call,
-                call_source=traced.call_source,
-                sites_of=spans.sites_of,
-                text=loaded.document.text,
-                path=loaded.document.path,
-            )
-            tell(KERNEL, codec.dumps(facts))
+            if request.lower_to:
+                tell(LOWERED, codec.dumps(_lowering(request, traced)))
+            else:
+                tell(KERNEL, codec.dumps(facts_of(loaded, request, traced)))
         except Exception as error:
             problem = loaded.document.problem("unsupported", error, request.name, at=request.span)
             tell(PROBLEM, codec.dumps(problem))
@@ -83,6 +84,40 @@ def _kernel(loaded: Loaded, tracer: Tracer, request: KernelRequest, tell: Tell) 
         tell(PROBLEM, codec.dumps(problem))
     if outcome.needs is not None:
         tell(NEEDS, codec.dumps(outcome.needs))
+
+
+def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFacts:
+    """The facts of a traced function.
+
+    Raises:
+        Exception: there is something in its IR that is not understood.
+    """
+    from . import spans
+    from .frameworks.extract import extract
+
+    facts = extract(
+        traced.function,
+        definition=request.name,
+        span=traced.span,
+        call=traced.call,
+        call_source=traced.call_source,
+        sites_of=spans.sites_of,
+        text=loaded.document.text,
+        path=loaded.document.path,
+    )
+    return replace(facts, asks_for_device=patches.asked_for_device())
+
+
+def _lowering(request: KernelRequest, traced: Traced) -> Lowering:
+    from .frameworks.extract import name_of
+    from .frameworks.lowering import LoweringError, lower
+
+    arch = str(request.lower_to.get("arch", ""))
+    outcome = Lowering(request.name, name_of(traced.function, request.name), traced.call, arch)
+    try:
+        return replace(outcome, launch=lower(traced.function, request.lower_to))
+    except LoweringError as error:
+        return replace(outcome, error=str(error))
 
 
 def _syntax_problem(request: Analyze, error: Exception) -> Problem:
@@ -94,7 +129,7 @@ def _syntax_problem(request: Analyze, error: Exception) -> Problem:
     return blank.problem("syntax", error)
 
 
-def _enter_folder(path: str) -> None:
+def enter_folder(path: str) -> None:
     """Work in the document's folder: relative paths of the program mean that."""
     folder = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(folder):

@@ -6,55 +6,97 @@ import contextlib
 import faulthandler
 import gc
 import os
+import pickle
+import select
 import signal
 import struct
 import sys
+import time
 import traceback
-from typing import Callable, Optional, Sequence
+from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 
-from . import limits
+from . import limits, network
 from .analysis import analyse
-from .processes import end_descendants, kill_group
+from .processes import end_descendants, groups, kill_group
 from .protocol import Analyze
 from .stdio import write_all
+from .warm_up import warm_up
 
 # In front of a piece: its tag and the length of its payload.
 HEADER = struct.Struct("<cI")
+_LENGTH = struct.Struct("<Q")
+# One analysis after the other leaves no time to warm up for the next.
+_IDLE_S = 0.3
 # The traceback of a child that is out of time is asked for this long before it is killed.
 _TRACE_AHEAD_S = 0.25
 
 
-class Child:
-    """A forked child at work on some of a request's kernels."""
+class End(NamedTuple):
+    """The wait status of a child that has ended, and the most memory it had."""
 
-    def __init__(self, request: Analyze, only: Sequence[int], time_limit_s: float) -> None:
+    status: int
+    peak_bytes: int
+
+
+class Child:
+    """A forked child that waits for its orders: some of a request's kernels.
+
+    One that is forked before there is a request has the cost of its start behind it.
+    """
+
+    def __init__(self) -> None:
         pieces, self._pieces_in = os.pipe()
         output, self._output_in = os.pipe()
         trace, self._trace_in = os.pipe()
+        self._orders, self._orders_in = os.pipe()
         self.channels = {"pieces": pieces, "output": output, "trace": trace}
+        self._ended: Optional[End] = None
+        self._closed = False
         parent = os.getpid()
         self.pid = os.fork()
         if self.pid == 0:
-            _run_and_exit(lambda: self._run(request, only, time_limit_s, parent))
-        for descriptor in (self._pieces_in, self._output_in, self._trace_in):
+            _run_and_exit(lambda: self._run(parent))
+        with contextlib.suppress(OSError):
+            # The child does so too: whoever comes first.
+            os.setpgid(self.pid, self.pid)
+        groups.add(self.pid)
+        for descriptor in (self._pieces_in, self._output_in, self._trace_in, self._orders):
             os.close(descriptor)
 
-    def _run(self, request: Analyze, only: Sequence[int], time_limit_s: float, parent: int) -> None:
-        """In the child: become a disposable process, then analyse."""
-        os.setpgid(0, 0)
+    @property
+    def is_alive(self) -> bool:
+        return self._reap(os.WNOHANG) is None
+
+    def start(self, request: Analyze, only: Sequence[int], time_limit_s: float) -> None:
+        """Have it analyse the kernels of `request` with the indices `only`."""
+        orders = pickle.dumps((request, tuple(only), time_limit_s))
+        with contextlib.suppress(BrokenPipeError):  # What has become of it shows on its pipes.
+            write_all(self._orders_in, _LENGTH.pack(len(orders)) + orders)
+
+    def _run(self, parent: int) -> None:
+        """In the child: become a disposable process, then analyse what it is told to."""
+        with contextlib.suppress(OSError):
+            os.setpgid(0, 0)
         limits.die_with_parent(parent, signal.SIGKILL)
         os.dup2(self._output_in, 1)
         os.dup2(self._output_in, 2)
-        for descriptor in list(self.channels.values()) + [self._output_in]:
+        for descriptor in (*self.channels.values(), self._output_in, self._orders_in):
             os.close(descriptor)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        limits.limit_resources(time_limit_s, _process_limit)
+        # The parent must not wait for its turn behind a child that has gone wild.
+        limits.lower_priority(limits.CHILD_NICE)
+        network.close()
         faulthandler.enable(self._trace_in, all_threads=False)
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 3000))
+        orders = self._await_orders()
+        if orders is None:
+            return
+        request, only, time_limit_s = orders
+        limits.limit_resources(time_limit_s, _process_limit)
         faulthandler.dump_traceback_later(
             max(0.05, time_limit_s - _TRACE_AHEAD_S), file=self._trace_in
         )
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), 3000))
         own = os.getpid()
 
         def tell(tag: bytes, payload: bytes) -> None:
@@ -65,15 +107,53 @@ class Child:
         analyse(request, only, tell)
         faulthandler.cancel_dump_traceback_later()
 
-    def end(self) -> int:
-        """Kill what is left of the child and all that it started; its wait status."""
-        for descriptor in self.channels.values():
+    def _await_orders(self) -> Optional[Tuple[Analyze, Tuple[int, ...], float]]:
+        """In the child: what it is to do; None if it is not needed any more."""
+        if not select.select([self._orders], [], [], _IDLE_S)[0]:
+            # What an analysis writes to is copied on the first write, which can be done ahead.
+            warm_up()
+        with os.fdopen(self._orders, "rb") as stream:
+            header = stream.read(_LENGTH.size)
+            if len(header) < _LENGTH.size:
+                return None
+            orders: Tuple[Analyze, Tuple[int, ...], float] = pickle.loads(
+                stream.read(_LENGTH.unpack(header)[0])
+            )
+            return orders
+
+    def end(self) -> End:
+        """Kill what is left of the child and all that it started; what became of it."""
+        if self._closed:
+            assert self._ended is not None
+            return self._ended
+        self._closed = True
+        for descriptor in (*self.channels.values(), self._orders_in):
             os.close(descriptor)
         kill_group(self.pid)
-        _, status = os.waitpid(self.pid, 0)
+        ended = self._reap(0)
         kill_group(self.pid)
+        groups.discard(self.pid)
         end_descendants()
-        return status
+        assert ended is not None
+        return ended
+
+    def ends_within(self, seconds: float) -> bool:
+        """Whether the child comes to its end by itself within `seconds`."""
+        deadline = time.monotonic() + seconds
+        while self._reap(os.WNOHANG) is None:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.005)
+        return True
+
+    def _reap(self, options: int) -> Optional[End]:
+        if self._ended is None:
+            pid, status, usage = os.wait4(self.pid, options)
+            if pid:
+                # In kilobytes, but for macOS.
+                unit = 1 if sys.platform == "darwin" else 1024
+                self._ended = End(status, usage.ru_maxrss * unit)
+        return self._ended
 
 
 def _run_and_exit(work: Callable[[], None]) -> None:

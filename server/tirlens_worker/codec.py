@@ -56,6 +56,15 @@ def dumps(value: Any) -> bytes:
     )
 
 
+def loads(cls: Type[T], payload: bytes) -> T:
+    """The `cls` that `dumps` wrote.
+
+    Raises:
+        DecodeError: a field is missing or the data is of another form.
+    """
+    return from_json(cls, json.loads(payload.decode("utf-8", "surrogatepass")))
+
+
 @functools.lru_cache(maxsize=None)
 def _defaults(cls: type) -> Tuple[Tuple[str, Any], ...]:
     out: List[Tuple[str, Any]] = []

@@ -101,7 +101,7 @@ class Document:
     def _locate(self, error: BaseException) -> Tuple[Optional[Span], Optional[str]]:
         if isinstance(error, SyntaxError) and self._is_this(error.filename) and error.lineno:
             return self._syntax_span(error), "syntax error: {}".format(error.msg)
-        for cause in _chain(error):
+        for cause in chain(error):
             node = getattr(cause, "node", None)
             if type(cause).__name__ == "ParserError" and getattr(node, "lineno", None):
                 # Columns and lines of TVM's own syntax nodes count from the function's text.
@@ -113,7 +113,7 @@ class Document:
         return self._frame_span(error), None
 
     def _diagnostic_span(self, error: BaseException) -> Optional[Span]:
-        for cause in _chain(error):
+        for cause in chain(error):
             for match in _DIAGNOSTIC.finditer(str(cause)):
                 if self._is_this(match.group("file")):
                     line, column = int(match.group("line")), int(match.group("column")) - 1
@@ -126,7 +126,7 @@ class Document:
 
     def _frame_span(self, error: BaseException) -> Optional[Span]:
         found = None
-        for cause in _chain(error):
+        for cause in chain(error):
             line = self._innermost_line(cause.__traceback__)
             found = found or line
         return self.span_of_line(found) if found else None
@@ -183,12 +183,13 @@ def _diagnostic_message(text: str) -> str:
     return first_line(text)
 
 
-def _chain(error: Optional[BaseException]) -> List[BaseException]:
-    chain: List[BaseException] = []
-    while error is not None and error not in chain:
-        chain.append(error)
+def chain(error: Optional[BaseException]) -> List[BaseException]:
+    """`error` and what it came from, the innermost last."""
+    found: List[BaseException] = []
+    while error is not None and error not in found:
+        found.append(error)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return chain
+    return found
 
 
 def _code_points(line: str, utf8_offset: int) -> int:

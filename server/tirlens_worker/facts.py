@@ -98,6 +98,19 @@ class Access:
 
 
 @dataclass(frozen=True)
+class Useful:
+    """How many operations contribute to the result: `count` at each point where `guard` holds.
+
+    The points are those of `loops`, each a variable that runs from 0 and its extent, inside of the
+    loops around the statement.
+    """
+
+    count: Expr
+    loops: Tuple[Tuple[str, Expr], ...] = ()
+    guard: Optional[Expr] = None
+
+
+@dataclass(frozen=True)
 class Arith:
     """`count` operations of one kind per execution of a statement.
 
@@ -108,6 +121,8 @@ class Arith:
     exchange, or ``unknown:<name>``.  `dtype` is the operands' type, `accumulator` the result's
     where it differs (mma, cast).  A scalar of integer type used only for addresses is
     ``index=True`` and is no arithmetic on data.  `sparsity` is 2 for 2:4 structured operands.
+    `useful` says which part of a product of tiles lies inside the arrays that these come from and
+    behind no mask; None: not known.  Other operations are all useful.
     """
 
     op: str
@@ -118,6 +133,7 @@ class Arith:
     shape: Tuple[Expr, ...] = ()
     index: bool = False
     sparsity: int = 1
+    useful: Optional[Useful] = None
 
 
 @dataclass(frozen=True)
@@ -218,8 +234,6 @@ class Launch:
 
     `grid` and `threads` are the x, y, z extents (all empty: no thread bindings, so no GPU
     kernel).  `panel` and `panel_order` are tilelang's block rasterisation (T.use_swizzle).
-    `origin` says where these figures come from: ``source``, ``lowered`` or ``compiled``.
-    `shared_bytes`, when known from lowering, is what one block takes of shared memory.
     """
 
     grid: Tuple[Expr, ...] = ()
@@ -227,9 +241,41 @@ class Launch:
     cluster: Tuple[Expr, ...] = ()
     panel: Optional[int] = None
     panel_order: str = "row"
-    shared_bytes: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Move:
+    """How lowered code moves a global array.
+
+    `buffer` is the array's name, `mode` ``read``, ``write`` or ``atomic``.  `route` is ``thread``
+    (load and store instructions), ``async`` (cp.async) or ``tma``; `widths_bytes` are the bytes
+    that one instruction of one thread moves, each width that occurs, the narrowest first (none for
+    ``tma``, which moves whole boxes).
+    """
+
+    buffer: str
+    mode: str
+    route: str
+    widths_bytes: Tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class LoweredLaunch:
+    """What the framework's own lowering for one architecture makes of a kernel's launch.
+
+    `arch` is the architecture (``sm_90``).  `threads` is what a block is launched with, a TMA
+    producer beside the threads of the source included; `shared_bytes` what it takes of shared
+    memory, dynamic and static, barriers included.  `registers_per_thread` is the most that warps
+    ask for by ``setmaxnreg``, None where none does.  `matrix_instruction` is the family that the
+    products use (``mma``, ``wgmma``, ``tcgen05``, ``wmma``), None without any.
+    """
+
+    arch: str
+    threads: int
+    shared_bytes: int
     registers_per_thread: Optional[int] = None
-    origin: str = "source"
+    matrix_instruction: Optional[str] = None
+    moves: Tuple[Move, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -250,6 +296,10 @@ class KernelFacts:
     ``typecheck``, ``call-site``, ``defaults``, ``autotune``, ``module-level``, ``assumed``,
     ``captured``).  `variables` are the free shape variables in the order of their appearance.
     `target` is the kernel's own target, if it names one (``{"kind": "cuda", "arch": "sm_90"}``).
+    `asks_for_device` tells that the program asked what GPU there is before it gave the kernel.
+    `sizes` are those of the variables that the arrays given in the call tell.
+    `lowered` has the launch for each architecture that the kernel has been lowered for, `refused`
+    the framework's words for each that it does not lower for; both are put in afterwards.
     """
 
     name: str
@@ -266,3 +316,7 @@ class KernelFacts:
     target: Mapping[str, Any] = field(default_factory=no_entries)
     attributes: Mapping[str, Any] = field(default_factory=no_entries)
     caveats: Tuple[Caveat, ...] = ()
+    asks_for_device: bool = False
+    sizes: Mapping[str, int] = field(default_factory=no_entries)
+    lowered: Tuple[LoweredLaunch, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=no_entries)

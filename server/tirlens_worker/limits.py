@@ -8,22 +8,51 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import time
 from typing import Optional
 
+from . import windows_job
+
+parent_tells = sys.platform.startswith("linux")
+"""Whether the system tells of the parent's end."""
+
+_POLL_S = 0.5
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_NICE = 10
+# How much nicer a worker is than its server, and a worker's child than the worker.
+WORKER_NICE = 10
+CHILD_NICE = 5
 _FILE_BYTES = 1 << 30
 _SPARE_PROCESSES = 512
 _MOST_MEMORY_BYTES = 16 << 30
 
 
 def die_with_parent(parent: int, by: int) -> None:
-    """Get the signal `by` when the process with the id `parent` ends (Linux)."""
-    if sys.platform.startswith("linux"):
+    """Get the signal `by` when the process with the id `parent` ends.
+
+    Linux sends it. Elsewhere a thread looks after the parent, and ends the process group if this
+    is its leader, since no one is left to do so; on Windows it ends the job.
+    """
+    if os.name != "posix":
+        job = windows_job.contain()
+        if job is not None:
+            job.end_with(parent)
+        return
+    if parent_tells:
         _prctl(_PR_SET_PDEATHSIG, by)
-    if os.name == "posix" and os.getppid() != parent:
+    else:
+        threading.Thread(target=_watch, args=(parent, by), daemon=True).start()
+    if os.getppid() != parent:
         os._exit(1)
+
+
+def _watch(parent: int, by: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_POLL_S)
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, by)
+    os.kill(os.getpid(), by)
 
 
 def adopt_orphans() -> None:
@@ -32,10 +61,10 @@ def adopt_orphans() -> None:
         _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def lower_priority() -> None:
+def lower_priority(by: int) -> None:
     if hasattr(os, "nice"):
         try:
-            os.nice(_NICE)
+            os.nice(by)
         except OSError:
             return
 

@@ -13,9 +13,10 @@ import os
 import re
 import sys
 from types import ModuleType
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Collection, Dict, Iterator, List, Optional, Tuple
 
-from .document import Document, package_of
+from .document import Document, chain, package_of
+from .network import NetworkClosedError
 from .protocol import Problem
 
 # Calls that are made for their effect and on which later definitions depend.
@@ -71,16 +72,23 @@ class Loaded:
         else:
             problem = self._cause(error) or self.document.problem("trace", error, at=at)
             # Other failures are told where a kernel needs what they have left undefined.
-            if isinstance(error, _TOLD_AT_ONCE):
+            defines = isinstance(statement, (ast.FunctionDef, ast.ClassDef))
+            if not defines and (isinstance(error, _TOLD_AT_ONCE) or _wanted_network(error)):
                 self.problems.append(problem)
         for name in bound_names(statement):
             self._failed[name] = problem
 
 
 def load(
-    document: Document, sys_path: Tuple[str, ...], on_statement: Callable[[int], None]
+    document: Document,
+    sys_path: Tuple[str, ...],
+    on_statement: Callable[[int], None],
+    leave_out: Collection[int] = (),
 ) -> Loaded:
-    """Execute `document`; `on_statement` is told the line of each statement before it runs."""
+    """Execute `document`; `on_statement` is told the line of each statement before it runs.
+
+    The statements that start at the lines `leave_out` are not executed.
+    """
     name, root = package_of(document.path)
     package = name.rpartition(".")[0]
     _extend_search_path(document.path, root, bool(package), sys_path)
@@ -93,7 +101,8 @@ def load(
     sys.argv = [document.path]
     document.fill_linecache()
     loaded = Loaded(document, module)
-    run(loaded, document.tree.body, module.__dict__, on_statement)
+    wanted = [item for item in document.tree.body if item.lineno not in leave_out]
+    run(loaded, wanted, module.__dict__, on_statement)
     return loaded
 
 
@@ -106,6 +115,7 @@ def run(
     """Execute `statements` one by one in `namespace`, past those that fail."""
     flags = _future_flags(loaded.document.tree)
     path = loaded.document.path
+    modules = dict(sys.modules)
     for statement in statements:
         if _is_bare(statement):
             continue
@@ -119,6 +129,9 @@ def run(
                 except BaseException:
                     continue
             loaded.record(statement, error)
+        if len(sys.modules) < len(modules):
+            # The frameworks do not work without the modules that they have imported.
+            sys.modules.update(dict(modules, **sys.modules))
 
 
 def execute(
@@ -130,6 +143,25 @@ def execute(
     """Execute one statement, letting its error through; what it binds goes to `place` if given."""
     flags = _future_flags(loaded.document.tree)
     _execute(statement, loaded.document.path, flags, namespace, place)
+
+
+def own_files(document: Document, before: Collection[str]) -> List[str]:
+    """The files of the user's other modules that are imported, but for the modules `before`."""
+    new = [sys.modules[name] for name in set(sys.modules) - set(before)]
+    files = {_file_of(module) for module in new if not is_installed(module)}
+    return sorted(files - {document.path})
+
+
+def is_installed(module: Any) -> bool:
+    """Whether a module is a package's or the language's, or has no file."""
+    path = _file_of(module)
+    return not path or "site-packages" in path or path.startswith(sys.base_prefix)
+
+
+def _file_of(module: Any) -> str:
+    # Not by `getattr`: modules that load themselves when they are touched must not do so here.
+    found = getattr(module, "__dict__", {}).get("__file__")
+    return found if isinstance(found, str) else ""
 
 
 def bound_names(statement: ast.stmt) -> List[str]:
@@ -155,6 +187,11 @@ def _execute(
     module = ast.Module(body=[statement], type_ignores=[])
     code = compile(module, path, "exec", flags, dont_inherit=True)
     exec(code, namespace, namespace if place is None else place)
+
+
+def _wanted_network(error: BaseException) -> bool:
+    """Whether it comes of what is refused here and would have worked elsewhere."""
+    return any(isinstance(cause, NetworkClosedError) for cause in chain(error))
 
 
 def _is_bare(statement: ast.stmt) -> bool:

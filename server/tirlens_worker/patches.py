@@ -18,6 +18,8 @@ import sys
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
+from . import array_shapes
+
 # Multiprocessors, shared memory per multiprocessor and per block in bytes, L2 bytes, memory bytes
 # and a name, by compute capability: CUDA C++ Programming Guide 13.0, "Compute Capabilities", and
 # the data sheets of the products named here.
@@ -32,6 +34,8 @@ _DEVICES: Dict[str, Tuple[int, int, int, int, int, str]] = {
     "sm_120": (188, 102400, 101376, 128 << 20, 96 << 30, "NVIDIA RTX PRO 6000"),
 }
 _DEFAULT_ARCH = "sm_90"
+# Where a PrimFunc keeps the options of its compilation (tilelang/jit/__init__.py).
+PASS_CONFIGS = "tilelang_pass_configs"
 
 
 class NotRunError(RuntimeError):
@@ -73,6 +77,7 @@ class Device:
 class _State:
     def __init__(self) -> None:
         self.device = Device({})
+        self.asked = False
         self.captured: List[Any] = []
 
 
@@ -86,7 +91,16 @@ def install(target: Mapping[str, Any]) -> None:
     `target` may have ``kind``, ``arch`` (``sm_90``) and ``sm_count``.
     """
     _state.device = Device(target)
-    for name, patch in _PATCHES:
+    _install((*_CAPTURES, *_ANSWERS))
+
+
+def capture() -> None:
+    """Capture compilations from now on, and let the machine answer for its GPU itself."""
+    _install(_CAPTURES)
+
+
+def _install(patches: Tuple[Tuple[str, Callable[[Any], None]], ...]) -> None:
+    for name, patch in patches:
         module = sys.modules.get(name)
         if module is not None and name not in _done:
             _done.add(name)
@@ -95,6 +109,16 @@ def install(target: Mapping[str, Any]) -> None:
             except AttributeError:
                 # Another version of the framework that lacks the place: nothing to redirect.
                 continue
+
+
+def asked_for_device() -> bool:
+    """Whether the program has asked what GPU there is: another answer may give other kernels."""
+    return _state.asked
+
+
+def _asked() -> Device:
+    _state.asked = True
+    return _state.device
 
 
 def captured() -> List[Any]:
@@ -131,7 +155,12 @@ def _nearest(capability: int) -> str:
     return "sm_{}".format(below[-1] if below else known[0])
 
 
-def _capture(function: Any) -> CapturedKernel:
+def _capture(function: Any, pass_configs: Optional[Mapping[Any, Any]] = None) -> CapturedKernel:
+    """`function` as a kernel, with the options of its compilation in tilelang's own attribute."""
+    if pass_configs:
+        own = dict(function.attrs.get(PASS_CONFIGS) or {})
+        own.update({getattr(key, "value", key): value for key, value in pass_configs.items()})
+        function = function.with_attr(PASS_CONFIGS, own)
     _state.captured.append(function)
     return CapturedKernel(function)
 
@@ -151,7 +180,7 @@ def _answer(value: Callable[[], Any]) -> Callable[..., Any]:
 
 def _patch_torch_cuda(cuda: Any) -> None:
     def properties(device: Any = None) -> Any:
-        fake = _state.device
+        fake = _asked()
         return SimpleNamespace(
             name=fake.name,
             major=fake.capability[0],
@@ -170,8 +199,8 @@ def _patch_torch_cuda(cuda: Any) -> None:
     cuda.is_available = _answer(lambda: True)
     cuda.device_count = _answer(lambda: 1)
     cuda.current_device = _answer(lambda: 0)
-    cuda.get_device_capability = _answer(lambda: _state.device.capability)
-    cuda.get_device_name = _answer(lambda: _state.device.name)
+    cuda.get_device_capability = _answer(lambda: _asked().capability)
+    cuda.get_device_name = _answer(lambda: _asked().name)
     cuda.get_device_properties = properties
     for name in ("synchronize", "init", "set_device", "empty_cache"):
         setattr(cuda, name, _answer(lambda: None))
@@ -179,12 +208,17 @@ def _patch_torch_cuda(cuda: Any) -> None:
 
 def _patch_jit(jit: Any) -> None:
     def cached(func: Any = None, *args: Any, **kwargs: Any) -> CapturedKernel:
-        return _capture(func)
+        return _capture(func, kwargs.get("pass_configs"))
 
     def compile_jit(self: Any, *args: Any, **kwargs: Any) -> CapturedKernel:
         kwargs.pop("__return_kernel", None)
         kwargs.update(kwargs.pop("__tune_params", {}))
-        return _capture(self.get_tir(*args, **kwargs))
+        function = self.get_tir(*args, **kwargs)
+        names = self.signature.parameters
+        # Sizes of ``T.const`` are given by name and are no parameters.
+        arrays = {name: value for name, value in kwargs.items() if name in names}
+        given = self.signature.bind_partial(*args, **arrays).arguments
+        return _capture(array_shapes.noted(function, given), self.pass_configs)
 
     jit.cached = cached
     jit.JITImpl.compile = compile_jit
@@ -213,16 +247,14 @@ def _patch_tuner(tuner: Any) -> None:
 
 
 def _patch_driver(driver: Any) -> None:
-    driver.get_num_sms = _answer(lambda: _state.device.sm_count)
+    driver.get_num_sms = _answer(lambda: _asked().sm_count)
     driver.get_cuda_device_properties = _answer(
         lambda: sys.modules["torch"].cuda.get_device_properties()
     )
-    driver.get_device_name = _answer(lambda: _state.device.name)
+    driver.get_device_name = _answer(lambda: _asked().name)
     driver.get_shared_memory_per_block = _shared_memory(lambda: 49152)
-    driver.get_max_dynamic_shared_size_bytes = _shared_memory(
-        lambda: _state.device.shared_per_sm_bytes
-    )
-    driver.get_persisting_l2_cache_max_size = _answer(lambda: _state.device.l2_bytes)
+    driver.get_max_dynamic_shared_size_bytes = _shared_memory(lambda: _asked().shared_per_sm_bytes)
+    driver.get_persisting_l2_cache_max_size = _answer(lambda: _asked().l2_bytes)
     driver.get_registers_per_block = _answer(lambda: 65536)
 
 
@@ -235,7 +267,7 @@ def _shared_memory(size_bytes: Callable[[], int]) -> Callable[..., int]:
 
 def _patch_arch(arch: Any) -> None:
     def create(self: Any, target: Any) -> None:
-        fake = _state.device
+        fake = _asked()
         self.target = target if not isinstance(target, (str, dict)) else fake.target()
         self.sm_version = fake.capability[0] * 10 + fake.capability[1]
         self.name = fake.name
@@ -294,16 +326,18 @@ def _patch_inspect(module: Any) -> None:
 
 
 _OURS = frozenset(os.path.join(os.path.dirname(__file__), name) for name in ("load.py", "trace.py"))
-_PATCHES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
+_CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("inspect", _patch_inspect),
+    ("tilelang.jit", _patch_jit),
+    ("tilelang.autotuner.tuner", _patch_tuner),
+    ("tilelang", _patch_lower),
+    ("tvm", _patch_tvm),
+)
+_ANSWERS: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("torch.cuda", _patch_torch_cuda),
     ("tilelang.carver.arch.driver", _patch_driver),
     ("tilelang.carver.arch.driver.cuda_driver", _patch_driver),
     ("tilelang.carver.arch.cuda", _patch_arch),
     ("tilelang.backend.target", _patch_target),
     ("tilelang.utils.target", _patch_target),
-    ("tilelang.jit", _patch_jit),
-    ("tilelang.autotuner.tuner", _patch_tuner),
-    ("tilelang", _patch_lower),
-    ("tvm", _patch_tvm),
 )

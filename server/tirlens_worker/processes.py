@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import List
+from typing import List, Set
+
+groups: Set[int] = set()
+"""The process groups of running analyses."""
 
 
 def kill_group(group: int) -> None:
@@ -16,7 +19,9 @@ def kill_group(group: int) -> None:
 
 
 def end_descendants() -> None:
-    """Kill and reap all children, and those of their children that so become ours (Linux)."""
+    """Kill and reap all children, and on Linux those of their children that so become ours."""
+    for group in groups:
+        kill_group(group)
     for _ in range(1000):
         for pid in _children():
             kill_group(pid)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Tuple, Union
 
-from .facts import KernelFacts, Span, no_entries
+from .facts import KernelFacts, LoweredLaunch, Span, no_entries
 
 PROTOCOL_VERSION = 1
 
@@ -32,11 +32,17 @@ class FrameworkInfo:
 
 @dataclass(frozen=True)
 class Hello:
+    """A worker's first words.
+
+    One that `isolates` runs each analysis in a process of its own, and is the same after it.
+    """
+
     protocol: int
     python: str
     executable: str
     pid: int
     frameworks: Tuple[FrameworkInfo, ...]
+    isolates: bool = True
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,9 @@ class KernelRequest:
     is a call of `local_to` with keywords only, ``test_add(dtype='float32')``), execute the
     statements of the text that start at the `prelude` spans, in their order, then the `def` or
     `class` at `definition`.
+
+    With `lower_to`, a target (``{"kind": "cuda", "arch": "sm_90"}``), what the candidates yield is
+    lowered for it and a `Lowering` comes back in place of facts.
     """
 
     name: str
@@ -83,10 +92,17 @@ class KernelRequest:
     local_to: Optional[str] = None
     prelude: Tuple[Span, ...] = ()
     definition: Optional[Span] = None
+    lower_to: Mapping[str, Any] = field(default_factory=no_entries)
 
 
 @dataclass(frozen=True)
 class Analyze:
+    """A text, and those of its kernels whose facts are wanted.
+
+    The top-level statements that start at the lines `leave_out` bind nothing that these kernels
+    need and are not executed.
+    """
+
     id: int
     path: str
     text: str
@@ -94,6 +110,7 @@ class Analyze:
     sys_path: Tuple[str, ...] = ()
     target: Mapping[str, Any] = field(default_factory=no_entries)
     time_limit_s: float = 20.0
+    leave_out: Tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -139,13 +156,83 @@ class NeedsArguments:
 
 
 @dataclass(frozen=True)
+class Lowering:
+    """The outcome of lowering one kernel: its launch, or the `error` with which it was refused.
+
+    `kernel`, `name` and `call` are the `definition`, `name` and `call` of the kernel's facts.
+    `unfinished` says why there is neither (time, a crash); then `name` is empty for all functions
+    of the call.
+    """
+
+    kernel: str
+    name: str
+    call: str
+    arch: str
+    launch: Optional[LoweredLaunch] = None
+    error: str = ""
+    unfinished: str = ""
+
+
+@dataclass(frozen=True)
 class Result:
+    """The answer to an `Analyze`; `files` are the user's own modules that the text has imported."""
+
     id: int
     kernels: Tuple[KernelFacts, ...] = ()
+    lowered: Tuple[Lowering, ...] = ()
     needs: Tuple[NeedsArguments, ...] = ()
     problems: Tuple[Problem, ...] = ()
+    files: Tuple[str, ...] = ()
     duration_s: float = 0.0
     output: str = ""
+
+
+#: The first run loads the code, the last is the one to look at.
+RUNS_FOR_COUNTERS = 3
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Compile the kernels of a text and time them on the machine's own device.
+
+    `sizes` are those of the dynamic dimensions.  With `for_counters` each kernel is run
+    `RUNS_FOR_COUNTERS` times and not timed, for a profiler that watches.  The answers are a
+    `Measured` for each kernel, and `Problem` and `NeedsArguments` for those that could not be
+    traced; then the worker ends.
+    """
+
+    path: str
+    text: str
+    kernels: Tuple[KernelRequest, ...]
+    sys_path: Tuple[str, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=no_entries)
+    for_counters: bool = False
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one call: the median of `samples` and the 10th and 90th percentile.
+
+    `method` says who timed it and what was in the caches.  `device` is the name of what it ran on
+    and `target` the framework's word for it (``{"kind": "cuda", "arch": "sm_90"}``).
+    """
+
+    median_s: float
+    low_s: float
+    high_s: float
+    samples: int
+    method: str
+    device: str
+    target: Mapping[str, Any] = field(default_factory=no_entries)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A kernel and its time, or the `error` for which there is none."""
+
+    facts: KernelFacts
+    timing: Optional[Timing] = None
+    error: str = ""
 
 
 Message = Union[Hello, Analyze, Cancel, Progress, Result]

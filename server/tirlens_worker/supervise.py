@@ -7,15 +7,17 @@ for the rest make the `Result`.
 
 from __future__ import annotations
 
-import json
 import time
-from typing import Callable, Dict, List, Optional, Sequence
+from typing import Callable, Optional
 
-from . import codec
-from .analysis import KERNEL, NEEDS, PROBLEM
-from .protocol import Analyze, Problem
+from .child import Child
+from .protocol import Analyze
+from .results import Pieces
 from .stdio import Tail
 from .watch import Intake, Watch
+
+# What the other kernels get after one has used up all of the time.
+_EXTRA_S = 0.6
 
 
 class Run:
@@ -24,12 +26,14 @@ class Run:
     def __init__(
         self,
         request: Analyze,
+        child: Child,
         control: int,
         interrupted: Callable[[], bool],
         on_progress: Callable[[bytes], None],
     ) -> None:
         self._request = request
-        self._pieces: Dict[bytes, List[bytes]] = {KERNEL: [], NEEDS: [], PROBLEM: []}
+        self._child = child
+        self._pieces = Pieces(request)
         self._output = Tail()
         self._intake = Intake(
             request, control, interrupted, on_progress, self._pieces, self._output
@@ -39,43 +43,26 @@ class Run:
     def result(self) -> Optional[bytes]:
         """The `Result` as JSON, or None if the request was given up."""
         waiting = list(range(len(self._request.kernels)))
+        limit_s = self._request.time_limit_s
         while True:
-            left_s = self._request.time_limit_s - (time.monotonic() - self._began)
-            report = Watch(self._intake, waiting, left_s).watch()
+            left_s = limit_s - (time.monotonic() - self._began)
+            report = Watch(self._intake, self._child, waiting, left_s).watch()
             if report.given_up:
                 return None
-            self._add(PROBLEM, report.problems)
+            late = limit_s > self._request.time_limit_s
+            if not (late and report.timed_out and report.crashed_in is None):
+                self._pieces.add(report.problems)
             waiting = [index for index in waiting if index not in report.finished]
-            # After a crash in one kernel the others are tried in a new child.
-            if not (report.crashed_in is not None and waiting and not report.timed_out):
+            # After a kernel that crashed or hung the others are tried in a new child.
+            if report.crashed_in is None or not waiting or (late and report.timed_out):
                 break
-        if report.timed_out:
-            self._add(PROBLEM, [self._not_reached(index) for index in waiting])
-        return self._encode()
+            if report.timed_out:
+                limit_s += _EXTRA_S
+            self._child = Child()
+        if report.timed_out and (late or report.crashed_in is not None):
+            self._pieces.add_not_reached(waiting)
+        return self._pieces.encode(time.monotonic() - self._began, self._output.text())
 
-    def _add(self, tag: bytes, items: Sequence[Problem]) -> None:
-        self._pieces[tag] += [codec.dumps(item) for item in items]
-
-    def _not_reached(self, index: int) -> Problem:
-        kernel = self._request.kernels[index]
-        message = "not analysed: the time limit of {:g} s was over before".format(
-            self._request.time_limit_s
-        )
-        return Problem("timeout", message, kernel.span, kernel.name)
-
-    def _encode(self) -> bytes:
-        # The same problem of the file is told by each child; the order of the first telling stays.
-        problems = list(dict.fromkeys(self._pieces[PROBLEM]))
-        lists = (
-            ("kernels", self._pieces[KERNEL]),
-            ("needs", self._pieces[NEEDS]),
-            ("problems", problems),
-        )
-        parts = ['{{"$":"Result","id":{}'.format(self._request.id).encode()]
-        for name, items in lists:
-            if items:
-                parts.append(b',"%s":[%s]' % (name.encode(), b",".join(items)))
-        duration = time.monotonic() - self._began
-        output = json.dumps(self._output.text())
-        parts.append(',"duration_s":{:.4f},"output":{}}}'.format(duration, output).encode())
-        return b"".join(parts)
+    def close(self) -> None:
+        """End what is left of the analysis, which takes longer than to tell its result."""
+        self._child.end()

@@ -8,18 +8,21 @@ import selectors
 import signal
 import time
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Callable, List, Optional, Sequence, Set, Tuple
 
 from .analysis import BEGIN, DONE, END, LINE, PROGRESS
-from .child import HEADER, Child
-from .facts import Span
-from .lines import split_lines
+from .child import HEADER, Child, End
+from .limits import memory_limit_bytes
 from .processes import descendants_exceed, signal_name
 from .protocol import Analyze, Problem
+from .results import Pieces, line_span
 from .stdio import Tail
 
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in ')
 _MOST_DESCENDANTS = 128
+_COUNT_EVERY_S = 0.1
+# A process that has closed its pipe to us is at its end, or is not and has lost its way.
+_END_WAIT_S = 0.3
 
 
 @dataclass
@@ -34,7 +37,7 @@ class Intake:
     control: int
     interrupted: Callable[[], bool]
     on_progress: Callable[[bytes], None]
-    pieces: Dict[bytes, List[bytes]]
+    pieces: Pieces
     output: Tail
 
 
@@ -52,11 +55,14 @@ class Report:
 class Watch:
     """Reads one child's pipes until it is done, dead, out of time or given up."""
 
-    def __init__(self, intake: Intake, only: Sequence[int], time_limit_s: float) -> None:
+    def __init__(
+        self, intake: Intake, child: Child, only: Sequence[int], time_limit_s: float
+    ) -> None:
         self._intake = intake
         self._request = intake.request
         self._deadline = time.monotonic() + max(time_limit_s, 0.0)
-        self._child = Child(self._request, only, max(time_limit_s, 0.05))
+        self._child = child
+        child.start(self._request, only, max(time_limit_s, 0.05))
         self._report = Report()
         self._buffer = bytearray()
         self._trace = Tail()
@@ -66,20 +72,20 @@ class Watch:
         self._flood = False
 
     def watch(self) -> Report:
-        """Watch the child to its end, which it has reached when this returns."""
+        """Watch the child to its end; one that has told all may still be about to go."""
         selector = selectors.DefaultSelector()
         for name, descriptor in self._child.channels.items():
             selector.register(descriptor, selectors.EVENT_READ, name)
         selector.register(self._intake.control, selectors.EVENT_READ, "control")
         open_pipes = set(self._child.channels)
-        next_count = time.monotonic() + 0.5
+        next_count = time.monotonic() + _COUNT_EVERY_S
         while "pieces" in open_pipes and not self._done:
             now = time.monotonic()
             if now >= self._deadline:
                 self._report.timed_out = True
                 break
             if now >= next_count:
-                next_count = now + 0.5
+                next_count = now + _COUNT_EVERY_S
                 if descendants_exceed(_MOST_DESCENDANTS):
                     self._flood = True
                     break
@@ -93,9 +99,11 @@ class Watch:
                 break
         self._drain(open_pipes - {"pieces"})
         selector.close()
-        status = self._child.end()
-        if not self._done and not self._report.given_up:
-            self._explain(status)
+        if not self._done:
+            deserted = "pieces" not in open_pipes and not self._child.ends_within(_END_WAIT_S)
+            end = self._child.end()
+            if not self._report.given_up:
+                self._explain(end, deserted)
         return self._report
 
     def _read(self, name: str, descriptor: int) -> bool:
@@ -145,15 +153,15 @@ class Watch:
         elif tag == DONE:
             self._done = True
         else:
-            self._intake.pieces[tag].append(payload)
+            self._intake.pieces.take(tag, payload)
 
-    def _explain(self, status: int) -> None:
+    def _explain(self, end: End, deserted: bool) -> None:
         """The problem of a child that did not come to its end."""
         self._report.crashed_in = self._current
         kernel = None if self._current is None else self._request.kernels[self._current]
         if self._current is not None:
             self._report.finished.append(self._current)
-        kind, message = self._cause(status)
+        kind, message = self._cause(end, deserted)
         trace = self._trace.text()
         line = innermost_line(trace, self._request.path)
         if line is None and kernel is None:
@@ -164,7 +172,7 @@ class Watch:
         name = kernel.name if kernel else None
         self._report.problems.append(Problem(kind, message, span, name, trace))
 
-    def _cause(self, status: int) -> Tuple[str, str]:
+    def _cause(self, end: End, deserted: bool) -> Tuple[str, str]:
         if self._report.timed_out:
             limit = "{:g} s".format(self._request.time_limit_s)
             if self._current is None:
@@ -173,14 +181,16 @@ class Watch:
         doing = "while the file was imported" if self._current is None else "while it was traced"
         if self._flood:
             return "crash", "too many processes were started {}".format(doing)
-        if os.WIFSIGNALED(status):
-            number = os.WTERMSIG(status)
+        if deserted:
+            return "crash", "the process closed the files of its own analysis {}".format(doing)
+        if os.WIFSIGNALED(end.status):
+            number = os.WTERMSIG(end.status)
             if number == signal.SIGXCPU:
                 return "timeout", "the limit of CPU time was reached {}".format(doing)
-            if number == signal.SIGKILL and not self._trace.text():
+            if number == signal.SIGKILL and end.peak_bytes > memory_limit_bytes() // 2:
                 return "memory", "the process was killed {}, most likely for memory".format(doing)
             return "crash", "the process crashed {} ({})".format(doing, signal_name(number))
-        code = os.WEXITSTATUS(status)
+        code = os.WEXITSTATUS(end.status)
         return "crash", "the process ended {} with exit status {}".format(doing, code)
 
 
@@ -192,9 +202,3 @@ def innermost_line(trace: str, path: str) -> Optional[int]:
         if match and match.group("file") == name:
             return int(match.group("line"))
     return None
-
-
-def line_span(text: str, line: int) -> Span:
-    lines = split_lines(text)
-    content = lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
-    return Span(line, len(content) - len(content.lstrip()), line, len(content))

@@ -7,10 +7,11 @@ model again, and reports the difference.  One evaluation takes milliseconds, so 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from tirlens.hardware.spec import Device
-from tirlens.model import analyze
+from tirlens.model import Counted, analyze, count_all
 from tirlens.model.report import Advice, KernelReport
 from tirlens_worker.facts import KernelFacts
 
@@ -29,17 +30,31 @@ class Question:
 
     def what_if(self, facts: KernelFacts) -> KernelReport:
         """The report of `facts` on the same device with the same bindings."""
-        return analyze(facts, self.device, self.bindings)
+        return analyze(facts, self.device, self.bindings, self._counted)
+
+    @cached_property
+    def _counted(self) -> Counted:
+        """The counts of the facts as they are, which most changes leave alone."""
+        return count_all(self.facts, {**self.facts.sizes, **self.bindings})
 
     def saving_s(self, facts: KernelFacts) -> float | None:
         """Seconds that `facts` would save; None where either time is unknown or it cannot run."""
-        changed = self.what_if(facts)
-        if self.report.time_s is None or changed.time_s is None:
+        # What lowering has said of the source as it is holds for no other.
+        changed = self.what_if(replace(facts, lowered=()))
+        if changed.time_s is None:
             return None
         shared = changed.shared_bytes_per_block
         if shared is not None and shared > self.device.limits.shared_bytes_per_block:
             return None
-        return self.report.time_s - changed.time_s
+        before = self._as_written
+        return None if before.time_s is None else before.time_s - changed.time_s
+
+    @cached_property
+    def _as_written(self) -> KernelReport:
+        """The report by the source alone, to which that of a changed source can be compared."""
+        if not self.facts.lowered:
+            return self.report
+        return self.what_if(replace(self.facts, lowered=()))
 
     def is_noticeable(self, saving_s: float | None) -> bool:
         time_s = self.report.time_s

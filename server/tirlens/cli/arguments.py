@@ -29,8 +29,19 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     _analysis(compare)
     compare.add_argument("--base", metavar="GITREV", help="compare with the files at a revision")
     compare.add_argument("--format", choices=("table", "json", "markdown"), default="table")
+    measure = commands.add_parser(
+        "measure", help="run kernels on this machine's device, with the prediction beside"
+    )
+    _measurement(measure)
     devices = commands.add_parser("devices", help="the catalogue, or one device with its sources")
     devices.add_argument("id", nargs="?", help="a device's id, another of its names, or a file")
+    devices.add_argument("--detect", action="store_true", help="the devices of this machine")
+    devices.add_argument(
+        "--calibrate", action="store_true", help="with --detect: measure this CPU, write its file"
+    )
+    devices.add_argument(
+        "--python", metavar="INTERPRETER", help="a Python that has tvm, for --calibrate"
+    )
     devices.add_argument("--format", choices=("table", "json"), default="table")
     _output(devices)
     doctor = commands.add_parser("doctor", help="which interpreter would be used, and why")
@@ -50,11 +61,14 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _analysis(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file, a folder or a pattern")
-    parser.add_argument("--kernel", action="append", default=[], metavar="NAME")
-    parser.add_argument("--call", action="append", default=[], metavar="EXPR")
-    parser.add_argument("--bind", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--device", action="append", default=[], metavar="ID|FILE.toml")
-    parser.add_argument("--python", metavar="INTERPRETER", help="the Python that has the framework")
+    _selection(parser)
+    parser.add_argument(
+        "--lower",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="have tilelang lower its kernels for the exact threads, shared memory and vector "
+        "widths; needs no GPU and takes seconds a kernel (default: for a single file)",
+    )
     parser.add_argument(
         "--timeout", type=float, metavar="SECONDS", help=_default(DEFAULT_TIMEOUT_S)
     )
@@ -68,6 +82,36 @@ def _analysis(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id-range", metavar="A-B", help="only these rows of the breakdown")
     parser.add_argument("--no-advice", dest="advice", action="store_false")
     _output(parser)
+
+
+def _measurement(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a file, a folder or a pattern")
+    _selection(parser)
+    parser.add_argument(
+        "--sweep",
+        action="append",
+        default=[],
+        metavar="NAME=V1,V2,...",
+        help="set this argument of each --call to each of these values; several are combined",
+    )
+    parser.add_argument(
+        "--timeout", type=float, metavar="SECONDS", default=600.0, help="of a file; default: 600"
+    )
+    parser.add_argument(
+        "--append", metavar="TABLE.csv", help="add a row for each kernel to this table"
+    )
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.set_defaults(advice=False)
+    _output(parser)
+
+
+def _selection(parser: argparse.ArgumentParser) -> None:
+    """Which kernels, with which arguments, on what, under which interpreter."""
+    parser.add_argument("--kernel", action="append", default=[], metavar="NAME")
+    parser.add_argument("--call", action="append", default=[], metavar="EXPR")
+    parser.add_argument("--bind", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--device", action="append", default=[], metavar="ID|FILE.toml")
+    parser.add_argument("--python", metavar="INTERPRETER", help="the Python that has the framework")
 
 
 def _output(parser: argparse.ArgumentParser) -> None:

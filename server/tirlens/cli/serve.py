@@ -17,4 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not colon or not port.isdecimal() or int(port) > 65535:
         raise UsageError(f"--tcp {arguments.tcp!r}: expected HOST:PORT, such as 127.0.0.1:8765")
     address = (host.strip("[]") or "127.0.0.1", int(port))
-    return lsp.serve_tcp(*address, trust_workspace=arguments.trust_workspace)
+    try:
+        return lsp.serve_tcp(*address, trust_workspace=arguments.trust_workspace)
+    except OSError as error:
+        raise UsageError(f"--tcp {arguments.tcp!r}: {error.strerror or error}") from error

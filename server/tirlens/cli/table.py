@@ -11,6 +11,7 @@ from rich.text import Text
 
 from tirlens.cli.rows import Row, Selection, figures_of, rows
 from tirlens.ide import labels, lenses
+from tirlens.ide.launch import block, moves
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
 
@@ -71,15 +72,15 @@ def figures(kernel: KernelReport) -> list[str]:
     out.append(device)
     if kernel.grid:
         grid = " x ".join(map(str, kernel.grid))
-        launch = f"launch: grid {grid}, {labels.number(kernel.threads_per_block)} threads"
-        if kernel.shared_bytes_per_block is not None:
-            launch += f", {labels.bytes_(kernel.shared_bytes_per_block)} shared"
+        launch = ", ".join(filter(None, (f"launch: grid {grid}", block(kernel))))
         if kernel.occupancy:
             fits = kernel.occupancy
             launch += f"; {fits.blocks_per_sm} blocks per SM ({fits.limiter})"
         if kernel.waves:
             launch += f", {labels.number(kernel.waves.count)} waves"
         out.append(launch)
+    if moves(kernel):
+        out.append(f"arrays: {moves(kernel)}")
     memory = (
         f"memory: {labels.bytes_(kernel.global_bytes.total)} issued, "
         f"{labels.bytes_(kernel.compulsory_bytes)} compulsory, "
@@ -133,6 +134,9 @@ def notes(console: Console, kernel: KernelReport) -> None:
         line = f"  {advice.severity} at line {advice.span.line} [{advice.rule}]: "
         style = _SEVERITY_STYLES.get(advice.severity, "")
         console.print(Text(line, style=style) + Text(advice.message + saving))
+    if kernel.lowering_error:
+        told = f"  warning: {kernel.framework} does not compile this for {kernel.device_name}: "
+        console.print(Text(told + kernel.lowering_error, style="yellow"))
     for caveat in kernel.caveats:
         place = f" at line {caveat.span.line}" if caveat.span else ""
         console.print(Text(f"  note{place}: {caveat.message}", style="dim"))

@@ -23,7 +23,7 @@ from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 from tirlens.source import SourceFile
 from tirlens.source.directives import integer
 from tirlens.worker_client import BlockingClient, Interpreter, find_interpreter
-from tirlens_worker.protocol import Problem, Result
+from tirlens_worker.protocol import Analyze, Problem, Result
 
 _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "build", "dist"}
 Say = Callable[[str], None]
@@ -183,7 +183,33 @@ def trace_file(
         return Traced(str(path), text, found, Result(1, problems=(interpreter.problem,)), options)
     client = workers.client(interpreter)
     result = client.analyze(request, lambda progress: say(f"{path}: {progress.message}"))
+    if _lowers(arguments, project):
+        for device in arguments.device or [None]:
+            on_device = replace(options, device=device, force_device=len(arguments.device) > 1)
+            result = _lowered(client, request, result, found, on_device, say)
     return Traced(str(path), text, found, result, options)
+
+
+def _lowers(arguments: argparse.Namespace, project: Settings) -> bool:
+    """Whether to lower: as the option or the project says, else where there is but one file."""
+    asked = project.lower if arguments.lower is None else bool(arguments.lower)
+    return len(paths_of(arguments.files)) == 1 if asked is None else asked
+
+
+def _lowered(
+    client: BlockingClient,
+    first: Analyze,
+    result: Result,
+    found: SourceFile,
+    options: Options,
+    say: Say,
+) -> Result:
+    """`result` with what lowering its kernels for their devices tells."""
+    request = pipeline.lowering_request(first, result, found, options)
+    if request is None:
+        return result
+    answer = client.analyze(request, lambda note: say(f"{first.path}: lowering {note.message}"))
+    return pipeline.with_lowered(result, pipeline.finished(request, answer))
 
 
 def status(reports: Sequence[FileReport]) -> int:

@@ -9,15 +9,15 @@ LEAST_SUSTAINED = 0.2
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from `low` to `high` in `unit`; for a CPU, 0 is allowed where `cpu_zero` says so."""
+    """Numbers from `low` to `high` in `unit`; with `gpu_only`, 0 where the device is no GPU."""
 
     low: float
     high: float
     unit: str
-    cpu_zero: bool = False
+    gpu_only: bool = False
 
-    def holds(self, value: float, cpu: bool) -> bool:
-        if cpu and self.cpu_zero and value == 0:
+    def holds(self, value: float, gpu: bool) -> bool:
+        if value == 0 and self.gpu_only and not gpu:
             return True
         return self.low <= value <= self.high
 
@@ -42,11 +42,12 @@ RANGES: dict[str, Range] = {
     "launch_s": Range(1e-7, 5e-5, "seconds"),
     "band": Range(0.02, 1.0, "as a fraction of the time"),
     "simd_bytes": Range(8, 256, "bytes"),
-    "limits.shared_bytes_per_sm": Range(16 << 10, 4 << 20, "bytes", cpu_zero=True),
-    "limits.shared_bytes_per_block": Range(16 << 10, 4 << 20, "bytes", cpu_zero=True),
+    "tdp_w": Range(5, 3000, "watts"),
+    "limits.shared_bytes_per_sm": Range(16 << 10, 4 << 20, "bytes", gpu_only=True),
+    "limits.shared_bytes_per_block": Range(16 << 10, 4 << 20, "bytes", gpu_only=True),
     "limits.reserved_shared_bytes_per_block": Range(0, 8192, "bytes"),
-    "limits.registers_per_sm": Range(8, 1 << 20, "registers of 32 bits"),
-    "limits.registers_per_thread": Range(8, 1024, "registers of 32 bits"),
+    "limits.registers_per_sm": Range(8, 1 << 20, "registers of 32 bits", gpu_only=True),
+    "limits.registers_per_thread": Range(8, 1024, "registers of 32 bits", gpu_only=True),
     "limits.threads_per_sm": Range(1, 4096, "threads"),
     "limits.threads_per_block": Range(1, 4096, "threads"),
     "limits.blocks_per_sm": Range(1, 128, "blocks"),
@@ -56,9 +57,41 @@ RANGES: dict[str, Range] = {
     "dram.sustained_fraction": FRACTION,
     "dram.latency_s": Range(2e-8, 5e-6, "seconds"),
     "l2.bytes": Range(1e5, 2e9, "bytes"),
-    "l2.bytes_per_s": Range(5e10, 2e14, "bytes per second"),
+    "l2.bytes_per_s": Range(5e10, 1e14, "bytes per second"),
     "l2.sustained_fraction": FRACTION,
     "l2.latency_s": Range(1e-9, 2e-6, "seconds"),
+    "l2.partitions": Range(1, 64, "parts"),
+    "llc.bytes": Range(1e6, 2e9, "bytes"),
+    "llc.bytes_per_s": Range(5e10, 1e14, "bytes per second"),
+    "llc.sustained_fraction": FRACTION,
+    "llc.latency_s": Range(1e-9, 2e-6, "seconds"),
+    "peaks.clock_hz": Range(3e8, 7e9, "Hz"),
     "peaks.flop_per_s": Range(1e10, 2e17, "operations per second"),
     "peaks.sustained_fraction": FRACTION,
+    "cpu.vector_bytes": Range(8, 256, "bytes"),
+    "cpu.arithmetic_clk": Range(0.05, 8, "clocks"),
+    "cpu.wide_arithmetic_clk": Range(0.05, 8, "clocks"),
+    "cpu.load_clk": Range(0.05, 8, "clocks"),
+    "cpu.store_clk": Range(0.05, 8, "clocks"),
+    "cpu.wide_load_clk": Range(0.05, 8, "clocks"),
+    "cpu.wide_store_clk": Range(0.05, 8, "clocks"),
+    "cpu.latency_clk": Range(1, 20, "clocks"),
+    "cpu.forward_clk": Range(0.5, 40, "clocks"),
+    "cpu.divide_clk": Range(0.5, 80, "clocks"),
+    "cpu.call_clk": Range(1, 200, "clocks"),
+    "cpu.gather_clk": Range(1, 200, "clocks"),
+    "cpu.scatter_clk": Range(1, 200, "clocks"),
+    "cpu.window": Range(8, 2000, "instructions"),
+    "cpu.l1_ways": Range(1, 64, "ways"),
+    "cpu.dram_line_clk": Range(0.5, 500, "clocks"),
+    "cpu.dram_scattered_line_clk": Range(1, 2000, "clocks"),
+    "cpu.tlb_bytes": Range(1 << 18, 1 << 31, "bytes"),
+    "cpu.page_walk_clk": Range(2, 200, "clocks"),
+    "cpu.call_s": Range(5e-9, 2e-6, "seconds"),
+    "cpu.l2.bytes": Range(1 << 17, 1 << 25, "bytes"),
+    "cpu.l3.bytes": Range(1 << 20, 1 << 30, "bytes"),
+    "cpu.cache.ways": Range(1, 64, "ways"),
+    "cpu.cache.cores": Range(1, 512, "cores"),
+    "cpu.cache.line_clk": Range(0.2, 500, "clocks"),
+    "cpu.cache.scattered_line_clk": Range(0.2, 1000, "clocks"),
 }

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
 
-from tirlens.hardware.plausible import LEAST_SUSTAINED, RANGES, Range
+from tirlens.hardware.cpu_core import CpuCache, CpuCore
+from tirlens.hardware.plausible import RANGES
 from tirlens.hardware.spec import Device, Limits, MemoryLevel, Peak
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tirlens.hardware.toml_file import DeviceError, DeviceTable, number_keys, read_table
 
 TEXT_KEYS = ("id", "name", "vendor", "kind", "arch")
-LIST_KEYS = ("features", "aliases")
-TABLE_KEYS = ("limits", "dram", "l2", "peaks", "sources")
+LIST_KEYS = ("features", "aliases", "caveats")
+TABLE_KEYS = ("limits", "dram", "l2", "llc", "peaks", "cpu", "sources")
 NUMBER_KEYS = (
     "sm_count",
     "clock_hz",
@@ -28,10 +25,15 @@ NUMBER_KEYS = (
     "launch_s",
     "band",
 )
-OPTIONAL_NUMBER_KEYS = ("simd_bytes",)
-INTEGER_KEYS = frozenset({"sm_count", "l1_bytes_per_sm", "simd_bytes", "bytes"}) | {
-    field.name for field in fields(Limits)
+OPTIONAL_NUMBER_KEYS = ("simd_bytes", "tdp_w")
+KINDS = ("gpu", "cpu", "accelerator")
+INTEGER_KEYS = frozenset({"sm_count", "l1_bytes_per_sm", "simd_bytes", "bytes", "partitions"}) | {
+    field.name
+    for kind in (Limits, CpuCore, CpuCache)
+    for field in fields(kind)
+    if field.type == "int"
 }
+MEMORY_KEYS = ("bytes", "bytes_per_s", "sustained_fraction", "latency_s")
 SCALAR_CLASSES = ("fp64", "fp32", "fp16", "bf16", "int32", "sfu", "cvt")
 TENSOR_TYPES = (
     "float64",
@@ -47,42 +49,43 @@ TENSOR_TYPES = (
 PEAK_CLASSES = frozenset({*SCALAR_CLASSES, *(f"tensor.{name}" for name in TENSOR_TYPES)})
 
 
-class DeviceError(ValueError):
-    """A device that is not known, or a device file that cannot be used; the text says why."""
-
-
-def read_device(path: Path) -> Device:
+def read_device(path: Path, resolve: Callable[[str, Path], Path] | None = None) -> Device:
     """Read one device file.
 
-    Raises `DeviceError` with ``FILE: KEY: what is wrong`` for a file that is missing or no TOML,
-    a key that is unknown or missing, a value of the wrong type, and a number outside the range
-    that any real device has (most often a slip of a unit: GB/s instead of bytes/s).
+    `resolve` finds the file that ``extends = "NAME"`` means, given NAME and the file that says so;
+    without it NAME is a path from that file.
+
+    Raises `DeviceError` with ``FILE:LINE: KEY: what is wrong`` for a file that is missing or no
+    TOML, a key that is unknown or missing, a value of the wrong type, and a number outside the
+    range that any real device has (most often a slip of a unit: GB/s instead of bytes/s).
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DeviceError(f"{path}: cannot be read: {error}") from error
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DeviceError(f"{path}: not a TOML file: {error}") from error
-    return _Reader(path, table).device()
+    return device_of(read_table(path, resolve or _beside))
+
+
+def device_of(file: DeviceTable) -> Device:
+    """The device of a table that was read, or `DeviceError`; see `read_device`."""
+    return _Reader(file).device()
+
+
+def _beside(name: str, path: Path) -> Path:
+    return path.parent / name
 
 
 class _Reader:
-    def __init__(self, path: Path, table: Mapping[str, Any]) -> None:
-        self.path = path
-        self.table = table
+    def __init__(self, file: DeviceTable) -> None:
+        self.file = file
+        self.table = file.table
 
     def fail(self, key: str, what: str) -> DeviceError:
-        return DeviceError(f"{self.path}: {key}: {what}")
+        return DeviceError(f"{self.file.where(key)}: {key}: {what}")
 
     def device(self) -> Device:
         known = (*TEXT_KEYS, *LIST_KEYS, *TABLE_KEYS, *NUMBER_KEYS, *OPTIONAL_NUMBER_KEYS)
         self.check_keys("", self.table, known)
         texts = {key: self.text(key) for key in TEXT_KEYS}
-        if texts["kind"] not in ("gpu", "cpu"):
-            raise self.fail("kind", f'must be "gpu" or "cpu", not "{texts["kind"]}"')
+        if texts["kind"] not in KINDS:
+            choices = '", "'.join(KINDS[:-1])
+            raise self.fail("kind", f'must be "{choices}" or "{KINDS[-1]}", not "{texts["kind"]}"')
         numbers = {key: self.number(self.table, "", key) for key in NUMBER_KEYS}
         for key in OPTIONAL_NUMBER_KEYS:
             if key in self.table:
@@ -94,12 +97,15 @@ class _Reader:
             peaks=self.peaks(),
             dram=self.memory("dram"),
             l2=self.memory("l2"),
+            llc=self.memory("llc") if "llc" in self.table else None,
+            cpu=self.cpu() if texts["kind"] == "cpu" else None,
             features=frozenset(self.texts("features")),
             aliases=self.texts("aliases"),
+            caveats=self.texts("caveats"),
             sources=self.sources(),
         )
 
-    def check_keys(self, prefix: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    def check_keys(self, prefix: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
         for key in table:
             if key not in known:
                 raise self.fail(prefix + key, f"unknown key; known are {', '.join(known)}")
@@ -131,8 +137,7 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self.fail(full, "missing" if value is None else "must be a number")
         bounds = RANGES[_range_key(full)]
-        cpu = self.table.get("kind") == "cpu"
-        if not bounds.holds(value, cpu):
+        if not bounds.holds(value, gpu=self.table.get("kind") == "gpu"):
             raise self.fail(full, bounds.complaint(value))
         if key in INTEGER_KEYS:
             if value != int(value):
@@ -148,10 +153,33 @@ class _Reader:
 
     def memory(self, key: str) -> MemoryLevel:
         table = self.inner(key)
-        names = tuple(field.name for field in fields(MemoryLevel))
-        self.check_keys(f"{key}.", table, names)
-        values = {name: self.number(table, f"{key}.", name) for name in names}
+        self.check_keys(f"{key}.", table, (*MEMORY_KEYS, "partitions"))
+        present = [*MEMORY_KEYS, *(["partitions"] if "partitions" in table else [])]
+        values = {name: self.number(table, f"{key}.", name) for name in present}
         return MemoryLevel(**cast("dict[str, Any]", values))
+
+    def cpu(self) -> CpuCore:
+        table = self.inner("cpu")
+        names = tuple(field.name for field in fields(CpuCore))
+        self.check_keys("cpu.", table, names)
+        values = {
+            name: self.number(table, "cpu.", name) for name in names if name not in ("l2", "l3")
+        }
+        return CpuCore(
+            **cast("dict[str, Any]", values),
+            l2=self.cache(table, "l2"),
+            l3=self.cache(table, "l3") if "l3" in table else None,
+        )
+
+    def cache(self, around: Mapping[str, Any], key: str) -> CpuCache:
+        table = around.get(key)
+        if not isinstance(table, dict):
+            raise self.fail(f"cpu.{key}", f"missing; write a table [cpu.{key}]")
+        found = cast("dict[str, Any]", table)
+        names = tuple(field.name for field in fields(CpuCache))
+        self.check_keys(f"cpu.{key}.", found, names)
+        values = {name: self.number(found, f"cpu.{key}.", name) for name in names}
+        return CpuCache(**cast("dict[str, Any]", values))
 
     def peaks(self) -> Mapping[str, Peak]:
         peaks: dict[str, Peak] = {}
@@ -163,10 +191,11 @@ class _Reader:
             if not isinstance(value, dict):
                 raise self.fail(prefix[:-1], "must be a table")
             table = cast("dict[str, Any]", value)
-            self.check_keys(prefix, table, ("flop_per_s", "sustained_fraction"))
+            self.check_keys(prefix, table, ("flop_per_s", "sustained_fraction", "clock_hz"))
             peaks[name] = Peak(
                 flop_per_s=self.number(table, prefix, "flop_per_s"),
                 sustained_fraction=self.number(table, prefix, "sustained_fraction"),
+                clock_hz=self.number(table, prefix, "clock_hz") if "clock_hz" in table else None,
             )
         if "fp32" not in peaks:
             raise self.fail(
@@ -175,41 +204,51 @@ class _Reader:
         return peaks
 
     def sources(self) -> Mapping[str, str]:
-        """The source of each number: the entry of its full key or of its nearest table."""
         given = self.table.get("sources", {})
         if not isinstance(given, dict):
             raise self.fail("sources", 'must be a table of texts, "key" = "where from"')
-        texts = cast("dict[str, Any]", given)
-        numbers = tuple(number_keys(self.table))
-        for key, value in texts.items():
+        numbers = number_keys(self.file.raw)
+        for key, value in cast("dict[str, Any]", given).items():
             if not isinstance(value, str) or not value.strip():
                 raise self.fail(f"sources.{key}", "must be a text")
-            if not any(name == key or name.startswith(key + ".") for name in numbers):
-                raise self.fail(f"sources.{key}", "is the source of no number in this file")
-        found: dict[str, str] = {}
-        for name in numbers:
-            parts = name.split(".")
-            prefixes = [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
-            source = next((texts[prefix] for prefix in prefixes if prefix in texts), None)
-            if source is not None:
-                found[name] = source
-        return found
+            for part in _parts(key):
+                if not any(_means(part, name) for name in numbers):
+                    raise self.fail(f"sources.{key}", f"{part}: is no number in this file")
+        return _sources(self.file)
 
 
-def number_keys(table: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """The dotted key of every number in a device file."""
-    for key, value in table.items():
-        if isinstance(value, dict) and key != "sources":
-            yield from number_keys(cast("dict[str, Any]", value), f"{prefix}{key}.")
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield prefix + key
+def _sources(file: DeviceTable) -> dict[str, str]:
+    """The source of each number: of the keys of ``[sources]`` that mean it, the longest."""
+    found = _sources(file.base) if file.base is not None else {}
+    texts = {
+        part: text for key, text in file.raw.get("sources", {}).items() for part in _parts(key)
+    }
+    for name in number_keys(file.raw):
+        meant = [key for key in texts if _means(key, name)]
+        if meant:
+            found[name] = texts[max(meant, key=lambda key: (key == name, len(key)))]
+        elif file.base is not None:
+            found[name] = f"{file.path.name}, without a source"
+    return found
+
+
+def _parts(key: str) -> list[str]:
+    """The numbers, tables and patterns that one key of ``[sources]`` names."""
+    return [part.strip() for part in key.split(",")]
+
+
+def _means(key: str, name: str) -> bool:
+    """Whether a key of ``[sources]`` is a number's, its table's, or a pattern such as ``*.x``."""
+    return name == key or name.startswith(key + ".") or ("*" in key and fnmatchcase(name, key))
 
 
 def _range_key(full: str) -> str:
-    """Ranges are shared by all peaks, but a slow unit such as sfu has its own."""
+    """Ranges are shared by all peaks, and by the caches of a CPU."""
+    if full not in RANGES and full.startswith(("cpu.l2.", "cpu.l3.")):
+        return "cpu.cache." + full.rsplit(".", 1)[1]
     if full.startswith("peaks."):
         return "peaks." + full.rsplit(".", 1)[1]
     return full
 
 
-__all__ = ["LEAST_SUSTAINED", "DeviceError", "Range", "number_keys", "read_device"]
+__all__ = ["device_of", "read_device"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tirlens.hardware.cpu_core import CpuCore
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -26,40 +28,49 @@ class MemoryLevel:
     """A cache or memory: its size and the best rates, in bytes and bytes per second.
 
     `sustained_fraction` is the measured share of the datasheet rate that a streaming kernel
-    reaches; `latency_s` the time of one dependent access.
+    reaches; `latency_s` the time of one dependent access under load.  `partitions` says of a cache
+    how many parts it is made of, each for its own share of the SMs (the XCDs of an MI300X have an
+    L2 each), so that what all SMs read is held as often.
     """
 
     bytes: int
     bytes_per_s: float
     sustained_fraction: float
     latency_s: float
+    partitions: int = 1
 
 
 @dataclass(frozen=True)
 class Peak:
     """The peak rate of one arithmetic class in operations per second (a multiply-accumulate = 2).
 
-    `sustained_fraction` is the measured share that the best long-running kernels reach.
+    `sustained_fraction` is the measured share that the best long-running kernels reach;
+    `clock_hz` the clock that the datasheet rates it at, None for the device's own.
     """
 
     flop_per_s: float
     sustained_fraction: float
+    clock_hz: float | None = None
 
 
 @dataclass(frozen=True)
 class Device:
-    """One GPU, accelerator or CPU.
+    """One GPU, CPU, or accelerator that is neither.
+
+    An ``accelerator`` has cores of its own kind and no blocks of threads: a kernel on it has the
+    time of its roofline at the sustained rates, as a lower bound.
 
     `peaks` is keyed by arithmetic class: ``fp64 fp32 fp16 bf16 int32 sfu cvt`` for the scalar
     cores and ``tensor.<dtype>`` (``tensor.float16 tensor.bfloat16 tensor.tf32 tensor.float8
-    tensor.int8 tensor.float4 tensor.float64``) for the matrix units.  `sources` names, for each
-    number, where it comes from.
+    tensor.int8 tensor.float4 tensor.float64``) for the matrix units.
+    `llc` is a cache between L2 and DRAM (Infinity Cache).  `caveats` are told with every estimate
+    for the device.  `sources` names, for each number, where it comes from.
     """
 
     id: str
     name: str
     vendor: str
-    kind: str  # "gpu" or "cpu"
+    kind: str  # "gpu", "cpu" or "accelerator"
     arch: str  # "sm_90", "gfx942", "avx512"
     sm_count: int
     clock_hz: float
@@ -75,4 +86,8 @@ class Device:
     features: frozenset[str] = frozenset()  # "tma", "wgmma", "cp.async", "tcgen05", "mfma"
     aliases: tuple[str, ...] = ()
     simd_bytes: int = 0  # width of a CPU's vector register; 0 for a GPU
+    llc: MemoryLevel | None = None
+    tdp_w: float | None = None  # the power that the sustained rates were measured at
+    caveats: tuple[str, ...] = ()
+    cpu: CpuCore | None = None  # of a CPU, and of no other device
     sources: Mapping[str, str] = field(default_factory=dict[str, str])

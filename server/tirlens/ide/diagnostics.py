@@ -85,6 +85,11 @@ def of_report(report: KernelReport) -> list[Diagnostic]:
         severity: Severity = "warning" if report.status == "error" else "information"
         message = f"{report.name}: {report.message or report.status}"
         found.append(Diagnostic(report.span, severity, message, report.status))
+    if report.lowering_error:
+        message = f"{report.framework} does not compile this for {report.device_name}: "
+        # Arguments that were assumed may be what is wrong.
+        blame: Severity = "information" if report.call_source == "assumed" else "warning"
+        found.append(Diagnostic(report.span, blame, message + report.lowering_error, "lowering"))
     for caveat in report.caveats:
         if caveat.span is not None and caveat.span.file is None:
             found.append(Diagnostic(caveat.span, "hint", caveat.message, "caveat"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from tirlens.ide import labels, lenses
+from tirlens.ide import labels, launch, lenses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -57,6 +57,7 @@ def kernel(report: KernelReport) -> str:
         sections.append(report.bound_reason)
     rows = [
         ("FLOP", _with_formula(labels.flop(report.flop), report.formula.get("flop"))),
+        ("useful", _useful(report)),
         (
             "global memory, issued",
             _with_formula(
@@ -74,6 +75,8 @@ def kernel(report: KernelReport) -> str:
         ("roofline", _known(report.roofline_time_s, labels.seconds)),
         ("band", _band(report.time_band_s)),
         ("launch", _launch(report)),
+        ("registers", _known(report.registers_per_thread, "{} a thread (estimated)".format)),
+        ("arrays", launch.moves(report)),
         ("occupancy", _occupancy(report)),
         ("waves", _waves(report)),
     ]
@@ -235,6 +238,16 @@ def _with_formula(text: str, formula: str | None) -> str:
     return f"{text} = {_code(formula)}" if formula else text
 
 
+def _useful(report: KernelReport) -> str:
+    """``52 %: tile overhang 3 %, masks 45 %``; empty if unknown or if all of it is useful."""
+    issued, useful, masked = report.flop, report.useful_flop, report.masked_flop
+    if not issued or useful is None or masked is None or useful == issued:
+        return ""
+    lost = (("tile overhang", issued - useful - masked), ("masks", masked))
+    parts = [f"{name} {labels.percent(flop / issued)}" for name, flop in lost if flop]
+    return f"{labels.percent(useful / issued)}: {', '.join(parts)}"
+
+
 def _band(band: tuple[float, float] | None) -> str:
     return f"{labels.seconds(band[0])} to {labels.seconds(band[1])}" if band else ""
 
@@ -242,12 +255,8 @@ def _band(band: tuple[float, float] | None) -> str:
 def _launch(report: KernelReport) -> str:
     if not report.grid:
         return ""
-    text = f"{' x '.join(map(str, report.grid))} blocks"
-    if report.threads_per_block is not None:
-        text += f" of {report.threads_per_block} threads"
-    if report.shared_bytes_per_block is not None:
-        text += f", {labels.bytes_(report.shared_bytes_per_block)} shared each"
-    return f"{text} (from {report.launch_facts})"
+    blocks = f"{' x '.join(map(str, report.grid))} blocks (source)"
+    return " of ".join(filter(None, (blocks, launch.block(report))))
 
 
 def _occupancy(report: KernelReport) -> str:

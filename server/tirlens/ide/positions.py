@@ -9,7 +9,9 @@ answer depends on the two texts alone, so no sequence of edits can make it drift
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tirlens_worker.facts import Span
@@ -24,18 +26,17 @@ def align(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
     The indices rise strictly and equal text is guaranteed.  Lines that stand only once on each
     side anchor the rest (a patience diff), so the time is O(n log n) whatever the texts are.
     """
+    old, new = list(old), list(new)
     found: list[int | None] = [None] * len(old)
     waiting = [(0, len(old), 0, len(new))]
     while waiting:
         old_start, old_end, new_start, new_end = waiting.pop()
-        while old_start < old_end and new_start < new_end and old[old_start] == new[new_start]:
-            found[old_start] = new_start
-            old_start += 1
-            new_start += 1
-        while old_start < old_end and new_start < new_end and old[old_end - 1] == new[new_end - 1]:
-            old_end -= 1
-            new_end -= 1
-            found[old_end] = new_end
+        same = _common(old[old_start:old_end], new[new_start:new_end])
+        found[old_start : old_start + same] = range(new_start, new_start + same)
+        old_start, new_start = old_start + same, new_start + same
+        same = _common(old[old_start:old_end][::-1], new[new_start:new_end][::-1])
+        old_end, new_end = old_end - same, new_end - same
+        found[old_end : old_end + same] = range(new_end, new_end + same)
         if old_start == old_end or new_start == new_end:
             continue
         anchors = _anchors(old, new, old_start, old_end, new_start, new_end)
@@ -46,6 +47,18 @@ def align(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
             waiting.append((last_old, old_index, last_new, new_index))
             last_old, last_new = old_index, new_index
     return found
+
+
+def _common(one: list[str], other: list[str]) -> int:
+    """How many lines at the start of both are the same, compared in long runs."""
+    low, high = 0, min(len(one), len(other)) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _anchors(
@@ -94,12 +107,20 @@ class LineMap:
     """Line numbers (1-based) of an analysed text in the current one, and back."""
 
     forward: Sequence[int | None]
-    backward: dict[int, int] = field(repr=False)
 
     @classmethod
     def between(cls, old: Sequence[str], new: Sequence[str]) -> LineMap:
-        forward = align(old, new)
-        return cls(forward, {at: line for line, at in enumerate(forward) if at is not None})
+        return cls(align(old, new))
+
+    @cached_property
+    def _backward(self) -> dict[int, int]:
+        return {at: line for line, at in enumerate(self.forward) if at is not None}
+
+    @cached_property
+    def _breaks(self) -> list[int]:
+        """For each analysed line how often up to it a line does not follow on the one before."""
+        pairs = zip([-1, *self.forward], self.forward, strict=False)
+        return list(accumulate(at is None or at - 1 != before for before, at in pairs))
 
     def now(self, line: int) -> int | None:
         """Where line `line` of the analysed text is now; None if it was changed or removed."""
@@ -110,15 +131,14 @@ class LineMap:
 
     def then(self, line: int) -> int | None:
         """Which analysed line the current `line` is; None if it is new or changed."""
-        at = self.backward.get(line - 1)
+        at = self._backward.get(line - 1)
         return None if at is None else at + 1
 
     def intact(self, first: int, last: int) -> bool:
         """Whether the analysed lines `first` to `last` stand together and unchanged."""
-        start = self.now(first)
-        if start is None:
+        if self.now(first) is None or last > len(self.forward):
             return False
-        return all(self.now(line) == start + line - first for line in range(first + 1, last + 1))
+        return last <= first or self._breaks[first - 1] == self._breaks[last - 1]
 
     def nearest(self, line: int) -> int:
         """Where `line` is now, or where it would be from its nearest line above that is left."""

@@ -42,6 +42,9 @@ class Client:
 
     def analysed(self, uri: str) -> None:
         self._publish(uri)
+        self.redraw()
+
+    def redraw(self) -> None:
         self._refresh("workspace.inlay_hint", types.WORKSPACE_INLAY_HINT_REFRESH)
         self._refresh("workspace.code_lens", types.WORKSPACE_CODE_LENS_REFRESH)
 

@@ -7,6 +7,7 @@ succeeds with requests in flight.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from typing import Any, cast
@@ -119,6 +120,9 @@ class Protocol(LanguageServerProtocol):
         """Hand the client's answer to who asked; an answer that cannot be read is an error."""
         identity = message.get("id")
         if not isinstance(identity, (int, str)) or identity not in self._request_futures:
+            return
+        # pygls keeps the client's own requests, while they are handled, under their ids there too.
+        if isinstance(self._request_futures[identity], asyncio.Task):
             return
         try:
             answer: Any = self.structure_message({"jsonrpc": "2.0", **message})

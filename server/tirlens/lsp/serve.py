@@ -43,6 +43,8 @@ def _serve(incoming: BinaryIO, outgoing: BinaryIO, trust_workspace: bool) -> int
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     # Each bad message would be logged with its traceback, and each body with all its text.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
+    # A model or a parser at work in a thread gives way to a request after a millisecond.
+    sys.setswitchinterval(0.001)
     transport = Transport(incoming, outgoing)
     status = asyncio.new_event_loop().run_until_complete(_run(transport, trust_workspace))
     transport.close()

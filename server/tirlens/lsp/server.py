@@ -7,8 +7,9 @@ answered from the last one.
 from __future__ import annotations
 
 import asyncio
+import gc
+import importlib
 import logging
-import sys
 import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -77,8 +78,8 @@ def create(trust_workspace: bool = False) -> Server:
         server.initialization_options = params.initialization_options
 
     @server.feature(types.INITIALIZED)
-    def initialized(_: types.InitializedParams) -> None:
-        asyncio.get_running_loop().run_in_executor(None, _warm_up)
+    async def initialized(_: types.InitializedParams) -> None:
+        await _warm_up()
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
@@ -130,9 +131,9 @@ def create(trust_workspace: bool = False) -> Server:
         settings = server.session.configuration.settings
         if document is None or settings.inlay_hints is False:
             return []
-        share = 1.0 if settings.min_percentage is None else settings.min_percentage
+        share = server.session.configuration.smallest_share
         first, last = params.range.start.line + 1, params.range.end.line + 1
-        hints = view.inlay_hints(document, first, last, share / 100)
+        hints = view.inlay_hints(document, first, last, share)
         return [convert.inlay_hint(document.lines, hint, server.encoding) for hint in hints]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
@@ -213,12 +214,18 @@ def _plain(function: Any) -> Any:
     return command
 
 
-def _warm_up() -> None:
-    """Import what the first request would import; the first reply is then as fast as any."""
-    before = len(sys.modules)
-    from tirlens import hardware, model, session, source
-    from tirlens.lsp import actions, commands, convert
+# What the first requests need, from the quickest to import to the slowest.
+_NEEDED = ("source", "session", "lsp.convert", "session.view", "pipeline", "lsp.commands")
 
-    for module in (hardware, model, session, source, actions, commands, convert):
-        logger.debug("warm: %s", module.__name__)
-    logger.info("warmed up with %d modules", len(sys.modules) - before)
+
+async def _warm_up() -> None:
+    """Import what the first request would import; the first reply is then as fast as any.
+
+    Between two of them what has come meanwhile is handled.  It is not done in a thread: see
+    `session.core`.
+    """
+    for name in _NEEDED:
+        importlib.import_module(f"tirlens.{name}")
+        await asyncio.sleep(0)
+    # The modules stay: to look through them again and again would hold up requests.
+    gc.freeze()

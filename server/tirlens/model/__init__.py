@@ -1,5 +1,6 @@
 """The cost model: pure functions from facts, a device and bindings to a report."""
 
 from .analyze import analyze
+from .counted import Counted, count_all
 
-__all__ = ["analyze"]
+__all__ = ["Counted", "analyze", "count_all"]

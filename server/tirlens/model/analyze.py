@@ -11,38 +11,46 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts
 
 from . import attribution, cpu, traffic
+from .counted import Counted, count_all
 from .counting.result import Counts
-from .counting.walker import Walker
-from .footprint import Touched, touched_bytes
-from .launch import block_resources
+from .footprint import Touched
+from .imbalance import block_costs, stretch
+from .launch import block_resources, lowered_for
 from .occupancy import BlockResources, occupancy
-from .pipeline import BlockContext, Timed, block_time
+from .pipeline import BlockContext, block_time, started_ahead
 from .report import CaveatNote, KernelReport, Occupancy, ReadWrite, Waves
-from .roofline import busy_seconds, dominant_class, peak, roofline_seconds, sum_seconds
+from .roofline import (
+    busy_seconds,
+    dominant_class,
+    peak,
+    repeated_l2_seconds,
+    roofline_seconds,
+    sum_seconds,
+    sustained_roofline_seconds,
+)
 from .schedule import KernelTime, kernel_time
-from .symbolic import formulas
-from .verdict import verdict
+from .timed import Timed
+from .verdict import band, verdict
 from .work import Item, build, total
 
-# A few warps saturate the cores of an SM: two instructions in flight each, latency 4 clocks.
-SATURATING_WARPS = 8
 SPILL_FACTOR = 3.0
 
 
 def analyze(
-    facts: KernelFacts, device: Device, bindings: Mapping[str, int] | None = None
+    facts: KernelFacts,
+    device: Device,
+    bindings: Mapping[str, int] | None = None,
+    known: Counted | None = None,
 ) -> KernelReport:
     """What `facts` cost on `device` with its shape variables bound by `bindings`.
 
+    A variable that is not bound has the size that the facts' call tells, if it tells one.
+    `known` are counts of these facts or of like ones, which are taken where they hold.
     Pure, in milliseconds, and never raises: what cannot be known is None with a caveat, and facts
     that the model cannot handle give a report whose status is ``error`` or ``needs-bindings``.
     """
-    bound = {
-        variable.name: int((bindings or {})[variable.name])
-        for variable in facts.variables
-        if variable.name in (bindings or {})
-    }
-    extra = {name: int(value) for name, value in (bindings or {}).items()}
+    extra = {**facts.sizes, **{name: int(value) for name, value in (bindings or {}).items()}}
+    bound = {item.name: extra[item.name] for item in facts.variables if item.name in extra}
     report = KernelReport(
         name=facts.name,
         definition=facts.definition,
@@ -54,12 +62,17 @@ def analyze(
         bindings=bound,
         device_id=device.id,
         device_name=device.name,
-        launch_facts=facts.launch.origin,
-        formula=formulas(facts),
-        caveats=tuple(CaveatNote(caveat.message, caveat.span) for caveat in facts.caveats),
+        launch_facts="lowered" if lowered_for(facts, device) else "source",
+        lowered=lowered_for(facts, device),
+        lowering_error=facts.refused.get(device.arch, ""),
+        caveats=(
+            *(CaveatNote(caveat.message, caveat.span) for caveat in facts.caveats),
+            *(CaveatNote(text, facts.span) for text in device.caveats),
+        ),
     )
     try:
-        return _analyzed(report, facts, device, extra)
+        found = None if known is None else known.of(facts, extra)
+        return _analyzed(report, found or count_all(facts, extra), device)
     except Exception as error:  # the model must not take the editor down, whatever the facts
         message = f"the model could not handle this kernel: {type(error).__name__}: {error}"
         return replace(report, status="error", message=message)
@@ -68,7 +81,8 @@ def analyze(
 @dataclass(frozen=True)
 class _Launch:
     grid: tuple[int, ...]
-    threads: int
+    threads: int  # of the source, without a producer beside them
+    threads_launched: int
     blocks: int
     block: BlockResources
     occupancy: Occupancy | None
@@ -80,30 +94,23 @@ class _Launch:
         return self.occupancy.blocks_per_sm if self.occupancy else 1
 
 
-def _analyzed(
-    report: KernelReport, facts: KernelFacts, device: Device, bindings: Mapping[str, int]
-) -> KernelReport:
-    walker = Walker(facts, bindings)
-    counts = walker.counts()
+def _analyzed(report: KernelReport, found: Counted, device: Device) -> KernelReport:
+    facts, counts, touched = found.facts, found.counts, found.touched
     seen = {(note.message, note.span) for note in report.caveats}
     notes = tuple(
         CaveatNote(caveat.message, caveat.span)
         for caveat in counts.caveats
         if (caveat.message, caveat.span) not in seen
     )
-    report = replace(report, caveats=report.caveats + notes)
-    shape_variables = {variable.name for variable in facts.variables}
-    # A let or a loop that depends on data can be bound too, but is not asked for.
-    needs = tuple(name for name in counts.needs if name in shape_variables)
-    if needs:
-        return replace(
-            report, status="needs-bindings", needs=needs, message=f"needs {', '.join(needs)}"
-        )
+    report = replace(report, caveats=report.caveats + notes, formula=found.formula)
+    if found.needs:
+        message = f"needs {', '.join(found.needs)}"
+        return replace(report, status="needs-bindings", needs=found.needs, message=message)
     buffers = {buffer.id: buffer for buffer in facts.buffers}
     negative = _negative_array(counts)
     if negative is not None:
         return replace(report, status="error", message=f"an array of this kernel is {negative}")
-    items = build(facts, counts, bindings, buffers)
+    items = build(facts, counts, found.bindings, buffers)
     shapes = {key: value.shape or () for key, value in counts.buffers.items()}
     leaves = [leaf for item in items for leaf in item.leaves()]
     report = _counted(report, leaves)
@@ -112,17 +119,19 @@ def _analyzed(
     shape = traffic.LaunchShape(
         launch.grid if scheduled else (1,),
         max(min(launch.blocks, launch.blocks_per_sm * device.sm_count), 1),
+        launch.block.shared_bytes,
         launch.panel,
         launch.panel_order,
     )
-    touched = touched_bytes(walker, counts)
+    if device.kind == "cpu":
+        timed = cpu.kernel(items, buffers, shapes, device)
+        report = _warm(_moved(report, touched, leaves, device), device)
+        return _finished(report, device, items, timed, "cpu", cpu.cores_at_work(leaves, device))
     traffic.apply(leaves, buffers, shapes, shape, device, touched)
     for leaf in leaves:
         leaf.seconds = busy_seconds(leaf, device)
     report = _moved(report, touched, leaves, device)
-    if device.kind == "cpu":
-        return _finished(report, device, items, cpu.kernel(items, leaves, device), "cpu", 1)
-    if not scheduled:
+    if not scheduled or device.kind == "accelerator":
         return _unscheduled(report, device, items, leaves)
     return _on_gpu(report, device, items, leaves, launch)
 
@@ -138,9 +147,12 @@ def _negative_array(counts: Counts) -> str | None:
 def _launch(facts: KernelFacts, counts: Any, items: Sequence[Item], device: Device) -> _Launch:
     grid = tuple(counts.launch.grid or (1,)) or (1,)
     block = block_resources(facts, counts, items, device)
+    threads = math.prod(counts.launch.threads or (1,))
+    lowered = lowered_for(facts, device)
     return _Launch(
         grid=grid,
-        threads=math.prod(counts.launch.threads or (1,)),
+        threads=threads,
+        threads_launched=lowered.threads if lowered else threads,
         blocks=max(math.prod(grid), 1),
         block=block,
         occupancy=occupancy(device, block) if device.kind == "gpu" else None,
@@ -162,6 +174,8 @@ def _counted(report: KernelReport, leaves: Sequence[Item]) -> KernelReport:
     return replace(
         report,
         flop=total(leaf.flop for leaf in leaves),
+        useful_flop=total(leaf.useful_flop for leaf in leaves),
+        masked_flop=total(leaf.masked_flop for leaf in leaves),
         flop_by_class=by_class,
         int_ops=sum(leaf.arith.int_ops for leaf in leaves),
         global_bytes=ReadWrite(
@@ -195,6 +209,18 @@ def _moved(
     )
 
 
+def _warm(report: KernelReport, device: Device) -> KernelReport:
+    """The roofline of a kernel whose arrays may be in the caches from its last run.
+
+    A CPU's DRAM rate is of reading; lines go back while others come.
+    """
+    moved = report.dram_bytes.read
+    compulsory = report.compulsory_bytes
+    least = moved if compulsory is None or moved is None else min(moved, compulsory)
+    seconds = roofline_seconds(device, report.flop_by_class, least)
+    return replace(report, roofline_time_s=seconds or None)
+
+
 def _on_gpu(
     report: KernelReport,
     device: Device,
@@ -205,7 +231,7 @@ def _on_gpu(
     report = replace(
         report,
         grid=launch.grid,
-        threads_per_block=launch.threads,
+        threads_per_block=launch.threads_launched,
         shared_bytes_per_block=launch.block.shared_bytes,
         registers_per_thread=launch.block.registers,
         occupancy=launch.occupancy,
@@ -213,17 +239,25 @@ def _on_gpu(
     )
     if launch.occupancy is None:
         report = _with_note(report, _does_not_fit(launch, device))
-    warps = max(launch.threads / device.limits.warp_size, 1 / device.limits.warp_size)
     context = BlockContext(
         device=device,
         blocks=launch.blocks,
         active_sms=min(launch.blocks, device.sm_count),
-        threads=launch.threads,
-        parallelism=min(1.0, warps / SATURATING_WARPS),
     )
     block = block_time(items, context)
-    busy = sum_seconds(leaves)
-    time = kernel_time(device, launch.blocks, launch.blocks_per_sm, block.total_s, busy)
+    busy = {**sum_seconds(leaves), "l2 again": repeated_l2_seconds(leaves, device)}
+    ahead = started_ahead(items)
+    costs = block_costs(block, launch.grid, launch.panel, launch.panel_order)
+    places = launch.blocks_per_sm * device.sm_count
+    time = kernel_time(
+        device,
+        launch.blocks,
+        launch.blocks_per_sm,
+        block.total_s,
+        busy,
+        ahead,
+        1.0 if costs is None else stretch(costs, places),
+    )
     if launch.block.spills:
         report = _with_note(
             report,
@@ -250,8 +284,14 @@ def _with_note(report: KernelReport, message: str) -> KernelReport:
 def _unscheduled(
     report: KernelReport, device: Device, items: Sequence[Item], leaves: Sequence[Item]
 ) -> KernelReport:
-    """A function without thread bindings on a GPU: the lower bound of its workload."""
+    """A function without thread bindings on a GPU, or any on a device without threads.
+
+    What is known is the lower bound of its workload: the datasheet's of a GPU, and of an
+    accelerator the one at sustained rates.
+    """
     bound = report.roofline_time_s or 0.0
+    if device.kind == "accelerator":
+        bound = sustained_roofline_seconds(device, report.flop_by_class, report.compulsory_bytes)
     block = cpu.weighted(items, lambda leaf: max(leaf.seconds.values(), default=0.0))
     time = KernelTime(0.0, bound, 0.0, None)
     report = _finished(report, device, items, (block, time), "unscheduled", device.sm_count)
@@ -300,7 +340,11 @@ def _timed_report(
     utilisation = {name: value / seconds for name, value in busy.items()} if seconds else {}
     tail = time.tail_s / seconds if seconds else 0.0
     launch = time.launch_s / seconds if seconds else 0.0
-    found = verdict(device, utilisation, blocks, launch, tail, time.limiter)
+    if device.kind == "cpu":
+        found, width = cpu.verdict(device, utilisation, blocks, launch), device.band
+    else:
+        found = verdict(device, utilisation, blocks, launch, tail, time.limiter)
+        width = band(device, found.bound)
     name = dominant_class(device, report.flop_by_class)
     flop = report.flop or 0
     moved = report.dram_bytes.total
@@ -309,7 +353,7 @@ def _timed_report(
     return replace(
         report,
         time_s=seconds,
-        time_band_s=(seconds / (1 + device.band), seconds * (1 + device.band)),
+        time_band_s=(seconds / (1 + width), seconds * (1 + width)),
         bound=found.bound,
         bound_class=found.bound_class,
         bound_reason=found.reason,

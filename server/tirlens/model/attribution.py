@@ -7,12 +7,12 @@ summed; nested grid or block loops of one source line become one entry.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tirlens_worker.facts import Branch, Loop, Span, Statement, While
 
-from .pipeline import Timed
 from .report import Cost
+from .timed import Timed
 from .verdict import NEAR_LIMIT, SATURATED
 from .work import Item, total
 
@@ -29,9 +29,57 @@ class Frame:
     limiter: str | None = None
 
 
+@dataclass(frozen=True)
+class _Sums:
+    """What the statements in a node do together; `busy_s` is the time that each unit takes."""
+
+    flop: int | None = 0
+    global_bytes: int | None = 0
+    dram_bytes: float = 0.0
+    l2_bytes: float = 0.0
+    shared_bytes: int = 0
+    busy_s: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
 def breakdown(timed: Timed, frame: Frame) -> tuple[Cost, ...]:
     """The top entries for the part of the kernel that its own nodes account for."""
-    return _merged([_cost(child, frame) for child in timed.children if child.item])
+    sums: dict[Item, _Sums] = {}
+    for child in timed.children:
+        if child.item is not None:
+            _add_up(child.item, sums)
+    return _merged([_cost(child, frame, sums) for child in timed.children if child.item])
+
+
+def _add_up(item: Item, sums: dict[Item, _Sums]) -> _Sums:
+    """Fill in the sums of a node and of all nodes inside."""
+    parts = [_add_up(child, sums) for child in item.children]
+    if isinstance(item.node, Statement):
+        parts.append(
+            _Sums(
+                item.flop,
+                item.global_bytes,
+                item.dram_read_bytes + item.dram_write_bytes,
+                item.l2_read_bytes + item.l2_write_bytes,
+                item.shared_bytes,
+                item.seconds,
+            )
+        )
+    if len(parts) == 1:
+        sums[item] = parts[0]
+        return parts[0]
+    busy: dict[str, float] = {}
+    for part in parts:
+        for name, seconds in part.busy_s.items():
+            busy[name] = busy.get(name, 0.0) + seconds
+    sums[item] = _Sums(
+        total(part.flop for part in parts),
+        total(part.global_bytes for part in parts),
+        sum(part.dram_bytes for part in parts),
+        sum(part.l2_bytes for part in parts),
+        sum(part.shared_bytes for part in parts),
+        busy,
+    )
+    return sums[item]
 
 
 def overhead(frame: Frame, kind: str, label: str, seconds: float) -> Cost:
@@ -58,38 +106,34 @@ def _share(seconds: float | None, frame: Frame) -> float | None:
     return seconds / frame.time_s
 
 
-def _cost(timed: Timed, frame: Frame) -> Cost:
+def _cost(timed: Timed, frame: Frame, sums: Mapping[Item, _Sums]) -> Cost:
     item = timed.item
     assert item is not None
-    children = _merged([_cost(child, frame) for child in timed.children])
+    children = _merged([_cost(child, frame, sums) for child in timed.children])
     node = item.node
     sites = tuple(getattr(node, "sites", ()))
-    leaves = tuple(item.leaves())
+    inside = sums[item]
     seconds: float | None = None
     if frame.time_s is not None:
         seconds = timed.own_s + sum(child.time_s or 0.0 for child in children)
-    busy: dict[str, float] = {}
-    for leaf in leaves:
-        for name, value in leaf.seconds.items():
-            busy[name] = busy.get(name, 0.0) + value
     cost = Cost(
         kind=_kind(node),
         label=_label(node),
         span=sites[0] if sites else frame.span,
         trips=item.count.trips if isinstance(node, (Loop, While)) else None,
         executions=item.count.executions,
-        flop=total(leaf.flop for leaf in leaves),
-        global_bytes=total(leaf.global_bytes for leaf in leaves),
-        dram_bytes=sum(leaf.dram_read_bytes + leaf.dram_write_bytes for leaf in leaves),
+        flop=inside.flop,
+        global_bytes=inside.global_bytes,
+        dram_bytes=inside.dram_bytes,
         time_s=seconds,
         share=_share(seconds, frame),
-        bound=_bound(busy, seconds, frame.limiter),
+        bound=_bound(inside.busy_s, seconds, frame.limiter),
         children=children,
         sites=sites,
         op=node.op if isinstance(node, Statement) else None,
-        l2_bytes=sum(leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves),
-        shared_bytes=sum(leaf.shared_bytes for leaf in leaves),
-        hidden_s=_hidden(item, busy, seconds),
+        l2_bytes=inside.l2_bytes,
+        shared_bytes=inside.shared_bytes,
+        hidden_s=_hidden(item, inside.busy_s, seconds),
         details=_details(item),
     )
     return _collapsed(cost)
@@ -109,7 +153,7 @@ def _bound(busy: Mapping[str, float], seconds: float | None, limiter: str | None
     return "latency"
 
 
-def _hidden(item: Item, busy: dict[str, float], seconds: float | None) -> float | None:
+def _hidden(item: Item, busy: Mapping[str, float], seconds: float | None) -> float | None:
     if seconds is None or not busy or not isinstance(item.node, Statement):
         return None
     return max(0.0, max(busy.values()) - seconds)

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from tirlens_worker.facts import Access, Buffer, Expr, KernelFacts
 
 from .counting.domain import Domain
-from .counting.intervals import linear_bounds
+from .counting.images import Image, image
 from .counting.result import Counts, leaves
-from .counting.solve import Problem, Solver, components
-from .counting.tables import mesh
-from .counting.walker import Scope, Walker
+from .counting.scope import Scope
+from .counting.solve import Solver
+from .counting.unions import union_size
+from .counting.walker import Walker
+from .counting.within import within
 from .dtypes import bits, byte_count
-from .expr import UnknownValueError, evaluate, free_variables, is_data_dependent, linear, simplify
-
-# Largest enumeration of points, and largest buffer that gets a bitmap, in elements.
-POINT_LIMIT = 250_000
-BITMAP_LIMIT = 64_000_000
-
-Coordinates = npt.NDArray[np.int64] | range
+from .expr import UnknownValueError, evaluate, free_variables, is_data_dependent, simplify
 
 
 @dataclass(frozen=True)
@@ -98,40 +90,24 @@ def _distinct(
 ) -> tuple[int, bool]:
     """Distinct elements of one buffer, and whether that is exact."""
     size = math.prod(shape)
-    boxes: list[list[Coordinates]] = []
-    points: list[npt.NDArray[np.int64]] = []
+    images: dict[object, Image] = {}
     for access, scope in accesses:
-        found = None if access.buffer != root else _touched(access, scope, shape)
+        # A value that is read and written, or read twice in one place, is looked at once.
+        key = id(scope.domain), id(scope.env), access.indices, access.extents, access.lanes
+        if key in images:
+            continue
+        found = None if access.buffer != root else _touched(access, scope, shape, walker.solver)
         if found is None:
             return size, False
-        if isinstance(found, list):
-            if math.prod(len(side) for side in found) == size:
-                return size, True
-            boxes.append(found)
-        else:
-            points.append(found)
-    if len(boxes) == 1 and not points:
-        return math.prod(len(side) for side in boxes[0]), True
-    if size > BITMAP_LIMIT:
-        return min(size, sum(math.prod(map(len, b)) for b in boxes) + sum(map(len, points))), False
-    seen = np.zeros(shape, dtype=bool)
-    for box in boxes:
-        if all(len(side) for side in box):
-            seen[np.ix_(*(np.asarray(side, dtype=np.int64) for side in box))] = True
-    for item in points:
-        np.ravel(seen)[item] = True
-    return int(np.count_nonzero(seen)), True
+        if found.size == size:
+            return size, True
+        images[key] = found
+    return union_size(list(images.values()), shape)
 
 
-def _touched(
-    access: Access, scope: Scope, shape: tuple[int, ...]
-) -> list[Coordinates] | npt.NDArray[np.int64] | None:
-    """The elements of an access: a product of coordinates, or flat positions; None if too many."""
+def _touched(access: Access, scope: Scope, shape: tuple[int, ...], solver: Solver) -> Image | None:
+    """The elements of an access that lie inside the array; None if too many or not known."""
     domain = scope.domain
-    if domain.empty:
-        return [range(0) for _ in shape]
-    if domain.missing:
-        return None
     coordinates: list[Expr] = []
     extents = list(access.extents or (1,) * len(access.indices))
     if extents:
@@ -145,95 +121,13 @@ def _touched(
             domain = domain.with_axis(name, 0, length)
             position = simplify(("+", position, name))
         inside = ("and", (">=", position, 0), ("<", position, shape[axis]))
-        domain = domain.where(inside)
+        domain = domain.where(within(inside, domain.box))
         coordinates.append(position)
+    if domain.empty:
+        return Image({axis: range(0) for axis in range(len(shape))})
     if domain.missing or not set().union(*map(free_variables, coordinates), ()) <= set(domain.box):
         return None
-    return _positions(domain, coordinates, shape)
-
-
-def _positions(
-    domain: Domain, coordinates: Sequence[Expr], shape: tuple[int, ...]
-) -> list[Coordinates] | npt.NDArray[np.int64] | None:
-    if domain.empty:
-        return [range(0) for _ in shape]
-    box = {name: (int(low), int(high)) for name, (low, high) in domain.box.items()}
-    parts = components(Problem(box, domain.guards, domain.predicates, frozenset()))
-    mine: list[list[Problem]] = [
-        [part for part in parts if free_variables(position) & set(part.box)]
-        for position in coordinates
-    ]
-    used = [part for group in mine for part in group]
-    solver = Solver()
-    if any(solver.solve(part) == 0 for part in parts if part not in used):
-        return [range(0) for _ in shape]
-    if len({id(part) for part in used}) == len(used):
-        sides = [_values(_merged(g), p) for g, p in zip(mine, coordinates, strict=True)]
-        known = [side for side in sides if side is not None]
-        return known if len(known) == len(sides) else None
-    unique = list({id(part): part for part in used}.values())
-    flat: Expr = 0
-    for position, size in zip(coordinates, shape, strict=True):
-        flat = ("+", ("*", flat, size), position)
-    values = _values(_merged(unique), simplify(flat))
-    return None if values is None else np.asarray(values, dtype=np.int64)
-
-
-def _merged(parts: Iterable[Problem]) -> Problem:
-    box: dict[str, tuple[int, int]] = {}
-    guards: tuple[Any, ...] = ()
-    weights: tuple[Expr, ...] = ()
-    for part in parts:
-        box.update(part.box)
-        guards += part.guards
-        weights += part.weights
-    return Problem(box, guards, weights, frozenset())
-
-
-def _values(problem: Problem, position: Expr) -> Coordinates | None:
-    """The distinct values of `position` over the points of a problem, sorted."""
-    dense = _interval(problem, position)
-    if dense is not None:
-        return dense
-    lengths = {name: high - low + 1 for name, (low, high) in problem.box.items()}
-    if math.prod(lengths.values()) > POINT_LIMIT:
-        return None
-    env = mesh(problem.box, np.int64)
-    full = tuple(lengths.values())
-    try:
-        values = np.broadcast_to(np.asarray(evaluate(position, env), dtype=np.int64), full)
-        mask = np.ones(full, dtype=bool)
-        for item in (*(g.expr() for g in problem.guards), *problem.weights):
-            mask &= np.asarray(evaluate(item, env), dtype=bool)
-    except UnknownValueError:
-        return None
-    return np.unique(values[mask])
-
-
-def _interval(problem: Problem, position: Expr) -> range | None:
-    """The values as a range, where a mixed-radix sum of rectangular variables leaves no gap."""
-    terms, constant = linear(position)
-    if problem.weights or not all(name in problem.box for name in terms):
-        return None
-    low, high = (int(end) for end in linear_bounds(terms, constant, problem.box))
-    reach = 0
-    for name, factor in sorted(terms.items(), key=lambda item: abs(item[1])):
-        if abs(factor) > reach + 1:
-            return None
-        first, last = problem.box[str(name)]
-        reach += abs(factor) * (last - first)
-    for item in problem.guards:
-        # Only conditions on the position itself cut a range off.
-        if item.equality:
-            return None
-        mine = dict(item.terms)
-        if mine == terms:
-            high = min(high, constant - item.constant - 1)
-        elif mine == {name: -factor for name, factor in terms.items()}:
-            low = max(low, constant + item.constant + 1)
-        else:
-            return None
-    return range(low, max(low, high + 1))
+    return image(domain.problem, coordinates, shape, solver)
 
 
 def footprint(
@@ -252,11 +146,8 @@ def footprint(
     for name, (low, high) in free.items():
         domain = domain.with_axis(name, low, high - low + 1)
     scope = Scope(domain, dict(fixed))
-    found = _touched(access, scope, sizes)
-    if found is None:
-        return None
-    elements = math.prod(map(len, found)) if isinstance(found, list) else len(found)
-    size = byte_count(elements, buffer.dtype)
+    found = _touched(access, scope, sizes, Solver())
+    size = None if found is None else byte_count(found.size, buffer.dtype)
     return None if size is None else Touched(size)
 
 

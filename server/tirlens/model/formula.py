@@ -1,8 +1,8 @@
 """Totals as formulas in the free shape variables, equal to the count at every binding.
 
-Understood are boxes, tails (``io * T + ii < N`` with ``ceildiv(N, T)`` tiles) and clipped tiles,
-and whatever does not depend on shape variables.  Anything else has no formula.  Shape variables
-are sizes, so never negative.
+Understood are boxes, tails (``io * T + ii < N`` with ``ceildiv(N, T)`` tiles), clipped tiles,
+extents that depend on loops around them (see `formula_sums`), and whatever does not depend on shape
+variables.  Anything else has no formula.  Shape variables are sizes, so never negative.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from .classes import totals
 from .counting.guards import guard
 from .counting.intervals import Interval, bounds
 from .counting.polynomial import Polynomial
-from .counting.solve import Problem, Solver, with_conditions
+from .counting.problem import problem
+from .counting.solve import Solver
 from .dtypes import bits
 from .expr import (
     conjuncts,
@@ -26,11 +27,22 @@ from .expr import (
     negate,
     simplify,
     substitute,
+    walk,
 )
+from .formula_sums import never_negative, sum_over_axis
+
+# What a formula consists of, besides variables and numbers.
+_READABLE = frozenset({"+", "-", "*", "//", "%", "min", "max", "sum"})
 
 
 class NoFormulaError(Exception):
     """The total is no formula of the kind that is understood."""
+
+
+def _is_readable(part: Expr) -> bool:
+    if not isinstance(part, tuple):
+        return True
+    return part[0] in _READABLE and (part[0] not in ("//", "%") or isinstance(part[2], int))
 
 
 @dataclass(frozen=True)
@@ -161,8 +173,8 @@ def _points(
             del axes[name]
     box: dict[str, Interval] = {variable.name: (0, math.inf) for variable in facts.variables}
     for name, extent in axes.items():
-        if bounds(extent, box)[0] < 0:
-            raise NoFormulaError
+        if not never_negative(extent, axes, box):
+            axes[name] = extent = ("max", 0, extent)
         box[name] = (0, bounds(extent, box)[1] - 1)
     conditions = [item for item in scope.conditions if bounds(item, box)[0] < 1]
     return _product(axes, box, conditions, list(weights))
@@ -188,13 +200,32 @@ def _product(
         total = total * _tied(condition, names, axes, box)
         for name in names:
             del axes[name]
-    for factor in (*axes.values(), *weights):
-        if free_variables(factor) & set(axes) or is_data_dependent(factor):
+    return total * Polynomial.of(_summed(axes, box, weights))
+
+
+def _summed(axes: dict[str, Expr], box: Mapping[str, Interval], weights: Sequence[Expr]) -> Expr:
+    """The sum over `axes`, whose extents may depend on those before, of the product of weights."""
+    for weight in weights:
+        if is_data_dependent(weight) or not free_variables(weight) <= box.keys():
             raise NoFormulaError
-        if not free_variables(factor) <= set(box) or bounds(factor, box)[0] < 0:
+        if not never_negative(weight, axes, box):
             raise NoFormulaError
-        total = total * Polynomial.of(factor)
-    return total
+    pending = list(weights)
+    for name, extent in reversed(axes.items()):
+        if is_data_dependent(extent) or not free_variables(extent) <= box.keys():
+            raise NoFormulaError
+        mine = [factor for factor in pending if name in free_variables(factor)]
+        pending = [factor for factor in pending if name not in free_variables(factor)]
+        if mine:
+            if not name.isidentifier():
+                raise NoFormulaError
+            pending.append(sum_over_axis(name, mine, axes, box))
+        else:
+            pending.append(extent)
+    result = simplify(("*", 1, *pending))
+    if not all(map(_is_readable, walk(result))):
+        raise NoFormulaError
+    return result
 
 
 def _tied(
@@ -214,7 +245,7 @@ def _tail(condition: Expr, names: frozenset[str], axes: Mapping[str, Expr]) -> E
     item = guard(condition)
     if item is None or item.equality:
         return None
-    factors = {name: item.coefficient(name) for name in names}
+    factors = {name: item.coefficient(name) for name in sorted(names)}
     limit: Expr = simplify(
         ("*", ("-", item.expr()[1], _weighted(factors)), -1)  # type: ignore[index]
     )
@@ -225,7 +256,7 @@ def _tail(condition: Expr, names: frozenset[str], axes: Mapping[str, Expr]) -> E
         return limit if whole else None
     if len(names) != 2 or None in factors.values():
         return None
-    inner, outer = sorted(names, key=lambda name: factors[name] or 0)
+    inner, outer = sorted(factors, key=lambda name: factors[name] or 0)
     tile = factors[outer]
     if factors[inner] != 1 or axes[inner] != tile:
         return None
@@ -244,20 +275,16 @@ def _weighted(factors: Mapping[str, int | None]) -> Expr:
 
 def _constant(names: frozenset[str], axes: Mapping[str, Expr], parts: list[Expr]) -> Polynomial:
     """The number of points where nothing depends on a shape."""
-    extents = {name: axes[name] for name in names}
+    extents = {name: extent for name, extent in axes.items() if name in names}
     if not all(isinstance(extent, int) for extent in extents.values()):
         raise NoFormulaError
     if any(not free_variables(part) <= names for part in parts):
         raise NoFormulaError
     intervals = {name: (0, int(extent) - 1) for name, extent in extents.items()}  # type: ignore
-    problem = with_conditions(
-        Problem(intervals, (), (), frozenset()), (), simplify(("and", *parts))
-    )
-    solver = Solver()
-    total = solver.solve(problem)
-    if solver.sampled:
+    total = Solver().solve(problem(intervals, parts))
+    if not total.exact:
         raise NoFormulaError
-    return Polynomial.of(total)
+    return Polynomial.of(total.value)
 
 
 def _numeric(

@@ -10,9 +10,11 @@ from .report import Occupancy
 
 # What a thread holds beside its fragments: addresses, loop counters, temporaries and, in a matrix
 # product, the operands of the next instructions.  Eight compiled tilelang GEMMs on sm_80 have 67 to
-# 114 registers above their accumulators (mean 86); element-wise kernels 16 to 40.
-BASE_REGISTERS = {True: 85, False: 24}
+# 114 registers above their accumulators (mean 86); simple kernels of other kinds 16 to 24.
+BASE_REGISTERS = {True: 85, False: 20}
 SPILL_MARGIN = 40
+# What tilelang's ``set_max_nreg`` and its warp specialisation leave to the threads that compute.
+COMPUTING_REGISTERS = 240
 
 
 @dataclass(frozen=True)
@@ -26,18 +28,19 @@ class BlockResources:
 
 
 def registers(
-    device: Device, fragment_bytes: int, threads: int, tensor: bool = True
+    device: Device, fragment_bytes: int, threads: int, tensor: bool = True, divided: bool = False
 ) -> tuple[int, bool]:
     """Registers per thread for `fragment_bytes` of local storage a block, and whether they spill.
 
-    `tensor` tells kernels with matrix instructions, which hold operand fragments too.
+    `tensor` tells kernels with matrix instructions, which hold operand fragments too; `divided`
+    those whose warpgroups hand registers to the ones that compute (``setmaxnreg``).
 
     A kernel spills when its fragments and a margin of 40 exceed what a thread can have
     (28 of 28 compiled tilelang GEMM configurations are told right by this rule).
     """
     held = -(-fragment_bytes // (4 * max(threads, 1)))
     limit = register_limit(device, threads)
-    spills = held + SPILL_MARGIN > limit
+    spills = held + SPILL_MARGIN > (COMPUTING_REGISTERS if divided else limit)
     return min(limit, held + BASE_REGISTERS[tensor]), spills
 
 

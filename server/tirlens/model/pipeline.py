@@ -13,55 +13,33 @@ buffers (S < 1) every iteration takes latency + t_m + t_c.  Compared with an eve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Branch, Let, Loop, Statement
 
-from .expr import free_variables
+from .overlap import drifted, is_straight, mixed, settled
 from .places import SIDE_BY_SIDE, SPATIAL
-from .roofline import sum_seconds
-from .work import Item
+from .roles import concurrent, splits_the_block
+from .roofline import burst_fraction, sum_seconds
+from .spread import WARP
+from .steps import wait_seconds
+from .timed import Timed
+from .work import Item, in_tile_loop
 
-# Time that a statement of a whole block takes beside its throughput: barriers, the drain of the
-# matrix unit, dependent steps.  In clocks.
-SYNC_CLOCKS: Mapping[str, float] = {
-    "gemm": 250.0,
-    "copy": 60.0,
-    "reduce": 200.0,
-    "cumsum": 600.0,
-    "fill": 8.0,
-    "store": 25.0,
-    "atomic": 600.0,
-    "sync": 40.0,
-}
-OTHER_CLOCKS = 10.0
 # Waiting for a full buffer of a pipeline and handing back the empty one: two round trips to the
 # barriers in shared memory, of 30 clocks each.
 BARRIER_CLOCKS = 60.0
-# A load of a single thread that the compiler can move across iterations of an unrolled loop.
-UNROLL = 8
+# Loads of a thread that the compiler brings together from the iterations of a loop: all of a short
+# loop of constant extent, which it unrolls whole, four of a longer one (nvcc's and LLVM's default).
+WHOLE_UNROLL = 64
+PART_UNROLL = 4
+# Instructions that keep the pipelines of an SM full: four schedulers, a latency of four clocks.
+IN_FLIGHT = 16.0
+MOST_INDEPENDENT = 4.0
 # One SM alone draws at most this many times its even share of DRAM and L2.
 ALONE_SHARE = 3.0
-
-
-@dataclass(eq=False)
-class Timed:
-    """How long one block spends in a node: `own_s` in itself, the rest in its children."""
-
-    item: Item | None
-    own_s: float
-    children: tuple[Timed, ...] = ()
-
-    @property
-    def total_s(self) -> float:
-        return self.own_s + sum(child.total_s for child in self.children)
-
-    def scaled(self, factor: float) -> Timed:
-        return Timed(
-            self.item, self.own_s * factor, tuple(child.scaled(factor) for child in self.children)
-        )
 
 
 @dataclass(frozen=True)
@@ -71,8 +49,6 @@ class BlockContext:
     device: Device
     blocks: int
     active_sms: int
-    threads: int
-    parallelism: float  # share of an SM's compute rate that one block's warps can draw
 
 
 def block_time(items: Sequence[Item], context: BlockContext) -> Timed:
@@ -80,58 +56,80 @@ def block_time(items: Sequence[Item], context: BlockContext) -> Timed:
     return Timed(None, 0.0, _in_turn(items, context, 1.0))
 
 
-def _in_turn(items: Sequence[Item], context: BlockContext, repeats: float) -> tuple[Timed, ...]:
-    """Parts that run one after the other; loads in a row wait together for their data."""
+def _in_turn(
+    items: Sequence[Item], context: BlockContext, repeats: float, mixes: bool = True
+) -> tuple[Timed, ...]:
+    """Parts that run one after the other.
+
+    Loads in a row wait together for their data, and so do all of a straight run of instructions:
+    the compiler starts them first.  `mixes`: whether it also mixes what uses different units, which
+    is left to the caller where the whole body is one straight run.
+    """
     out: list[Timed] = []
     waited = False
-    for item in items:
+    for group in concurrent(items):
+        if len(group) > 1:
+            out.extend(_longest([(_timed(item, context, repeats),) for item in group]))
+            waited = False
+            continue
+        item = next(iter(group))
+        straight = isinstance(item.node, Statement) and is_straight(item)
         load = loads_only(item)
-        out.append(_timed(item, context, repeats, waits=not (load and waited)))
-        waited = load
-    return tuple(out)
+        out.append(_timed(item, context, repeats, waits=not ((load or straight) and waited)))
+        waited = load or (straight and (waited or _starts_loads(item)))
+    done = settled(items, out, context.device, repeats)
+    return mixed(done, lambda leaf: busy_seconds_of_block(leaf, context)) if mixes else done
+
+
+def _starts_loads(item: Item) -> bool:
+    return any(entry.access.mode == "read" and entry.bytes for entry in item.count.accesses) and (
+        bool(item.read_bytes)
+    )
 
 
 def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> Timed:
     node = item.node
     if isinstance(node, Statement):
-        return Timed(
-            item, leaf_seconds(item, context) + latency_seconds(item, context, repeats, waits)
-        )
+        own = leaf_seconds(item, context) + step_seconds(item, context, repeats, waits)
+        return Timed(item, own)
     if isinstance(node, Branch) and splits_the_block(item):
         return _roles(item, context, repeats)
     inner = repeats
     if isinstance(node, Loop) and node.kind not in SPATIAL | SIDE_BY_SIDE | {"unroll"}:
         trips = _mean_trips(item)
-        if node.kind == "serial" and _of_threads(item):
-            trips = max(1.0, trips / UNROLL)
+        if node.kind == "serial" and _overlaps(item):
+            trips = max(1.0, trips / (WHOLE_UNROLL if trips <= WHOLE_UNROLL else PART_UNROLL))
         inner = repeats * trips
         if node.kind == "pipelined":
             return _pipelined(item, context, repeats, trips)
-    children = _in_turn(item.children, context, inner)
+    children = _in_turn(item.children, context, inner, mixes=not is_straight(item))
     if len(item.children) == 1 and not waits:
         children = (_timed(item.children[0], context, inner, waits=False),)
-    return Timed(item, 0.0, children)
+    return drifted(item, Timed(item, 0.0, children), _threads_of(item))
 
 
-def splits_the_block(item: Item) -> bool:
-    """Whether a branch gives the warps of a block different roles that run at the same time."""
-    node = item.node
-    threads = {loop.var for loop in item.place.around if loop.kind == "block"}
-    condition = item.place.resolve(node.condition)
-    return bool(node.orelse) and bool(free_variables(condition) & threads)
+def _threads_of(item: Item) -> int:
+    """The threads of the role that a node belongs to."""
+    return max((leaf.threads for leaf in item.leaves()), default=1)
 
 
 def _roles(item: Item, context: BlockContext, repeats: float) -> Timed:
-    """The longest role takes the time; the others are hidden behind it."""
+    """A branch of which the warps of a block take different sides at the same time."""
     first = sum(not isinstance(node, Let) for node in item.node.then)
     sides = (item.children[:first], item.children[first:])
     timed = [_in_turn(side, context, repeats) for side in sides]
-    seconds = [sum(part.total_s for part in side) for side in timed]
-    shown = [
-        side if total == max(seconds) else tuple(part.scaled(0.0) for part in side)
-        for side, total in zip(timed, seconds, strict=True)
+    return Timed(item, 0.0, tuple(_longest(timed)))
+
+
+def _longest(roles: Sequence[tuple[Timed, ...]]) -> list[Timed]:
+    """The longest role takes the time; the others are hidden behind it."""
+    seconds = [sum(part.total_s for part in role) for role in roles]
+    longest = seconds.index(max(seconds))
+    return [
+        part if number == longest else part.scaled(0.0)
+        for number, role in enumerate(roles)
+        for part in role
     ]
-    return Timed(item, 0.0, (*shown[0], *shown[1]))
 
 
 def loads_only(item: Item) -> bool:
@@ -147,57 +145,101 @@ def _mean_trips(item: Item) -> float:
     return float(count.trips or 1)
 
 
-def _of_threads(item: Item) -> bool:
-    return all(leaf.node.per == "thread" for leaf in item.leaves())
+def _overlaps(item: Item) -> bool:
+    """Whether the compiler can bring the loads of a loop's iterations together.
+
+    Barriers and conditions on data keep them apart.  Inside a tile loop the code is a thread's.
+    """
+    single = in_tile_loop(item.place)
+    return all(
+        (leaf.node.per == "thread" or single)
+        and leaf.node.op != "sync"
+        and not (leaf.spread is not None and leaf.spread.serial)
+        for leaf in item.leaves()
+    )
 
 
 def leaf_seconds(item: Item, context: BlockContext) -> float:
     """The greatest busy time that one block's share of a leaf causes on its SM."""
+    return max(busy_seconds_of_block(item, context).values(), default=0.0)
+
+
+def busy_seconds_of_block(item: Item, context: BlockContext) -> dict[str, float]:
+    """How long one block's share of a leaf keeps each unit of its SM busy."""
     share = context.device.sm_count / context.blocks
-    worst = 0.0
+    out: dict[str, float] = {}
     for name, seconds in item.seconds.items():
         mine = seconds * share
         if name in ("dram", "l2"):
-            spare = context.device.sm_count / max(context.active_sms, 1)
-            mine /= min(spare, ALONE_SHARE)
-        elif name in ("tensor", "shared"):
-            pass
-        else:
-            mine /= context.parallelism
-        worst = max(worst, mine)
-    return worst
+            # Other blocks load at other times, but those of a wave end and store together.
+            mine /= ALONE_SHARE if item.read_bytes else 1.0
+        elif name == "tensor":
+            # The power limit holds for the device over time, not for one product.
+            mine *= burst_fraction(item, context.device)
+        elif name != "shared":
+            mine /= _drawn_rate(item)
+        out[name] = mine
+    return out
 
 
-def latency_seconds(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> float:
-    """Time of a leaf that no throughput explains: load latency and synchronisation.
+def _drawn_rate(item: Item) -> float:
+    """The share of an SM's issue rate that the warps of one block can draw with a leaf.
 
-    A load that is only started here (TMA, cp.async) makes nobody wait.
+    Eight warps with two independent instructions each keep the pipelines of an SM full, and four
+    warps with four: those of an unrolled loop over a thread's own elements.
     """
-    device = context.device
+    independent = 2.0
+    for loop in item.place.around:
+        if loop.kind == "unroll":
+            independent *= loop.extent or 1
+    if item.spread is not None and item.node.per == "block":
+        independent = max(independent, item.spread.repeats)
+    return min(1.0, item.threads / WARP * min(independent, MOST_INDEPENDENT) / IN_FLIGHT)
+
+
+def step_seconds(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> float:
+    """What the executions of a leaf in one block take beside throughput."""
     if item.count.executions is not None:
         # A guarded statement runs less often than its loops turn.
-        repeats = min(repeats, item.count.executions / context.blocks)
-    clocks = SYNC_CLOCKS.get(item.node.op, OTHER_CLOCKS)
-    if item.node.per == "thread":
-        clocks = OTHER_CLOCKS if not item.shared_bytes else 30.0
-    started = any(entry.access.route in ("tma", "async") for entry in item.count.accesses)
-    seconds = clocks / device.clock_hz if not started else 0.0
-    if item.read_bytes and waits and not started:
-        hit = item.dram_read_bytes < 0.5 * item.l2_read_bytes
-        latency = device.l2.latency_s if hit else device.dram.latency_s
-        if item.node.per == "thread" and item.l2_read_bytes < 0.25 * item.read_bytes:
-            latency = 30 / device.clock_hz
-        seconds += latency
-    return seconds * repeats
+        each = item.threads if item.node.per == "thread" else 1
+        repeats = min(repeats, item.count.executions / (context.blocks * each))
+    return wait_seconds(item, context.device, waits) * repeats
+
+
+def started_ahead(items: Sequence[Item]) -> float:
+    """The share of all traffic to L2 that is started ahead of its use, and makes nobody wait.
+
+    That is what pipelined loops load, and what TMA and cp.async bring.
+    """
+    leaves = [leaf for item in items for leaf in item.leaves()]
+    moved = sum(leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves)
+    ahead = sum(leaf.l2_read_bytes for leaf in leaves if is_load(leaf) and _is_ahead(leaf))
+    return ahead / moved if moved else 0.0
+
+
+def _is_ahead(leaf: Item) -> bool:
+    if any(loop.kind == "pipelined" and loop.stages > 1 for loop in leaf.place.around):
+        return True
+    # One that is started outside of any loop has nothing of its block to run beside.
+    turns = any(loop.kind not in SPATIAL | SIDE_BY_SIDE for loop in leaf.place.around)
+    return turns and any(entry.access.route in ("tma", "async") for entry in leaf.count.accesses)
 
 
 def is_load(item: Item) -> bool:
-    """Whether a leaf only moves global data into shared memory, so that it can run ahead."""
-    return bool(
-        isinstance(item.node, Statement)
-        and item.read_bytes
-        and item.node.op in ("copy", "async_copy", "tma_copy", "load")
-    )
+    """Whether a leaf only moves global data into shared memory, so that it can run ahead.
+
+    A tile loop that copies element by element does, inside a pipelined loop.
+    """
+    if not isinstance(item.node, Statement) or not item.read_bytes:
+        return False
+    if item.node.op in ("copy", "async_copy", "tma_copy", "load"):
+        return True
+    copies = item.node.op == "store" and item.node.per == "block" and not item.node.arith
+    return copies and item.shared_bytes > 0 and _in_pipeline(item)
+
+
+def _in_pipeline(item: Item) -> bool:
+    return any(loop.kind == "pipelined" for loop in item.place.around)
 
 
 def _pipelined(item: Item, context: BlockContext, repeats: float, trips: float) -> Timed:
@@ -208,7 +250,10 @@ def _pipelined(item: Item, context: BlockContext, repeats: float, trips: float) 
     loads = [leaf for leaf in item.leaves() if is_load(leaf)]
     transfer = _transfer_seconds(loads, context) / iterations
     latency = _latency(loads, context)
-    rest = tuple(_computing(child, context, repeats * trips) for child in item.children)
+    inner = Timed(
+        item, 0.0, tuple(_computing(child, context, repeats * trips) for child in item.children)
+    )
+    rest = drifted(item, inner, _threads_of(item)).children
     compute = sum(part.total_s for part in rest) / iterations
     if not loads:
         return Timed(item, 0.0, rest)
@@ -229,8 +274,7 @@ def _pipelined(item: Item, context: BlockContext, repeats: float, trips: float) 
 def _transfer_seconds(loads: Sequence[Item], context: BlockContext) -> float:
     """What one block's loads take together: DRAM and L2 serve them at the same time."""
     share = context.device.sm_count / context.blocks
-    spare = context.device.sm_count / max(context.active_sms, 1)
-    return max(sum_seconds(loads).values(), default=0.0) * share / min(spare, ALONE_SHARE)
+    return max(sum_seconds(loads).values(), default=0.0) * share / ALONE_SHARE
 
 
 def _computing(item: Item, context: BlockContext, repeats: float) -> Timed:

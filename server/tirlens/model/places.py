@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tirlens_worker.facts import Access, Buffer, Expr, Let, Loop
@@ -19,23 +20,44 @@ SIDE_BY_SIDE = frozenset({"block", "parallel", "vectorized"})
 SPATIAL = frozenset({"grid", "cluster"})
 
 
+# A loop (its variable, start and extent) or a condition (no variable) on the way to a statement.
+Step = tuple[str, Expr, Expr]
+
+
 @dataclass(frozen=True)
 class Around:
-    """One loop around a statement, with its largest extent as a number (None: not known)."""
+    """One loop around a statement, with its largest extent as a number (None: not known).
+
+    `stages` is the depth of a pipelined loop's buffers, 0 where it has none.
+    """
 
     var: str
     kind: str
     extent: int | None
     tag: str | None = None
+    stages: int = 0
 
 
 @dataclass(frozen=True)
 class Place:
-    """A statement's surroundings: the loops from the outside in, ranges of variables, lets."""
+    """A statement's surroundings: loops from the outside in, ranges of variables, lets, guards.
+
+    `steps` are the loops in turn and the conditions on the way to it, in their order.
+    """
 
     around: tuple[Around, ...]
     ranges: Mapping[str, Interval]
     lets: Mapping[str, Expr]
+    conditions: tuple[Expr, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    @cached_property
+    def first_values(self) -> Mapping[str, int]:
+        """Every variable at its first value."""
+        return {
+            name: int(reach[0]) if math.isfinite(reach[0]) else 0
+            for name, reach in self.ranges.items()
+        }
 
     def inside(self, loop: Loop) -> Place:
         extent = bounds(substitute(loop.extent, self.lets), self.ranges)[1]
@@ -45,13 +67,24 @@ class Place:
         reach: Interval = (first, last)
         if math.isfinite(step):
             reach = (first, last + max(extent - 1, 0) * max(step, 1))
-        around = Around(loop.var, loop.kind, count, loop.tag)
-        return Place((*self.around, around), {**self.ranges, loop.var: reach}, self.lets)
+        stages = loop.annotations.get("num_stages", 0)
+        stages = stages if isinstance(stages, int) else 0
+        around = Around(loop.var, loop.kind, count, loop.tag, stages)
+        ranges = {**self.ranges, loop.var: reach}
+        steps = self.steps
+        if loop.kind not in SPATIAL | SIDE_BY_SIDE:
+            steps = (*steps, (loop.var, self.resolve(loop.start), self.resolve(loop.extent)))
+        return Place((*self.around, around), ranges, self.lets, self.conditions, steps)
+
+    def where(self, condition: Expr) -> Place:
+        """The place behind a condition that holds, in one of its branches."""
+        condition = self.resolve(condition)
+        steps = (*self.steps, ("", condition, 0))
+        return Place(self.around, self.ranges, self.lets, (*self.conditions, condition), steps)
 
     def with_let(self, let: Let) -> Place:
-        return Place(
-            self.around, self.ranges, {**self.lets, let.var: substitute(let.value, self.lets)}
-        )
+        lets = {**self.lets, let.var: substitute(let.value, self.lets)}
+        return Place(self.around, self.ranges, lets, self.conditions, self.steps)
 
     def extent(self, kinds: Iterable[str]) -> int:
         """How many iterations the loops of these kinds have together, unknown ones counted 1."""
@@ -102,14 +135,17 @@ def distinct_elements(
         # A tile that steps over a constant stride touches one box a step, not all between.
         steps = math.prod(extents.get(name, 1) for name in names) * box
         touched = min(reach, steps)
-        if isinstance(size, int):
+        # An index far beyond its dimension runs on into the next rows, as offsets of pointers do.
+        if isinstance(size, int) and (reach < 2 * size or access.clipped):
             touched = min(touched, size)
         total *= max(touched, 1.0)
         combinations *= box
         for name in names - seen:
             combinations *= extents.get(name, 1)
         seen |= names
-    return max(min(total, combinations) * max(access.lanes, 1), 1.0)
+    found = max(min(total, combinations) * max(access.lanes, 1), 1.0)
+    whole = [size for size in shape if isinstance(size, int)]
+    return min(found, math.prod(whole)) if len(whole) == len(shape) and whole else found
 
 
 def depends_on(access: Access, place: Place, names: Iterable[str]) -> frozenset[str]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tirlens_worker.facts import Span
+from tirlens_worker.facts import LoweredLaunch, Span
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,8 @@ class KernelReport:
     """The analysis of one kernel on one device with one set of bindings.
 
     The fields are those of the contract's JSON (``--format json``), which documents them.
+    `useful_flop` of `flop` contribute to the result: tile products neither beyond the edge of an
+    array nor behind a mask (these are `masked_flop`), and all that is no tile product.
     `status` is ``ok``, ``needs-bindings``, ``unsupported`` or ``error``; numbers of a kernel that
     is not ``ok`` are None.  `device_source` says who chose the device (``directive``, ``project``,
     ``option``, ``target``, ``machine``, ``default``).
@@ -126,7 +128,11 @@ class KernelReport:
     shared_bytes_per_block: int | None = None
     registers_per_thread: int | None = None
     launch_facts: str = "source"
+    lowered: LoweredLaunch | None = None
+    lowering_error: str = ""
     flop: int | None = None
+    useful_flop: int | None = None
+    masked_flop: int | None = None
     flop_by_class: Mapping[str, int] = field(default_factory=dict[str, int])
     int_ops: int | None = None
     global_bytes: ReadWrite = ReadWrite(None, None)

@@ -7,6 +7,7 @@ rate of the whole device, so that a leaf's greatest busy time is a lower bound o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device, Peak
 
@@ -18,6 +19,10 @@ WARP = 32
 TILE_COPIES = frozenset(["copy", "tma_copy"])
 L2_PORT_BYTES_PER_CLK = 64
 TILE_COPY_FRACTION = 0.8
+# Of the peak, what back-to-back matrix instructions reach before power limits the clock.
+MATRIX_EFFICIENCY = 0.95
+# Stores reach L2 at 4 to 4.5 TB/s where loads of tiles reach 10 on an H100.
+L2_WRITE_FRACTION = 0.45
 
 
 def peak(device: Device, name: str) -> Peak:
@@ -42,6 +47,13 @@ _WIDER: Mapping[str, tuple[str, ...]] = {
     "tensor.float16": ("fp16",),
     "tensor.float64": ("fp64",),
 }
+
+
+def burst_fraction(item: Item, device: Device) -> float:
+    """Time of a leaf's matrix products without the power limit over their time with it."""
+    classes = [name for name in item.arith.flop_by_class if name.startswith("tensor.")]
+    limited = max((peak(device, name).sustained_fraction for name in classes), default=1.0)
+    return min(limited / MATRIX_EFFICIENCY, 1.0)
 
 
 def sustained(device: Device, name: str) -> float:
@@ -70,21 +82,63 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
             _add(out, "sfu", instructions / sustained(device, "cvt"))
         elif unit == "shuffle":
             _add(out, "shared", instructions / (WARP * device.sm_count * device.clock_hz))
+    requests = memory_requests(item)
+    issued += requests.instructions * WARP
+    if item.index_instructions:
+        indices = item.index_instructions * requests.most * WARP
+        issued += indices
+        _add(out, "int", indices / sustained(device, "int32"))
     if issued:
         # The clock under load is lower than the boost clock by as much as the cores' rate is.
         rate = device.issue_per_clk_per_sm * WARP * device.sm_count * device.clock_hz
         rate *= device.peaks["fp32"].sustained_fraction
         _add(out, "issue", issued / rate)
-    if item.shared_bytes:
-        rate = device.shared_bytes_per_clk_per_sm * device.sm_count * device.clock_hz
-        _add(out, "shared", item.shared_bytes / rate)
-    l2 = item.l2_read_bytes + item.l2_write_bytes
+    clocks = requests.wavefronts + requests.tile_bytes / device.shared_bytes_per_clk_per_sm
+    if clocks:
+        _add(out, "shared", clocks / (device.sm_count * device.clock_hz))
+    l2 = item.l2_read_bytes + item.l2_write_bytes / L2_WRITE_FRACTION
     if l2:
         _add(out, "l2", l2 / l2_rate(item, device))
     dram = item.dram_read_bytes + item.dram_write_bytes
     if dram:
         _add(out, "dram", dram / (device.dram.bytes_per_s * device.dram.sustained_fraction))
     return out
+
+
+@dataclass(frozen=True)
+class MemoryRequests:
+    """A leaf's loads and stores: instructions of warps, passes of L1 and shared memory.
+
+    `most` is the greatest number of instructions of one access.  `tile_bytes` go to or from shared
+    memory without load and store instructions, as the operands of matrix instructions and what TMA
+    brings.
+    """
+
+    instructions: float
+    wavefronts: float
+    tile_bytes: float
+    most: float = 0.0
+
+
+def memory_requests(item: Item) -> MemoryRequests:
+    """What the accesses of a leaf ask of the path to L1 and shared memory, over the launch."""
+    instructions = wavefronts = tile_bytes = most = 0.0
+    known = item.spread.requests if item.spread is not None else ()
+    for number, entry in enumerate(item.count.accesses):
+        shared = entry.buffer.scope in ("shared", "shared.dyn")
+        request = known[number] if number < len(known) else None
+        if request is None or not entry.elements or entry.access.route == "tma":
+            tile_bytes += (entry.bytes or 0) if shared else 0
+            continue
+        count = entry.elements / (WARP * request.vector)
+        if entry.access.route == "async":
+            # One instruction reads global memory and writes shared memory.
+            instructions += count if shared else 0.0
+        else:
+            instructions += count
+        wavefronts += count * request.wavefronts
+        most = max(most, count)
+    return MemoryRequests(instructions, wavefronts, tile_bytes, most)
 
 
 def l2_rate(item: Item, device: Device) -> float:
@@ -98,6 +152,18 @@ def l2_rate(item: Item, device: Device) -> float:
         port = L2_PORT_BYTES_PER_CLK * device.sm_count * device.clock_hz
         rate = max(rate, TILE_COPY_FRACTION * port)
     return rate
+
+
+def repeated_l2_seconds(leaves: Iterable[Item], device: Device) -> float:
+    """How long L2 is busy with what does not come from or go to DRAM."""
+    total = 0.0
+    for leaf in leaves:
+        moved = leaf.l2_read_bytes + leaf.l2_write_bytes / L2_WRITE_FRACTION
+        passed = min(leaf.dram_read_bytes, leaf.l2_read_bytes)
+        passed += min(leaf.dram_write_bytes, leaf.l2_write_bytes) / L2_WRITE_FRACTION
+        if moved:
+            total += (moved - passed) / l2_rate(leaf, device)
+    return total
 
 
 def _add(table: dict[str, float], key: str, value: float) -> None:
@@ -122,6 +188,15 @@ def roofline_seconds(
         compute = max(compute, flop / peak(device, name).flop_per_s)
     memory = (compulsory_bytes or 0.0) / device.dram.bytes_per_s
     return max(compute, memory)
+
+
+def sustained_roofline_seconds(
+    device: Device, flop_by_class: Mapping[str, int], compulsory_bytes: float | None
+) -> float:
+    """The roofline at the rates that the best long-running kernels reach."""
+    compute = (flop / sustained(device, name) for name, flop in flop_by_class.items())
+    rate = device.dram.bytes_per_s * device.dram.sustained_fraction
+    return max((compulsory_bytes or 0.0) / rate, *compute)
 
 
 def dominant_class(device: Device, flop_by_class: Mapping[str, int]) -> str | None:

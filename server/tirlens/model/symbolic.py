@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 
 from tirlens_worker.facts import KernelFacts
 
+from .formula import flop_formula, global_bytes_formula
+
 
 def formulas(facts: KernelFacts) -> Mapping[str, str]:
     """``flop`` and ``global_bytes`` in the shape variables; a key is left out if not known."""
-    try:
-        from .formula import flop_formula, global_bytes_formula
-    except ImportError:
-        return {}
     makers: Mapping[str, Callable[[KernelFacts], str | None]] = {
         "flop": flop_formula,
         "global_bytes": global_bytes_formula,

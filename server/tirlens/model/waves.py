@@ -11,8 +11,9 @@ performance estimation during code generation on modern GPUs").
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +21,20 @@ import numpy.typing as npt
 # Waves beyond this many are extrapolated from the later half of those simulated.
 MOST_WAVES = 24
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Slab:
-    """What one block touches by an access: `bytes`, shared by blocks equal in `axes` (x, y, z)."""
+    """What one block touches by an access: `bytes`, shared by blocks equal in `axes` (x, y, z).
+
+    Where the place depends on a quotient or remainder of the block indices, `place_of` gives it
+    for arrays of x, y and z.
+    """
 
     bytes: float
     axes: tuple[int, ...]
+    place_of: Callable[[IntArray, IntArray, IntArray], IntArray] | None = None
 
 
 def launch_order(
@@ -53,9 +60,14 @@ def launch_order(
     return (fast, slow, z) if order == "row" else (slow, fast, z)
 
 
-def miss_probability(distance: float) -> float:
+@overload
+def miss_probability(distance: float) -> float: ...
+@overload
+def miss_probability(distance: FloatArray) -> FloatArray: ...
+def miss_probability(distance: float | FloatArray) -> float | FloatArray:
     """The share of lines evicted after touching `distance` times the capacity since their use."""
-    return math.exp(-37.1 * math.exp(-3.2 * distance))
+    missed = np.exp(-37.1 * np.exp(-3.2 * np.asarray(distance)))
+    return missed if isinstance(distance, np.ndarray) else float(missed)
 
 
 def dram_bytes(
@@ -72,65 +84,63 @@ def dram_bytes(
     most = min(blocks, MOST_WAVES * wave_blocks)
     coordinates = launch_order(grid, panel, order, most)
     waves = -(-most // wave_blocks)
-    members = [_members(slab, coordinates, grid, wave_blocks, waves) for slab in slabs]
-    touched = [
-        sum(
-            slab.bytes * (wave_blocks if sets is None else len(sets[wave]))
-            for slab, sets in zip(slabs, members, strict=True)
-        )
-        for wave in range(waves)
-    ]
+    members = [_members(slab, coordinates, grid, wave_blocks) for slab in slabs]
+    touched = np.zeros(waves)
+    for slab, sets in zip(slabs, members, strict=True):
+        touched += slab.bytes * (wave_blocks if sets is None else sets.sizes(waves))
+    before = np.concatenate([[0.0], np.cumsum(touched)]) / capacity_bytes
     all_waves = blocks / wave_blocks
     return tuple(
-        slab.bytes * blocks
-        if sets is None
-        else slab.bytes * _fetches(sets, touched, capacity_bytes, all_waves)
+        slab.bytes * (blocks if sets is None else _fetches(sets, before, all_waves))
         for slab, sets in zip(slabs, members, strict=True)
     )
 
 
+@dataclass(frozen=True)
+class _Members:
+    """The distinct slabs of each wave, ordered by slab and then by wave."""
+
+    slabs: IntArray
+    waves: IntArray
+
+    def sizes(self, waves: int) -> IntArray:
+        """How many slabs each wave has."""
+        return np.bincount(self.waves, minlength=waves)
+
+
 def _members(
-    slab: Slab,
-    coordinates: tuple[IntArray, ...],
-    grid: Sequence[int],
-    wave_blocks: int,
-    waves: int,
-) -> list[list[int]] | None:
+    slab: Slab, coordinates: tuple[IntArray, ...], grid: Sequence[int], wave_blocks: int
+) -> _Members | None:
     """The distinct slabs of each wave; None where every block has its own."""
     extents = (*grid, 1, 1, 1)[:3]
-    if all(extent == 1 or axis in slab.axes for axis, extent in enumerate(extents)):
+    if slab.place_of is not None:
+        x, y, z = coordinates
+        key = slab.place_of(x, y, z)
+    elif all(extent == 1 or axis in slab.axes for axis, extent in enumerate(extents)):
         return None
-    key = np.zeros(len(coordinates[0]), dtype=np.int64)
-    for axis in slab.axes:
-        key = key * extents[axis] + coordinates[axis]
-    return [
-        list(dict.fromkeys(key[w * wave_blocks : (w + 1) * wave_blocks].tolist()))
-        for w in range(waves)
-    ]
+    else:
+        key = np.zeros(len(coordinates[0]), dtype=np.int64)
+        for axis in slab.axes:
+            key = key * extents[axis] + coordinates[axis]
+    order = np.argsort(key, kind="stable")
+    slabs, waves = key[order], order // wave_blocks
+    first = np.ones(len(slabs), dtype=bool)
+    first[1:] = (slabs[1:] != slabs[:-1]) | (waves[1:] != waves[:-1])
+    return _Members(slabs[first], waves[first])
 
 
-def _fetches(
-    sets: list[list[int]], touched: Sequence[float], capacity_bytes: float, all_waves: float
-) -> float:
-    """How many times a slab is fetched, first touches and refetches together."""
-    before = [0.0]
-    for amount in touched:
-        before.append(before[-1] + amount)
-    last: dict[int, int] = {}
-    fetched: list[float] = []
-    for wave, members in enumerate(sets):
-        count = 0.0
-        for member in members:
-            seen = last.get(member)
-            if seen is None:
-                count += 1.0
-            else:
-                distance = before[max(wave, seen + 1)] - before[seen]
-                count += miss_probability(distance / capacity_bytes)
-            last[member] = wave
-        fetched.append(count)
-    total = sum(fetched)
-    if all_waves > len(sets):
-        later = fetched[len(fetched) // 2 :]
-        total += sum(later) / len(later) * (all_waves - len(sets))
+def _fetches(sets: _Members, before: FloatArray, all_waves: float) -> float:
+    """How many times a slab is fetched, first touches and refetches together.
+
+    `before` is what was touched before each wave, in cache capacities.
+    """
+    again = sets.slabs[1:] == sets.slabs[:-1]
+    distance = before[sets.waves[1:]] - before[sets.waves[:-1]]
+    count = np.ones(len(sets.slabs))
+    count[1:][again] = miss_probability(distance[again])
+    waves = len(before) - 1
+    fetched = np.bincount(sets.waves, weights=count, minlength=waves)
+    total = float(fetched.sum())
+    if all_waves > waves:
+        total += float(fetched[waves // 2 :].mean()) * (all_waves - waves)
     return total

@@ -5,21 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
-from tirlens_worker.facts import Buffer, KernelFacts, Let, Loop, Statement
+from tirlens_worker.facts import Branch, Buffer, KernelFacts, Let, Loop, Statement
 
+from .addressing import index_instructions
 from .classes import ArithTotals, totals
+from .expr import is_data_dependent
 from .places import Place, outermost
+from .spread import Spread, active_threads, memory_of, spread
 
 
 @dataclass(eq=False)
 class Item:
     """One node of the tree; `flop` and `global_bytes` are exact, or None where not known.
 
-    `repeats` is how often one block (or thread) executes it one after the other.
+    `useful_flop` of `flop` contribute to the result, and masks hide `masked_flop`.
+
+    `threads` is how many of a block's threads take part, `spread` how its accesses lie on them,
+    `index_instructions` what one thread computes for the addresses of one execution.
     """
 
     node: Any
@@ -28,6 +36,8 @@ class Item:
     children: tuple[Item, ...] = ()
     arith: ArithTotals = field(default_factory=ArithTotals)
     flop: int | None = 0
+    useful_flop: int | None = 0
+    masked_flop: int | None = 0
     read_bytes: int | None = 0
     write_bytes: int | None = 0
     shared_bytes: int = 0
@@ -36,6 +46,10 @@ class Item:
     dram_read_bytes: float = 0.0
     dram_write_bytes: float = 0.0
     sectors_per_request: float | None = None
+    spread: Spread | None = None
+    threads: int = 1
+    index_instructions: float = 0.0
+    accumulators: frozenset[str] = frozenset()
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
     @property
@@ -44,50 +58,129 @@ class Item:
             return None
         return self.read_bytes + self.write_bytes
 
-    def leaves(self) -> Iterator[Item]:
-        if isinstance(self.node, Statement):
-            yield self
-        for child in self.children:
-            yield from child.leaves()
+    def leaves(self) -> tuple[Item, ...]:
+        """The statements inside, in program order."""
+        return self._leaves
+
+    @cached_property
+    def _leaves(self) -> tuple[Item, ...]:
+        inside = tuple(leaf for child in self.children for leaf in child.leaves())
+        return (self, *inside) if isinstance(self.node, Statement) else inside
 
 
 def build(
     facts: KernelFacts, counts: Any, bindings: Mapping[str, int], buffers: Mapping[str, Buffer]
 ) -> tuple[Item, ...]:
     """The tree of a kernel with operations and issued bytes of every leaf."""
-    return _nodes(counts.root, outermost(bindings), buffers)
+    block = _Block(
+        buffers,
+        max(math.prod(counts.launch.threads or (1,)), 1),
+        frozenset(_accumulators(counts, buffers)),
+    )
+    return _nodes(counts.root, outermost(bindings), block)
 
 
-def _nodes(
-    counts: tuple[Any, ...], place: Place, buffers: Mapping[str, Buffer]
-) -> tuple[Item, ...]:
+@dataclass(frozen=True)
+class _Block:
+    """What all statements of a block share: its arrays, threads, the tiles that matrices set."""
+
+    buffers: Mapping[str, Buffer]
+    threads: int
+    accumulators: frozenset[str]
+
+
+def _accumulators(counts: Any, buffers: Mapping[str, Buffer]) -> Iterator[str]:
+    for count in counts.statements():
+        for access in count.node.accesses:
+            if access.route == "mma" and buffers[access.buffer].scope == "local.fragment":
+                yield access.buffer
+
+
+def _nodes(counts: tuple[Any, ...], place: Place, block: _Block) -> tuple[Item, ...]:
     items: list[Item] = []
     for count in counts:
         node = count.node
         if isinstance(node, Let):
             place = place.with_let(node)
             continue
-        inner = place.inside(node) if isinstance(node, Loop) else place
-        children = _nodes(count.children, inner, buffers)
+        if isinstance(node, Branch):
+            first = len(node.then)
+            children = (
+                *_nodes(count.children[:first], place.where(node.condition), block),
+                *_nodes(count.children[first:], place.where(("not", node.condition)), block),
+            )
+        else:
+            inner = place.inside(node) if isinstance(node, Loop) else place
+            children = _nodes(count.children, inner, block)
         item = Item(node, count, place, children)
         if isinstance(node, Statement):
-            _leaf(item, buffers)
+            _leaf(item, block)
+        elif isinstance(node, Loop) and node.kind == "parallel" and not in_tile_loop(place):
+            _agree(tuple(item.leaves()), block)
         items.append(item)
     return tuple(items)
 
 
-def _leaf(item: Item, buffers: Mapping[str, Buffer]) -> None:
-    count = item.count
+def in_tile_loop(place: Place) -> bool:
+    return any(loop.kind == "parallel" for loop in place.around)
+
+
+def _agree(leaves: Sequence[Item], block: _Block) -> None:
+    """The statements of one tile loop are spread over the threads alike."""
+    spreads = [leaf.spread for leaf in leaves if leaf.spread is not None]
+    widest = min((one.vector for one in spreads), default=1)
+    # A condition on data keeps loads apart only where it waits for loads.
+    serial = any(one.serial for one in spreads) and any(map(_loads_at_once, leaves))
+    for leaf in leaves:
+        one = leaf.spread
+        if one is not None and one.vector > widest:
+            one = spread(
+                leaf.node, leaf.place, block.buffers, leaf.threads, block.accumulators, widest
+            )
+        leaf.spread = None if one is None else replace(one, serial=serial)
+
+
+def _loads_at_once(leaf: Item) -> bool:
+    """Whether a statement loads from global memory without a condition on data."""
+    return any(
+        entry.access.mode == "read"
+        and entry.buffer.scope == "global"
+        and not (
+            entry.access.guard is not None
+            and is_data_dependent(leaf.place.resolve(entry.access.guard))
+        )
+        for entry in leaf.count.accesses
+    )
+
+
+def _leaf(item: Item, block: _Block) -> None:
+    count, buffers = item.count, block.buffers
+    item.threads = active_threads(item.place, block.threads)
+    item.accumulators = block.accumulators
+    item.spread = spread(item.node, item.place, buffers, item.threads, block.accumulators)
+    memory = [access for access in item.node.accesses if memory_of(access, buffers) is not None]
+    item.index_instructions = index_instructions(memory, item.place)
     pairs = [(entry.arith, entry.total) for entry in count.arith]
     item.arith = totals(pairs)
     unknown = any(total is None and not arith.index for arith, total in pairs)
     item.flop = None if unknown else item.arith.flop
+    if all(entry.useful == entry.total and entry.masked == 0 for entry in count.arith):
+        item.useful_flop, item.masked_flop = item.flop, 0
+    else:
+        item.useful_flop = _flop_of([(entry.arith, entry.useful) for entry in count.arith])
+        item.masked_flop = _flop_of([(entry.arith, entry.masked) for entry in count.arith])
     for entry in count.accesses:
         scope = buffers[entry.access.buffer].scope if entry.access.buffer in buffers else "global"
         if scope == "global":
             _global(item, entry)
         elif entry.bytes is not None and scope.startswith("shared"):
             item.shared_bytes += entry.bytes
+
+
+def _flop_of(pairs: Sequence[tuple[Any, int | None]]) -> int | None:
+    if any(number is None and not arith.index for arith, number in pairs):
+        return None
+    return totals(pairs).flop
 
 
 def _global(item: Item, entry: Any) -> None:

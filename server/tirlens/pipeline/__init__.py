@@ -3,8 +3,11 @@
 Both the language server and the command line go through here, so that they cannot disagree.
 """
 
-from tirlens.pipeline.devices import machine_device
+from tirlens.hardware.detect import machine_device
+from tirlens.pipeline.lowering import finished, lowering_plan, lowering_request, with_lowered
+from tirlens.pipeline.modelled import Modelled
 from tirlens.pipeline.options import Options
+from tirlens.pipeline.parts import Part, Plan
 from tirlens.pipeline.reports import FileReport, report
 from tirlens.pipeline.requests import request
 from tirlens.pipeline.schema import SCHEMA_VERSION, to_json
@@ -12,9 +15,16 @@ from tirlens.pipeline.schema import SCHEMA_VERSION, to_json
 __all__ = [
     "SCHEMA_VERSION",
     "FileReport",
+    "Modelled",
     "Options",
+    "Part",
+    "Plan",
+    "finished",
+    "lowering_plan",
+    "lowering_request",
     "machine_device",
     "report",
     "request",
     "to_json",
+    "with_lowered",
 ]

@@ -15,7 +15,7 @@ class Options:
 
     `device` is an id or a path, which `force_device` puts before directives and the project
     (where devices are compared).  `calls` restrict the analysis to the kernels that they call;
-    `kernels` to the names given, `*` and `?` as in file names.
+    `kernels` to the names given, `*` and `?` as in file names.  `lower` asks for the second tier.
     """
 
     device: str | None = None
@@ -25,6 +25,7 @@ class Options:
     kernels: tuple[str, ...] = ()
     time_limit_s: float = DEFAULT_TIMEOUT_S
     advice: bool = True
+    lower: bool = True
     project: Settings = field(default_factory=Settings)
 
     def bindings_for(self, kernel: KernelSource | None) -> dict[str, int]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass, field, replace
 
-from tirlens.advice import Question, advise
 from tirlens.hardware import Device
-from tirlens.model import analyze
 from tirlens.model.report import KernelReport
-from tirlens.pipeline.devices import Choice, choose
+from tirlens.pipeline.devices import choose
+from tirlens.pipeline.modelled import Modelled
 from tirlens.pipeline.options import Options
 from tirlens.source.kernel import KernelSource, SourceFile
 from tirlens_worker.facts import KernelFacts
@@ -33,18 +32,31 @@ class FileReport:
     output: str = ""
 
 
-def report(source: SourceFile, result: Result, options: Options, path: str = "") -> FileReport:
-    """The reports of a result, in the order of the text; pure but for looking for a GPU once."""
+def report(
+    source: SourceFile,
+    result: Result,
+    options: Options,
+    path: str = "",
+    modelled: Modelled | None = None,
+) -> FileReport:
+    """The reports of a result, in the order of the text; pure but for looking for a GPU once.
+
+    Those that `modelled` has are taken from there.
+    """
+    modelled = modelled or Modelled()
+    sources = Sources(source)
     kernels: list[KernelReport] = []
     problems: list[Problem] = [Problem(p.kind, p.message, p.span) for p in source.problems]
     devices: dict[str, Device] = {}
     for facts in result.kernels:
-        kernel = source_of(facts, source)
+        kernel = sources.of(facts)
         choice = choose(kernel, facts, options)
         problems += choice.problems
         devices.setdefault(choice.device.id, choice.device)
         try:
-            kernels.append(_one(facts, kernel, choice, options))
+            bindings = options.bindings_for(kernel)
+            done = modelled.report(path, facts, choice.device, bindings, options.advice)
+            kernels.append(replace(done, device_source=choice.source))
         except Exception as error:  # A defect of the model must not take the other kernels along.
             message = f"internal error in the model: {type(error).__name__}: {error}"
             detail = traceback.format_exc()
@@ -66,22 +78,20 @@ def report(source: SourceFile, result: Result, options: Options, path: str = "")
     )
 
 
-def source_of(facts: KernelFacts, source: SourceFile) -> KernelSource | None:
-    """The kernel of the text from which facts were traced."""
-    named = [item for item in source.kernels if item.name == facts.definition]
-    exact = [item for item in named if item.span.line == facts.span.line]
-    return next(iter(exact or named), None)
+class Sources:
+    """The kernels of a text, to be found by the facts that were traced from them."""
 
+    def __init__(self, source: SourceFile) -> None:
+        self._named: dict[str, KernelSource] = {}
+        self._exact: dict[tuple[str, int], KernelSource] = {}
+        for kernel in source.kernels:
+            self._named.setdefault(kernel.name, kernel)
+            self._exact.setdefault((kernel.name, kernel.span.line), kernel)
 
-def _one(
-    facts: KernelFacts, kernel: KernelSource | None, choice: Choice, options: Options
-) -> KernelReport:
-    bindings = options.bindings_for(kernel)
-    done = analyze(facts, choice.device, bindings)
-    if options.advice:
-        question = Question(facts, choice.device, bindings, report=done)
-        done = replace(done, advice=advise(question))
-    return replace(done, device_source=choice.source)
+    def of(self, facts: KernelFacts) -> KernelSource | None:
+        """The kernel of `facts`: that of its name at its line, else the first of its name."""
+        name = facts.definition
+        return self._exact.get((name, facts.span.line)) or self._named.get(name)
 
 
 def _without_repetition(problems: list[Problem]) -> list[Problem]:

@@ -6,7 +6,10 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import Any
 
+from tirlens.hardware import Device
+from tirlens.pipeline.devices import choose
 from tirlens.pipeline.options import Options
 from tirlens.source.kernel import KernelSource, SourceFile
 from tirlens_worker.protocol import Analyze, CallCandidate, KernelRequest
@@ -14,8 +17,22 @@ from tirlens_worker.protocol import Analyze, CallCandidate, KernelRequest
 
 def request(id: int, path: str, text: str, source: SourceFile, options: Options) -> Analyze:  # noqa: A002
     """The request for the kernels of `source` that `options` select, without those turned off."""
-    kernels = tuple(_kernel_request(kernel, options) for kernel in selected(source, options))
-    return Analyze(id=id, path=path, text=text, kernels=kernels, time_limit_s=options.time_limit_s)
+    chosen = selected(source, options)
+    return Analyze(
+        id=id,
+        path=path,
+        text=text,
+        kernels=tuple(_kernel_request(kernel, options) for kernel in chosen),
+        target=_target(choose(next(iter(chosen), None), None, options).device),
+        time_limit_s=options.time_limit_s,
+    )
+
+
+def _target(device: Device) -> Mapping[str, Any]:
+    """What programs that ask for the GPU are told: that of the first kernel's device."""
+    if not device.arch.startswith("sm_"):
+        return {}
+    return {"kind": "cuda", "arch": device.arch, "sm_count": device.sm_count}
 
 
 def selected(source: SourceFile, options: Options) -> list[KernelSource]:

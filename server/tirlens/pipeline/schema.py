@@ -14,7 +14,7 @@ SCHEMA_VERSION = 1
 
 _PLAIN = (
     "status", "message", "schedule", "threads_per_block", "shared_bytes_per_block",
-    "registers_per_thread", "launch_facts", "flop", "int_ops", "compulsory_bytes",
+    "registers_per_thread", "launch_facts", "flop", "useful_flop", "int_ops", "compulsory_bytes",
     "l2_bytes", "shared_bytes", "time_s", "roofline_time_s", "bound", "bound_class",
     "bound_reason", "arithmetic_intensity", "ridge_point", "flop_per_s", "peak_fraction",
     "dram_bytes_per_s", "dram_fraction",
@@ -89,11 +89,33 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
         if waves is None
         else {"count": waves.count, "tail_fraction": waves.tail_fraction},
         "formula": dict(kernel.formula),
+        "lowered": _lowered_json(kernel),
         "loops": [cost_json(cost) for cost in kernel.loops],
         "advice": [_advice_json(item) for item in kernel.advice],
         "caveats": [
             {"line": item.span.line if item.span else kernel.span.line, "message": item.message}
             for item in kernel.caveats
+        ],
+    }
+
+
+def _lowered_json(kernel: KernelReport) -> dict[str, Any] | None:
+    """What lowering says beyond the launch, or why the framework refused; None if it was not."""
+    launch = kernel.lowered
+    if launch is None:
+        return {"error": kernel.lowering_error} if kernel.lowering_error else None
+    return {
+        "error": None,
+        "arch": launch.arch,
+        "matrix_instruction": launch.matrix_instruction,
+        "arrays": [
+            {
+                "name": move.buffer,
+                "mode": move.mode,
+                "route": move.route,
+                "widths_bytes": list(move.widths_bytes),
+            }
+            for move in launch.moves
         ],
     }
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tirlens import pipeline
     from tirlens.session.document import Document, Reading
-    from tirlens.source.kernel import SourceFile
-    from tirlens_worker.protocol import Analyze, Result
+    from tirlens_worker.protocol import Result
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,18 @@ class Configuration:
     trusted: bool = False
     settings: Settings = field(default_factory=Settings)
     editor_interpreter: str | None = None
+
+    @property
+    def smallest_share(self) -> float:
+        """A line below this share of its kernel's time gets no hint."""
+        percentage = self.settings.min_percentage
+        return (1.0 if percentage is None else percentage) / 100
+
+    @property
+    def display(self) -> tuple[object, ...]:
+        """What decides, beside the analyses, what is shown of a file."""
+        settings = self.settings
+        return self.trusted, settings.inlay_hints, settings.code_lens, self.smallest_share
 
     def options(self, document: Document) -> pipeline.Options:
         """The options for a document: what was chosen for it, its project's, the editor's."""
@@ -34,12 +46,14 @@ class Configuration:
         calls = (*document.calls.values(), *(project.calls or settings.calls))
         timeout_s = project.timeout_s or settings.timeout_s or DEFAULT_TIMEOUT_S
         advice = project.advice if project.advice is not None else settings.advice
+        lower = project.lower if project.lower is not None else settings.lower
         return pipeline.Options(
             device=document.device or settings.device,
             force_device=document.device is not None,
             bindings=settings.bindings,
             time_limit_s=timeout_s,
             advice=advice is not False,
+            lower=lower is not False,
             project=replace(project, calls=calls),
         )
 
@@ -48,16 +62,38 @@ class Configuration:
         project, _ = Settings.from_pyproject(path.parent)
         return project.python or self.settings.python
 
-    def request(
-        self, identity: int, path: Path, reading: Reading, options: pipeline.Options
-    ) -> Analyze:
+    def plan(
+        self,
+        identity: int,
+        document: Document,
+        reading: Reading,
+        interpreter: str,
+        known: Callable[[bytes], pipeline.Part | None],
+    ) -> pipeline.Plan:
+        """What to ask a worker about a reading, given what is known."""
         from tirlens import pipeline
 
-        return pipeline.request(identity, str(path), reading.text, reading.source, options)
+        whole = pipeline.request(
+            identity, str(document.path), reading.text, reading.source, self.options(document)
+        )
+        return pipeline.Plan(whole, reading.source, interpreter, known)
 
     def report(
-        self, source: SourceFile, result: Result, options: pipeline.Options, path: Path
-    ) -> pipeline.FileReport:
+        self,
+        document: Document,
+        plan: pipeline.Plan,
+        result: Result,
+        modelled: pipeline.Modelled,
+    ) -> tuple[pipeline.Plan | None, pipeline.FileReport]:
+        """The report of `result`, the answer to `plan`, and how to lower its kernels.
+
+        What is known of that already is in the report, and what is in `modelled` is as it is there.
+        """
         from tirlens import pipeline
 
-        return pipeline.report(source, result, options, str(path))
+        options = self.options(document)
+        lowering = pipeline.lowering_plan(plan, result, options)
+        if lowering is not None:
+            result = pipeline.with_lowered(result, lowering.result())
+        path = str(document.path)
+        return lowering, pipeline.report(plan.source, result, options, path, modelled)

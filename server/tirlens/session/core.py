@@ -7,62 +7,62 @@ or in a thread.  The text that an analysis is of is the text of the last open or
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import gc
 import logging
 import time
 from collections import OrderedDict, deque
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from tirlens.ide.text import split_lines
 from tirlens.session.document import Analysis, Document, Reading
+from tirlens.session.listener import Listener, Status
 from tirlens.session.workers import Workers
 from tirlens.worker_client import Interpreter, WorkerClient, find_interpreter
-from tirlens_worker import codec
-from tirlens_worker.protocol import Analyze, Progress, Result
+from tirlens_worker.protocol import Progress, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
+    from tirlens import pipeline
+    from tirlens.ide.hints import Hint
     from tirlens.session.configuration import Configuration
+    from tirlens_worker.protocol import Analyze
 
 logger = logging.getLogger(__name__)
 
 _DEBOUNCE_S = 0.1
-_KEPT_RESULTS = 64
+_KEPT_PARTS = 512
 _FIRST_READING_LIMIT_S = 1.0
 
 
 @dataclass(frozen=True)
-class Status:
-    """The state of one file for a status item.
+class _Answer:
+    """What is known of one reading of a document, and how."""
 
-    `state`: ``analyzing``, ``ready``, ``untrusted``, ``no-framework``, ``idle``.
-    """
-
-    uri: str
-    state: str
-    message: str = ""
-    interpreter: str | None = None
-    why: str = ""
-    frameworks: Mapping[str, str] | None = None
-    device: str | None = None
+    wanted: int
+    reading: Reading
+    interpreter: Interpreter
+    plan: pipeline.Plan
+    result: Result
+    duration_s: float = 0.0
 
 
-class Listener(Protocol):
-    """Who is told of what happens; every call is made on the event loop."""
+@dataclass
+class _Asked:
+    """What a worker has been asked, or will be, and for which analysis its answer is."""
 
-    def analysed(self, uri: str) -> None:
-        """The analysis of an open file has changed, or its diagnostics have."""
+    interpreter: Interpreter
+    request: Analyze
+    wanted: int
+    reading: Reading
+    plan: pipeline.Plan
 
-    def read(self, uri: str) -> None:
-        """The kernels of an open file are known from its text for the first time."""
-
-    def status(self, status: Status) -> None: ...
-
-    def progress(self, uri: str, message: str | None, done: int, total: int) -> None:
-        """An analysis is under way; `message` is None when it ends."""
+    def is_like(self, interpreter: Interpreter, request: Analyze) -> bool:
+        """Whether the answer will be that to `request` too."""
+        return (interpreter, request) == (self.interpreter, replace(self.request, id=request.id))
 
 
 class Session:
@@ -74,10 +74,18 @@ class Session:
         self.durations_s: deque[float] = deque(maxlen=50)
         self.workers = Workers()
         self._listener = listener
-        self._results: OrderedDict[bytes, Result] = OrderedDict()
+        self._parts: OrderedDict[bytes, pipeline.Part] = OrderedDict()
+        self._asked: dict[str, _Asked] = {}
         self._readers: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._next_id = 0
+
+    @cached_property
+    def _modelled(self) -> pipeline.Modelled:
+        """What the model has said of each kernel last; made late, as the model is imported late."""
+        from tirlens import pipeline
+
+        return pipeline.Modelled()
 
     # Documents
 
@@ -106,7 +114,7 @@ class Session:
 
     def close(self, uri: str) -> None:
         if self.documents.pop(uri, None) is not None:
-            self.workers.cancel(uri)
+            self._give_up(uri)
             reader = self._readers.pop(uri, None)
             if reader is not None:
                 reader.cancel()
@@ -117,7 +125,9 @@ class Session:
         """New settings or trust; everything that is open is brought up to date."""
         if configuration == self.configuration:
             return
-        self.configuration = configuration
+        before, self.configuration = self.configuration, configuration
+        if before.display != configuration.display:
+            self._listener.redraw()
         for uri in list(self.documents):
             self.analyze(uri)
 
@@ -145,7 +155,7 @@ class Session:
         if document is not None:
             document.wanted += 1
             document.cancelled = True
-            self.workers.cancel(uri)
+            self._give_up(uri)
             self._ended(document)
             self._listener.status(Status(uri, "idle", "cancelled"))
             self._listener.analysed(uri)
@@ -155,7 +165,8 @@ class Session:
         document = self.documents.get(uri)
         if document is not None:
             document.saved_text = document.text
-            self._results.clear()
+            self._parts.clear()
+            self._give_up(uri)
             self.analyze(uri)
 
     def analyze(self, uri: str) -> None:
@@ -163,7 +174,9 @@ class Session:
         document = self.documents[uri]
         document.wanted += 1
         document.cancelled = False
-        self._start(self._analyze(document, document.wanted))
+        is_current = partial(self._current, document, document.wanted)
+        work = self._analyze(document, document.wanted)
+        self._start(self._guarded(document, is_current, work))
 
     async def shut_down(self) -> None:
         for task in (*self._tasks, *self._readers.values()):
@@ -195,7 +208,10 @@ class Session:
             if document is None or (document.reading and document.reading.text == document.text):
                 return
             first = document.reading is None
+            began = time.perf_counter()
             reading = await _read(document.text)
+            # A long text is read less often, lest reading be all that is done while one types.
+            delay_s = max(_DEBOUNCE_S, 3 * (time.perf_counter() - began))
             if self.documents.get(uri) is not document:
                 return
             document.reading = reading
@@ -203,15 +219,97 @@ class Session:
                 self._listener.read(uri)
             if document.text == reading.text:
                 return  # At once, for the first lenses wait for the end of this.
-            delay_s = _DEBOUNCE_S
 
     # Analysis
 
+    async def _guarded(
+        self, document: Document, is_current: Callable[[], bool], work: Awaitable[None]
+    ) -> None:
+        """Do `work`; a defect of ours in it is said and leaves no file waiting."""
+        try:
+            await work
+        except Exception as error:
+            logger.exception("An analysis failed")
+            if is_current():
+                self._ended(document)
+                message = f"internal error: {type(error).__name__}: {error}"
+                self._listener.status(Status(document.uri, "idle", message))
+
     async def _analyze(self, document: Document, wanted: int) -> None:
         if not self.configuration.trusted:
+            self._give_up(document.uri)
+            self._ended(document)
             self._listener.status(Status(document.uri, "untrusted"))
-            self._listener.analysed(document.uri)
+        reading = await self._saved_reading(document)
+        if not self.configuration.trusted:
+            if self._current(document, wanted):
+                self._listener.read(document.uri)
             return
+        _import_pipeline()
+        self._next_id += 1
+        interpreter, plan = await asyncio.to_thread(self._plan, self._next_id, document, reading)
+        if not self._current(document, wanted):
+            return
+        request = plan.request
+        if request is None:
+            self._give_up(document.uri)
+            known = await asyncio.to_thread(plan.result)
+            await self._answer(document, _Answer(wanted, reading, interpreter, plan, known))
+            return
+        document.running = True
+        self._listener.status(self._status(document, "analyzing", interpreter))
+        asked = self._asked.get(document.uri)
+        if asked is not None and asked.is_like(interpreter, request):
+            # It is under way: settings have changed that the worker does not hear of.
+            asked.wanted, asked.reading, asked.plan = wanted, reading, plan
+            return
+        asked = self._asked[document.uri] = _Asked(interpreter, request, wanted, reading, plan)
+
+        async def job(client: WorkerClient) -> None:
+            await self._guarded(
+                document,
+                lambda: self._current(document, asked.wanted),
+                self._run(client, asked, document),
+            )
+
+        self.workers.submit(interpreter, document.uri, job)
+
+    async def _run(self, client: WorkerClient, asked: _Asked, document: Document) -> None:
+        """Have the worker do what is `asked`, and publish it if that is still wanted."""
+        began = time.perf_counter()
+        try:
+            if not self._current(document, asked.wanted):
+                return
+            fresh = await client.analyze(asked.request, partial(self._progress, document))
+        finally:
+            # From now on the same is asked anew.
+            if self._asked.get(document.uri) is asked:
+                del self._asked[document.uri]
+        duration_s = time.perf_counter() - began
+        result, kept = await asyncio.to_thread(_completed, asked.plan, fresh)
+        # Also what is not wanted any more: much of what is asked next is in it.
+        self._keep(kept)
+        if not self._current(document, asked.wanted):
+            return
+        self.durations_s.append(duration_s)
+        answer = _Answer(
+            asked.wanted, asked.reading, asked.interpreter, asked.plan, result, duration_s
+        )
+        await self._answer(document, answer)
+
+    def _give_up(self, uri: str) -> None:
+        """Let no worker go on with `uri`."""
+        self._asked.pop(uri, None)
+        self.workers.cancel(uri)
+
+    async def _answer(self, document: Document, answer: _Answer) -> None:
+        await self._publish(document, answer)
+        if self._current(document, answer.wanted):
+            # Last: who is told that a file is ready has been told what there is to see in it.
+            self._listener.status(self._status(document, "ready", answer.interpreter))
+
+    async def _saved_reading(self, document: Document) -> Reading:
+        """What the text of the last open or save says."""
         text = document.saved_text
         await self.first_reading(document.uri)
         readings = (document.reading, document.analysis and document.analysis.reading)
@@ -220,65 +318,54 @@ class Session:
         if document.text == text:
             # What was read here need not be read again when the typing pauses.
             document.reading = reading
-        interpreter = await asyncio.to_thread(self._interpreter, document.path, reading)
-        if not self._current(document, wanted):
-            return
-        request = self._request(document, reading)
-        if not request.kernels:
-            await self._publish(document, wanted, reading, Result(0), 0.0, interpreter)
-            return
-        key = _key(interpreter, request)
-        result = self._results.get(key)
-        if result is not None:
-            self.workers.cancel(document.uri)
-            await self._publish(document, wanted, reading, result, 0.0, interpreter)
-            return
-        document.running = True
-        status = self._status(document, "analyzing", interpreter)
-        self._listener.status(status)
+        return reading
 
-        async def job(client: WorkerClient) -> None:
-            if not self._current(document, wanted):
-                return
-            began = time.perf_counter()
-            result = await client.analyze(request, lambda note: self._progress(document, note))
-            duration_s = time.perf_counter() - began
-            if not self._current(document, wanted):
-                return
-            if not any(problem.kind in _PASSING for problem in result.problems):
-                self._results[key] = result
-                while len(self._results) > _KEPT_RESULTS:
-                    self._results.popitem(last=False)
-            self.durations_s.append(duration_s)
-            await self._publish(document, wanted, reading, result, duration_s, interpreter)
-
-        self.workers.submit(interpreter, document.uri, job)
-
-    async def _publish(
-        self,
-        document: Document,
-        wanted: int,
-        reading: Reading,
-        result: Result,
-        duration_s: float,
-        interpreter: Interpreter,
-    ) -> None:
-        options = self.configuration.options(document)
-        report = await asyncio.to_thread(
-            self.configuration.report, reading.source, result, options, document.path
+    async def _publish(self, document: Document, answer: _Answer) -> None:
+        reading = answer.reading
+        share = self.configuration.smallest_share
+        lowering, analysis, hints = await asyncio.to_thread(
+            self._evaluate, document, answer, share, self._modelled
         )
-        if not self._current(document, wanted):
+        if not self._current(document, answer.wanted):
             return
-        analysis = Analysis(reading, result, report, duration_s)
-        before = document.analysis
-        document.analysis = analysis
+        report, before = analysis.report, document.analysis
+        document.show(analysis, share, hints)
         if document.reading is None or document.reading.text == reading.text:
             document.reading = reading
         self._ended(document)
         if before is None or (before.reading.text, before.report) != (reading.text, report):
             self._listener.analysed(document.uri)
-        # Last: who is told that a file is ready has been told what there is to see in it.
-        self._listener.status(self._status(document, "ready", interpreter))
+        if lowering is not None and lowering.request is not None:
+            self._lower(document, answer, lowering, lowering.request)
+
+    def _evaluate(
+        self, document: Document, answer: _Answer, share: float, modelled: pipeline.Modelled
+    ) -> tuple[pipeline.Plan | None, Analysis, list[Hint]]:
+        """What the model says of an answer, and what takes a while to make of that."""
+        lowering, report = self.configuration.report(document, answer.plan, answer.result, modelled)
+        analysis = Analysis(answer.reading, answer.result, report, answer.duration_s)
+        hints = analysis.hints(share)
+        _settle()
+        return lowering, analysis, hints
+
+    def _lower(
+        self, document: Document, answer: _Answer, plan: pipeline.Plan, request: Analyze
+    ) -> None:
+        """Have the kernels lowered when nothing else is to be done; publish what that tells."""
+
+        async def job(client: WorkerClient) -> None:
+            if not self._current(document, answer.wanted):
+                return
+            from tirlens import pipeline
+
+            lowered = pipeline.finished(request, await client.analyze(request))
+            if lowered.problems:
+                return
+            _, kept = await asyncio.to_thread(_completed, plan, lowered)
+            self._keep(kept)
+            await self._publish(document, answer)
+
+        self.workers.defer(answer.interpreter, document.uri, job)
 
     def _ended(self, document: Document) -> None:
         if document.running:
@@ -292,18 +379,30 @@ class Session:
         if self.documents.get(document.uri) is document:
             self._listener.progress(document.uri, note.message, note.done, note.total)
 
-    def _interpreter(self, path: Path, reading: Reading) -> Interpreter:
-        return find_interpreter(
-            path,
-            setting=self.configuration.interpreter_setting(path),
+    def _plan(
+        self, identity: int, document: Document, reading: Reading
+    ) -> tuple[Interpreter, pipeline.Plan]:
+        """Who is to analyse `reading`, and what of it is not known yet."""
+        interpreter = find_interpreter(
+            document.path,
+            setting=self.configuration.interpreter_setting(document.path),
             editor=self.configuration.editor_interpreter,
             framework_hint=reading.source.framework_hint,
         )
+        return interpreter, self.configuration.plan(
+            identity,
+            document,
+            reading,
+            f"{interpreter.path}\0{interpreter.frameworks}",
+            self._parts.get,
+        )
 
-    def _request(self, document: Document, reading: Reading) -> Analyze:
-        self._next_id += 1
-        options = self.configuration.options(document)
-        return self.configuration.request(self._next_id, document.path, reading, options)
+    def _keep(self, parts: Mapping[bytes, pipeline.Part]) -> None:
+        for key, part in parts.items():
+            self._parts[key] = part
+            self._parts.move_to_end(key)
+        while len(self._parts) > _KEPT_PARTS:
+            self._parts.popitem(last=False)
 
     def _status(self, document: Document, state: str, interpreter: Interpreter) -> Status:
         message = ""
@@ -333,11 +432,36 @@ class Session:
             logger.error("An analysis failed", exc_info=task.exception())
 
 
-# A result with one of these says nothing of the text, and is asked for again.
-_PASSING = frozenset({"cancelled", "interpreter", "crash", "timeout"})
+def _import_pipeline() -> None:
+    """Import what a thread is going to use.
+
+    When two threads import at the same time, each may be handed a module of the other's that is
+    not complete; so all importing is the event loop's.
+    """
+    from tirlens import pipeline
+
+    assert pipeline
+
+
+def _settle() -> None:
+    """Take what there is out of the collector's sight: looking through it holds up requests.
+
+    What an analysis leaves has no cycles and goes when it is no longer referred to.
+    """
+    gc.collect(1)
+    gc.freeze()
+
+
+def _completed(plan: pipeline.Plan, fresh: Result) -> tuple[Result, Mapping[bytes, pipeline.Part]]:
+    """What is known with `fresh`, the answer to `plan`, and its parts that are worth keeping."""
+    result = plan.result(fresh)
+    return result, plan.kept(result)
 
 
 async def _read(text: str) -> Reading:
+    from tirlens import source
+
+    assert source
     return await asyncio.to_thread(_read_now, text)
 
 
@@ -345,8 +469,3 @@ def _read_now(text: str) -> Reading:
     from tirlens import source
 
     return Reading(text, tuple(split_lines(text)), source.read(text))
-
-
-def _key(interpreter: Interpreter, request: Analyze) -> bytes:
-    identity = f"{interpreter.path}\0{interpreter.frameworks}\0".encode()
-    return hashlib.sha256(identity + codec.dumps(replace(request, id=0))).digest()

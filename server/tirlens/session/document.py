@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tirlens.ide import hints
 from tirlens.ide.positions import LineMap
 from tirlens.ide.text import split_lines
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from tirlens.ide.hints import Hint
     from tirlens.model.report import KernelReport
     from tirlens.pipeline import FileReport
     from tirlens.source.kernel import KernelSource, SourceFile
@@ -38,11 +41,36 @@ class Analysis:
 
     def reports_of(self, kernel: KernelSource) -> list[KernelReport]:
         """The reports of `kernel`, found by the place of its `def`, else by its name."""
-        at_line = [item for item in self.report.kernels if item.span.line == kernel.span.line]
+        at_line = self._reports_at.get(kernel.span.line)
         if at_line:
             return at_line
         names = {kernel.name, kernel.name.rpartition(".")[2], kernel.prim_func}
         return [item for item in self.report.kernels if item.definition in names]
+
+    def same_kernel(self, kernel: KernelSource) -> KernelSource | None:
+        """The kernel of the analysed text that `kernel` is; several may share a name."""
+        same = self._sources_named.get((kernel.name, kernel.prim_func), ())
+        return min(same, key=lambda item: abs(item.span.line - kernel.span.line), default=None)
+
+    @cached_property
+    def _reports_at(self) -> dict[int, list[KernelReport]]:
+        found: dict[int, list[KernelReport]] = {}
+        for report in self.report.kernels:
+            found.setdefault(report.span.line, []).append(report)
+        return found
+
+    @cached_property
+    def _sources_named(self) -> dict[tuple[str, str | None], list[KernelSource]]:
+        found: dict[tuple[str, str | None], list[KernelSource]] = {}
+        for kernel in self.reading.source.kernels:
+            found.setdefault((kernel.name, kernel.prim_func), []).append(kernel)
+        return found
+
+    def hints(self, smallest_share: float) -> list[Hint]:
+        """The hints of all kernels but for lines below this share of their kernel's time."""
+        return [
+            hint for report in self.report.kernels for hint in hints.hints(report, smallest_share)
+        ]
 
 
 @dataclass
@@ -66,6 +94,7 @@ class Document:
     device: str | None = None
     calls: dict[str, str] = field(default_factory=dict[str, str])
     _lines: tuple[str, list[str]] | None = None
+    _hints: tuple[Analysis, float, list[Hint]] | None = None
     _maps: dict[int, tuple[str, Reading, LineMap]] = field(
         default_factory=dict[int, "tuple[str, Reading, LineMap]"]
     )
@@ -76,6 +105,20 @@ class Document:
         if self._lines is None or self._lines[0] is not self.text:
             self._lines = (self.text, split_lines(self.text))
         return self._lines[1]
+
+    def show(self, analysis: Analysis, smallest_share: float, hints: list[Hint]) -> None:
+        """Let `analysis`, with its hints, be what is known of this file."""
+        self.analysis, self._hints = analysis, (analysis, smallest_share, hints)
+
+    def hints(self, smallest_share: float) -> list[Hint]:
+        """The hints of the last analysis, at the lines of its text."""
+        if self.analysis is None:
+            return []
+        kept = self._hints
+        if kept is None or kept[0] is not self.analysis or kept[1] != smallest_share:
+            kept = (self.analysis, smallest_share, self.analysis.hints(smallest_share))
+            self._hints = kept
+        return kept[2]
 
     def map_from(self, reading: Reading) -> LineMap:
         """Where the lines of `reading` stand now; kept until the text changes."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tirlens.ide import diagnostics, hints, hovers, lenses
+from tirlens.ide import diagnostics, hovers, lenses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,13 +39,12 @@ def inlay_hints(
         return []
     lines = document.map_from(analysis.reading)
     found: dict[int, Hint] = {}
-    for report in analysis.report.kernels:
-        for hint in hints.hints(report, smallest_share):
-            now = lines.now(hint.line)
-            if now is None or not first_line <= now <= last_line:
-                continue
-            if now not in found and lines.intact(hint.line, hint.last_line):
-                found[now] = replace(hint, line=now, last_line=now + hint.last_line - hint.line)
+    for hint in document.hints(smallest_share):
+        now = lines.now(hint.line)
+        if now is None or not first_line <= now <= last_line:
+            continue
+        if now not in found and lines.intact(hint.line, hint.last_line):
+            found[now] = replace(hint, line=now, last_line=now + hint.last_line - hint.line)
     return [found[line] for line in sorted(found)]
 
 
@@ -73,7 +72,7 @@ def _parts(document: Document, kernel: KernelSource, trusted: bool) -> list[lens
         if document.cancelled:
             return [lenses.Part(lenses.CANCELLED, "analyze")]
         return [lenses.Part(lenses.ANALYSING, "none")]
-    analysed = _same_kernel(analysis, kernel)
+    analysed = analysis.same_kernel(kernel)
     if analysed is None:
         waiting = document.running
         title = lenses.ANALYSING if waiting else "new: save to analyse"
@@ -91,16 +90,6 @@ def _parts(document: Document, kernel: KernelSource, trusted: bool) -> list[lens
     if not intact:
         parts.insert(0, lenses.Part(lenses.STALE, "analyze"))
     return parts
-
-
-def _same_kernel(analysis: Analysis, kernel: KernelSource) -> KernelSource | None:
-    """The kernel of the analysed text that `kernel` is; several may share a name."""
-    same = [
-        item
-        for item in analysis.reading.source.kernels
-        if (item.name, item.prim_func) == (kernel.name, kernel.prim_func)
-    ]
-    return min(same, key=lambda item: abs(item.span.line - kernel.span.line), default=None)
 
 
 def _why_not(analysis: Analysis, kernel: KernelSource) -> lenses.Part:

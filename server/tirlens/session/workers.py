@@ -1,4 +1,7 @@
-"""The workers and their queues: one worker for each interpreter, one waiting job for each file."""
+"""The workers and their queues: one worker for each interpreter, one waiting job for each file.
+
+Deferred jobs are run when nothing else is to be done, and make way for anything that is.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,8 @@ Job = Callable[[WorkerClient], Awaitable[None]]
 class _Queue:
     client: WorkerClient
     waiting: dict[str, Job] = field(default_factory=dict[str, Job])
+    deferred: dict[str, Job] = field(default_factory=dict[str, Job])
+    is_deferred: bool = False  # the running job
     running: str | None = None
     job: Job | None = None
     task: asyncio.Task[None] | None = None
@@ -36,6 +41,24 @@ class Workers:
 
     def submit(self, interpreter: Interpreter, key: str, job: Job) -> None:
         """Queue `job`; it replaces the waiting job of file `key` and ends the running one."""
+        queue = self._queue(interpreter, key)
+        queue.waiting.pop(key, None)
+        queue.deferred.pop(key, None)
+        queue.waiting[key] = job
+        if queue.is_deferred and queue.running != key and queue.running and queue.job:
+            queue.deferred.setdefault(queue.running, queue.job)
+        if queue.is_deferred or queue.running == key:
+            queue.client.cancel()
+        self._go_on(queue)
+
+    def defer(self, interpreter: Interpreter, key: str, job: Job) -> None:
+        """Run `job` of file `key` when nothing waits; it is interrupted and begun again at need."""
+        queue = self._queue(interpreter, key)
+        queue.deferred[key] = job
+        self._go_on(queue)
+
+    def _queue(self, interpreter: Interpreter, key: str) -> _Queue:
+        """The queue of `interpreter`, the only one with jobs of file `key` from now on."""
         queue = self._queues.get(interpreter.path)
         for other in self._queues.values():
             if other is not queue:
@@ -47,13 +70,14 @@ class Workers:
             if replaced is not None:
                 # What its packages have changed under goes on with the new ones.
                 queue.waiting.update(replaced.waiting)
+                queue.deferred.update(replaced.deferred)
                 if replaced.running is not None and replaced.job is not None:
-                    queue.waiting.setdefault(replaced.running, replaced.job)
+                    kind = queue.deferred if replaced.is_deferred else queue.waiting
+                    kind.setdefault(replaced.running, replaced.job)
                 self._end(replaced)
-        queue.waiting.pop(key, None)
-        queue.waiting[key] = job
-        if queue.running == key:
-            queue.client.cancel()
+        return queue
+
+    def _go_on(self, queue: _Queue) -> None:
         if queue.task is None or queue.task.done():
             queue.task = asyncio.ensure_future(self._run(queue))
 
@@ -74,6 +98,7 @@ class Workers:
         queues, self._queues = list(self._queues.values()), {}
         for queue in queues:
             queue.waiting.clear()
+            queue.deferred.clear()
             if queue.task is not None:
                 queue.task.cancel()
         await asyncio.gather(*(queue.client.close() for queue in queues), return_exceptions=True)
@@ -87,8 +112,9 @@ class Workers:
         await self._run(queue)
 
     async def _run(self, queue: _Queue) -> None:
-        while queue.waiting:
-            key, job = queue.waiting.popitem()
+        while queue.waiting or queue.deferred:
+            queue.is_deferred = not queue.waiting
+            key, job = (queue.waiting or queue.deferred).popitem()
             queue.running, queue.job = key, job
             try:
                 await job(queue.client)
@@ -97,9 +123,11 @@ class Workers:
                 logger.exception("The analysis of %s failed", key)
             finally:
                 queue.running = queue.job = None
+                queue.is_deferred = False
 
     def _end(self, queue: _Queue) -> None:
         queue.waiting.clear()
+        queue.deferred.clear()
         if queue.task is not None:
             queue.task.cancel()
 
@@ -112,5 +140,6 @@ class Workers:
 
 def _drop(queue: _Queue, key: str) -> None:
     queue.waiting.pop(key, None)
+    queue.deferred.pop(key, None)
     if queue.running == key:
         queue.client.cancel()

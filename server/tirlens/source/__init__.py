@@ -9,11 +9,20 @@ from tirlens.source.assemble import Assembler
 from tirlens.source.calls import CallSites
 from tirlens.source.directives import comments, directives, typechecks
 from tirlens.source.find import find
-from tirlens.source.kernel import Directive, KernelSource, SourceFile, SyntaxProblem
+from tirlens.source.kernel import Directive, KernelSource, SourceFile, Statement, SyntaxProblem
 from tirlens.source.names import names_of
 from tirlens.source.parse import parse
+from tirlens.source.statements import Reach, statements
 
-__all__ = ["Directive", "KernelSource", "SourceFile", "SyntaxProblem", "read"]
+__all__ = [
+    "Directive",
+    "KernelSource",
+    "Reach",
+    "SourceFile",
+    "Statement",
+    "SyntaxProblem",
+    "read",
+]
 
 
 def read(text: str) -> SourceFile:
@@ -33,4 +42,5 @@ def read(text: str) -> SourceFile:
         problems=(*parsed.problems, *assembler.problems),
         directives=tuple(assembler.file_directives),
         framework_hint=names.framework,
+        statements=statements(parsed, names),
     )

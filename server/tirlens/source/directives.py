@@ -15,6 +15,7 @@ from tirlens_worker.facts import Span
 
 _DIRECTIVE = re.compile(r"#\s*tirlens\s*:\s*(?P<payload>.*?)\s*$", re.IGNORECASE)
 _TYPECHECK = re.compile(r"#\s*<typecheck>\s*:?\s*(?P<payload>.*?)\s*$", re.IGNORECASE)
+_WORDS = re.compile("tirlens|typecheck", re.IGNORECASE)
 _BINDING = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)\s*(?P<value>.*)", re.DOTALL)
 _EXPECTED = "expected a call like matmul(1024, 1024), a size like M=1024, device=ID or off"
 
@@ -29,9 +30,14 @@ class Comment:
 
 
 def comments(text: Text) -> list[Comment]:
-    """All comments of the text; of one that cannot be tokenised, those that look like comments."""
+    """All comments of a text that has some for us, else none.
+
+    Of a text that cannot be tokenised they are the lines that look like comments.
+    """
     source = "\n".join(text.lines)
     out: list[Comment] = []
+    if not _WORDS.search(source):
+        return out
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.type == tokenize.COMMENT:

@@ -79,13 +79,33 @@ class SyntaxProblem:
 
 
 @dataclass(frozen=True)
+class Statement:
+    """A top-level statement, with its decorators, or several that share a line.
+
+    `starts` are the lines at which the syntax tree has them begin (of a `def`, not of its
+    decorator).  An `inert` statement does nothing but bind its names `binds`: where none of them
+    is wanted it need not be executed.
+    """
+
+    line: int
+    end_line: int
+    starts: tuple[int, ...]
+    binds: frozenset[str]
+    words: frozenset[str]
+    inert: bool
+    text: str
+
+
+@dataclass(frozen=True)
 class SourceFile:
     """All that one text says: kernels in order, and what is wrong with it.
 
-    `framework_hint` is ``tvm``, ``tilelang`` or None, from its imports.
+    `framework_hint` is ``tvm``, ``tilelang`` or None, from its imports.  `statements` are those of
+    the top level, none where a part of the text does not parse.
     """
 
     kernels: tuple[KernelSource, ...] = ()
     problems: tuple[SyntaxProblem, ...] = ()
     directives: tuple[Directive, ...] = ()
     framework_hint: str | None = None
+    statements: tuple[Statement, ...] = ()

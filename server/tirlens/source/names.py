@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -84,16 +85,29 @@ class Names:
 def names_of(tree: ast.Module) -> Names:
     """The names of a file, from all of its imports and its top-level statements."""
     aliases: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in _imports(tree):
         if isinstance(node, ast.Import):
             for item in node.names:
                 aliases[item.asname or item.name.split(".")[0]] = (
                     item.name if item.asname else item.name.split(".")[0]
                 )
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        elif node.module and not node.level:
             for item in node.names:
                 aliases[item.asname or item.name] = f"{node.module}.{item.name}"
     return Names(aliases, frozenset(bound_names(tree.body)))
+
+
+def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    """All imports, those in functions too, in the order of an `ast.walk` over statements alone."""
+    pending: deque[ast.AST] = deque([tree])
+    while pending:
+        node = pending.popleft()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, name, None)
+            if isinstance(inner, list):
+                pending.extend(inner)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def bound_names(body: list[ast.stmt]) -> set[str]:

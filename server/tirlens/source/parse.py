@@ -7,7 +7,8 @@ import io
 import re
 import tokenize
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from tirlens.source.kernel import SyntaxProblem
 from tirlens_worker.facts import Span
@@ -22,7 +23,11 @@ class Text:
     lines: tuple[str, ...]
     tree: ast.Module
     problems: tuple[SyntaxProblem, ...] = ()
-    parents: dict[ast.AST, ast.AST] = field(default_factory=dict[ast.AST, ast.AST])
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """What each node of the tree stands in."""
+        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
     def span(self, node: ast.AST, end: ast.AST | None = None) -> Span:
         """Where `node` stands; the decorators of a definition are not part of it."""
@@ -89,8 +94,7 @@ def _parse(lines: list[str]) -> ast.Module:
 
 
 def _finished(lines: list[str], tree: ast.Module, problems: list[SyntaxProblem]) -> Text:
-    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    return Text(tuple(lines), tree, tuple(problems), parents)
+    return Text(tuple(lines), tree, tuple(problems))
 
 
 def _problem(error: SyntaxError, lines: list[str]) -> SyntaxProblem:

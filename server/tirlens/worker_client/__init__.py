@@ -3,6 +3,7 @@
 from tirlens.worker_client.blocking import BlockingClient, analyze_blocking
 from tirlens.worker_client.client import WorkerClient
 from tirlens.worker_client.interpreter import Interpreter, find_interpreter, interpreters, probe
+from tirlens.worker_client.measuring import measure
 
 __all__ = [
     "BlockingClient",
@@ -11,5 +12,6 @@ __all__ = [
     "analyze_blocking",
     "find_interpreter",
     "interpreters",
+    "measure",
     "probe",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from types import TracebackType
 
 from tirlens.worker_client.client import OnProgress, WorkerClient
@@ -13,9 +14,9 @@ from tirlens_worker.protocol import Analyze, Result
 class BlockingClient:
     """A worker for the length of a `with` block; it stays warm from one analysis to the next."""
 
-    def __init__(self, interpreter: Interpreter) -> None:
+    def __init__(self, interpreter: Interpreter, worker_options: Sequence[str] = ()) -> None:
         self._loop = asyncio.new_event_loop()
-        self._client = WorkerClient(interpreter)
+        self._client = WorkerClient(interpreter, worker_options=worker_options)
 
     def __enter__(self) -> BlockingClient:
         return self

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +29,8 @@ _START_LIMIT_S = 120.0
 # The worker keeps the time limit itself; this much later it must have said so.
 _GRACE_S = 2.0
 _CANCEL_LIMIT_S = 1.0
+# About what is decoded in two milliseconds.
+_LONG_MESSAGE_BYTES = 20_000
 _LONGEST_BACK_OFF_S = 30.0
 # A warm tilelang with torch takes about 1 GB; user code runs in its children and not in it.
 MEMORY_LIMIT_BYTES = 4 << 30
@@ -46,9 +48,13 @@ class WorkerClient:
     """
 
     def __init__(
-        self, interpreter: Interpreter, memory_limit_bytes: int = MEMORY_LIMIT_BYTES
+        self,
+        interpreter: Interpreter,
+        memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
+        worker_options: Sequence[str] = (),
     ) -> None:
         self.memory_limit_bytes = memory_limit_bytes
+        self._worker_options = worker_options
         self.interpreter = interpreter
         self.hello: Hello | None = None
         self._process: Process | None = None
@@ -111,7 +117,7 @@ class WorkerClient:
                 self._importing = False
                 if self._cancelling is not None:
                     self._cancelling.cancel()
-            await self._recycle(process)
+            await self._recycle(process, result)
             result = replace(result, duration_s=result.duration_s or time.monotonic() - began)
             return self._quarantine.note(request, result)
 
@@ -153,7 +159,7 @@ class WorkerClient:
         self._not_before = time.monotonic() + delay
         python = self.interpreter.path
         try:
-            process = await Process.start(python)
+            process = await Process.start(python, self._worker_options)
         except OSError as error:
             raise StartError(f"{python} cannot be started: {error}") from error
         try:
@@ -201,23 +207,29 @@ class WorkerClient:
         deadline = time.monotonic() + limit_s
         while True:
             left_s = max(0.0, deadline - time.monotonic())
-            message: dict[str, Any] = json.loads(await asyncio.wait_for(process.receive(), left_s))
-            if message.get("id") != request.id:
+            payload = await asyncio.wait_for(process.receive(), left_s)
+            if len(payload) > _LONG_MESSAGE_BYTES:
+                # Decoded here it would keep requests waiting.
+                message = await asyncio.to_thread(_message, payload)
+            else:
+                message = _message(payload)
+            if message is None or message.id != request.id:
                 continue
-            if message["$"] == "Result":
-                return codec.from_json(Result, message)
-            if message["$"] == "Progress":
-                progress = codec.from_json(Progress, message)
-                self._importing = progress.total == 0
-                if progress.total == 0:
-                    # It imports modules of the framework first; the request's time starts after.
-                    deadline = time.monotonic() + _START_LIMIT_S + limit_s
-                if on_progress is not None:
-                    on_progress(progress)
+            if isinstance(message, Result):
+                return message
+            self._importing = message.total == 0
+            if message.total == 0:
+                # It imports modules of the framework first; the request's time starts after.
+                deadline = time.monotonic() + _START_LIMIT_S + limit_s
+            if on_progress is not None:
+                on_progress(message)
 
-    async def _recycle(self, process: Process) -> None:
-        """End a worker whose warm process has grown too large; the next analysis has a new one."""
-        if self._process is process and process.resident_bytes() > self.memory_limit_bytes:
+    async def _recycle(self, process: Process, result: Result) -> None:
+        """End a worker that is too large, or still at it; the next analysis has a new one."""
+        is_large = process.resident_bytes() > self.memory_limit_bytes
+        is_stuck = any(problem.kind == "timeout" for problem in result.problems)
+        isolates = self.hello is None or self.hello.isolates
+        if self._process is process and (is_large or (is_stuck and not isolates)):
             await self._stop()
 
     async def _crashed(self, process: Process, request: Analyze) -> Result:
@@ -245,6 +257,14 @@ class WorkerClient:
 
 def _cancelled(request: Analyze) -> Result:
     return Result(request.id, problems=(Problem("cancelled", "the analysis was given up"),))
+
+
+def _message(payload: bytes) -> Result | Progress | None:
+    """What a worker says during an analysis; None for anything else."""
+    data: dict[str, Any] = json.loads(payload)
+    if data["$"] == "Result":
+        return codec.from_json(Result, data)
+    return codec.from_json(Progress, data) if data["$"] == "Progress" else None
 
 
 def _hello(payload: bytes) -> Hello:

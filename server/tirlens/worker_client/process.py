@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import platformdirs
@@ -17,6 +17,8 @@ import platformdirs
 import tirlens_worker
 
 _LOG_BYTES = 64 * 1024
+# CREATE_NO_WINDOW and BELOW_NORMAL_PRIORITY_CLASS.
+_CREATION_FLAGS = 0x08000000 | 0x00004000 if sys.platform == "win32" else 0
 # In the environment of a worker and so of all that comes from it, also of what has left it.
 _MARK = "TIRLENS_WORKER"
 
@@ -52,8 +54,8 @@ class Process:
         self._logging = asyncio.ensure_future(self._read_log())
 
     @classmethod
-    async def start(cls, python: Path) -> Process:
-        """Start a worker under `python`.
+    async def start(cls, python: Path, options: Sequence[str] = ()) -> Process:
+        """Start a worker under `python` with the given command-line options.
 
         Raises:
             OSError: it cannot be executed.
@@ -64,12 +66,14 @@ class Process:
             str(python),
             str(script),
             str(os.getpid()),
+            *options,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**worker_environment(os.environ), _MARK: mark},
             cwd=Path(python.anchor),
             start_new_session=True,
+            creationflags=_CREATION_FLAGS,
         )
         return cls(process, mark)
 

@@ -11,6 +11,8 @@ from .exec_scopes import Index
 from .text import text
 from .visitor import Nodes, Visitor
 
+#: Threads of a T.Kernel that names none (tilelang ``cuda/pipeline.py``, MaterializeKernelLaunch).
+_DEFAULT_THREADS = (128,)
 _REDUCTION = 2  # IterVar.iter_type of a reduction axis
 
 
@@ -42,6 +44,7 @@ class Blocks(Visitor):
             self.scope.define(var, active)
             return self.body(stmt)
         name = self.scope.define(var)
+        self.scope.ranges.add(name, 0, extent)
         self.bindings.bind(tag, extent)
         self.bindings.active[tag] = name
         try:
@@ -86,10 +89,13 @@ class Blocks(Visitor):
         for match in block.match_buffers:
             self._add_window(match)
         annotations = dialect.annotations_of(block)
+        self._declare_reducers(getattr(block, "annotations", None))
         cluster = annotations.get("cluster_dims")
         if cluster is not None:
             self.bindings.cluster = tuple(int(extent) for extent in cluster)
         threads = annotations.get("tl.launch_threads")
+        if threads is None and str(block.name_hint) == "tilelang_root" and self.bindings.has_grid:
+            threads = _DEFAULT_THREADS
         if threads is not None:
             return self._tile_threads(threads, block.body)
         init: Nodes = ()
@@ -108,11 +114,23 @@ class Blocks(Visitor):
                 init = (Branch(first, inner, kind="init", label="T.init()", sites=sites),)
         return init + self.body(block.body)
 
+    def _declare_reducers(self, annotations: Any) -> None:
+        """``T.alloc_reducer``: what each reducer combines by, as its block's annotation says."""
+        for key in ("reducer_info", "reducer_info_v2"):
+            if annotations is None or key not in annotations:
+                continue
+            for data, about in annotations[key].items():
+                owner = self.scope.owner_of_data(data)
+                if owner is not None:
+                    self.scope.reducers[owner] = str(about["op"])
+
     def _tile_threads(self, extents: Any, stmt: Any) -> Nodes:
         """tilelang's launch: the block is run by ``extents`` threads."""
         sizes = [int(extent) for extent in extents] + [1] * (3 - len(extents))
         for tag, size in zip(dialect.THREAD_TAGS, sizes):
             self.bindings.bind(tag, size)
+        for axis, size in enumerate(sizes):
+            self.scope.ranges.add(self.bindings.thread_name(axis), 0, size)
         inner = self.body(stmt)
         for axis, (tag, size) in enumerate(zip(dialect.THREAD_TAGS, sizes)):
             name = self.bindings.thread_name(axis)

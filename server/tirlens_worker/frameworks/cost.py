@@ -7,7 +7,7 @@ addresses is left out: an integer operation counts where a loaded value takes pa
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 from .. import ops
 from ..facts import Access, Arith, Expr
@@ -24,6 +24,11 @@ _ARITH = {
     "FloorMod": "mod",
     "Min": "min",
     "Max": "max",
+    "LShift": "shift",
+    "RShift": "shift",
+    "BitwiseAnd": "bitwise",
+    "BitwiseOr": "bitwise",
+    "BitwiseXor": "bitwise",
 }
 _COMPARE = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE"})
 
@@ -37,11 +42,33 @@ class Reader(Expressions):
     def accesses(self, node: Any) -> Tuple[Access, ...]:
         return self.cost(node)[1]
 
-    def cost(self, node: Any) -> Tuple[Tuple[Arith, ...], Tuple[Access, ...]]:
-        """The arithmetic on data and the loads of evaluating `node` once."""
+    def cost(
+        self, node: Any, guard: Optional[Expr] = None
+    ) -> Tuple[Tuple[Arith, ...], Tuple[Access, ...]]:
+        """The arithmetic on data and the loads of evaluating `node` once, where `guard` holds."""
         bill = _Bill(self)
-        bill.visit(node, None)
+        bill.visit(node, guard)
         return bill.arith(), tuple(bill.accesses)
+
+    def inside(self, node: Any, guard: Optional[Expr] = None) -> Optional[Expr]:
+        """When a load or store happens at all, beyond `guard`; None for always.
+
+        tilelang's compiler guards every access of a global array that it cannot prove to end
+        inside (``LegalizeSafeMemoryAccess``); an index below zero counts from the end
+        (``LegalizeNegativeIndex``).  A place that data decide is taken to lie inside.
+        """
+        buffer = self.buffer(dialect.buffer_of(node))
+        if not self.guarded or buffer.scope != "global":
+            return guard
+        known = {*self.scope.conditions, guard}
+        for index, size in zip(node.indices, buffer.shape):
+            low, lanes = self.corner(index)
+            if holds_data(low, self.scope.data) or not isinstance(lanes, int):
+                continue
+            condition = self.scope.ranges.below(low, size, lanes)
+            if condition is not None and not _implied(condition, known):
+                guard = _both(guard, condition)
+        return guard
 
     def access(self, node: Any, mode: str, guard: Optional[Expr] = None) -> Access:
         """The access of one load or store node."""
@@ -89,13 +116,19 @@ class _Bill:
             return False
         name = dialect.kind(node)
         if name in ("Var", "SizeVar"):
-            return _holds_data(self.reader.scope.values.get(dialect.key(node), ""))
+            scope = self.reader.scope
+            return holds_data(scope.values.get(dialect.key(node), ""), scope.data)
         if name in dialect.LOADS:
             return self._load(node, guard)
         if name in _ARITH or name in _COMPARE or name in ("And", "Or"):
             return self._operation(name, node, guard)
         if name == "Not":
             return self.visit(node.a, guard)
+        if name == "BitwiseNot":
+            data = self.visit(node.a, guard)
+            if data:
+                self._add("bitwise", dialect.dtype_of(node), guard)
+            return data
         if name == "Cast":
             return self._cast(node, guard)
         if name == "Select":
@@ -130,7 +163,8 @@ class _Bill:
         buffer = self.reader.buffer(dialect.buffer_of(node))
         if buffer.id in self.reader.scope.scalars:
             return False
-        self.accesses.append(self.reader.access(node, "read", guard))
+        inside = self.reader.inside(node, guard)
+        self.accesses.append(self.reader.access(node, "read", inside))
         return True
 
     def _operation(self, name: str, node: Any, guard: Optional[Expr]) -> bool:
@@ -188,11 +222,20 @@ class _Bill:
         return True
 
 
-def _holds_data(value: Expr) -> bool:
-    """Whether `value` is not known before the run."""
+def holds_data(value: Expr, data: Set[str]) -> bool:
+    """Whether `value` is not known before the run; `data` are the variables that are not."""
     if not isinstance(value, tuple):
-        return isinstance(value, float)
-    return value[0] in ("load", "opaque") or any(_holds_data(part) for part in value[1:])
+        return isinstance(value, float) or value in data
+    return value[0] in ("load", "opaque") or any(holds_data(part, data) for part in value[1:])
+
+
+def _implied(condition: Expr, known: Iterable[Optional[Expr]]) -> bool:
+    """Whether a condition stands among others, or among the parts of their conjunctions."""
+    return any(
+        condition == one
+        or (isinstance(one, tuple) and one[0] == "and" and _implied(condition, one[1:]))
+        for one in known
+    )
 
 
 def _both(guard: Optional[Expr], condition: Expr) -> Expr:

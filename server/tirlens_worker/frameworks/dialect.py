@@ -26,6 +26,12 @@ BINARY = {
     "GE": ">=",
     "And": "and",
     "Or": "or",
+    # Nodes of their own from apache-tvm 0.27 on, calls before.
+    "LShift": "<<",
+    "RShift": ">>",
+    "BitwiseAnd": "&",
+    "BitwiseOr": "|",
+    "BitwiseXor": "^",
 }
 
 #: Loads of one element or vector; the second name is that of apache-tvm 0.27.
@@ -141,11 +147,6 @@ def statements(stmt: Any) -> Iterator[Any]:
         yield from statements(getattr(stmt, name, None))
 
 
-def stored_buffers(stmt: Any) -> Iterator[Any]:
-    """The buffers that any statement below `stmt` stores to, element by element."""
-    return (buffer_of(one) for one in statements(stmt) if kind(one) == "BufferStore")
-
-
 def is_tilelang(func: Any) -> bool:
     """Whether a function of tilelang's TVM is a kernel of tilelang and no plain TVMScript."""
     for stmt in statements(func.body):
@@ -177,6 +178,11 @@ def jump_of(stmt: Any) -> Optional[str]:
     if kind(stmt) == "Evaluate" and kind(stmt.value) == "Call":
         return _JUMPS.get(op_name(stmt.value).rpartition(".")[2])
     return _JUMPS.get(kind(stmt))
+
+
+def jumps(stmt: Any) -> bool:
+    """Whether anything below `stmt` leaves what runs."""
+    return any(jump_of(one) is not None for one in statements(stmt))
 
 
 def last_of(stmt: Any) -> Any:

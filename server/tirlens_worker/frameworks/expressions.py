@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from ..facts import Buffer, Expr
-from ..ops import Region
+from ..ops import Layout, Region, TensorMap
 from . import dialect
 from .launch import Bindings
-from .regions import flat
+from .regions import behind, flat
 from .scope import Scope
 
 _BITS = {
@@ -20,6 +20,10 @@ _BITS = {
 }
 _PRINTED = 60
 
+#: Calls that give the address of what stands in them, and those that only change its type.
+_ADDRESSES = frozenset({"address_of", "tl.access_ptr", "buffer_data", "tl.tileop.access_ptr"})
+_SAME_ADDRESS = frozenset({"reinterpret", "cuda.cvta_generic_to_shared"})
+_BEHIND = frozenset({"ptx.addr", "handle_add_byte_offset"})
 #: Calls that hand out their first argument's value unchanged, as far as counting goes.
 TRANSPARENT = frozenset({"likely", "ret", "reinterpret", "tvm_warp_activemask"})
 
@@ -27,16 +31,42 @@ TRANSPARENT = frozenset({"likely", "ret", "reinterpret", "tvm_warp_activemask"})
 class Expressions:
     """Reads values and regions in the names of one `Scope`."""
 
-    def __init__(self, scope: Scope, bindings: Bindings, add_buffer: Callable[[Any], str]) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        bindings: Bindings,
+        add_buffer: Callable[[Any], str],
+        guarded: bool = False,
+    ) -> None:
         self.scope = scope
+        #: Whether the compiler guards what may reach outside an array.
+        self.guarded = guarded
         self.bindings = bindings
         self.notes: List[str] = []
+        #: What the call that is being accounted gives to scalars, by buffer id.
+        self.assigned: Dict[str, Expr] = {}
         self._add_buffer = add_buffer
 
     @property
     def threads(self) -> Expr:
         """How many threads a block has."""
         return self.bindings.threads_per_block()
+
+    @property
+    def rank_in_cluster(self) -> Expr:
+        """The number of the block in its cluster."""
+        return self.bindings.rank_in_cluster()
+
+    @property
+    def lane(self) -> Expr:
+        """The index of a thread in its warp."""
+        return self.bindings.lane()
+
+    def assign(self, target: Any, value: Expr) -> None:
+        """A call gives a scalar this value."""
+        region = self.region(target)
+        if region is not None:
+            self.assigned[region.buffer.id] = value
 
     def expr(self, node: Any) -> Expr:
         if isinstance(node, (bool, int, float)):
@@ -58,6 +88,15 @@ class Expressions:
             return known if known is not None else ("load", buffer.id, *indices)
         return self._other(name, node)
 
+    def truth(self, node: Any) -> Expr:
+        """Whether `node` holds: an integer that stands as a condition does where it is not 0."""
+        value = self.expr(node)
+        if isinstance(value, int):
+            return value != 0
+        if dialect.dtype_of(node) == "bool" or _is_comparison(value):
+            return value
+        return ("!=", value, 0)
+
     def _binary(self, operator: str, node: Any) -> Expr:
         left, right = self.expr(node.a), self.expr(node.b)
         if operator == "/" and dialect.dtype_of(node).startswith(("int", "uint")):
@@ -72,13 +111,15 @@ class Expressions:
             return left
         if operator == "*" and type(right) is int and right == 1:
             return left
-        if operator == "!=" and right == 0 and _is_comparison(left):
-            return left
+        if operator in ("==", "!=") and type(right) is int and _is_comparison(left):
+            return left if (operator == "==") == (right == 1) else ("not", left)
         return (operator, left, right)
 
     def _other(self, name: str, node: Any) -> Expr:
         if name == "Not":
             return ("not", self.expr(node.a))
+        if name == "BitwiseNot":
+            return ("~", self.expr(node.a))
         if name == "Select":
             return ("select", *(self.expr(getattr(node, part)) for part in SELECT))
         if name == "Cast":
@@ -109,8 +150,10 @@ class Expressions:
             return ("~", self.expr(arguments[0]))
         if name in TRANSPARENT and arguments:
             return self.expr(arguments[0])
+        if name.endswith("block_rank_in_cluster"):
+            return self.rank_in_cluster
         if name.endswith("elect_sync"):
-            return ("==", self.bindings.lane(), 0)
+            return ("==", self.lane, 0)
         if name.endswith("shuffle_elect"):
             return self._elected(self.literal(arguments[0]) if arguments else None)
         return ("opaque", _short(node))
@@ -130,6 +173,12 @@ class Expressions:
         value = self.expr(node) if hasattr(node, "ty") or hasattr(node, "dtype") else None
         return value if isinstance(value, (bool, int, float)) else None
 
+    def clipped(self, index: Expr, extent: Expr, size: Expr) -> Expr:
+        return self.scope.ranges.clipped(index, extent, size)
+
+    def reducer(self, buffer: Buffer) -> Optional[str]:
+        return self.scope.reducers.get(buffer.id)
+
     def note(self, message: str) -> None:
         self.notes.append(message)
 
@@ -138,6 +187,9 @@ class Expressions:
         return self.scope.buffer(buffer_id if buffer_id is not None else self._add_buffer(node))
 
     def region(self, node: Any) -> Optional[Region]:
+        target = self.pointer(node)
+        if target is not None:
+            return target
         name = dialect.kind(node)
         if name in dialect.REGIONS:
             return Region(
@@ -161,6 +213,48 @@ class Expressions:
             return None if owner is None else self._whole(self.scope.buffer(owner))
         return None
 
+    def pointer(self, node: Any) -> Optional[Region]:
+        """What an address points at, one that is computed from others too; None for no address."""
+        name = dialect.kind(node)
+        if name == "Call":
+            called = bare(dialect.op_name(node))
+            if called in _SAME_ADDRESS and node.args:
+                return self.pointer(node.args[0])
+            if called in _ADDRESSES:
+                return self._region_call(node)
+            # ``ptx.addr(base, bytes)`` and its like lie that many bytes behind their base.
+            base = self.region(node.args[0]) if called in _BEHIND else None
+            return None if base is None else behind(base, self.expr(node.args[1]))
+        if name == "Cast":
+            return self.pointer(node.value)
+        if name == "Add":
+            for base, offset in ((node.a, node.b), (node.b, node.a)):
+                found = self.pointer(base)
+                if found is not None:
+                    return behind(found, self.expr(offset))
+            return None
+        if name in ("Var", "SizeVar"):
+            return self.scope.pointers.get(dialect.key(node))
+        if name in dialect.LOADS:
+            known = self.scope.buffer_id(dialect.buffer_of(node))
+            return None if known is None else self.scope.pointers.get(known)
+        return None
+
+    def tensor_map(self, node: Any, dtype: str, rank: int) -> Optional[TensorMap]:
+        """What a tensor map describes.
+
+        Of one that is made outside of the kernel, the elements are those of the tile that it is
+        copied to or from, and the sizes are not known.
+        """
+        var = _variable(node)
+        return None if var is None else self.scope.tensor_map(var, dtype, rank)
+
+    def describe(self, node: Any, array: Region, layout: Layout) -> None:
+        """The tensor map `node` is made for an array from a corner of it on."""
+        var = _variable(node)
+        if var is not None:
+            self.scope.describe(var, array, layout)
+
     def corner(self, index: Any) -> Tuple[Expr, Expr]:
         """The first index that `index` denotes and how many follow it: more than 1 for a ramp."""
         if dialect.kind(index) == "Ramp":
@@ -177,7 +271,7 @@ class Expressions:
             sizes = tuple(self.expr(one) for one in arguments[2:])
             missing = len(base.indices) - len(sizes)
             return Region(base.buffer, base.indices, (1,) * missing + sizes)
-        if name in ("address_of", "tl.access_ptr", "buffer_data", "tl.tileop.access_ptr"):
+        if name in _ADDRESSES:
             return self.region(arguments[0]) if arguments else None
         if name == "tvm_access_ptr" and len(arguments) >= 4:
             # The pointer is a variable, or the call `buffer_data` from apache-tvm 0.27 on.
@@ -193,6 +287,13 @@ class Expressions:
 
 
 SELECT = ("condition", "true_value", "false_value")
+
+
+def _variable(node: Any) -> Optional[Any]:
+    """The variable whose address, in whatever type, `node` is."""
+    while dialect.kind(node) == "Call" and node.args:
+        node = node.args[0]
+    return node if dialect.kind(node) in ("Var", "SizeVar") else None
 
 
 def is_integer(dtype: str) -> bool:
@@ -228,4 +329,15 @@ def _fold(operator: str, left: int, right: int) -> Optional[Expr]:
         return min(left, right)
     if operator == "max":
         return max(left, right)
-    return None
+    compare = _COMPARISONS.get(operator)
+    return None if compare is None else compare(left, right)
+
+
+_COMPARISONS = {
+    "==": int.__eq__,
+    "!=": int.__ne__,
+    "<": int.__lt__,
+    "<=": int.__le__,
+    ">": int.__gt__,
+    ">=": int.__ge__,
+}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable, Optional, Tuple
 
-from .. import spans
+from .. import array_shapes, spans
 from ..facts import KernelFacts, Span
 from . import dialect, version
 from .scope import Scope
+from .useful import annotated
 from .walk import Walk
 
 
@@ -41,7 +42,7 @@ def extract(
     body = walk.function(prim_func.body)
     attributes = dialect.attributes(prim_func)
     return KernelFacts(
-        name=str(attributes.get("global_symbol", definition.rpartition(".")[2])),
+        name=name_of(prim_func, definition),
         definition=definition,
         span=span,
         framework=framework,
@@ -51,11 +52,18 @@ def extract(
         variables=tuple(scope.variables),
         buffers=tuple(scope.buffers),
         launch=walk.bindings.launch(),
-        body=body,
+        body=annotated(body, scope.buffers),
         target=_target(attributes.get("target")),
         attributes={},
         caveats=tuple(scope.caveats),
+        sizes=array_shapes.sizes(scope.buffers, attributes),
     )
+
+
+def name_of(prim_func: Any, definition: str) -> str:
+    """The function's own name, or the last part of the name by which it is defined."""
+    symbol = dialect.attributes(prim_func).get("global_symbol")
+    return str(symbol or definition.rpartition(".")[2])
 
 
 def _framework(prim_func: Any) -> str:

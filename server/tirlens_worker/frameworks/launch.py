@@ -30,6 +30,11 @@ class Bindings:
         """`tag` runs over `extent`; of several loops over one tag the largest counts."""
         self._extents[tag] = _larger(self._extents.get(tag), extent)
 
+    @property
+    def has_grid(self) -> bool:
+        """Whether a block index has been bound so far: this is code of a GPU."""
+        return any(tag in self._extents for tag in dialect.BLOCK_TAGS)
+
     def rasterise(self, pattern: str) -> bool:
         """Notes a block rasterisation; whether `pattern` was understood."""
         found = _PANEL.search(pattern)
@@ -52,6 +57,16 @@ class Bindings:
         if threads != 1:
             self.bind(dialect.THREAD_TAGS[0], threads)
         return self.scopes.around(nodes)
+
+    def rank_in_cluster(self) -> Expr:
+        """The number of a block in its cluster, x fastest (PTX's ``%cluster_ctarank``)."""
+        rank: Expr = 0
+        for tag, size in reversed(list(zip(dialect.BLOCK_TAGS, self.cluster))):
+            if size == 1 or tag not in self.active:
+                continue
+            index: Expr = ("%", self.active[tag], size)
+            rank = index if rank == 0 else ("+", ("*", rank, size), index)
+        return rank
 
     def lane(self) -> Expr:
         """The index of a thread in its warp."""

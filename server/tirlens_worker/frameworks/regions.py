@@ -6,6 +6,7 @@ from typing import List, Tuple
 
 from ..facts import Buffer, Expr
 from ..ops import Region
+from ..ops.build import bits, plus, times
 
 
 def flat(buffer: Buffer, offset: Expr, extent: Expr) -> Region:
@@ -15,9 +16,43 @@ def flat(buffer: Buffer, offset: Expr, extent: Expr) -> Region:
         rows = _whole_rows(shape, offset, extent)
         if rows is not None:
             return Region(buffer, *rows)
-    zeros: Tuple[Expr, ...] = (0,) * (len(buffer.shape) - 1)
     ones: Tuple[Expr, ...] = (1,) * (len(buffer.shape) - 1)
+    if shape and not (isinstance(extent, int) and extent > shape[-1]):
+        return Region(buffer, _corner(shape, offset), (*ones, extent))
+    zeros: Tuple[Expr, ...] = (0,) * (len(buffer.shape) - 1)
     return Region(buffer, (*zeros, offset), (*ones, extent))
+
+
+def _corner(shape: Tuple[int, ...], offset: Expr) -> Tuple[Expr, ...]:
+    """The indices of the element at a flat offset."""
+    corner: List[Expr] = []
+    stride = 1
+    for dimension in range(len(shape) - 1, -1, -1):
+        index = offset if stride == 1 else ("//", offset, stride)
+        corner.append(("%", index, shape[dimension]) if dimension else index)
+        stride *= shape[dimension]
+    return tuple(reversed(corner))
+
+
+def offset(region: Region) -> Expr:
+    """How many elements of a row-major array lie before the corner of `region`."""
+    total: Expr = 0
+    for size, index in zip(region.buffer.shape, region.indices):
+        total = plus(times(total, size), index)
+    return total
+
+
+def behind(region: Region, offset_bytes: Expr) -> Region:
+    """The element that lies `offset_bytes` behind the corner of `region`."""
+    size = bits(region.buffer.dtype) // 8
+    if offset_bytes == 0:
+        return region
+    if isinstance(offset_bytes, int):
+        offset: Expr = offset_bytes // max(size, 1)
+    else:
+        offset = offset_bytes if size <= 1 else ("//", offset_bytes, size)
+    last = plus(region.indices[-1], offset)
+    return Region(region.buffer, (*region.indices[:-1], last), region.extents)
 
 
 def _constant(shape: Tuple[Expr, ...]) -> "Tuple[int, ...] | None":

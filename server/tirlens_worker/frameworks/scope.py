@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple, Union
 
 from ..facts import Buffer, Caveat, Expr, Span, Variable
+from ..ops import Layout, Region, TensorMap
 from . import dialect
+from .ranges import Ranges
+from .regions import offset as offset_of
+from .roles import Held
 
 _INTEGERS = ("int", "uint", "bool")
 
@@ -24,13 +28,31 @@ class Scope:
         self.caveats: List[Caveat] = []
         #: Scalar arrays that hold one known value for now, by buffer id.
         self.scalars: Dict[str, Expr] = {}
+        #: What scalars hold in threads that did not take the branches which changed them.
+        self.elsewhere: Dict[str, Held] = {}
+        #: What scalars that hold an address point at, by buffer id, and variables, by their keys.
+        self.pointers: Dict[Union[str, int], Region] = {}
         #: Arrays that are windows of others: buffer id -> (source id, source index for each
         #: source dimension, as a pair of its lower corner and the window's dimension or None).
         self.windows: Dict[str, Tuple[str, Tuple[Tuple[Expr, Optional[int]], ...]]] = {}
+        self.ranges = Ranges()
+        #: What tilelang's reducers combine by (``sum``, ``max`` ...), by buffer id.
+        self.reducers: Dict[str, str] = {}
+        #: The conditions that hold where the walk is.
+        self.conditions: List[Expr] = []
+        #: Variables whose values are made of data.
+        self.data: Set[str] = set()
         self._buffer_ids: Dict[int, str] = {}
         self._data_owner: Dict[int, str] = {}
+        self._maps: Dict[int, TensorMap] = {}
         self._names: Set[str] = set()
         self._kept: List[Any] = []
+
+    def forget(self, buffer_id: str) -> None:
+        """What a scalar holds is not known any more, in whatever thread."""
+        self.scalars.pop(buffer_id, None)
+        self.pointers.pop(buffer_id, None)
+        self.elsewhere.pop(buffer_id, None)
 
     def unique(self, name: str) -> str:
         """`name`, with a number behind it if it is taken."""
@@ -98,7 +120,7 @@ class Scope:
         """Registers `buffer`; one that views the data of another is its alias."""
         self._kept.append(buffer)
         data = getattr(buffer, "data", None)
-        owner = None if data is None else self._data_owner.get(dialect.key(data))
+        owner = None if data is None else self.owner_of_data(data)
         name = self.unique(str(buffer.name))
         self.buffers.append(
             Buffer(
@@ -120,8 +142,40 @@ class Scope:
             self._data_owner[dialect.key(data)] = alias_of or name
         return name
 
+    def tensor_map(self, var: Any, dtype: str, rank: int) -> TensorMap:
+        """The array behind the tensor map `var`; one that is met first is a parameter."""
+        known = self._maps.get(dialect.key(var))
+        if known is None:
+            name = self.unique(str(var.name))
+            sizes = tuple(("opaque", "{}.size({})".format(name, axis)) for axis in range(rank))
+            known = TensorMap(Buffer(name, str(var.name), dtype, sizes, is_parameter=True))
+            self._keep_map(var, known)
+        return known
+
+    def describe(self, var: Any, array: Region, layout: Layout) -> None:
+        """The tensor map `var` shows `array` from its corner on as `layout`."""
+        view = Buffer(
+            self.unique("{}_{}".format(array.buffer.name, var.name)),
+            array.buffer.name,
+            layout.dtype,
+            layout.shape,
+            strides=layout.strides,
+            element_offset=offset_of(array),
+            alias_of=array.buffer.alias_of or array.buffer.id,
+        )
+        self._keep_map(var, TensorMap(view, layout.box))
+
+    def _keep_map(self, var: Any, known: TensorMap) -> None:
+        self.buffers.append(known.array)
+        self._maps[dialect.key(var)] = known
+        self._kept.append(var)
+
     def owner_of_data(self, data: Any) -> Optional[str]:
         """The id of the buffer whose data pointer `data` is."""
+        if dialect.kind(data) == "Call":
+            # From apache-tvm 0.27 on: the call `buffer_data` of the buffer.
+            known = self.buffer_id(data.args[0])
+            return None if known is None else self.buffer(known).alias_of or known
         return self._data_owner.get(dialect.key(data))
 
     def buffer(self, buffer_id: str) -> Buffer:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Callable, Optional, Set, Tuple
+from typing import Any, Callable, Iterable, Optional, Set, Tuple
 
-from ..facts import Node, Span, Statement
+from ..facts import Expr, Node, Span, Statement
 from ..spans import Locator
 from . import dialect
 from .cost import Reader
@@ -27,18 +27,20 @@ class Visitor:
     ) -> None:
         self.scope = scope
         self.bindings = Bindings(scope.unique)
-        self.reader = Reader(scope, self.bindings, self.add_buffer)
+        self.reader = Reader(scope, self.bindings, self.add_buffer, guarded=tiles)
         self._locator = locator
         self._tiles = tiles
         self._here: Sites = ()
         self._per = "thread"
         #: How many loops one is in, how many branches within the innermost of them, and the jumps
         #: that are accounted for.
-        self._loops = 0
-        self._branches = 0
+        self._loops: int = 0
+        self._branches: int = 0
         self._settled: Set[int] = set()
 
-    def add_buffer(self, buffer: Any, parameter: bool = False) -> str:
+    def add_buffer(
+        self, buffer: Any, parameter: bool = False, alias_of: Optional[str] = None
+    ) -> str:
         expr = self.reader.expr
         offset = getattr(buffer, "elem_offset", None)
         return self.scope.add_buffer(
@@ -48,6 +50,7 @@ class Visitor:
             # The offset of a parameter is the caller's affair; a view's says where it begins.
             0 if offset is None or parameter or dialect.kind(offset) == "Var" else expr(offset),
             parameter=parameter,
+            alias_of=alias_of,
             span=self._here[0] if self._here else None,
         )
 
@@ -74,12 +77,12 @@ class Visitor:
         finally:
             self._here = outer
 
-    def _forget_stored(self, stmt: Any) -> None:
-        """A scalar that the body of a loop changes is not known inside it, nor behind it."""
-        for buffer in dialect.stored_buffers(stmt):
+    def _forget(self, buffers: Iterable[Any]) -> None:
+        """What `buffers` hold is not known any more."""
+        for buffer in buffers:
             known = self.scope.buffer_id(buffer)
             if known is not None:
-                self.scope.scalars.pop(known, None)
+                self.scope.forget(known)
 
     def _scoped(self, stmt: Any) -> Nodes:
         """The body of a loop or branch: what it learns of scalars does not hold behind it."""
@@ -97,9 +100,9 @@ class Visitor:
         self._note("{} is not understood and is left out".format(kind))
         return ()
 
-    def _cost(self, node: Any) -> Any:
+    def _cost(self, node: Any, guard: Optional[Expr] = None) -> Any:
         self.reader.notes.clear()
-        cost = self.reader.cost(node)
+        cost = self.reader.cost(node, guard)
         self._take_notes()
         return cost
 

@@ -8,15 +8,17 @@ understood becomes a statement with a caveat; the walk never fails because of it
 from __future__ import annotations
 
 import re
-from functools import partial
-from typing import Any, List, Sequence, Tuple
+from typing import Any, Tuple
 
 from .. import ops
-from ..facts import Branch, Expr, Let, Loop, Node, Statement, While
+from ..facts import Expr, Let, Loop, Statement
 from . import dialect
-from .blocks import Blocks
+from .cost import holds_data
+from .masks import kept
+from .states import States
 from .text import text
 from .visitor import Nodes
+from .writes import results
 
 _KINDS = {
     dialect.SERIAL: "serial",
@@ -34,62 +36,18 @@ _SPELLING = {
 _LAUNCH_THREAD = re.compile(r"launch_thread_idx$")
 
 
-class Walk(Blocks):
+class Walk(States):
     """Walks one function; `bindings` is complete when `function` has returned."""
 
-    def _visit_SeqStmt(self, stmt: Any) -> Nodes:  # noqa: N802 - named after the IR's class
-        return self._sequence(list(stmt.seq))
-
-    def _sequence(self, parts: Sequence[Any]) -> Nodes:
-        nodes: List[Node] = []
-        for position, part in enumerate(parts):
-            rest = parts[position + 1 :]
-            if rest and self._skips(part):
-                return (*nodes, *self.body(part, partial(self._visit_IfThenElse, rest=rest)))
-            nodes += self.body(part)
-        return tuple(nodes)
-
-    def _skips(self, stmt: Any) -> bool:
-        """Whether `stmt` is ``if c: ...; continue``: all behind it in the loop is its ``else``.
-
-        So is a ``return`` that stands in no loop.
-        """
-        if dialect.kind(stmt) != "IfThenElse" or stmt.else_case is not None or self._branches:
-            return False
-        last = dialect.last_of(stmt.then_case)
-        jump = dialect.jump_of(last)
-        known = jump == "continue" or (jump == "return" and not self._loops)
-        if known:
-            self._settled.add(dialect.key(last))
-        return known
-
-    def _repeated(self, stmt: Any) -> Nodes:
-        """The body of a loop whose iterations follow each other."""
-        self._forget_stored(stmt)
-        branches, self._branches = self._branches, 0
-        self._loops += 1
-        try:
-            return self._scoped(stmt)
-        finally:
-            self._branches = branches
-            self._loops -= 1
-
-    def _conditional(self, stmt: Any) -> Nodes:
-        self._branches += 1
-        try:
-            return self._scoped(stmt)
-        finally:
-            self._branches -= 1
-
     def _visit_For(self, stmt: Any) -> Nodes:  # noqa: N802
-        number = int(stmt.kind)
+        form = int(stmt.kind)
         start, extent = self.reader.expr(stmt.min), self.reader.expr(stmt.extent)
-        if number == dialect.THREAD_BINDING and stmt.thread_binding is not None:
+        if form == dialect.THREAD_BINDING and stmt.thread_binding is not None:
             tag = str(stmt.thread_binding.thread_tag)
             return self._bound_loop(stmt.loop_var, tag, extent, stmt.body)
         before = self._reading(stmt.extent, "loop bound")
         annotations = dialect.annotations_of(stmt)
-        kind = "pipelined" if "num_stages" in annotations else _KINDS.get(number, "serial")
+        kind = "pipelined" if "num_stages" in annotations else _KINDS.get(form, "serial")
         if kind == "serial" and "software_pipeline_stage" in annotations:
             kind = "pipelined"
         step = getattr(stmt, "step", None)
@@ -97,11 +55,14 @@ class Walk(Blocks):
         if step_expr != 1:
             extent = ("//", ("-", ("+", extent, step_expr), 1), step_expr)
         var = self.scope.define(stmt.loop_var)
+        self.scope.ranges.add(var, start, extent, step_expr)
         outer = self._per
         if kind == "parallel" and self._tiles:
             self._per = "block"
         try:
-            inner = self._repeated(stmt.body)
+            number: Expr = var if start == 0 else ("-", var, start)
+            number = number if step_expr == 1 else ("//", number, step_expr)
+            inner = self._repeated(stmt.body, number, extent)
         finally:
             self._per = outer
         spelling = "T.Parallel" if kind == "parallel" and self._tiles else _SPELLING[kind]
@@ -118,36 +79,32 @@ class Walk(Blocks):
         )
         return (*before, loop)
 
-    def _visit_IfThenElse(self, stmt: Any, rest: Sequence[Any] = ()) -> Nodes:  # noqa: N802
-        before = self._reading(stmt.condition, "condition")
-        condition = self.reader.expr(stmt.condition)
-        then = self._conditional(stmt.then_case)
-        orelse = self._sequence(rest) if rest else self._conditional(stmt.else_case)
-        label = "if {}".format(text(condition))
-        return (*before, Branch(condition, then, orelse, label=label, sites=self._here))
-
-    def _visit_While(self, stmt: Any) -> Nodes:  # noqa: N802
-        self._forget_stored(stmt.body)
-        condition = self.reader.expr(stmt.condition)
-        inner = self._reading(stmt.condition, "condition") + self._repeated(stmt.body)
-        return (While(condition, inner, label="while", sites=self._here),)
-
     def _visit_BufferStore(self, stmt: Any) -> Nodes:  # noqa: N802
         buffer = self.reader.buffer(dialect.buffer_of(stmt))
         value = self.reader.expr(stmt.value)
         # A scalar that holds an index is a name for it, and costs no memory.
         if _is_scalar(buffer.shape) and buffer.scope.startswith("local"):
+            target = self.reader.pointer(stmt.value)
+            self.scope.forget(buffer.id)
+            if target is not None:
+                self.scope.pointers[buffer.id] = target
+                return ()
             if _is_index(value) and buffer.dtype.startswith(("int", "uint", "bool")):
                 self.scope.scalars[buffer.id] = value
                 return ()
-            self.scope.scalars.pop(buffer.id, None)
-        arith, reads = self._cost(stmt.value)
+        # tilelang's compiler guards a store outside an array, with all that it stores.
+        guard = self.reader.inside(stmt)
+        arith, reads = self._cost(stmt.value, guard)
         for index in stmt.indices:
-            more, loads = self._cost(index)
+            more, loads = self._cost(index, guard)
             arith, reads = arith + more, reads + loads
-        write = self.reader.access(stmt, "write")
+        write = self.reader.access(stmt, "write", guard)
         label = "{}[...] = ...".format(buffer.name)
-        return self._statement(Statement("store", label, arith, (*reads, write), self._per))
+        keeps = kept(stmt, self.reader)
+        attributes = {} if keeps is None else {"kept": keeps}
+        return self._statement(
+            Statement("store", label, arith, (*reads, write), self._per, attributes=attributes)
+        )
 
     def _visit_Evaluate(self, stmt: Any) -> Nodes:  # noqa: N802
         call = stmt.value
@@ -158,11 +115,16 @@ class Walk(Blocks):
         name = dialect.op_name(call)
         handler = ops.lookup(name)
         if handler is None:
-            return self._reading(call, name)
-        self.reader.notes.clear()
-        statement = handler(call, self.reader)
-        self._take_notes()
-        return self._statement(statement)
+            nodes = self._reading(call, name)
+        else:
+            self.reader.notes.clear()
+            statement = handler(call, self.reader)
+            self._take_notes()
+            nodes = self._statement(statement)
+        self._forget(results(call))
+        self.scope.scalars.update(self.reader.assigned)
+        self.reader.assigned.clear()
+        return nodes
 
     def _visit_TilePrimitiveCall(self, stmt: Any) -> Nodes:  # noqa: N802
         name = dialect.op_name(stmt)
@@ -182,6 +144,10 @@ class Walk(Blocks):
             axis = self.reader.literal(value.args[0])
             self.bindings.thread_names[int(axis or 0)] = self.scope.define(stmt.var)
             return ()
+        target = self.reader.pointer(value)
+        if target is not None:
+            self.scope.pointers[dialect.key(stmt.var)] = target
+            return ()
         nodes = self._reading(value, "let")
         meaning = self.reader.expr(value)
         if _is_index(meaning):
@@ -191,7 +157,10 @@ class Walk(Blocks):
         if not dtype.startswith(("int", "uint", "bool")):
             self.scope.define(stmt.var, ("opaque", str(stmt.var.name)))
             return nodes
-        return (*nodes, Let(self.scope.define(stmt.var), meaning, dtype, self._here))
+        name = self.scope.define(stmt.var)
+        if holds_data(meaning, self.scope.data):
+            self.scope.data.add(name)
+        return (*nodes, Let(name, meaning, dtype, self._here))
 
     def _visit_LetStmt(self, stmt: Any) -> Nodes:  # noqa: N802
         return self._visit_Bind(stmt) + self.body(stmt.body)
@@ -200,7 +169,11 @@ class Walk(Blocks):
         self.add_buffer(stmt.buffer)
         return self.body(getattr(stmt, "body", None))
 
-    _visit_DeclBuffer = _visit_AllocBuffer  # noqa: N815
+    def _visit_DeclBuffer(self, stmt: Any) -> Nodes:  # noqa: N802
+        data = getattr(stmt, "data", None)
+        owner = None if data is None else self.scope.owner_of_data(data)
+        self.add_buffer(stmt.buffer, alias_of=owner)
+        return self.body(getattr(stmt, "body", None))
 
     _visit_BufferRealize = _visit_AllocBuffer  # noqa: N815
 
@@ -209,17 +182,6 @@ class Walk(Blocks):
 
     def _visit_AssertStmt(self, stmt: Any) -> Nodes:  # noqa: N802
         return self.body(getattr(stmt, "body", None))
-
-    def _visit_Break(self, stmt: Any) -> Nodes:  # noqa: N802
-        value = getattr(stmt, "value", None)
-        nodes = () if value is None else self._reading(value, "return")
-        at_the_end = dialect.jump_of(stmt) == "return" and not self._loops and not self._branches
-        if not at_the_end and dialect.key(stmt) not in self._settled:
-            self._note("a jump leaves an iteration early: counts are upper bounds")
-        return nodes
-
-    _visit_Continue = _visit_Break  # noqa: N815
-    _visit_Return = _visit_Break  # noqa: N815
 
 
 def _is_scalar(shape: Tuple[Expr, ...]) -> bool:

@@ -18,9 +18,29 @@ import importlib
 import pkgutil
 from typing import Optional
 
-from .registry import Context, Handler, Region, accounts, find_handler, find_scalar, scalars
+from .registry import (
+    Context,
+    Handler,
+    Layout,
+    Region,
+    TensorMap,
+    accounts,
+    find_handler,
+    find_scalar,
+    scalars,
+)
 
-__all__ = ["Context", "Handler", "Region", "accounts", "lookup", "scalar", "scalars"]
+__all__ = [
+    "Context",
+    "Handler",
+    "Layout",
+    "Region",
+    "TensorMap",
+    "accounts",
+    "lookup",
+    "scalar",
+    "scalars",
+]
 
 
 @functools.lru_cache(maxsize=None)

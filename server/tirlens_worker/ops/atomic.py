@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any, Tuple
 
 from ..facts import Access, Arith, Statement
-from .build import access, elements, hints_of, label, lanes, not_understood
-from .registry import Context, accounts
+from .build import access, elements, elements_inside, hints_of, label, lanes, not_understood
+from .registry import Context, Region, accounts
 
 _KINDS = (("add", "add"), ("max", "max"), ("min", "min"), ("or", "bitwise"), ("and", "bitwise"))
 
@@ -29,8 +29,11 @@ def tile(call: Any, context: Context) -> Statement:
     reads: Tuple[Access, ...] = context.accesses(call.args[0])
     if source is not None:
         reads = (access(source, "read", route),)
-    # A larger source decides how many updates there are: the target may name its first element.
-    count = elements(target if source is None or elements(source) == 1 else source)
+    if source is not None and elements(target) == 1 and len(source.extents) <= len(target.extents):
+        # The target may name its first element only: the source says how many updates there are.
+        missing = len(target.extents) - len(source.extents)
+        target = Region(target.buffer, target.indices, (1,) * missing + source.extents)
+    count = elements_inside(context, target)
     kind = call.op.name.rsplit("atomic", 1)[-1]
     return Statement(
         op="atomic",

@@ -40,6 +40,20 @@ def elements(region: Region) -> Expr:
     return times(*region.extents)
 
 
+def elements_inside(context: Context, *regions: Region) -> Expr:
+    """How many elements of boxes of one size lie inside the global array among them.
+
+    What reaches over the edge of an array is predicated off in the lowered loop, and so is the
+    arithmetic on it (``MakePredicate`` in tilelang's ``src/op/copy.cc``).  Of several global arrays
+    the first given decides.
+    """
+    region = next((one for one in regions if one.buffer.scope == "global"), regions[0])
+    if region.buffer.scope != "global":
+        return elements(region)
+    sides = zip(region.indices, region.extents, region.buffer.shape)
+    return times(*(context.clipped(index, extent, size) for index, extent, size in sides))
+
+
 def access(region: Region, mode: str, route: str, guard: Optional[Expr] = None) -> Access:
     """One access of the whole region; what lies outside a global array is not touched."""
     return Access(

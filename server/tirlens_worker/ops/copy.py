@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, Dict, Optional, Tuple
 
 from ..facts import Access, Arith, Expr, Statement
-from .build import access, elements, executor, hints_of, label, not_understood, plus
+from .build import access, elements_inside, executor, hints_of, label, not_understood, plus
 from .registry import Context, Region, accounts
 
 
@@ -48,7 +48,7 @@ def _copy(call: Any, context: Context, name: str, route: str) -> Statement:
     return Statement(
         op="copy",
         label=label(name, source, target),
-        arith=_conversion(source, target),
+        arith=_conversion(context, source, target),
         accesses=(
             *_boxes(context, hints, "is_gather4", source, "read", route),
             *_boxes(context, hints, "is_scatter4", target, "write", route),
@@ -58,7 +58,7 @@ def _copy(call: Any, context: Context, name: str, route: str) -> Statement:
     )
 
 
-def _conversion(source: Region, target: Region) -> Tuple[Arith, ...]:
+def _conversion(context: Context, source: Region, target: Region) -> Tuple[Arith, ...]:
     if source.buffer.dtype == target.buffer.dtype:
         return ()
     return (
@@ -66,7 +66,7 @@ def _conversion(source: Region, target: Region) -> Tuple[Arith, ...]:
             op="cast",
             dtype=source.buffer.dtype,
             accumulator=target.buffer.dtype,
-            count=elements(target),
+            count=elements_inside(context, target, source),
         ),
     )
 

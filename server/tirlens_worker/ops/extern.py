@@ -17,6 +17,7 @@ from ..facts import Access, Arith, Statement
 from .atomic import update
 from .build import label
 from .intrinsics.dot import dot_product, dp4a_of_pointers
+from .intrinsics.tensor_map import encode
 from .intrinsics.warp import dtype_of
 from .registry import Context, accounts
 
@@ -72,6 +73,8 @@ def call_extern(call: Any, context: Context) -> Statement:
     found = context.literal(call.args[0]) if len(call.args) else None
     name = found if isinstance(found, str) else call.op.name
     arguments = tuple(call.args[1:])
+    if name == "runtime.cuTensorMapEncodeTiled":
+        return encode(call, context)
     bare = name.rsplit("::", 1)[-1].split("<", 1)[0]
     if bare.startswith(("Atomic", "atomic")):
         target = context.region(arguments[0])

@@ -61,6 +61,7 @@ def _gemm(
     m, n, k = (context.expr(arguments[position]) for position in range(sizes, sizes + 3))
     clear = arguments[sizes + 4] if len(arguments) > sizes + 4 else False
     name = short_name(call.op.name)
+    pair = context.literal(hints_of(call).get("use_2cta")) in (1, True)
     return Statement(
         op="gemm",
         label=label(name, a, b, c),
@@ -69,7 +70,8 @@ def _gemm(
                 op="mma",
                 dtype=a.buffer.dtype,
                 accumulator=c.buffer.dtype,
-                count=times(m, n, k),
+                count=times(m, n, k, 2 if pair else 1),
+                guard=("==", context.rank_in_cluster, 0) if pair else None,
                 shape=(m, n, k),
                 sparsity=sparsity,
             ),

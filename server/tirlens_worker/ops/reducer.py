@@ -2,9 +2,10 @@
 
 An update combines one value with one element of the reducer, per iteration of the parallel loop it
 stands in.  Finalizing makes the threads that hold partial results agree: each element is exchanged
-and combined in as many steps as the binary logarithm of a warp's size, by every thread that holds
-it.  Which threads those are is planned after the source; all of the block's are assumed, the
-``replication="all"`` plan.
+in as many steps as the binary logarithm of a warp's size, by every thread that holds it.  Which
+threads those are is planned after the source; all of the block's are assumed, the
+``replication="all"`` plan.  As in ``T.reduce``, a step is a shuffle and its own combining
+instruction no operation on data: how many there are says nothing about the work.
 
 Sources: tilelang ``language/reduce_op.py``, ``src/op/reducer.cc``.
 """
@@ -15,6 +16,7 @@ from typing import Any
 
 from ..facts import Arith, Statement
 from .build import WARP, access, binary_log, elements, label, not_understood, times
+from .reduce import COMBINE
 from .registry import Context, accounts
 
 
@@ -36,10 +38,11 @@ def update(call: Any, context: Context) -> Statement:
     target, value = context.region(call.args[0]), call.args[1]
     if target is None:
         return not_understood(call, context, "the reducer is no buffer")
+    combine = COMBINE.get(context.reducer(target.buffer) or "sum", "add")
     return Statement(
         op="reduce",
         label=label("reducer_update", target),
-        arith=(*context.arith(value), Arith(op="add", dtype=target.buffer.dtype)),
+        arith=(*context.arith(value), Arith(op=combine, dtype=target.buffer.dtype)),
         accesses=(
             *context.accesses(value),
             access(target, "read", "thread"),
@@ -61,10 +64,7 @@ def finalize(call: Any, context: Context) -> Statement:
     return Statement(
         op="reduce",
         label=label("finalize_reducer", reducer),
-        arith=(
-            Arith(op="shuffle", dtype=dtype, count=steps),
-            Arith(op="add", dtype=dtype, count=steps),
-        ),
+        arith=(Arith(op="shuffle", dtype=dtype, count=steps),),
         accesses=(access(reducer, "read", "tile"), access(target, "write", "tile")),
         per="block",
     )

@@ -14,7 +14,7 @@ looked up without them, ``tir.exp`` as ``exp`` and ``tl.tileop.copy`` as ``tl.co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Protocol, Tuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple, Union
 
 from ..facts import Access, Arith, Buffer, Expr, Statement
 
@@ -28,12 +28,33 @@ class Region:
     extents: Tuple[Expr, ...]
 
 
+class Layout(NamedTuple):
+    """How a tensor map sees an array, outermost dimension first; `strides` are in elements."""
+
+    dtype: str
+    shape: Tuple[Expr, ...]
+    strides: Tuple[Expr, ...]
+    box: Tuple[Expr, ...]
+
+
+class TensorMap(NamedTuple):
+    """The global array of a tensor map and, where it is known, the box that one copy moves."""
+
+    array: Buffer
+    box: Optional[Tuple[Expr, ...]] = None
+
+
 class Context(Protocol):
     """What a handler may ask of the walk that met the call."""
 
     @property
     def threads(self) -> Expr:
         """The number of threads of a block, 1 where nothing is bound to threads."""
+        ...
+
+    @property
+    def rank_in_cluster(self) -> Expr:
+        """The number of the block in its cluster, 0 without clusters."""
         ...
 
     def expr(self, node: Any) -> Expr:
@@ -50,6 +71,35 @@ class Context(Protocol):
         Understands ``tl.region``, BufferRegion and TensorRegion, BufferLoad (one element),
         a whole buffer, its data pointer, ``tvm_access_ptr``, ``tl.access_ptr``, ``address_of``.
         """
+        ...
+
+    def tensor_map(self, node: Any, dtype: str, rank: int) -> Optional[TensorMap]:
+        """What a tensor map describes; one that is a parameter has elements of `dtype`."""
+        ...
+
+    def describe(self, node: Any, array: Region, layout: Layout) -> None:
+        """The tensor map `node` is made for an array from a corner of it on."""
+        ...
+
+    @property
+    def lane(self) -> Expr:
+        """The index of the thread in its warp."""
+        ...
+
+    def assign(self, target: Any, value: Expr) -> None:
+        """The scalar that `target` denotes, or whose address it is, holds `value` from here on."""
+        ...
+
+    def clipped(self, index: Expr, extent: Expr, size: Expr) -> Expr:
+        """The length of the part of ``range(index, index + extent)`` in ``range(size)``."""
+        ...
+
+    def inside(self, node: Any, guard: Optional[Expr] = None) -> Optional[Expr]:
+        """When the load `node` happens at all, beyond `guard`; None for always."""
+        ...
+
+    def reducer(self, buffer: Buffer) -> Optional[str]:
+        """What an explicit reducer of tilelang combines by (``sum``), None for other arrays."""
         ...
 
     def note(self, message: str) -> None:

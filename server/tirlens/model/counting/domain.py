@@ -7,15 +7,18 @@ its points, exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from tirlens_worker.facts import Expr
 
-from ..expr import UnknownValueError, conjuncts, simplify
+from ..expr import UnknownValueError, conjuncts, simplify, substitute
 from .guards import Guard, guard, scope_of
 from .intervals import Interval, bounds
-from .solve import Problem, Solver
+from .problem import Problem, components, product
+from .solve import ONE, ZERO, Solver, Sum
+from .within import within
 
 Box = Mapping[str, Interval]
 
@@ -33,11 +36,16 @@ class Domain:
     predicates: tuple[Expr, ...] = ()
     missing: tuple[Expr, ...] = ()
     empty: bool = False
+    _points: dict[frozenset[str], Sum] = field(
+        default_factory=dict[frozenset[str], Sum], init=False, repr=False, compare=False
+    )
 
     def with_axis(self, name: str, start: Expr, extent: Expr) -> Domain:
         """The points with one more variable, in ``range(start, start + extent)``."""
         stop = simplify(("+", start, extent))
         low, high = bounds(start, self.box)[0], bounds(stop, self.box)[1]
+        if isinstance(extent, int) and extent <= 0:
+            return replace(self, box={**self.box, name: (0, 0)}, empty=True)
         unknown = self._unknown(start) + self._unknown(extent)
         if unknown or math.isinf(low) or math.isinf(high):
             missing = unknown or (start, extent)
@@ -82,13 +90,32 @@ class Domain:
             return replace(self, guards=(*self.guards, solvable))
         return replace(self, box=tightened, empty=self.empty or _is_empty(tightened, solvable))
 
+    def joined(self, digits: Sequence[str], name: str) -> tuple[Domain, dict[str, Expr]]:
+        """The same points with one variable for some that are its digits, and what those are of it.
+
+        The `digits` run from zero, the lowest first.
+        """
+        values: dict[str, Expr] = {}
+        unit = 1
+        for digit in digits:
+            length = int(self.box[digit][1]) + 1
+            values[digit] = ("%", ("//", name, unit), length)
+            unit *= length
+        box = {other: reach for other, reach in self.box.items() if other not in values}
+        box[name] = (0, unit - 1)
+        values = {digit: within(value, box) for digit, value in values.items()}
+        domain = replace(self, box=box, guards=(), predicates=())
+        for condition in (*(item.expr() for item in self.guards), *self.predicates):
+            domain = domain.where(within(substitute(condition, values), domain.box))
+        return domain, values
+
     def _unknown(self, expr: Expr) -> tuple[Expr, ...]:
         """What in `expr` is neither a variable of the domain nor computable."""
         return tuple(
             name for name in sorted(scope_of(expr)) if name not in self.box or name in self._lost
         )
 
-    @property
+    @cached_property
     def _lost(self) -> frozenset[str]:
         return frozenset(name for name, (low, _) in self.box.items() if low == -math.inf)
 
@@ -97,7 +124,7 @@ class Domain:
         solver: Solver,
         weights: Iterable[Expr] = (),
         projected: frozenset[str] = frozenset(),
-    ) -> int:
+    ) -> Sum:
         """The sum over all points of the product of `weights`.
 
         Points that differ in `projected` variables alone are one point, and weights must not
@@ -107,24 +134,60 @@ class Domain:
             UnknownValueError: a bound, condition or weight is not known.
         """
         if self.empty:
-            return 0
-        if self.missing:
-            raise UnknownValueError(self.missing[0])
-        factors: list[Expr] = []
+            return ZERO
         scale = 1
+        factors: list[Expr] = []
         for weight in weights:
             if isinstance(weight, (int, float)):
                 scale *= int(weight)
-                continue
-            unknown = self._unknown(weight)
-            if unknown:
+            elif unknown := self._unknown(weight):
                 raise UnknownValueError(unknown[0])
-            factors.append(weight)
-        if scale == 0:
-            return 0
+            else:
+                factors.append(weight)
+        if not factors:
+            return Sum(scale) * self.points(solver, projected)
+        touched = frozenset[str]().union(*map(scope_of, factors))
+        result = Sum(scale)
+        tied: list[Problem] = []
+        for part in self.parts:
+            if not touched.isdisjoint(part.box):
+                tied.append(part)
+            elif result.value:
+                result = result * solver.solve_part(part.merging(projected))
+        if result.value:
+            result = result * solver.solve(product(tied, factors, projected))
+        return result
+
+    def points(self, solver: Solver, projected: frozenset[str] = frozenset()) -> Sum:
+        """How many points there are, those that differ in `projected` variables alone being one.
+
+        Raises:
+            UnknownValueError: a bound or condition is not known.
+        """
+        known = self._points.get(projected)
+        if known is None:
+            known = ZERO if self.empty else ONE
+            for part in () if self.empty else self.parts:
+                known = known * solver.solve_part(part.merging(projected))
+            self._points[projected] = known
+        return known
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The number of points, to be solved.
+
+        Raises:
+            UnknownValueError: a bound or condition is not known.
+        """
+        if self.missing:
+            raise UnknownValueError(self.missing[0])
         box = {name: (int(low), int(high)) for name, (low, high) in self.box.items()}
-        problem = Problem(box, self.guards, self.predicates + tuple(factors), projected)
-        return scale * solver.solve(problem)
+        return Problem(box, self.guards, self.predicates)
+
+    @cached_property
+    def parts(self) -> list[Problem]:
+        """The independent parts of the points."""
+        return components(self.problem)
 
 
 def tighten(condition: Guard, box: Box) -> dict[str, Interval] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -26,6 +27,34 @@ class Guard:
         if self.equality:
             return False if low > 0 or high < 0 else True if low == high else None
         return True if high < 0 else False if low >= 0 else None
+
+    def narrowed(self, box: Mapping[str, Interval]) -> dict[str, tuple[int, int]]:
+        """The variables that it leaves less than their ranges in `box`, with what it leaves."""
+        narrower: dict[str, tuple[int, int]] = {}
+        low, high = linear_bounds(dict(self.terms), self.constant, box)
+        if not (math.isfinite(low) and math.isfinite(high)):
+            return narrower
+        for atom, factor in self.terms:
+            if not isinstance(atom, str):
+                continue
+            first, last = (int(end) for end in box[atom])
+            # The others' least is at the variable's end that makes the sum least.
+            others = int(low) - min(factor * first, factor * last)
+            most = -others if self.equality else -others - 1
+            least, limit = first, last
+            if factor > 0:
+                limit = min(last, most // factor)
+            else:
+                least = max(first, -(most // -factor))
+            if self.equality:
+                others = int(high) - max(factor * first, factor * last)
+                if factor > 0:
+                    least = max(least, -(others // factor))
+                else:
+                    limit = min(limit, others // -factor)
+            if (least, limit) != (first, last):
+                narrower[atom] = (least, limit)
+        return narrower
 
     def expr(self) -> Expr:
         """The condition as an expression."""

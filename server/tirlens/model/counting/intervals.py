@@ -162,8 +162,14 @@ def _modulo(op: str, a: Interval, b: Interval) -> Interval:
 
 
 def _bitwise(op: str, a: Interval, b: Interval) -> Interval:
-    if a[0] < 0 or b[0] < 0 or math.isinf(a[1]) or math.isinf(b[1]):
+    if any(map(math.isinf, (*a, *b))):
         return EVERYTHING
+    if a[0] < 0 or b[0] < 0:
+        if op not in ("&", "|", "^"):
+            return EVERYTHING
+        # As wide as the wider of the two in two's complement.
+        wide = 1 << max((~int(x) if x < 0 else int(x)).bit_length() for x in (*a, *b))
+        return -wide, wide - 1
     if op == "&":
         return 0, min(a[1], b[1])
     if op in ("|", "^"):

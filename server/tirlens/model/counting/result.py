@@ -10,10 +10,15 @@ from tirlens_worker.facts import Access, Arith, Buffer, Caveat, Node, Statement
 
 @dataclass(frozen=True)
 class ArithCount:
-    """`total` operations over the whole launch; a guard on them is respected."""
+    """`total` operations over the whole launch; a guard on them is respected.
+
+    `useful` of them contribute to the result; masks, and not the edges of arrays, hide `masked`.
+    """
 
     arith: Arith
     total: int | None
+    useful: int | None = None
+    masked: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,313 +1,274 @@
 """Sum a product of weights over the integer points of a guarded box, exactly.
 
-The way from cheap to dear: split into components that share no condition; solve conditions that
-are linear in a variable for it, so that its sum is one expression in the others (tails, triangles,
-clipped tiles); then eliminate variable after variable in tables of numpy integers.  Where even
-that is too large, the sum is estimated from a regular sample and the solver says so.
+The way from cheap to dear: split into components that share no condition; write variables that
+are divided in digits, so that they fall apart; solve conditions that are linear in a variable for
+it, so that its sum is one expression in the others (tails, triangles, clipped tiles); sum over a
+last variable as a quasi-polynomial; else eliminate variable after variable in tables of integers,
+or tell cases apart until that is possible.  Only where even the cases are too many, the sum is
+estimated from a regular sample and says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from tirlens_worker.facts import Expr
 
-from ..expr import evaluate, simplify, substitute
-from .guards import Guard, guard, scope_of
-from .intervals import bounds
+from ..expr import free_variables, from_linear, simplify, substitute
+from .digits import digits
+from .guards import Guard
+from .intervals import linear_bounds
+from .problem import Problem, components, is_empty, problem
+from .sums import sum_over
 from .tables import TooLargeError, contract
 
-IntBox = dict[str, tuple[int, int]]
-Factor = Guard | Expr
-
-# Largest table of one elimination step, in elements, and the patience for one component.
+# Largest table of one elimination step, in elements: one that is sooner evaluated than thought
+# about, and one at all.
+SMALL_TABLE = 32_768
 TABLE_LIMIT = 2_000_000
+# Values of a variable that are taken one by one, and carries of a sum that are told apart.
+CASES = 64
+CARRIES = 4
+# Cases that are told apart in one analysis, before only tables and samples are left.
+CASE_LIMIT = 2000
 SAMPLES = 129
 
 
 @dataclass(frozen=True)
-class Problem:
-    """``sum over box of product of guards (0 or 1) and weights``, `projected` variables merged.
+class Sum:
+    """The sum of a problem; `exact` is False where it is an estimate from a sample."""
 
-    A predicate (a condition that is no `Guard`) is a weight of 0 or 1.
-    """
+    value: int
+    exact: bool = True
 
-    box: IntBox
-    guards: tuple[Guard, ...]
-    weights: tuple[Expr, ...]
-    projected: frozenset[str]
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(self.value + other.value, self.exact and other.exact)
+
+    def __mul__(self, other: Sum) -> Sum:
+        return Sum(self.value * other.value, self.exact and other.exact)
 
 
-# A sum over no point.
-NOTHING = Problem({"": (0, -1)}, (), (), frozenset())
+ZERO, ONE = Sum(0), Sum(1)
 
 
 @dataclass
 class Solver:
     """Remembers what it solved, for one analysis.
 
-    `sampled` counts the sums that are estimates.
+    A problem with a table of at most `small_table` elements is evaluated, not thought about.
     """
 
-    sampled: int = 0
-    _known: dict[object, tuple[int, bool]] = field(
-        default_factory=dict[object, "tuple[int, bool]"], repr=False
-    )
+    small_table: int = SMALL_TABLE
+    _cases: int = 0
+    _known: dict[object, Sum] = field(default_factory=dict[object, Sum], repr=False)
 
-    def solve(self, problem: Problem) -> int:
-        """The sum; `sampled` grows by one if it is an estimate."""
-        result = 1
-        sampled = False
-        for part in components(problem):
-            key = (
-                tuple(sorted(part.box.items())),
-                frozenset(part.guards),
-                part.weights,
-                part.projected,
-            )
-            if key not in self._known:
-                self._known[key] = _solve_component(part)
-            value, estimated = self._known[key]
-            sampled |= estimated
-            result *= value
-            if result == 0:
-                return 0
-        self.sampled += sampled
+    def solve(self, whole: Problem) -> Sum:
+        """The sum over all points."""
+        result = Sum(whole.scale)
+        if whole.scale == 0 or is_empty(whole.box):
+            return ZERO
+        for part in components(whole):
+            result = result * self.solve_part(part)
+            if result.value == 0:
+                return ZERO
         return result
 
+    def solve_part(self, part: Problem) -> Sum:
+        """The sum over one of the `components`, whose scale is 1."""
+        if is_empty(part.box):
+            return ZERO
+        if not part.guards and not part.weights:
+            free = (interval for name, interval in part.box.items() if name not in part.projected)
+            return Sum(math.prod(high - low + 1 for low, high in free))
+        key = part.key()
+        if key not in self._known:
+            self._known[key] = self._solved(part)
+        return self._known[key]
 
-def components(problem: Problem) -> list[Problem]:
-    """The independent parts of a problem, each with the variables of its own factors."""
-    parent = {name: name for name in problem.box}
+    def _solved(self, part: Problem) -> Sum:
+        if math.prod(high - low + 1 for low, high in part.box.values()) <= self.small_table:
+            return Sum(contract(part.box, part.factors(), part.projected, self.small_table))
+        simpler = _narrowed(part) or _in_digits(part)
+        if simpler is not None:
+            return self.solve(simpler)
+        tell_apart = not part.projected and self._cases < CASE_LIMIT
+        if tell_apart and (cases := _carries(part)):
+            return self._cases_of(cases)
+        if simpler := _without_a_variable(part):
+            return self.solve(simpler)
+        try:
+            if len(part.box) == 1 and not part.projected:
+                ((name, (low, high)),) = part.box.items()
+                return Sum(sum_over(name, low, high, part.factors()))
+            return Sum(contract(part.box, part.factors(), part.projected, self.small_table))
+        except TooLargeError:
+            pass
+        if tell_apart and (cases := _alternatives(part) or _values(part)):
+            return self._cases_of(cases)
+        try:
+            return Sum(contract(part.box, part.factors(), part.projected, TABLE_LIMIT))
+        except TooLargeError:
+            return self._sampled(part)
 
-    def find(name: str) -> str:
-        while parent[name] != name:
-            parent[name] = parent[parent[name]]
-            name = parent[name]
-        return name
+    def _cases_of(self, cases: Sequence[Problem]) -> Sum:
+        self._cases += len(cases)
+        return sum(map(self.solve, cases), ZERO)
 
-    factors: list[Factor] = []
-    constants: list[Problem] = []
-    for factor in (*problem.guards, *problem.weights):
-        if not scope_of(factor):
-            constants.append(_constant(factor))
+    def _sampled(self, part: Problem) -> Sum:
+        """An estimate: the sums at equally spaced values of the longest variable."""
+        free = [name for name in part.box if name not in part.projected] or list(part.box)
+        name = max(free, key=lambda n: part.box[n][1] - part.box[n][0])
+        low, high = part.box[name]
+        length = high - low + 1
+        count = min(SAMPLES, length)
+        total = 0
+        for index in range(count):
+            value = low + (2 * index + 1) * length // (2 * count)
+            total += self.solve(_fixed(part, name, value)).value
+        return Sum(total * length // count, exact=False)
+
+
+def without_projected(whole: Problem) -> Problem:
+    """The same points without those projected variables that can be solved for."""
+    while whole.projected and whole.scale:
+        free = frozenset(name for name in whole.projected if not _is_bound(whole, name))
+        if free and not is_empty(whole.box):
+            box = {name: interval for name, interval in whole.box.items() if name not in free}
+            whole = replace(whole, box=box, projected=whole.projected - free)
             continue
-        factors.append(factor)
-        scope = iter(scope_of(factor))
-        first = next(scope)
-        for name in scope:
-            parent[find(name)] = find(first)
-    groups: dict[str, list[str]] = {}
-    for name in problem.box:
-        groups.setdefault(find(name), []).append(name)
-    by_root: dict[str, tuple[list[Guard], list[Expr]]] = {r: ([], []) for r in groups}
-    for factor in factors:
-        scope = scope_of(factor)
-        guards, weights = by_root[find(next(iter(scope)))]
-        if isinstance(factor, Guard):
-            guards.append(factor)
-        else:
-            weights.append(factor)
-    return constants + [
-        Problem(
-            {name: problem.box[name] for name in names},
-            tuple(by_root[root][0]),
-            tuple(by_root[root][1]),
-            problem.projected.intersection(names),
-        )
-        for root, names in groups.items()
-    ]
+        simpler = _without_a_variable(whole)
+        if simpler is None:
+            break
+        whole = simpler
+    return whole
 
 
-def _constant(factor: Factor) -> Problem:
-    """A problem whose sum is the value of a factor without variables."""
-    value = evaluate(factor.expr() if isinstance(factor, Guard) else factor, {})
-    return Problem({"": (0, int(value) - 1)}, (), (), frozenset())
+def _is_bound(whole: Problem, name: str) -> bool:
+    """Whether a condition or weight depends on a variable."""
+    return any(name in item.scope for item in whole.guards) or any(
+        name in free_variables(weight) for weight in whole.weights
+    )
 
 
-def _solve_component(problem: Problem) -> tuple[int, bool]:
-    """The sum over one component, and whether it is an estimate."""
-    if any(low > high for low, high in problem.box.values()):
-        return 0, False
-    if not problem.guards and not problem.weights:
-        result = 1
-        for name, (low, high) in problem.box.items():
-            result *= 1 if name in problem.projected else high - low + 1
-        return result, False
-    reduced = _eliminate(problem)
-    if len(reduced.box) < len(problem.box):
-        solver = Solver()
-        return solver.solve(reduced), solver.sampled > 0
-    return _by_table(problem)
+def _narrowed(part: Problem) -> Problem | None:
+    """The problem with what follows for the ranges of its variables; None if nothing does."""
+    narrower = problem(part.box, part.factors(), part.projected)
+    return None if narrower.scale and narrower.box == part.box else narrower
 
 
-def _eliminate(problem: Problem) -> Problem:
+def _in_digits(part: Problem) -> Problem | None:
+    """The problem with divided variables in digits; None if nothing is gained."""
+    change = digits(part.box, part.factors(), part.projected)
+    if change is None:
+        return None
+    return problem(dict(change.box), (*change.exprs, *change.conditions), change.projected)
+
+
+def _without_a_variable(part: Problem) -> Problem | None:
     """The problem without one variable whose conditions can be solved for it, if there is one."""
-    names = [name for name in problem.box if name in problem.projected] or list(problem.box)
-    for name in sorted(names, key=lambda n: problem.box[n][0] - problem.box[n][1]):
-        if any(name in scope_of(weight) for weight in problem.weights):
+    names = [name for name in part.box if name in part.projected] or list(part.box)
+    weighted = frozenset[str]().union(*map(free_variables, part.weights))
+    for name in sorted(names, key=lambda n: part.box[n][0] - part.box[n][1]):
+        if name in weighted:
             continue
-        mine = [item for item in problem.guards if name in item.scope]
+        mine = [item for item in part.guards if name in item.scope]
         solved = [item.limits(name) for item in mine]
         limits = [limit for limit in solved if limit is not None]
         if len(limits) < len(solved):
             continue
-        low, high = problem.box[name]
+        low, high = part.box[name]
         lows: list[Expr] = [low, *(least for least, _ in limits if least is not None)]
         highs: list[Expr] = [high + 1, *(most for _, most in limits if most is not None)]
-        box = {n: interval for n, interval in problem.box.items() if n != name}
-        guards = tuple(item for item in problem.guards if item not in mine)
-        if name in problem.projected:
-            return _project(problem, box, guards, lows, highs)
-        length = _length(lows, highs, box)
-        return Problem(box, guards, (*problem.weights, length), problem.projected)
-    return problem
-
-
-def _length(lows: Iterable[Expr], highs: Iterable[Expr], box: IntBox) -> Expr:
-    """How many integers lie from the largest of `lows` up to below the least of `highs`."""
-    first = _extremum("max", lows, box)
-    stop = _extremum("min", highs, box)
-    return simplify(("max", 0, ("-", stop, first)))
-
-
-def _extremum(op: str, items: Iterable[Expr], box: IntBox) -> Expr:
-    """The least or greatest of `items`, without those that never are."""
-    ranges = {item: bounds(item, box) for item in items}
-    kept: list[Expr] = []
-    if op == "min":
-        ceiling = min(high for _, high in ranges.values())
-        kept = [item for item, (low, high) in ranges.items() if low < ceiling or high == ceiling]
-    else:
-        floor = max(low for low, _ in ranges.values())
-        kept = [item for item, (low, high) in ranges.items() if high > floor or low == floor]
-    return kept[0] if len(kept) == 1 else (op, *kept)
-
-
-def _project(
-    problem: Problem,
-    box: IntBox,
-    guards: tuple[Guard, ...],
-    lows: Sequence[Expr],
-    highs: Sequence[Expr],
-) -> Problem:
-    """Some value exists exactly if every lower bound is below every upper one."""
-    new: list[Guard] = []
-    for least in lows:
-        for most in highs:
-            condition = simplify(("<", least, most))
-            if isinstance(condition, bool):
-                if not condition:
-                    return NOTHING
-                continue
-            item = guard(condition)
-            assert item is not None, "bounds of integers compare as integers"
-            truth = item.truth(box)
-            if truth is False:
-                return NOTHING
-            if truth is None:
-                new.append(item)
-    remaining = problem.projected.intersection(box)
-    return Problem(box, (*guards, *new), problem.weights, remaining)
-
-
-def _by_table(problem: Problem) -> tuple[int, bool]:
-    factors = (*(item.expr() for item in problem.guards), *problem.weights)
-    try:
-        return contract(problem.box, factors, problem.projected, TABLE_LIMIT), False
-    except TooLargeError:
-        pass
-    divided = _divide_cases(problem)
-    if divided is not None:
-        return divided
-    return _sample(problem), True
-
-
-def _divide_cases(problem: Problem) -> tuple[int, bool] | None:
-    """Split a disjunction into disjoint cases, each of which may be solved in closed form."""
-    for weight in problem.weights:
-        if not isinstance(weight, tuple) or weight[0] not in ("or", "!="):
-            continue
-        others = list(problem.weights)
-        others.remove(weight)
-        if weight[0] == "!=":
-            cases = [("<", *weight[1:]), (">", *weight[1:])]
+        box = {n: interval for n, interval in part.box.items() if n != name}
+        rest = [item.expr() for item in part.guards if item not in mine]
+        if name in part.projected:
+            # Some value exists exactly if every lower bound is below every upper one.
+            rest += [("<", least, most) for least in lows for most in highs]
         else:
-            cases = [
-                simplify(("and", *(("not", part) for part in weight[1:index]), weight[index]))
-                for index in range(1, len(weight))
-            ]
-        solver = Solver()
-        total = 0
-        for case in cases:
-            total += solver.solve(with_conditions(problem, tuple(others), case))
-        return total, solver.sampled > 0
+            rest.append(_length(lows, highs))
+        return problem(box, (*rest, *part.weights), part.projected)
     return None
 
 
-def with_conditions(problem: Problem, weights: tuple[Expr, ...], condition: Expr) -> Problem:
-    """`problem` with `weights` for its own, and `condition` beside its guards."""
-    parts = condition[1:] if isinstance(condition, tuple) and condition[0] == "and" else [condition]
-    guards = list(problem.guards)
-    plain = list(weights)
-    for part in parts:
-        if isinstance(part, (bool, int)):
-            plain.append(int(part))
+def _length(lows: Iterable[Expr], highs: Iterable[Expr]) -> Expr:
+    """How many integers lie from the largest of `lows` up to below the least of `highs`."""
+    first, stop = ("max", *lows), ("min", *highs)
+    return simplify(("max", 0, ("-", stop, first)))
+
+
+def _carries(part: Problem) -> list[Problem] | None:
+    """Cases by the carry of a sum of large and small terms, in which the two fall apart.
+
+    ``unit * x + r < 0`` holds exactly if ``x + r // unit < 0``; where ``r // unit`` takes a few
+    values only, each of them is a case with a condition on x and one on r.
+    """
+    for item in part.guards:
+        terms = dict(item.terms)
+        if len(terms) < 3:
+            # One variable solved for leaves one, which is summed over in closed form.
             continue
-        item = guard(part)
-        if item is None:
-            plain.append(part)
+        units = {abs(factor) for factor in terms.values()} - {1}
+        for unit in sorted(units, reverse=True):
+            large = {a: factor // unit for a, factor in terms.items() if factor % unit == 0}
+            small = {a: factor for a, factor in terms.items() if factor % unit}
+            low, high = linear_bounds(small, item.constant, part.box)
+            carries = range(int(low // unit), int(high // unit) + 1)
+            if not small or len(carries) > CARRIES:
+                continue
+            others = [other.expr() for other in part.guards if other is not item]
+            rest = from_linear(small, item.constant)
+            return [
+                problem(
+                    part.box,
+                    (*others, *part.weights, *_carry(item, from_linear(large, 0), rest, unit, c)),
+                )
+                for c in carries
+            ]
+    return None
+
+
+def _carry(item: Guard, large: Expr, rest: Expr, unit: int, carry: int) -> Iterator[Expr]:
+    if item.equality:
+        yield ("==", rest, carry * unit)
+        yield ("==", large, -carry)
+        return
+    yield (">=", rest, carry * unit)
+    yield ("<", rest, (carry + 1) * unit)
+    yield ("<", large, -carry)
+
+
+def _alternatives(part: Problem) -> list[Problem] | None:
+    """A disjunction as disjoint cases, each of which may be solved in closed form."""
+    for weight in part.weights:
+        if not isinstance(weight, tuple) or weight[0] not in ("or", "!="):
+            continue
+        others = list(part.weights)
+        others.remove(weight)
+        if weight[0] == "!=":
+            cases: list[Expr] = [("<", *weight[1:]), (">", *weight[1:])]
         else:
-            guards.append(item)
-    constants = [w for w in plain if isinstance(w, (int, float))]
-    if any(value == 0 for value in constants):
-        return NOTHING
-    return Problem(
-        problem.box,
-        tuple(guards),
-        tuple(w for w in plain if not isinstance(w, (int, float))),
-        problem.projected,
-    )
+            cases = [
+                simplify(("and", *(("not", one) for one in weight[1:index]), weight[index]))
+                for index in range(1, len(weight))
+            ]
+        guards = [item.expr() for item in part.guards]
+        return [problem(part.box, (*guards, *others, case)) for case in cases]
+    return None
 
 
-def _sample(problem: Problem) -> int:
-    """An estimate: the exact sums at equally spaced values of the longest variable."""
-    free = [name for name in problem.box if name not in problem.projected] or list(problem.box)
-    name = max(free, key=lambda n: problem.box[n][1] - problem.box[n][0])
-    low, high = problem.box[name]
-    length = high - low + 1
-    count = min(SAMPLES, length)
-    solver = Solver()
-    total = 0
-    for index in range(count):
-        value = low + (2 * index + 1) * length // (2 * count)
-        total += solver.solve(fix(problem, name, value))
-    return total * length // count
+def _values(part: Problem) -> list[Problem] | None:
+    """The problem at each value of its shortest variable, if those are few and others remain."""
+    name = min(part.box, key=lambda n: part.box[n][1] - part.box[n][0])
+    low, high = part.box[name]
+    if high - low + 1 > CASES or len(part.box) < 2:
+        return None
+    return [_fixed(part, name, value) for value in range(low, high + 1)]
 
 
-def fix(problem: Problem, name: str, value: int) -> Problem:
+def _fixed(part: Problem, name: str, value: int) -> Problem:
     """The problem at one value of a variable."""
-    at = {name: value}
-    box = {n: interval for n, interval in problem.box.items() if n != name}
-    parts: list[Expr] = [substitute(item.expr(), at) for item in problem.guards]
-    parts += [substitute(weight, at) for weight in problem.weights]
-    simple = [simplify(part) for part in parts]
-    base = Problem(box, (), (), problem.projected - {name})
-    guards: list[Guard] = []
-    weights: list[Expr] = []
-    scale = 1
-    for part in simple:
-        if isinstance(part, (int, float)):
-            scale *= int(part)
-            continue
-        item = guard(part)
-        if item is None:
-            weights.append(part)
-        else:
-            guards.append(item)
-    if scale == 0:
-        return NOTHING
-    if scale != 1:
-        box = {**box, "": (0, scale - 1)}
-    return Problem(box, tuple(guards), tuple(weights), base.projected)
+    box = {n: interval for n, interval in part.box.items() if n != name}
+    factors = [substitute(factor, {name: value}) for factor in part.factors()]
+    return problem(box, factors, part.projected - {name})

@@ -69,7 +69,7 @@ def tabulate(expr: Expr, box: Mapping[str, tuple[int, int]], limit: int) -> Tabl
     scope = tuple(name for name in box if name in free_variables(expr))
     if math.prod(_length(name, box) for name in scope) > limit:
         raise TooLargeError
-    dtype: Any = np.int64 if _fits(expr, box) else object
+    dtype: Any = np.int64 if fits(expr, box) else object
     env = mesh({name: box[name] for name in scope}, dtype)
     with np.errstate(divide="ignore"):
         values = np.asarray(evaluate(expr, env))
@@ -90,7 +90,7 @@ def _length(name: str, box: Mapping[str, tuple[int, int]]) -> int:
     return high - low + 1
 
 
-def _fits(expr: Expr, box: Mapping[str, tuple[int, int]]) -> bool:
+def fits(expr: Expr, box: Mapping[str, tuple[int, int]]) -> bool:
     """Whether every intermediate value surely fits a 64-bit integer."""
     for part in walk(expr):
         low, high = bounds(part, box)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import cast
+from dataclasses import replace
 
 from tirlens_worker.facts import (
     THREADS_TOGETHER,
@@ -21,6 +19,7 @@ from tirlens_worker.facts import (
     Node,
     Span,
     Statement,
+    Useful,
     While,
 )
 
@@ -35,37 +34,17 @@ from ..expr import (
     substitute,
     to_text,
 )
+from .chances import chosen_trip, congruence
 from .domain import Domain
+from .either import either
 from .intervals import bounds
 from .result import AccessCount, ArithCount, BufferCount, Counts, LaunchCount, NodeCount
+from .scope import Scope
 from .solve import Solver
 from .upper import upper
+from .within import within
 
-
-@dataclass(frozen=True)
-class Scope:
-    """Where the walk is: the points that get here and what names stand for.
-
-    `threads` are the loop variables of the threads of a block, `share` the part of the points at
-    which conditions on data are taken to hold.
-    """
-
-    domain: Domain
-    env: Mapping[str, Expr]
-    threads: frozenset[str] = frozenset()
-    share: Fraction = Fraction(1)
-
-    def resolve(self, expr: Expr) -> Expr:
-        """`expr` in loop variables alone, simplified."""
-        return simplify(substitute(expr, self.env))
-
-    def at_first_thread(self, expr: Expr) -> Expr:
-        """`expr` with each thread variable at its lowest value."""
-        mine = free_variables(expr) & self.threads
-        if not mine:
-            return expr
-        first = {name: self.domain.box[name][0] for name in mine}
-        return simplify(substitute(expr, first))
+BLOCK_WIDE = frozenset({"block"})
 
 
 class Walker:
@@ -86,6 +65,7 @@ class Walker:
         self._caveats: dict[Caveat, None] = {}
         self._needs: dict[str, None] = {}
         self._whiles = 0
+        self._kinds_known: dict[int, frozenset[str]] = {}
 
     def counts(self) -> Counts:
         scope = Scope(Domain(), {**self.bindings})
@@ -128,8 +108,8 @@ class Walker:
     def _body(
         self, nodes: Sequence[Node], scope: Scope, *, by_block: bool
     ) -> tuple[NodeCount, ...]:
-        kinds = {item.per for node in nodes for item in statements(node)}
-        by_block = kinds == {"block"} if kinds else by_block
+        kinds = frozenset[str]().union(*map(self._kinds, nodes))
+        by_block = kinds == BLOCK_WIDE if kinds else by_block
         counted: list[NodeCount] = []
         for node in nodes:
             if isinstance(node, Let):
@@ -146,13 +126,24 @@ class Walker:
     ) -> NodeCount:
         if isinstance(node, Statement):
             return self._statement(node, scope)
-        kinds = {item.per for item in statements(node)}
-        by_block = kinds == {"block"} if kinds else by_block
+        kinds = self._kinds(node)
+        by_block = kinds == BLOCK_WIDE if kinds else by_block
         if isinstance(node, Loop):
             return self._loop(node, scope, by_block)
         if isinstance(node, Branch):
             return self._branch(node, scope, by_block)
         return self._while(node, scope, by_block)
+
+    def _kinds(self, node: Node) -> frozenset[str]:
+        """Who executes the statements in a node."""
+        known = self._kinds_known.get(id(node))
+        if known is None:
+            if isinstance(node, Statement):
+                known = frozenset((node.per,))
+            else:
+                known = frozenset[str]().union(*map(self._kinds, _bodies(node)))
+            self._kinds_known[id(node)] = known
+        return known
 
     def _loop(self, node: Loop, scope: Scope, by_block: bool) -> NodeCount:
         executions = self._executions(node, scope, by_block)
@@ -173,12 +164,13 @@ class Walker:
         env = dict(scope.env)
         env.pop(node.var, None)
         threads = scope.threads | {node.var} if node.kind == "block" else scope.threads
+        blocks = scope.blocks | {node.var} if node.kind == "grid" else scope.blocks
         if step == 1 and not is_data_dependent(start):
             domain = scope.domain.with_axis(node.var, start, extent)
         else:
             domain = scope.domain.with_axis(node.var, 0, extent)
             env[node.var] = simplify(("+", start, ("*", step, node.var)))
-        return replace(scope, domain=domain, env=env, threads=threads), extent
+        return replace(scope, domain=domain, env=env, threads=threads, blocks=blocks), extent
 
     def _known_extent(self, node: Loop, scope: Scope) -> Expr:
         """The extent, or an upper bound where it depends on data and one can be derived."""
@@ -202,13 +194,20 @@ class Walker:
 
     def _branch(self, node: Branch, scope: Scope, by_block: bool) -> NodeCount:
         executions = self._executions(node, scope, by_block)
+        scope = scope.by_tile(scope.resolve(node.condition))
         condition = scope.resolve(node.condition)
-        then = self._where(scope, condition, node.sites)
-        children = self._body(node.then, then, by_block=by_block)
+        inside = self._where(scope, condition, node.sites)
+        then = self._body(node.then, inside, by_block=by_block)
+        orelse: tuple[NodeCount, ...] = ()
         if node.orelse:
             otherwise = self._where(scope, negate(condition), node.sites)
-            children += self._body(node.orelse, otherwise, by_block=by_block)
-        return NodeCount(node, None, executions, children=children)
+            orelse = self._body(node.orelse, otherwise, by_block=by_block)
+        if self._is_open(condition, scope.domain):
+            costs = either(then, orelse)
+            if costs:
+                text = f"{to_text(condition)} depends on data: {costs}, never to always met"
+                self._note(text, node.sites)
+        return NodeCount(node, None, executions, children=then + orelse)
 
     def _while(self, node: While, scope: Scope, by_block: bool) -> NodeCount:
         self._whiles += 1
@@ -232,16 +231,21 @@ class Walker:
         )
 
     def _statement(self, node: Statement, scope: Scope) -> NodeCount:
+        executions = self._total(scope, (), node.per, node.sites)
         return NodeCount(
             node,
             None,
-            self._total(scope, (), node.per, node.sites),
-            tuple(self._arith(item, node, scope) for item in node.arith),
-            tuple(self._access(item, node, scope) for item in node.accesses),
+            executions,
+            tuple([self._arith(item, node, scope, executions) for item in node.arith]),
+            tuple([self._access(item, node, scope, executions) for item in node.accesses]),
         )
 
-    def _arith(self, item: Arith, node: Statement, scope: Scope) -> ArithCount:
-        scope = self._guarded(scope, item.guard, node.sites)
+    def _arith(
+        self, item: Arith, node: Statement, scope: Scope, executions: int | None
+    ) -> ArithCount:
+        if item.guard is not None:
+            scope = self._guarded(scope, item.guard, node.sites)
+            executions = self._total(scope, (), node.per, node.sites)
         number = scope.resolve(item.count)
         if is_data_dependent(number):
             bound = upper(number)
@@ -249,15 +253,48 @@ class Walker:
             if bound is None:
                 return ArithCount(item, None)
             number = bound
-        return ArithCount(item, self._total(scope, (number,), node.per, node.sites))
+        total = self._times(executions, (number,), node, scope)
+        if item.op != "mma":
+            return ArithCount(item, total, total, 0)
+        kept, masked = self._useful(item.useful, node.per, scope)
+        return ArithCount(item, total, kept, masked)
 
-    def _access(self, item: Access, node: Statement, scope: Scope) -> AccessCount:
+    def _useful(
+        self, useful: Useful | None, per: str, scope: Scope
+    ) -> tuple[int | None, int | None]:
+        """How many operations are useful, and how many more would be without the mask."""
+        if useful is None or scope.share != 1 or THREADS_TOGETHER.get(per, 1) != 1:
+            return None, None
+        domain = scope.domain
+        for name, extent in useful.loops:
+            domain = domain.with_axis(name, 0, within(extent, domain.box, scope.env))
+        count = scope.at_first_thread(within(useful.count, domain.box, scope.env))
+        condition = within(True if useful.guard is None else useful.guard, domain.box, scope.env)
+        if is_data_dependent(count) or is_data_dependent(condition):
+            return None, None
+        if self._names_data(condition, domain):
+            return None, None
+        kept = domain.where(condition)
+        try:
+            projected = scope.threads if per == "block" else frozenset[str]()
+            inside = kept.total(self.solver, (count,), projected)
+            all_ = inside if kept is domain else domain.total(self.solver, (count,), projected)
+        except UnknownValueError:
+            return None, None
+        if not (inside.exact and all_.exact):
+            return None, None
+        return inside.value, all_.value - inside.value
+
+    def _access(
+        self, item: Access, node: Statement, scope: Scope, executions: int | None
+    ) -> AccessCount:
         buffer = self.buffers[item.buffer]
-        scope = self._guarded(scope, item.guard, node.sites)
+        if item.guard is not None:
+            scope = self._guarded(scope, item.guard, node.sites)
+            executions = self._total(scope, (), node.per, node.sites)
         self.touches.append((item, scope))
-        executions = self._total(scope, (), node.per, node.sites)
         weights = self._lengths(item, scope, node)
-        elements = self._total(scope, (*weights, item.lanes), node.per, node.sites)
+        elements = self._times(executions, (*weights, item.lanes), node, scope)
         size = None if elements is None else byte_count(elements, buffer.dtype)
         return AccessCount(item, buffer, executions, elements, size)
 
@@ -271,18 +308,26 @@ class Walker:
                 bound = upper(extent)
                 extent = shape[axis] if bound is None else bound
                 self._note("the size of a region depends on data: counted at most", node.sites)
-            index = scope.resolve(item.indices[axis])
+            index = scope.resolve(item.indices[axis]) if item.clipped else 0
             if item.clipped and not is_data_dependent(index):
                 stop = ("min", shape[axis], ("+", index, extent))
-                extent = simplify(("-", stop, ("max", 0, index)))
+                extent = ("-", stop, ("max", 0, index))
             if not isinstance(extent, int) or extent < 0:
-                extent = simplify(("max", 0, extent))
+                extent = within(("max", 0, extent), scope.domain.box)
             lengths.append(extent)
         return lengths
 
-    def _guarded(self, scope: Scope, condition: Expr | None, sites: Sequence[Span]) -> Scope:
-        if condition is None:
-            return scope
+    def _times(
+        self, executions: int | None, weights: Sequence[Expr], node: Statement, scope: Scope
+    ) -> int | None:
+        """The sum of the product of `weights` over the executions of a statement."""
+        numbers = [weight for weight in weights if isinstance(weight, int)]
+        whole = scope.share == 1 and THREADS_TOGETHER.get(node.per, 1) == 1
+        if whole and executions is not None and len(numbers) == len(weights):
+            return executions * math.prod(numbers)
+        return self._total(scope, weights, node.per, node.sites)
+
+    def _guarded(self, scope: Scope, condition: Expr, sites: Sequence[Span]) -> Scope:
         return self._where(scope, scope.resolve(condition), sites)
 
     def _where(self, scope: Scope, condition: Expr, sites: Sequence[Span]) -> Scope:
@@ -292,7 +337,7 @@ class Walker:
             if not is_data_dependent(part) and not self._names_data(part, domain):
                 domain = domain.where(part)
                 continue
-            chosen, part_share = _chosen_trip(part, domain), _congruence(part)
+            chosen, part_share = chosen_trip(part, domain), congruence(part)
             if chosen is not None:
                 # A ring of stages written out: `for s in range(n): if stage == s`.
                 domain = domain.where(("==", chosen, domain.box[chosen][0]))
@@ -304,6 +349,17 @@ class Walker:
                 how = "counted as if it always held"
             self._note(f"{to_text(part)} depends on data: {how}", sites)
         return replace(scope, domain=domain, share=share)
+
+    def _is_open(self, condition: Expr, domain: Domain) -> bool:
+        """Whether data decide a condition, and nothing tells how often it holds."""
+        parts = [
+            part
+            for part in conjuncts(condition)
+            if is_data_dependent(part) or self._names_data(part, domain)
+        ]
+        return bool(parts) and all(
+            chosen_trip(part, domain) is None and congruence(part) is None for part in parts
+        )
 
     def _names_data(self, condition: Expr, domain: Domain) -> bool:
         """Whether a name in it is no loop, let or shape variable: a scalar read from data."""
@@ -318,16 +374,17 @@ class Walker:
         projected = scope.threads if per == "block" else frozenset[str]()
         if per == "block":
             weights = [scope.at_first_thread(weight) for weight in weights]
-        before = self.solver.sampled
         try:
             total = scope.domain.total(self.solver, weights, projected)
         except UnknownValueError as error:
             self._miss(error, scope)
             return None
-        if self.solver.sampled > before:
+        if not total.exact:
             self._note("too many cases to count one by one: estimated from a sample", sites)
         together = THREADS_TOGETHER.get(per, 1)
-        return math.ceil(total * scope.share / together)
+        if scope.share == 1:
+            return -(-total.value // together)
+        return math.ceil(total.value * scope.share / together)
 
     def _miss(self, error: UnknownValueError, scope: Scope) -> None:
         if error.name is not None and error.name not in scope.domain.box:
@@ -337,37 +394,7 @@ class Walker:
         self._caveats[Caveat(message, sites[0] if sites else None)] = None
 
 
-def _chosen_trip(condition: Expr, domain: Domain) -> str | None:
-    """The loop variable that a condition compares with data that is the same in each trip."""
-    if not isinstance(condition, tuple) or condition[0] != "==":
-        return None
-    for name, other in (condition[1:], condition[:0:-1]):
-        if isinstance(name, str) and name in domain.box and name not in free_variables(other):
-            return name
-    return None
-
-
-def _congruence(condition: Expr) -> Fraction | None:
-    """How often a counter meets ``counter % n == c`` (1 in n) or its contrary, turn by turn."""
-    if not isinstance(condition, tuple) or condition[0] not in ("==", "!="):
-        return None
-    for value, residue in (condition[1:], condition[:0:-1]):
-        if not isinstance(value, tuple) or value[0] not in ("%", "truncmod"):
-            continue
-        period = cast(object, value[2])
-        if isinstance(period, int) and period > 1 and isinstance(residue, int):
-            once = Fraction(1, period)
-            return once if condition[0] == "==" else 1 - once
-    return None
-
-
-def statements(node: Node) -> Iterable[Statement]:
-    """The statements in `node`."""
-    if isinstance(node, Statement):
-        yield node
-    elif isinstance(node, Branch):
-        for child in (*node.then, *node.orelse):
-            yield from statements(child)
-    elif isinstance(node, (Loop, While)):
-        for child in node.body:
-            yield from statements(child)
+def _bodies(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, Branch):
+        return node.then + node.orelse
+    return node.body if isinstance(node, (Loop, While)) else ()

@@ -5,7 +5,7 @@ The form is that of `tirlens_worker.facts`.  Arithmetic is Python's, so integers
 """
 
 from .evaluation import UnknownValueError, evaluate
-from .simplification import NEGATED, conjuncts, is_integer, negate, simplify
+from .simplification import NEGATED, conjuncts, is_integer, negate, rebuild, simplify, simplify_cast
 from .terms import (
     free_variables,
     from_linear,
@@ -29,7 +29,9 @@ __all__ = [
     "linear",
     "negate",
     "operands",
+    "rebuild",
     "simplify",
+    "simplify_cast",
     "substitute",
     "to_text",
     "walk",

@@ -18,13 +18,19 @@ def simplify(expr: Expr) -> Expr:
     if op in UNKNOWN_OPERATORS:
         return expr
     if op == "cast":
-        return _simplify_cast(expr[1], simplify(expr[2]))
-    parts = tuple(simplify(operand) for operand in expr[1:])
+        return simplify_cast(expr[1], simplify(expr[2]))
+    return rebuild(op, tuple(simplify(operand) for operand in expr[1:]))
+
+
+def rebuild(op: str, parts: tuple[Expr, ...]) -> Expr:
+    """The operation `op`, none of those with names among their operands, on simplified operands."""
     if not any(isinstance(part, (str, tuple)) for part in parts):
         try:
             return evaluate((op, *parts), {})
         except UnknownValueError:
             return (op, *parts)
+    if op in ("&", ">>", "<<") and len(parts) == 2:
+        op, parts = _arithmetic(op, parts[0], parts[1])
     if op in ("+", "-", "*"):
         return _simplify_sum(op, parts)
     if op in ("//", "%") and isinstance(parts[1], int) and parts[1] > 0:
@@ -45,7 +51,24 @@ def simplify(expr: Expr) -> Expr:
     return (op, *parts)
 
 
-def _simplify_cast(dtype: str, value: Expr) -> Expr:
+# Shifts by more bits than a word has are no index arithmetic.
+_WIDEST_SHIFT = 62
+
+
+def _arithmetic(op: str, value: Expr, other: Expr) -> tuple[str, tuple[Expr, ...]]:
+    """Shifts and masks of low bits as arithmetic, which is the same for integers of either sign."""
+    if isinstance(other, int) and not isinstance(other, bool) and is_integer(value):
+        if op == ">>" and 0 <= other <= _WIDEST_SHIFT:
+            return "//", (value, 1 << other)
+        if op == "<<" and 0 <= other <= _WIDEST_SHIFT:
+            return "*", (value, 1 << other)
+        if op == "&" and other > 0 and other & (other + 1) == 0:
+            return "%", (value, other + 1)
+    return op, (value, other)
+
+
+def simplify_cast(dtype: str, value: Expr) -> Expr:
+    """A cast of a simplified value."""
     if isinstance(value, (int, float)):
         return cast(dtype, value)
     # Index arithmetic does not overflow, so a change of integer width is no change of value.
@@ -62,7 +85,13 @@ def is_integer(expr: Expr) -> bool:
             return str(expr[1]).startswith(("int", "uint"))
         if op == "select":
             return is_integer(expr[2]) and is_integer(expr[3])
-        return op not in ("/", "load", "opaque") and all(map(is_integer, expr[1:]))
+        if op in ("/", "load", "opaque"):
+            return False
+        parts: tuple[Expr, ...] = expr[1:]
+        for operand in parts:
+            if isinstance(operand, (tuple, float)) and not is_integer(operand):
+                return False
+        return True
     return not isinstance(expr, float)
 
 
@@ -100,6 +129,8 @@ def _simplify_division(op: str, value: Expr, divisor: int) -> Expr:
         return (op, value, divisor)
     terms, constant = dict[Expr, int](), 0
     constant = collect(value, 1, terms)
+    if op == "%":
+        constant, terms = _without_modulos(constant, terms, divisor)
     whole = {a: f // divisor for a, f in terms.items() if f % divisor == 0}
     rest = {a: f for a, f in terms.items() if f % divisor}
     quotient, remainder = divmod(constant, divisor)
@@ -116,6 +147,21 @@ def _simplify_division(op: str, value: Expr, divisor: int) -> Expr:
         return divided
     whole[divided] = whole.get(divided, 0) + 1
     return from_linear(whole, quotient)
+
+
+def _without_modulos(
+    constant: int, terms: dict[Expr, int], divisor: int
+) -> tuple[int, dict[Expr, int]]:
+    """Terms that are equal modulo `divisor`: of ``f * (x % c)`` is left ``f * x`` if it may."""
+    plain: dict[Expr, int] = {}
+    for atom, factor in terms.items():
+        period = atom[2] if isinstance(atom, tuple) and atom[0] == "%" else None
+        if isinstance(period, int) and period > 0 and factor * period % divisor == 0:
+            assert isinstance(atom, tuple)
+            constant += collect(atom[1], factor, plain)
+        else:
+            plain[atom] = plain.get(atom, 0) + factor
+    return constant, {atom: factor for atom, factor in plain.items() if factor}
 
 
 def _simplify_extremum(op: str, parts: tuple[Expr, ...]) -> Expr:

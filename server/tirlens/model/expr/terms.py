@@ -62,6 +62,8 @@ def linear(expr: Expr) -> tuple[dict[Expr, int], int]:
     """
     terms: dict[Expr, int] = {}
     constant = collect(expr, 1, terms)
+    if all(terms.values()):
+        return terms, constant
     return {atom: factor for atom, factor in terms.items() if factor}, constant
 
 
@@ -72,16 +74,20 @@ def collect(expr: Expr, factor: int, terms: dict[Expr, int]) -> int:
     if isinstance(expr, tuple):
         op = expr[0]
         if op == "+":
-            return sum(collect(operand, factor, terms) for operand in expr[1:])
+            constant = 0
+            for operand in expr[1:]:
+                constant += collect(operand, factor, terms)
+            return constant
         if op == "-" and len(expr) == 3:
             left = collect(expr[1], factor, terms)
             return left + collect(expr[2], -factor, terms)
         if op == "-":
             return collect(expr[1], -factor, terms)
         if op == "*" and len(expr) == 3:
-            for one, other in ((expr[1], expr[2]), (expr[2], expr[1])):
-                if isinstance(one, int):
-                    return collect(other, factor * int(one), terms)
+            if isinstance(expr[2], int):
+                return collect(expr[1], factor * int(expr[2]), terms)
+            if isinstance(expr[1], int):
+                return collect(expr[2], factor * int(expr[1]), terms)
     terms[expr] = terms.get(expr, 0) + factor
     return 0
 

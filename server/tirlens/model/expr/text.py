@@ -32,6 +32,8 @@ def _text(expr: Expr, outer: int) -> str:
         return f"{expr[1]}({_text(expr[2], 0)})"
     if op == "select":
         return f"select({', '.join(_text(part, 0) for part in expr[1:])})"
+    if op == "sum":
+        return f"sum({_text(expr[1], 0)} for {expr[2]} in range({_text(expr[3], 0)}))"
     ceiling = _ceildiv(expr)
     if ceiling is not None:
         return f"ceildiv({_text(ceiling[0], 0)}, {_text(ceiling[1], 0)})"

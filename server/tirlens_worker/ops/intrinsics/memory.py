@@ -100,6 +100,9 @@ def _is_global(region: Optional[Region]) -> bool:
 def cp_async(call: Any, context: Context) -> Statement:
     """``cp.async``: (dst, src, size[, guard]), in tilelang's own form in elements, else in bytes.
 
+    tilelang's compiler has it read nothing where its source begins outside of the array, and fill
+    the target with zeros there (``RewriteCPAsync`` in ``legalize_safe_memory_access.cc``).
+
     TVM's legacy form puts the element type first and an element offset behind each data pointer:
     ([dtype,] dst, offset, src, offset, bytes[, guard]).
     """
@@ -120,11 +123,12 @@ def cp_async(call: Any, context: Context) -> Statement:
     # The PTX form of TVM 0.26 has its cache policy there, and its predicate at the seventh place.
     guards = arguments[6:7] if call.op.name == "tirx.ptx.cp_async" else rest[1:2]
     guard = context.expr(guards[0]) if guards else None
+    inside = context.inside(arguments[1].args[0], guard) if in_elements else guard
     return Statement(
         op="copy",
         label=label("cp_async", source, target),
         accesses=(
-            _guarded(lanes(source, "read", "async", count), guard),
+            _guarded(lanes(source, "read", "async", count), inside),
             _guarded(lanes(target, "write", "async", count), guard),
         ),
     )

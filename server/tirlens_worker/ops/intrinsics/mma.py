@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from typing import Any, List, Optional, Tuple
 
-from ...facts import Arith, Statement
+from ...facts import Arith, Expr, Statement
 from ..build import WARP, not_understood, short_name
 from ..registry import Context, accounts
 
@@ -64,6 +64,20 @@ def strings(call: Any, context: Context) -> List[str]:
     """The string arguments, with composed modifiers (``m64n8k16.f32``) taken apart."""
     found = (context.literal(node) for node in call.args)
     return [part for word in found if isinstance(word, str) for part in word.split(".") if part]
+
+
+def predicate(call: Any, context: Context) -> Optional[Expr]:
+    """The condition under which a call of TVM's PTX dialect is executed: its last operand.
+
+    It has one if the modifier ``pred`` comes last (``"pred,p6"`` where one more predicate is an
+    operand of the instruction's own).
+    """
+    words = [context.literal(node) for node in call.args]
+    last = words[-1] if words else None
+    if not isinstance(last, str) or last.split(",")[0] != "pred":
+        return None
+    operands = [node for node, word in zip(call.args, words) if not isinstance(word, str)]
+    return context.expr(operands[-1])
 
 
 @accounts(
@@ -139,11 +153,14 @@ def _operands_first(call: Any, types: List[str]) -> List[str]:
 
     The PTX spelling is D, A, B[, C] (and TVM 0.26 follows it), tilelang's and the legacy calls
     A, B, C, and tilelang's wgmma names the accumulator once before and once after the operands.
+    TVM 0.26 has A, B, C in ``ptx.mma_sp``, which 0.27 gives the four types of PTX.
     """
     name = call.op.name
     if not types:
         return types
-    of_ptx = name.startswith("tirx.ptx.") and "legacy" not in name and name != "tirx.ptx.mma_sp"
+    of_ptx = name.startswith("tirx.ptx.") and "legacy" not in name
+    if name == "tirx.ptx.mma_sp":
+        of_ptx = len(types) == 4
     if of_ptx or name.startswith("tl.ptx_wgmma") or name == "tl.ptx_mma_block_scale":
         return [*types[1:2], types[0]] if len(types) > 1 else types
     return [types[0], types[2] if len(types) > 2 else types[-1]]

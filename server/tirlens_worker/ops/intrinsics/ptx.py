@@ -17,8 +17,8 @@ from ...facts import Access, Arith, Statement
 from ..atomic import update
 from ..build import bits, label, lanes, not_understood
 from ..registry import Context, Region, accounts
-from .memory import moved
 from .mma import strings
+from .tensor_map import tensor_copy
 
 _ARITHMETIC = {
     "add": "add",
@@ -170,7 +170,7 @@ def _bulk(call: Any, context: Context, words: List[str], modifiers: List[str]) -
     source = next((item for item in found if item.buffer.scope == "global"), None)
     size = next(filter(None, (_size(context.literal(node)) for node in call.args)), None)
     if "tensor" in words:
-        return not_understood(call, context, "the box of its tensor map is not known")
+        return tensor_copy(call, context, words, modifiers)
     if target is None or source is None or size is None:
         return not_understood(call, context, "not a constant size between two known buffers")
     if "s2g" in words:
@@ -192,19 +192,6 @@ def _size(value: Any) -> Optional[int]:
 
 def _pointer(call: Any, context: Context) -> Optional[Region]:
     """The operand that points into memory: the last one that is no array of registers."""
-    found = [item for item in (_address(node, context) for node in call.args) if item is not None]
+    found = [item for item in map(context.region, call.args) if item is not None]
     outside = [item for item in found if not item.buffer.scope.startswith("local")]
     return outside[-1] if outside else None
-
-
-def _address(node: Any, context: Context) -> Optional[Region]:
-    """What an operand points at; ``T.ptx.addr(base, bytes)`` lies `bytes` behind its base."""
-    if getattr(getattr(node, "op", None), "name", "") != "tirx.ptx.addr":
-        return context.region(node)
-    base = context.region(node.args[0])
-    if base is None:
-        return None
-    width = bits(base.buffer.dtype) // 8
-    offset = context.expr(node.args[1])
-    steps = offset // width if isinstance(offset, int) else ("//", offset, width)
-    return moved(base, offset if width <= 1 else steps)

@@ -12,13 +12,17 @@ Sources: PTX ISA, "Instruction descriptor" and "tcgen05.mma"; tilelang ``cuda/la
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
-from ...facts import Arith, Statement
+from ...facts import Arith, Expr, Statement
 from ..build import bits, not_understood, short_name
+from ..known_bits import known_bits
 from ..registry import Context, accounts
+from .mma import predicate, strings
 
 _BYTES_OF_K = 32
+#: Where an instruction descriptor keeps N/8 and M/16.
+_SIZES = 0x3F << 17 | 0x1F << 24
 
 
 @accounts("tl.ptx_tcgen05_mma_ss", "tl.ptx_tcgen05_mma_ts", "tl.ptx_tcgen05_mma_blockscaled_ss")
@@ -29,16 +33,29 @@ def multiply(call: Any, context: Context) -> Statement:
         return not_understood(call, context, "its instruction descriptor is not constant")
     n, m = (descriptor >> 17 & 0x3F) * 8, (descriptor >> 24 & 0x1F) * 16
     k = _BYTES_OF_K * 8 // bits("float32" if kind == "tf32" else kind)
+    return _product(call, (m, n, k), "float32" if kind == "tf32" else kind)
+
+
+def _product(
+    call: Any,
+    shape: Tuple[int, int, int],
+    dtype: str,
+    guard: Optional[Expr] = None,
+    sparsity: int = 1,
+) -> Statement:
+    m, n, k = shape
     return Statement(
         op="mma",
         label="T.{}(m{}n{}k{})".format(short_name(call.op.name), m, n, k),
         arith=(
             Arith(
                 op="mma",
-                dtype="float32" if kind == "tf32" else kind,
+                dtype=dtype,
                 accumulator="float32",
                 count=m * n * k,
-                shape=(m, n, k),
+                shape=shape,
+                guard=guard,
+                sparsity=sparsity,
             ),
         ),
         attributes={"lanes": 1},
@@ -51,9 +68,58 @@ def _descriptor(call: Any, context: Context) -> Optional[int]:
     return next((item for item in found if isinstance(item, int) and item >= 1 << 17), None)
 
 
+#: By ``.kind``: the type of the operands and K of one instruction (PTX ISA, "tcgen05.mma").
+_KINDS = {
+    "f16": ("float16", 16),
+    "tf32": ("float32", 8),
+    "i8": ("int8", 32),
+    "f8f6f4": ("float8_e4m3fn", 32),
+    "mxf8f6f4": ("float8_e4m3fn", 32),
+    "mxf4": ("float4_e2m1fn", 64),
+    "mxf4nvf4": ("float4_e2m1fn", 64),
+}
+
+
 @accounts("tir.ptx.tcgen05_mma*")
 def multiply_of_ptx(call: Any, context: Context) -> Statement:
-    return not_understood(call, context, "its instruction descriptor is made at run time")
+    """(d, a, b, descriptor, ..., [predicate], modifiers): ``a`` a descriptor or tensor memory."""
+    modifiers = strings(call, context)
+    kind = next((word[len("kind::") :] for word in modifiers if word.startswith("kind::")), "")
+    descriptor = known_bits(context.expr(call.args[3]))
+    if kind not in _KINDS or not descriptor.knows(_SIZES):
+        return not_understood(call, context, "its instruction descriptor is made at run time")
+    dtype, k = _KINDS[kind]
+    sparsity = 2 if "sp" in call.op.name.split("_") else 1
+    n, m = (descriptor.value >> 17 & 0x3F) * 8, (descriptor.value >> 24 & 0x1F) * 16
+    return _product(call, (m, n, k * sparsity), dtype, predicate(call, context), sparsity)
+
+
+@accounts(
+    "tir.cuda.tcgen05_encode_instr_descriptor",
+    "tir.cuda.tcgen05.encode_instr_descriptor",
+)
+def describe(call: Any, context: Context) -> Statement:
+    """(descriptor, three types, M, N, K, ...)."""
+    return _described(call, context, 4)
+
+
+@accounts(
+    "tir.cuda.tcgen05_encode_instr_descriptor_block_scaled",
+    "tir.cuda.tcgen05.encode_instr_descriptor_block_scaled",
+)
+def describe_scaled(call: Any, context: Context) -> Statement:
+    """(descriptor, five types, two addresses of scales, M, N, K, ...)."""
+    return _described(call, context, 8)
+
+
+def _described(call: Any, context: Context, first: int) -> Statement:
+    m, n = (context.literal(node) for node in call.args[first : first + 2])
+    if isinstance(m, int) and isinstance(n, int):
+        # The other bits say types and layouts, which no one asks for here.
+        context.assign(
+            call.args[0], ("|", ("&", "descriptor", ~_SIZES), n // 8 << 17 | m // 16 << 24)
+        )
+    return Statement(op="call", label="T.{}()".format(short_name(call.op.name)))
 
 
 @accounts("tl.tcgen05_ld", "tl.tcgen05_st", "tir.ptx.tcgen05_ld*", "tir.ptx.tcgen05_st*")

@@ -49,12 +49,22 @@ def dtype_of(node: Any) -> str:
     "tir.metal.simd_shuffle*",
     "tir.webgpu.subgroup_shuffle*",
     "tir.simd_shuffle*",
-    "tir.ptx.elect_sync",
     "tir.ptx.any_sync",
 )
 def shuffle(call: Any, context: Context) -> Statement:
     # The exchanged value stands behind the mask, where there is a mask; both may be computed.
     return _exchange(call, context, 1, (), tuple(call.args))
+
+
+@accounts("tir.ptx.elect_sync")
+def elect(call: Any, context: Context) -> Statement:
+    """``elect.sync d|p, mask``: p holds in one thread of the warp (PTX ISA).
+
+    With operands for both results from apache-tvm 0.27 on; before, the call's value is p.
+    """
+    if len(call.args) > 1:
+        context.assign(call.args[1], ("==", context.lane, 0))
+    return _exchange(call, context, 1, (), ())
 
 
 @accounts("tl.warp_reduce_*", "tir.cuda.warp_reduce", "tir.cuda.reduce_*")

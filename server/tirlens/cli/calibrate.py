@@ -1,0 +1,90 @@
+"""``tirlens devices --detect --calibrate``: a device file for this machine's CPU."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any, cast
+
+import tirlens_worker
+from tirlens import hardware
+from tirlens.cli.errors import UsageError
+from tirlens.cli.output import stream
+from tirlens.hardware import DeviceError, calibrate, detect_cpu
+from tirlens.worker_client import find_interpreter
+
+# Two dozen kernels are compiled, and each is run for a tenth of a second or two.
+TIMEOUT_S = 600.0
+_PROGRAM = (
+    "import sys; sys.path.insert(0, sys.argv[1]);"
+    "from tirlens_worker.frameworks.calibration import main; main()"
+)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure this machine's CPU and write its device file."""
+    chosen = find_interpreter(Path.cwd(), setting=arguments.python, framework_hint="tvm")
+    if "tvm" not in chosen.frameworks:
+        raise UsageError(
+            "--calibrate compiles small kernels and needs a Python that has tvm; "
+            f"{chosen.path} ({chosen.why}) has not: name one with --python"
+        )
+    found = detect_cpu.cpu()
+    print(f"measuring {found.name}, {found.cores} cores, with {chosen.path}", file=sys.stderr)
+    seconds = measure(chosen.path, calibrate.sizes(found))
+    text = calibrate.device_file(found, calibrate.numbers(found, seconds), date.today())
+    check(text)
+    with stream(arguments.output) as file:
+        file.write(text)
+    return 0
+
+
+def check(text: str) -> None:
+    """Refuse numbers that no CPU has: something else kept this one busy.
+
+    Raises:
+        UsageError: with the number.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "measured.toml"
+        path.write_text(text, encoding="utf-8")
+        try:
+            hardware.load(path)
+        except DeviceError as error:
+            what = str(error).replace(f"{path}:", "line ")
+            raise UsageError(
+                f"--calibrate: {what}; measure again when nothing else runs"
+            ) from error
+
+
+def measure(python: Path, sizes: Mapping[str, int]) -> dict[str, float]:
+    """The seconds of a step of each of the calibration's kernels under an interpreter with tvm.
+
+    Raises:
+        UsageError: it failed or took longer than `TIMEOUT_S`; the message says why.
+    """
+    root = str(Path(tirlens_worker.__file__).parents[1])
+    command = [str(python), "-c", _PROGRAM, root, json.dumps(dict(sizes))]
+    try:
+        answer = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            env={**os.environ, "TVM_NUM_THREADS": str(sizes["cores"])},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"--calibrate: {python}: {error}") from error
+    if answer.returncode != 0:
+        last = answer.stderr.strip().rpartition("\n")[2]
+        raise UsageError(f"--calibrate: {python} failed: {last}")
+    found: Any = json.loads(answer.stdout.strip().rpartition("\n")[2])
+    return cast("dict[str, float]", found)

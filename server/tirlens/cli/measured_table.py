@@ -1,0 +1,100 @@
+"""The table of ``tirlens measure --append``: one row for each measured kernel."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tirlens.cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from tirlens.cli.measure import Measurement
+
+#: What stands in each column.  Times are seconds, sizes bytes; what is not known is empty.
+COLUMNS = {
+    "file": "the file as it was named",
+    "kernel": "the name of its definition",
+    "call": "the call that made the kernel",
+    "bindings": "sizes of dynamic dimensions, NAME=VALUE separated by spaces",
+    "framework": "tvm or tilelang",
+    "framework_version": "its version",
+    "measured_device": "the device's own name",
+    "target": "its architecture or CPU, as the framework names it",
+    "method": "who timed it, and what was in the caches",
+    "samples": "how many times were taken",
+    "measured_s": "their median",
+    "measured_p10_s": "their 10th percentile",
+    "measured_p90_s": "their 90th percentile",
+    "model_device": "the device of the model",
+    "predicted_s": "the model's time",
+    "band_low_s": "the lower end of its band",
+    "band_high_s": "the upper end of its band",
+    "ratio": "predicted over measured",
+    "bound": "what bounds the kernel, by the model",
+    "launch_facts": "where threads and shared memory are from: source or lowered",
+    "flop": "arithmetic issued",
+    "predicted_dram_read_bytes": "read from DRAM, by the model",
+    "predicted_dram_write_bytes": "written to DRAM, by the model",
+    "dram_read_bytes": "read from DRAM, by ncu",
+    "dram_write_bytes": "written to DRAM, by ncu",
+    "gpu_time_s": "the time of one run, by ncu, at its fixed clocks",
+    "sm_throughput_fraction": "of the peak, by ncu",
+    "registers_per_thread": "as compiled, by ncu",
+}
+Cell = str | int | float | None
+
+
+def row(item: Measurement) -> tuple[Cell, ...]:
+    """The cells of one measurement, in the order of `COLUMNS`."""
+    timing, report = item.timing, item.report
+    low, high = report.time_band_s or (None, None)
+    target = timing.target.get("arch") or timing.target.get("mcpu")
+    return (
+        item.path,
+        report.definition,
+        report.call,
+        " ".join(f"{name}={size}" for name, size in report.bindings.items()),
+        report.framework,
+        report.framework_version,
+        timing.device,
+        None if target is None else str(target),
+        timing.method,
+        timing.samples,
+        timing.median_s,
+        timing.low_s,
+        timing.high_s,
+        report.device_id,
+        report.time_s,
+        low,
+        high,
+        report.time_s / timing.median_s if report.time_s is not None else None,
+        report.bound,
+        report.launch_facts,
+        report.flop,
+        report.dram_bytes.read,
+        report.dram_bytes.write,
+        *(item.counters.get(name) for name in list(COLUMNS)[-5:]),
+    )
+
+
+def append(path: Path, done: Sequence[Measurement]) -> None:
+    """Add rows to the CSV file at `path`, which is made with its header if it is not there.
+
+    Raises:
+        UsageError: it cannot be written, or is a table of other columns.
+    """
+    names = list(COLUMNS)
+    try:
+        with path.open("a+", encoding="utf-8", newline="") as file:
+            file.seek(0)
+            header = next(csv.reader(file), None)
+            if header not in (None, names):
+                raise UsageError(f"{path} is a table of other columns; name a new file")
+            writer = csv.writer(file, lineterminator="\n")
+            if header is None:
+                writer.writerow(names)
+            writer.writerows(map(row, done))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error

@@ -1,0 +1,186 @@
+"""What makes the numbers of a device file doubtful: they contradict each other or the architecture.
+
+The reader rejects what no device can be; these are relations that hold for the devices of the
+catalogue and that a factor of 8 (bits for bytes) or a mixed-up clock breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tirlens.hardware.architecture import ARCHITECTURES, KIB, MIB, Architecture
+from tirlens.hardware.plausible import Range
+from tirlens.hardware.spec import Device
+
+# A rate in a data sheet is rounded to three digits, and rated at a clock that may be rounded too.
+RATE_TOLERANCE = 0.06
+# Caches come in multiples of these sizes, which decimal kilobytes are not.
+GRAINS = {"l2.bytes": 512 * KIB, "l1_bytes_per_sm": KIB, "limits.shared_bytes_per_sm": KIB}
+REGISTERS_PER_THREAD = (255, 256, 512)
+# Of every device; the keys of `RELATIONS` hold for GPUs.
+COMMON = {
+    "dram.bytes_per_s": Range(0.1, 64, "bytes per clock and SM or core"),
+    "l2.bytes_per_s": Range(7, 90, "bytes per clock and SM or core"),
+}
+CLASSES = {
+    "fp64": Range(1, 512, "operations per clock and SM or core"),
+    "fp32": Range(4, 1024, "operations per clock and SM or core"),
+    "fp16": Range(2, 2048, "operations per clock and SM or core"),
+    "bf16": Range(2, 2048, "operations per clock and SM or core"),
+    "int32": Range(4, 512, "operations per clock and SM or core"),
+    "sfu": Range(0.1, 128, "operations per clock and SM or core"),
+    "cvt": Range(1, 512, "operations per clock and SM or core"),
+    "tensor.float64": Range(1, 1024, "operations per clock and SM or core"),
+}
+TENSOR = Range(64, 65536, "operations per clock and SM or core")
+RELATIONS = {
+    "dram.bytes": Range(0.0125, 0.095, "seconds to read all of the memory"),
+    "l2.latency_s": Range(1e-7, 6e-7, "seconds"),
+    "dram.latency_s": Range(3e-7, 1.2e-6, "seconds"),
+    "launch_s": Range(7e-7, 6e-6, "seconds"),
+    "tdp_w": Range(0.5, 4.5, "watts per SM and GHz"),
+    "band": Range(0.08, 1.0, "of the time"),
+    "l2.partitions": Range(1, 8, "parts"),
+    "llc.bytes_per_s": Range(1.2, 6, "times the DRAM rate"),
+    "llc.bytes": Range(4, 200, "times the L2"),
+    "llc.latency_s": Range(2e-7, 1e-6, "seconds"),
+}
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A number that is hard to believe: its key, and what speaks against it."""
+
+    key: str
+    message: str
+
+
+def doubts(device: Device) -> tuple[Doubt, ...]:
+    """What contradicts itself or the device's architecture."""
+    found = list(_common(device))
+    if device.kind != "cpu":
+        found += _sizes(device)
+    if device.kind == "gpu":
+        found += _relations(device)
+        architecture = ARCHITECTURES.get(device.arch)
+        if architecture is not None:
+            found += _limits(device, architecture)
+            found += _rates(device, architecture)
+    else:
+        found += _without_threads(device)
+    return tuple(found)
+
+
+def _common(device: Device) -> Iterator[Doubt]:
+    per_clk = device.clock_hz * device.sm_count
+    values = {
+        "dram.bytes_per_s": device.dram.bytes_per_s / per_clk,
+        "l2.bytes_per_s": device.l2.bytes_per_s / per_clk,
+    }
+    yield from _outside(values, COMMON)
+    for name, peak in device.peaks.items():
+        rate = peak.flop_per_s / device.sm_count / (peak.clock_hz or device.clock_hz)
+        yield from _outside({f"peaks.{name}.flop_per_s": rate}, CLASSES.get(name, TENSOR))
+
+
+def _outside(values: Mapping[str, float], ranges: Mapping[str, Range] | Range) -> Iterator[Doubt]:
+    for key, value in values.items():
+        expected = ranges if isinstance(ranges, Range) else ranges[key]
+        if not expected.low <= value <= expected.high:
+            yield Doubt(key, expected.complaint(value))
+
+
+def _without_threads(device: Device) -> Iterator[Doubt]:
+    """What a CPU's or an accelerator's core has none or a handful of."""
+    limits = device.limits
+    counts = {
+        "limits.threads_per_sm": limits.threads_per_sm,
+        "limits.threads_per_block": limits.threads_per_block,
+        "limits.blocks_per_sm": limits.blocks_per_sm,
+        "limits.warp_size": limits.warp_size,
+    }
+    yield from _outside(counts, Range(1, 8, "on a core that is no SM"))
+    registers = {
+        "limits.registers_per_sm": limits.registers_per_sm,
+        "limits.registers_per_thread": limits.registers_per_thread,
+    }
+    yield from _outside(registers, Range(0, 512, "registers"))
+
+
+def _sizes(device: Device) -> Iterator[Doubt]:
+    values = (device.l2.bytes, device.l1_bytes_per_sm, device.limits.shared_bytes_per_sm)
+    for (key, grain), value in zip(GRAINS.items(), values, strict=True):
+        if key == "l2.bytes" and "unified-memory" in device.features:
+            grain //= 2
+        if value % grain:
+            yield Doubt(key, f"{value} bytes are no multiple of {grain}, as sizes on a chip are")
+
+
+def _relations(device: Device) -> Iterator[Doubt]:
+    ghz = device.clock_hz / 1e9
+    values = {
+        "l2.latency_s": device.l2.latency_s,
+        "dram.latency_s": device.dram.latency_s,
+        "launch_s": device.launch_s,
+        "band": device.band,
+        "l2.partitions": device.l2.partitions,
+    }
+    if "unified-memory" not in device.features:
+        values["dram.bytes"] = device.dram.bytes / device.dram.bytes_per_s
+    if device.tdp_w is not None:
+        values["tdp_w"] = device.tdp_w / device.sm_count / ghz
+    if device.llc is not None:
+        values["llc.bytes_per_s"] = device.llc.bytes_per_s / device.dram.bytes_per_s
+        values["llc.bytes"] = device.llc.bytes / device.l2.bytes
+        values["llc.latency_s"] = device.llc.latency_s
+    yield from _outside(values, RELATIONS)
+
+
+def _limits(device: Device, known: Architecture) -> Iterator[Doubt]:
+    limits = device.limits
+    pairs = {
+        "limits.shared_bytes_per_sm": (limits.shared_bytes_per_sm, known.shared_kib_per_sm * KIB),
+        "limits.shared_bytes_per_block": (
+            limits.shared_bytes_per_block,
+            known.shared_kib_per_block * KIB,
+        ),
+        "limits.threads_per_sm": (limits.threads_per_sm, known.threads_per_sm),
+        "limits.threads_per_block": (limits.threads_per_block, 1024),
+        "limits.blocks_per_sm": (limits.blocks_per_sm, known.blocks_per_sm),
+        "limits.registers_per_sm": (limits.registers_per_sm, known.registers_per_sm),
+        "limits.warp_size": (limits.warp_size, known.warp_size),
+        "l1_bytes_per_sm": (device.l1_bytes_per_sm, known.l1_kib * KIB),
+        "shared_bytes_per_clk_per_sm": (
+            device.shared_bytes_per_clk_per_sm,
+            known.shared_bytes_per_clk,
+        ),
+        "issue_per_clk_per_sm": (device.issue_per_clk_per_sm, known.issue_per_clk),
+    }
+    for key, (value, expected) in pairs.items():
+        if value != expected:
+            yield Doubt(key, f"{value:g}, where {device.arch} has {expected}")
+    if limits.registers_per_thread not in REGISTERS_PER_THREAD:
+        yield Doubt("limits.registers_per_thread", f"{limits.registers_per_thread} registers")
+    if limits.reserved_shared_bytes_per_block not in (0, KIB):
+        yield Doubt("limits.reserved_shared_bytes_per_block", "neither 0 nor 1024 bytes")
+    low, high = known.l2_mib
+    if not low * MIB <= device.l2.bytes <= high * MIB:
+        size = device.l2.bytes / MIB
+        yield Doubt("l2.bytes", f"{size:.4g} MiB, where {device.arch} has {low:g} to {high:g}")
+
+
+def _rates(device: Device, known: Architecture) -> Iterator[Doubt]:
+    """Peaks that are not SMs x clock x the architecture's operations per clock and SM."""
+    for name, peak in device.peaks.items():
+        clock = peak.clock_hz or device.clock_hz
+        rate = peak.flop_per_s / device.sm_count / clock
+        expected = known.rates.get(name)
+        if expected is None:
+            yield Doubt(f"peaks.{name}", f"{device.arch} has no such units")
+        elif not any(abs(rate / value - 1) <= RATE_TOLERANCE for value in expected):
+            choices = " or ".join(f"{value:g}" for value in expected)
+            yield Doubt(
+                f"peaks.{name}.flop_per_s",
+                f"{rate:.4g} operations per clock and SM, where {device.arch} has {choices}",
+            )

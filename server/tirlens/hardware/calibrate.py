@@ -1,0 +1,170 @@
+"""A device file for this machine's CPU from what the system tells and what small kernels take.
+
+The kernels and their steps are those of `tirlens_worker.frameworks.calibration`.  A clock is a
+quarter of the time of an integer multiplication and an addition that wait for each other (three
+clocks and one on every x86 of the last ten years, and the same together on Arm's Neoverse cores,
+after uops.info and Arm's optimisation guides); all else is measured in clocks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date
+
+from tirlens.hardware.catalogue import load
+from tirlens.hardware.detect_cpu import FoundCpu
+from tirlens.hardware.reader import INTEGER_KEYS
+
+CHAIN_CLK = 4.0
+LINE_BYTES = 64
+FLOAT_BYTES = 4
+# Multiply-adds in the polynomial of the calibration.
+POLYNOMIAL = 9
+# Arrays that stay in a cache, relative to its size, and that do not.
+WITHIN = 0.5
+BEYOND = 2.0
+# Few enough pages for the TLB, and too many.
+FEW_PAGES = 4 << 20
+MANY_PAGES = 16 << 20
+LEAST_BEYOND = 64 << 20
+MOST_BEYOND = 512 << 20
+# Of 337 measured kernels on the machine that it was calibrated for, 80 % are this near.
+BAND = 0.42
+BAND_SOURCE = "80 % of the kernels in tests/measured/cpu.py are as near, on an Ice Lake server"
+# Two rates are told apart where one of them is this far towards the other.
+BETWEEN = 0.5
+
+
+def sizes(found: FoundCpu) -> dict[str, int]:
+    """The arrays that the calibration's kernels read, in bytes, and the cores that they use."""
+    base = load(found.base)
+    l2 = found.caches[2].bytes if 2 in found.caches else base.l2.bytes // base.sm_count
+    last = max((cache.bytes for cache in found.caches.values()), default=base.l2.bytes)
+    out = {
+        "cores": found.cores,
+        "lanes": base.simd_bytes // FLOAT_BYTES,
+        "l2": int(l2 * WITHIN),
+        "dram": int(min(max(last * BEYOND, LEAST_BEYOND), MOST_BEYOND)),
+        "pages": MANY_PAGES,
+    }
+    if 3 in found.caches:
+        out["l3"] = max(min(int(last * WITHIN), FEW_PAGES), 2 * l2)
+        out["last"] = last
+    return out
+
+
+def numbers(found: FoundCpu, seconds: Mapping[str, float]) -> dict[str, float]:
+    """The measured numbers of a device file by dotted key."""
+    base = load(found.base)
+    core = base.cpu
+    assert core is not None
+    clock = CHAIN_CLK / seconds["integer chain"]
+    lanes, wide = core.vector_bytes // FLOAT_BYTES, base.simd_bytes // FLOAT_BYTES
+    clk = {name: value * clock for name, value in seconds.items()}
+    # An update loads two vectors and stores one, which share the way to L1.
+    move = clk["update"] * lanes / 3
+    wide_move = max(clk["wide update"] * wide / 3, move)
+    arithmetic = clk["polynomial"] * lanes / POLYNOMIAL
+    wide_arithmetic = max(clk["wide polynomial"] * wide / POLYNOMIAL, arithmetic)
+    dram_clk = clk["stream dram"]
+    walk = max(clk["walk pages"] - clk.get("walk l3", clk["walk l2"]), 2.0)
+    out = {
+        "sm_count": found.cores,
+        "clock_hz": clock,
+        "band": BAND,
+        "launch_s": max(seconds["parallel"] - seconds["call"], 2e-7),
+        "dram.bytes_per_s": LINE_BYTES / min(seconds["stream all"], seconds["stream dram"]),
+        "dram.sustained_fraction": 1.0,
+        "cpu.arithmetic_clk": arithmetic,
+        "cpu.wide_arithmetic_clk": wide_arithmetic,
+        "cpu.load_clk": move,
+        "cpu.store_clk": move,
+        "cpu.wide_load_clk": wide_move,
+        "cpu.wide_store_clk": wide_move,
+        "cpu.latency_clk": clk["float chain"],
+        "cpu.divide_clk": clk["divide"] * lanes,
+        "cpu.call_clk": clk["exp"],
+        "cpu.gather_clk": max(clk["gather"] * lanes - move, 1.0),
+        "cpu.scatter_clk": max(clk["scatter"] * lanes - move, 1.0),
+        "cpu.call_s": max(seconds["call"], 5e-9),
+        "cpu.page_walk_clk": walk,
+        "cpu.dram_line_clk": dram_clk,
+        "cpu.dram_scattered_line_clk": max(clk["walk dram"] - walk, dram_clk),
+        "cpu.l2.line_clk": clk["stream l2"],
+        "cpu.l2.scattered_line_clk": max(clk["walk l2"], clk["stream l2"]),
+    }
+    if 1 in found.caches:
+        out["l1_bytes_per_sm"] = found.caches[1].bytes
+        out["cpu.l1_ways"] = found.caches[1].ways
+    if 2 in found.caches:
+        second = found.caches[2]
+        shared = max(second.processors // found.threads_per_core, 1)
+        out["cpu.l2.bytes"] = second.bytes
+        out["cpu.l2.ways"] = second.ways
+        out["cpu.l2.cores"] = shared
+        out["l2.bytes"] = second.bytes * max(found.cores // shared, 1)
+        out["l2.bytes_per_s"] = LINE_BYTES / seconds["stream l2"] * found.cores
+    if 3 in found.caches:
+        third = found.caches[3]
+        out["cpu.l3.bytes"] = held(third.bytes, clk["stream l3"], dram_clk, clk)
+        out["cpu.l3.ways"] = third.ways
+        out["cpu.l3.cores"] = max(third.processors // found.threads_per_core, 1)
+        out["cpu.l3.line_clk"] = clk["stream l3"]
+        out["cpu.l3.scattered_line_clk"] = max(clk["walk l3"], clk["stream l3"])
+    if found.memory_bytes:
+        out["dram.bytes"] = found.memory_bytes
+    for name in ("fp32", "fp16", "bf16"):
+        out[f"peaks.{name}.flop_per_s"] = found.cores * clock * lanes * 2 / arithmetic
+    out["peaks.fp64.flop_per_s"] = out["peaks.fp32.flop_per_s"] / 2
+    wide_rate = found.cores * clock * wide * 2 / wide_arithmetic
+    for name, share in (("fp64", 2), ("fp32", 1), ("fp16", 1), ("bf16", 1)):
+        key = f"peaks.{name}.flop_per_s"
+        out[key] = max(out[key], wide_rate / share)
+    return out
+
+
+def held(size: int, near: float, far: float, clk: Mapping[str, float]) -> int:
+    """How much of a shared last cache one process has: where reading slows towards DRAM's rate.
+
+    That is between the last array that was read fast and the first that was not.
+    """
+    for part in (2, 3, 4):
+        if clk[f"stream last {part}/4"] > near + BETWEEN * max(far - near, 0.0):
+            return size * (2 * part - 1) // 8
+    return size
+
+
+def device_file(found: FoundCpu, measured: Mapping[str, float], when: date) -> str:
+    """The text of a device file; what was not measured is the generic CPU's."""
+    base = load(found.base)
+    source = f"measured on this machine, {when.isoformat()}"
+    told = "told by the operating system"
+    slug = re.sub(r"[^a-z0-9]+", "-", found.name.lower()).strip("-") or "cpu"
+    lines = [
+        f'extends = "{base.id}"',
+        f'id = "{slug}"',
+        f"name = {_text(f'{found.name}, {found.cores} cores')}",
+        "aliases = []",
+    ]
+    tables: dict[str, list[str]] = {}
+    sources: list[str] = []
+    for key, value in measured.items():
+        table, _, name = key.rpartition(".")
+        number = f"{int(value)}" if _whole(key) else f"{value:.4g}"
+        (tables.setdefault(table, []) if table else lines).append(f"{name} = {number}")
+        system = _whole(key) and key != "cpu.l3.bytes"
+        where = BAND_SOURCE if key == "band" else told if system else source
+        sources.append(f'"{key}" = {_text(where)}')
+    for table, entries in tables.items():
+        lines += ["", f"[{table}]", *entries]
+    return "\n".join([*lines, "", "[sources]", *sources, ""])
+
+
+def _whole(key: str) -> bool:
+    """Whether a number is a count or a size, which the system tells."""
+    return key.rpartition(".")[2] in INTEGER_KEYS
+
+
+def _text(value: str) -> str:
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,61 @@
+"""What the model needs to know of one core of a CPU and of the caches around it.
+
+Times are clocks of the device's `clock_hz`, so that they are those of the vendors' optimisation
+guides and of uops.info.  ``vector`` means the width at which the compiler vectorises loops by
+itself, ``wide`` that of the registers, which explicit vectors use (LLVM keeps to 32 of 64 bytes on
+Intel's AVX-512 servers).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CpuCache:
+    """A cache behind L1: its size, and what a line from it costs one core.
+
+    `cores` share it.  `line_clk` is for lines that follow each other, which the prefetchers
+    foresee; `scattered_line_clk` for others, with as many misses in flight as the core can have.
+    """
+
+    bytes: int
+    ways: int
+    cores: int
+    line_clk: float
+    scattered_line_clk: float
+
+
+@dataclass(frozen=True)
+class CpuCore:
+    """Rates and latencies of one core, and its caches.
+
+    `*_clk` of an instruction is the reciprocal throughput, of a latency the whole of it.
+    `call_clk` is one call of ``expf`` of the C library; `window` the reorder buffer in
+    instructions; `tlb_bytes` what the second-level TLB covers and `page_walk_clk` a miss in it.
+    `dram_*` are for one core alone; all together share the device's DRAM rate.
+    `call_s` is one call of a compiled function.
+    """
+
+    vector_bytes: int
+    arithmetic_clk: float
+    wide_arithmetic_clk: float
+    load_clk: float
+    store_clk: float
+    wide_load_clk: float
+    wide_store_clk: float
+    latency_clk: float
+    forward_clk: float
+    divide_clk: float
+    call_clk: float
+    gather_clk: float
+    scatter_clk: float
+    window: int
+    l1_ways: int
+    l2: CpuCache
+    l3: CpuCache | None
+    dram_line_clk: float
+    dram_scattered_line_clk: float
+    tlb_bytes: int
+    page_walk_clk: float
+    call_s: float

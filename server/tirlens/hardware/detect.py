@@ -1,0 +1,289 @@
+"""Which devices this machine has, and which entry of the catalogue each of them is.
+
+The drivers' own tools are asked (``nvidia-smi``, ``rocm-smi``, ``sysctl``): they tell the name, the
+memory, the clock and the power limit, but neither the SM count nor any rate, so that the catalogue
+says the rest and what differs is told.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import platform
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from tirlens.hardware.catalogue import aliases, catalogue, for_target, load
+from tirlens.hardware.spec import Device
+
+MIB = 1 << 20
+TIMEOUT_S = 3.0
+# Data sheets say GB where drivers tell GiB less what is reserved.
+MEMORY_TOLERANCE = 0.12
+CLOCK_TOLERANCE = 0.03
+POWER_TOLERANCE = 0.03
+_NVIDIA_FIELDS = (
+    "name",
+    "compute_cap",
+    "memory.total",
+    "clocks.max.sm",
+    "power.limit",
+)
+_OLD_NVIDIA_FIELDS = ("name", "memory.total", "clocks.max.sm", "power.limit")
+_FORMS = ("sxm", "pcie", "nvl")
+# Words after a model's name that mean another chip or another clock.
+_OTHER_BOARDS = frozenset({"ti", "super", "laptop", "mobile", "d", "max", "q", "ada", "3e"})
+
+
+@dataclass(frozen=True)
+class FoundGpu:
+    """A GPU as its driver describes it; None is what the driver does not tell.
+
+    `mig` are the profiles (``1g.10gb``) of the parts that an NVIDIA GPU is split into.
+    """
+
+    name: str
+    vendor: str
+    arch: str | None = None
+    memory_bytes: int | None = None
+    max_clock_hz: float | None = None
+    power_limit_w: float | None = None
+    mig: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Match:
+    """The catalogue's entry for a GPU, with how well it fits.
+
+    `device` is None for an unknown architecture; `exact` is False when only the architecture is
+    known.  `differences` say in words what the entry's numbers do not know of.
+    """
+
+    gpu: FoundGpu
+    device: Device | None
+    exact: bool
+    differences: tuple[str, ...] = ()
+
+
+def matches() -> tuple[Match, ...]:
+    """All GPUs of this machine with their entries, in the order of the drivers."""
+    return tuple(identify(gpu) for gpu in gpus())
+
+
+_looking = threading.Lock()
+
+
+def machine_device() -> Device | None:
+    """The entry of this machine's first GPU, None without one; looked for once in a process.
+
+    What differs between the GPU and the entry is among the device's caveats.
+    Asking a driver takes up to a second: call it on another thread beforehand where that matters.
+    Whoever asks meanwhile waits for the same answer.
+    """
+    with _looking:
+        return _first_device()
+
+
+def forget() -> None:
+    """Look for the machine's GPU anew when it is asked for next."""
+    _first_device.cache_clear()
+
+
+@functools.cache
+def _first_device() -> Device | None:
+    for match in matches():
+        if match.device is not None:
+            told = (f"{match.gpu.name} of this machine: {text}" for text in match.differences)
+            return replace(match.device, caveats=(*match.device.caveats, *told))
+    return None
+
+
+def gpus() -> tuple[FoundGpu, ...]:
+    """The GPUs that the drivers of this machine tell of."""
+    if platform.system() == "Darwin":
+        return parse_apple(_answer("sysctl", "-n", "machdep.cpu.brand_string"))
+    nvidia: tuple[FoundGpu, ...] = ()
+    for fields in (_NVIDIA_FIELDS, _OLD_NVIDIA_FIELDS):
+        query = f"--query-gpu={','.join(fields)}"
+        text = _answer("nvidia-smi", query, "--format=csv,noheader,nounits")
+        nvidia = parse_nvidia(text, fields)
+        if nvidia:
+            nvidia = with_mig(nvidia, _answer("nvidia-smi", "-L"))
+            break
+        if text is None:
+            break
+    wanted = ("--showproductname", "--showmeminfo", "vram", "--json")
+    return nvidia + parse_rocm(_answer("rocm-smi", *wanted))
+
+
+def _answer(command: str, *arguments: str) -> str | None:
+    """What a tool prints, also when it fails; None when there is no such tool or it hangs."""
+    path = shutil.which(command)
+    if path is None:
+        return None
+    try:
+        done = subprocess.run(
+            [path, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout
+
+
+def parse_nvidia(text: str | None, fields: Sequence[str] = _NVIDIA_FIELDS) -> tuple[FoundGpu, ...]:
+    """The GPUs in the CSV of ``nvidia-smi --query-gpu``; lines that are no row are passed over.
+
+    A driver that does not know a field or is not running prints a sentence instead, and
+    ``[N/A]`` or ``[Not Supported]`` for what a board does not tell.
+    """
+    found: list[FoundGpu] = []
+    for line in (text or "").splitlines():
+        values = [value.strip() for value in line.split(",")]
+        if len(values) != len(fields) or not values[0]:
+            continue
+        row = dict(zip(fields, values, strict=True))
+        capability = row.get("compute_cap", "")
+        memory_mib = _number(row["memory.total"])
+        clock_mhz = _number(row["clocks.max.sm"])
+        found.append(
+            FoundGpu(
+                name=row["name"],
+                vendor="NVIDIA",
+                arch=f"sm_{capability.replace('.', '')}" if _number(capability) else None,
+                memory_bytes=round(memory_mib * MIB) if memory_mib else None,
+                max_clock_hz=clock_mhz * 1e6 if clock_mhz else None,
+                power_limit_w=_number(row["power.limit"]),
+            )
+        )
+    return tuple(found)
+
+
+def with_mig(found: Sequence[FoundGpu], listing: str | None) -> tuple[FoundGpu, ...]:
+    """The GPUs with the parts that ``nvidia-smi -L`` lists under each."""
+    parts: list[list[str]] = []
+    for line in (listing or "").splitlines():
+        if re.match(r"GPU \d+:", line):
+            parts.append([])
+        elif parts and (profile := re.match(r"\s+MIG (\S+)\s+Device", line)):
+            parts[-1].append(profile.group(1))
+    if len(parts) != len(found):
+        return tuple(found)
+    return tuple(replace(gpu, mig=tuple(mig)) for gpu, mig in zip(found, parts, strict=True))
+
+
+def parse_rocm(text: str | None) -> tuple[FoundGpu, ...]:
+    """The GPUs in the JSON of ``rocm-smi``, whose keys differ in case between versions."""
+    start = (text or "").find("{")
+    if text is None or start < 0:
+        return ()
+    try:
+        table: Any = json.loads(text[start:])
+    except ValueError:
+        return ()
+    found: list[FoundGpu] = []
+    for card, values in cast("dict[str, Any]", table).items():
+        if not card.startswith("card") or not isinstance(values, dict):
+            continue
+        row = {str(k).lower(): str(v) for k, v in cast("dict[Any, Any]", values).items()}
+        name = next((row[key] for key in ("card series", "device name") if key in row), None)
+        if name is None:
+            continue
+        memory = _number(row.get("vram total memory (b)", ""))
+        arch = row.get("gfx version")
+        found.append(FoundGpu(name, "AMD", arch, round(memory) if memory else None))
+    return tuple(found)
+
+
+def parse_apple(text: str | None) -> tuple[FoundGpu, ...]:
+    """The GPU of an Apple chip, by the chip's name (``Apple M2 Max``)."""
+    name = (text or "").strip()
+    return (FoundGpu(name, "Apple"),) if name.startswith("Apple M") else ()
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def identify(gpu: FoundGpu) -> Match:
+    """The entry whose model a GPU's name says, else the nearest of its architecture, else none.
+
+    Of the boards of one model, the form (SXM, PCIe, NVL) and the memory decide.
+    """
+    words = _words(gpu.name)
+    named = [name for name in catalogue() if _is_of_model(name, words)]
+    if named:
+        device = load(max(named, key=lambda name: _fit(name, words, gpu)))
+        exact = not _OTHER_BOARDS & set(words) - set(device.id.split("-"))
+    else:
+        # Apple's chips are told apart by more than their first word.
+        words = [] if gpu.vendor == "Apple" else words
+        alias = next((aliases()[word] for word in words if word in aliases()), None)
+        target = {"kind": "cuda", "arch": gpu.arch}
+        device = load(alias) if alias else for_target(target) if gpu.arch else None
+        exact = False
+    if device is None:
+        return Match(gpu, None, False)
+    notes = [] if exact else [f"not in the catalogue: {device.id} is only the nearest entry"]
+    return Match(gpu, device, exact, (*notes, *_differences(gpu, device)))
+
+
+def _words(name: str) -> list[str]:
+    """``NVIDIA A100-SXM4-80GB`` as ``nvidia a100 sxm 80``."""
+    words = re.split(r"[^a-z0-9]+", name.lower())
+    words = [re.sub(r"^(sxm)\d+$", r"\1", word) for word in words]
+    return [re.sub(r"^(\d+)gb$", r"\1", word) for word in words if word]
+
+
+def _is_of_model(identifier: str, words: Sequence[str]) -> bool:
+    """Whether a name says the model of an entry; its form and memory are not asked here."""
+    parts = identifier.split("-")
+    if parts[0] == "apple":
+        return words == parts
+    model = parts[:2] if parts[0] == "rtx" else parts[:1]
+    return any(char.isdigit() for char in model[-1]) and all(part in words for part in model)
+
+
+def _fit(identifier: str, words: Sequence[str], gpu: FoundGpu) -> tuple[int, float]:
+    """How well an entry of the right model fits: by its form, then by its memory."""
+    forms = [form for form in _FORMS if form in words] or ["sxm"]
+    parts = identifier.split("-")
+    form = sum(part in forms for part in parts) - sum(part in _FORMS for part in parts)
+    expected = load(identifier).dram.bytes
+    return form, -abs(math.log(gpu.memory_bytes / expected)) if gpu.memory_bytes else 0.0
+
+
+def _differences(gpu: FoundGpu, device: Device) -> Iterable[str]:
+    memory, clock, power = gpu.memory_bytes, gpu.max_clock_hz, gpu.power_limit_w
+    if memory and abs(memory / device.dram.bytes - 1) > MEMORY_TOLERANCE:
+        yield (
+            f"memory: {memory / 1e9:.4g} GB here, {device.dram.bytes / 1e9:.4g} GB in the entry; "
+            "another size often has another rate"
+        )
+    rated = max(device.clock_hz, *(peak.clock_hz or 0.0 for peak in device.peaks.values()))
+    if clock and abs(clock / rated - 1) > CLOCK_TOLERANCE:
+        yield f"clock: up to {clock / 1e6:.0f} MHz here, rated at {rated / 1e6:.0f} MHz"
+    if power and device.tdp_w and power < device.tdp_w * (1 - POWER_TOLERANCE):
+        yield (
+            f"power: limited to {power:.4g} W of {device.tdp_w:.4g} W, so that long matrix "
+            "products run at lower clocks than the sustained rates stand for"
+        )
+    if gpu.mig:
+        yield (
+            f"MIG: split into {', '.join(gpu.mig)}; a part has its share of the SMs, L2 and "
+            "memory rate, and the entry is of the whole GPU"
+        )

@@ -1,0 +1,131 @@
+"""A device file as a table: what it extends is merged in, and each key knows its line."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_HEADER = re.compile(r"^\s*\[\s*([^\[\]]+?)\s*\]")
+_PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+_KEY = re.compile(rf"^\s*((?:{_PART.pattern})(?:\s*\.\s*(?:{_PART.pattern}))*)\s*=")
+# What a device has for itself: another that extends it does not take it over.
+_OWN_KEYS = ("id", "name", "aliases", "extends", "sources")
+
+
+class DeviceError(ValueError):
+    """A device that is not known, or a device file that cannot be used; the text says why."""
+
+
+@dataclass(frozen=True)
+class DeviceTable:
+    """The table of a device file, merged with the one that it extends.
+
+    `raw` is what the file itself says and `lines` the line (from 1) of each of its keys, dotted.
+    """
+
+    path: Path
+    raw: Mapping[str, Any]
+    table: Mapping[str, Any]
+    lines: Mapping[str, int]
+    base: DeviceTable | None = None
+
+    def where(self, key: str) -> str:
+        """``FILE:LINE`` of a key, or of the nearest table around it, or the file alone."""
+        parts = key.split(".")
+        nearest = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
+        line = next((self.lines[name] for name in nearest if name in self.lines), None)
+        return str(self.path) if line is None else f"{self.path}:{line}"
+
+
+def read_table(path: Path, resolve: Callable[[str, Path], Path]) -> DeviceTable:
+    """Read a device file and what it extends; `resolve` finds the file of another device's name.
+
+    Raises `DeviceError` for a file that cannot be read, is no TOML, or extends itself.
+    """
+    return _read(path, resolve, ())
+
+
+def _read(
+    path: Path, resolve: Callable[[str, Path], Path], inside: tuple[Path, ...]
+) -> DeviceTable:
+    if path in inside:
+        chain = " -> ".join(file.name for file in (*inside, path))
+        raise DeviceError(f"{inside[-1]}: extends: a device cannot extend itself: {chain}")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DeviceError(f"{path}: cannot be read: {error}") from error
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DeviceError(f"{path}: not a TOML file: {error}") from error
+    lines = key_lines(text)
+    if "extends" not in table:
+        return DeviceTable(path, table, table, lines)
+    name = table["extends"]
+    here = f"{path}:{lines.get('extends', 1)}: extends"
+    if not isinstance(name, str) or not name:
+        raise DeviceError(f"{here}: must be the id of a device or a path")
+    try:
+        base = _read(resolve(name, path), resolve, (*inside, path))
+    except DeviceError as error:
+        raise DeviceError(f"{here}: {error}") from error
+    inherited = {key: value for key, value in base.table.items() if key not in _OWN_KEYS}
+    title = f"{base.table.get('name', name)}, as {path.name} has it"
+    merged = _merged({**inherited, "id": path.stem, "name": title}, table)
+    del merged["extends"]
+    return DeviceTable(path, table, merged, lines, base)
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    out = dict(below)
+    for key, value in above.items():
+        old = out.get(key)
+        if isinstance(value, dict) and isinstance(old, dict):
+            value = _merged(cast("dict[str, Any]", old), cast("dict[str, Any]", value))
+        out[key] = value
+    return out
+
+
+def number_keys(table: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """The dotted key of every number in a device file."""
+    keys: list[str] = []
+    for key, value in table.items():
+        if isinstance(value, dict) and key != "sources":
+            keys += number_keys(cast("dict[str, Any]", value), f"{prefix}{key}.")
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            keys.append(prefix + key)
+    return keys
+
+
+def key_lines(text: str) -> dict[str, int]:
+    """The line (from 1) of every key and table of a TOML text, by its dotted name.
+
+    Keys of inline tables are not looked into: they stand at the line of the table.
+    """
+    lines: dict[str, int] = {}
+    prefix = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        header = _HEADER.match(line)
+        if header is not None:
+            prefix = _dotted(header.group(1))
+            lines.setdefault(prefix, number)
+            continue
+        key = _KEY.match(line)
+        if key is not None:
+            name = _dotted(key.group(1))
+            lines.setdefault(f"{prefix}.{name}" if prefix else name, number)
+    return lines
+
+
+def _dotted(key: str) -> str:
+    return ".".join(part.strip("\"'") for part in _PART.findall(key))

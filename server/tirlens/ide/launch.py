@@ -1,0 +1,43 @@
+"""How a kernel is launched and how it moves its arrays, each figure with the tier it is from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tirlens.ide import labels
+
+if TYPE_CHECKING:
+    from tirlens.model.report import KernelReport
+    from tirlens_worker.facts import Move
+
+_VERBS = {"read": "read", "write": "written", "atomic": "updated atomically"}
+_ROUTES = {"tma": "by TMA", "async": "by cp.async"}
+
+
+def block(report: KernelReport) -> str:
+    """``256 threads, 98.4 kB shared (lowered)``; without the figures that are not known."""
+    parts: list[str] = []
+    if report.threads_per_block is not None:
+        parts.append(f"{report.threads_per_block} threads")
+    if report.shared_bytes_per_block is not None:
+        parts.append(f"{labels.bytes_(report.shared_bytes_per_block)} shared")
+    return f"{', '.join(parts)} ({report.launch_facts})" if parts else ""
+
+
+def moves(report: KernelReport) -> str:
+    """``A, B read by TMA; C written 4 B at a time``; empty for a kernel that was not lowered."""
+    if report.lowered is None:
+        return ""
+    groups: dict[str, list[str]] = {}
+    for move in report.lowered.moves:
+        groups.setdefault(_manner(move), []).append(labels.ascii_(move.buffer))
+    return "; ".join(f"{', '.join(names)} {manner}" for manner, names in groups.items())
+
+
+def _manner(move: Move) -> str:
+    words = [_VERBS[move.mode]]
+    if move.route in _ROUTES:
+        words.append(_ROUTES[move.route])
+    if move.widths_bytes:
+        words.append(" and ".join(map(str, move.widths_bytes)) + " B at a time")
+    return " ".join(words)

@@ -1,0 +1,76 @@
+"""Instructions that addresses cost beside the load or store itself.
+
+Sums and products with constants go into the offset of the instruction or out of the loop.  What
+stays is the arithmetic that the hardware has no instruction for: a quotient or remainder by a
+constant is a multiplication by its inverse, shifts and corrections (T. Granlund, P. Montgomery,
+"Division by invariant integers using multiplication"), by a power of two a shift or mask, by a
+variable a call of some 20 instructions.  What depends on the block alone is computed once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from tirlens_worker.facts import Access, Expr
+
+from .expr import free_variables, operands, simplify
+from .places import SIDE_BY_SIDE, SPATIAL, Place
+
+POWER_OF_TWO = 1.0
+BY_CONSTANT = 6.0
+BY_VARIABLE = 20.0
+CHOICE = 2.0
+_DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod"})
+
+
+def index_instructions(accesses: Iterable[Access], place: Place) -> float:
+    """Integer instructions of one thread for one execution of all these accesses, on average.
+
+    What does not change with a loop goes out of it.
+    """
+    turns = {
+        loop.var: loop.extent or 1
+        for loop in place.around
+        if loop.kind not in SPATIAL | SIDE_BY_SIDE
+    }
+    tiles = frozenset(loop.var for loop in place.around if loop.kind == "parallel")
+    seen = {
+        part
+        for access in accesses
+        for index in access.indices
+        for part in _costly(simplify(place.resolve(index)))
+    }
+    total = 0.0
+    for part in seen:
+        names = free_variables(part)
+        if names & tiles or any(name in turns for name in names):
+            total += _cost(part) / math.prod(
+                extent for name, extent in turns.items() if name not in names
+            )
+    return total
+
+
+@lru_cache(maxsize=8192)
+def _costly(expr: Expr) -> frozenset[Expr]:
+    return frozenset(_parts(expr))
+
+
+def _parts(expr: Expr) -> Iterator[Expr]:
+    if not isinstance(expr, tuple):
+        return
+    if expr[0] in _DIVISIONS or expr[0] in ("select", "min", "max"):
+        yield expr
+    for operand in operands(expr):
+        yield from _parts(operand)
+
+
+def _cost(expr: Expr) -> float:
+    assert isinstance(expr, tuple)
+    if expr[0] not in _DIVISIONS:
+        return CHOICE
+    divisor = expr[2]
+    if not isinstance(divisor, int):
+        return BY_VARIABLE
+    return POWER_OF_TWO if divisor > 0 and divisor & (divisor - 1) == 0 else BY_CONSTANT

@@ -1,0 +1,97 @@
+"""What of an analysis depends on the facts and their bindings alone, and on no device.
+
+It is the larger part of an analysis.  A what-if that changes the device, or no more of the source
+than how loops run (stages, rasterisation), has the same counts and need not count again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tirlens_worker.facts import Branch, KernelFacts, Let, Loop, Node, Statement, While
+
+from .counting.result import Counts, NodeCount
+from .counting.walker import Walker
+from .footprint import Touched, touched_bytes
+from .symbolic import formulas
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The counts of `facts`, the distinct bytes that they touch (None: not known), formulas."""
+
+    facts: KernelFacts
+    bindings: Mapping[str, int]
+    counts: Counts
+    touched: Touched | None
+    formula: Mapping[str, str]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The shape variables without which nothing is known."""
+        # A let or a loop that depends on data can be bound too, but is not asked for.
+        shapes = {variable.name for variable in self.facts.variables}
+        return tuple(name for name in self.counts.needs if name in shapes)
+
+    def of(self, facts: KernelFacts, bindings: Mapping[str, int]) -> Counted | None:
+        """The same for other facts, where these differ in nothing that is counted; else None."""
+        if self.bindings != bindings or _around(self.facts) != _around(facts):
+            return None
+        if facts.body is self.facts.body:
+            return self
+        root = _matched(self.counts.root, facts.body)
+        if root is None:
+            return None
+        return replace(self, facts=facts, counts=replace(self.counts, root=root))
+
+
+def count_all(facts: KernelFacts, bindings: Mapping[str, int]) -> Counted:
+    """Count `facts` with every size that `bindings` gives."""
+    walker = Walker(facts, bindings)
+    counts = walker.counts()
+    return Counted(facts, bindings, counts, touched_bytes(walker, counts), formulas(facts))
+
+
+def _around(facts: KernelFacts) -> tuple[object, ...]:
+    """What is counted beside the body."""
+    launch = facts.launch
+    sizes = launch.grid, launch.threads, launch.cluster
+    return facts.buffers, facts.variables, sizes, facts.caveats
+
+
+def _matched(counts: Sequence[NodeCount], nodes: Sequence[Node]) -> tuple[NodeCount, ...] | None:
+    """`counts` on `nodes` for the nodes that they are of; None if these count otherwise."""
+    if len(counts) != len(nodes):
+        return None
+    matched: list[NodeCount] = []
+    for count, node in zip(counts, nodes, strict=True):
+        if count.node is node:
+            matched.append(count)
+            continue
+        if _read(count.node) != _read(node):
+            return None
+        children = _matched(count.children, _inside(node))
+        if children is None:
+            return None
+        matched.append(replace(count, node=node, children=children))
+    return tuple(matched)
+
+
+def _inside(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, Branch):
+        return node.then + node.orelse
+    return node.body if isinstance(node, (Loop, While)) else ()
+
+
+def _read(node: Node) -> tuple[object, ...]:
+    """What counting reads of a node itself."""
+    if isinstance(node, Loop):
+        return Loop, node.kind == "block", node.var, node.start, node.extent, node.step, node.sites
+    if isinstance(node, Branch):
+        return Branch, node.condition, len(node.then), node.sites
+    if isinstance(node, While):
+        return While, node.condition, node.sites
+    if isinstance(node, Let):
+        return Let, node.var, node.value
+    return Statement, node.per, node.arith, node.accesses, node.sites

@@ -1,0 +1,72 @@
+"""Where the walk over the facts is, and what names stand for there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from tirlens_worker.facts import Expr
+
+from ..expr import NEGATED, free_variables, from_linear, linear, simplify, substitute, to_text
+from .domain import Domain
+from .within import within
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where the walk is: the points that get here and what names stand for.
+
+    `threads` are the loop variables of the threads of a block, `blocks` those of the grid, `share`
+    is the part of the points at which conditions on data are taken to hold.
+    """
+
+    domain: Domain
+    env: Mapping[str, Expr]
+    threads: frozenset[str] = frozenset()
+    blocks: frozenset[str] = frozenset()
+    share: Fraction = Fraction(1)
+    _resolved: dict[Expr, Expr] = field(
+        default_factory=dict[Expr, Expr], init=False, repr=False, compare=False
+    )
+
+    def resolve(self, expr: Expr) -> Expr:
+        """`expr` in loop variables alone, simplified."""
+        return within(expr, self.domain.box, self.env, self._resolved)
+
+    def at_first_thread(self, expr: Expr) -> Expr:
+        """`expr` with each thread variable at its lowest value."""
+        mine = free_variables(expr) & self.threads
+        if not mine:
+            return expr
+        first = {name: self.domain.box[name][0] for name in mine}
+        return simplify(substitute(expr, first))
+
+    def by_tile(self, condition: Expr) -> Scope:
+        """The scope with a variable for the number of the tile, where `condition` compares that.
+
+        A persistent kernel numbers its tiles ``wave * blocks + block``, and all that it does with a
+        tile depends on its number alone.
+        """
+        if not isinstance(condition, tuple) or condition[0] not in NEGATED or self.domain.missing:
+            return self
+        box = self.domain.box
+        terms, _ = linear(("-", *condition[1:]))
+        parts = {atom: abs(factor) for atom, factor in terms.items() if atom in box}
+        digits = [str(atom) for atom in sorted(parts, key=parts.__getitem__)]
+        unit = 1
+        for digit in digits:
+            if parts[digit] != unit or box[digit][0] != 0:
+                return self
+            unit *= int(box[digit][1]) + 1
+        if len(digits) < 2 or digits[0] not in self.blocks or digits[-1] in self.blocks:
+            return self
+        if not self.threads.isdisjoint(digits):
+            return self
+        name = f"({to_text(from_linear({digit: parts[digit] for digit in reversed(digits)}, 0))})"
+        domain, values = self.domain.joined(digits, name)
+        env = {
+            other: within(substitute(value, values), domain.box)
+            for other, value in self.env.items()
+        }
+        return replace(self, domain=domain, env={**env, **values})

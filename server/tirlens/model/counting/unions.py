@@ -1,0 +1,127 @@
+"""How many positions several images cover together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from typing import TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from .images import Image, Mask, Side
+
+# Largest grid of cells that is filled in.
+CELL_LIMIT = 4_000_000
+_FEW_LINES = 4096
+
+
+def union_size(images: Sequence[Image], shape: Sequence[int]) -> tuple[int, bool]:
+    """Distinct positions of all images inside `shape`, and whether the number is exact.
+
+    Where it is not, it is an upper bound.
+    """
+    everything = math.prod(shape)
+    distinct = list({_key(item): item for item in images if item.size}.values())
+    if not distinct:
+        return 0, True
+    largest = max(item.size for item in distinct)
+    if len(distinct) == 1 or largest == everything:
+        return largest, True
+    cells = _cells(distinct, shape)
+    if cells is None:
+        return min(everything, sum(item.size for item in distinct)), False
+    return cells, True
+
+
+def _key(item: Image) -> object:
+    sides = tuple((axis, _side_key(side)) for axis, side in sorted(item.sides.items()))
+    return sides, tuple((tied.axes, tied.key) for tied in item.tied)
+
+
+def _side_key(side: Side) -> object:
+    return side if isinstance(side, range) else side.tobytes()
+
+
+def _cells(images: Sequence[Image], shape: Sequence[int]) -> int | None:
+    """The size of the union, on a grid that has a line wherever the images differ."""
+    common = 1
+    cuts: dict[int, npt.NDArray[np.int64]] = {}
+    for axis in range(len(shape)):
+        sides = [item.sides[axis] for item in images if axis in item.sides]
+        if len(sides) == len(images) and len({_side_key(side) for side in sides}) == 1:
+            common *= len(sides[0])
+            continue
+        hulls = [t.hull[t.axes.index(axis)] for i in images for t in i.tied if axis in t.axes]
+        lines = sum(2 if _is_interval(side) else len(side) for side in sides)
+        # Where there are as many lines as coordinates, each coordinate is a cell.
+        dense = bool(hulls) or lines > min(shape[axis], _FEW_LINES)
+        if dense and shape[axis] > CELL_LIMIT:
+            return None
+        edges = [np.zeros(1, dtype=np.int64), *(() if dense else map(_edges, sides))]
+        cuts[axis] = np.arange(shape[axis] + 1) if dense else np.unique(np.concatenate(edges))
+    if math.prod(map(len, cuts.values())) > CELL_LIMIT:
+        return None
+    axes = list(cuts)
+    seen = np.zeros([len(cuts[axis]) for axis in axes], dtype=bool)
+    for item in images:
+        factors = _factors(item, axes, cuts)
+        if factors is None:
+            return None
+        seen |= reduce(np.logical_and, factors)
+    # The last cell of each axis has no end and is never covered.
+    weights = [np.diff(cuts[axis], append=cuts[axis][-1]) for axis in axes]
+    total = seen.astype(np.int64)
+    for weight in reversed(weights):
+        total = total @ weight
+    return common * int(total)
+
+
+def _edges(side: Side) -> npt.NDArray[np.int64]:
+    """The coordinates at which membership in `side` changes, and perhaps others."""
+    if _is_interval(side):
+        return np.array([side.start, side.stop])
+    values = _coordinates(side)
+    return np.concatenate([values, values + 1])
+
+
+def _is_interval(side: Side) -> TypeGuard[range]:
+    return isinstance(side, range) and side.step == 1
+
+
+def _coordinates(side: Side) -> npt.NDArray[np.int64]:
+    return np.arange(side.start, side.stop, side.step) if isinstance(side, range) else side
+
+
+def _factors(
+    item: Image, axes: Sequence[int], cuts: dict[int, npt.NDArray[np.int64]]
+) -> list[Mask] | None:
+    """Masks over the cells, to be multiplied: one a dimension, or one of tied dimensions."""
+    masks: list[Mask] = []
+    for place, axis in enumerate(axes):
+        if axis in item.sides:
+            mask = _cells_of(item.sides[axis], cuts[axis])
+            masks.append(np.expand_dims(mask, [p for p in range(len(axes)) if p != place]))
+    for tied in item.tied:
+        inner = tied.mask()
+        if inner is None:
+            return None
+        padded = np.zeros([len(cuts[axis]) for axis in tied.axes], dtype=bool)
+        lines = [
+            np.searchsorted(cuts[axis], _coordinates(side))
+            for axis, side in zip(tied.axes, tied.hull, strict=True)
+        ]
+        padded[np.ix_(*lines)] = inner
+        places = [axes.index(axis) for axis in tied.axes]
+        others = [place for place in range(len(axes)) if place not in places]
+        masks.append(np.expand_dims(np.transpose(padded, np.argsort(places)), others))
+    return masks
+
+
+def _cells_of(side: Side, cuts: npt.NDArray[np.int64]) -> Mask:
+    if _is_interval(side):
+        return (cuts >= side.start) & (cuts < side.stop)
+    mask = np.zeros(len(cuts), dtype=bool)
+    mask[np.searchsorted(cuts, _coordinates(side))] = True
+    return mask

@@ -1,0 +1,169 @@
+"""Simpler expressions by what is known of the ranges of their variables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tirlens_worker.facts import Expr
+
+from ..expr import from_linear, is_integer, linear, rebuild, simplify_cast, substitute
+from .intervals import EVERYTHING, Interval, bounds, linear_bounds
+
+Box = Mapping[str, Interval]
+
+_NOTHING: Mapping[str, Expr] = {}
+
+_ROUND_DOWN = {"truncdiv": "//", "truncmod": "%"}
+_ORDERS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+
+
+def within(
+    expr: Expr, box: Box, env: Mapping[str, Expr] = _NOTHING, known: dict[Expr, Expr] | None = None
+) -> Expr:
+    """An expression that is equal to `expr`, and simpler, wherever its variables are in `box`.
+
+    Divisions of what lies in one period go, those of mixed-radix sums get shorter, operands that
+    are never the least or greatest are left out, and conditions that always hold are true.  `env`
+    has the values, simplified before, of variables that are not in the box.  `known`, which grows,
+    is what was found for other expressions and their parts in the same box and environment.
+    """
+    return _within(expr, box, env, {} if known is None else known)
+
+
+def _within(expr: Expr, box: Box, env: Mapping[str, Expr], known: dict[Expr, Expr]) -> Expr:
+    if isinstance(expr, str):
+        if expr in env:
+            return env[expr]
+        low, high = box.get(expr, EVERYTHING)
+        return int(low) if low == high else expr
+    if not isinstance(expr, tuple):
+        return expr
+    shorter = known.get(expr)
+    if shorter is None:
+        shorter = known[expr] = _compound(expr, box, env, known)
+    return shorter
+
+
+def _compound(
+    expr: tuple[Any, ...], box: Box, env: Mapping[str, Expr], known: dict[Expr, Expr]
+) -> Expr:
+    op = expr[0]
+    if op in ("load", "opaque"):
+        return substitute(expr, env)
+    if op == "cast":
+        return simplify_cast(expr[1], _within(expr[2], box, env, known))
+    if op == "select":
+        condition = _within(expr[1], box, env, known)
+        if not isinstance(condition, (str, tuple)):
+            return _within(expr[2] if condition else expr[3], box, env, known)
+        sides = [_within(side, box, env, known) for side in expr[2:]]
+        return rebuild(op, (condition, *sides))
+    return _operation(op, tuple([_within(part, box, env, known) for part in expr[1:]]), box)
+
+
+def _operation(op: str, parts: tuple[Expr, ...], box: Box) -> Expr:
+    if op in _ROUND_DOWN and bounds(parts[0], box)[0] >= 0 and bounds(parts[1], box)[0] > 0:
+        op = _ROUND_DOWN[op]
+    if op in (">>", "&"):
+        shorter = rebuild(op, parts)
+        if not isinstance(shorter, tuple) or shorter[0] not in ("//", "%"):
+            return shorter
+        op, parts = shorter[0], shorter[1:]
+    if op in ("//", "%") and isinstance(parts[1], int) and parts[1] > 0 and is_integer(parts[0]):
+        return _divided(op, parts[0], int(parts[1]), box)
+    if op in _ORDERS and is_integer(parts[0]) and is_integer(parts[1]):
+        truth = _truth(op, parts[0], parts[1], box)
+        return rebuild(op, parts) if truth is None else truth
+    result = rebuild(op, parts)
+    if isinstance(result, tuple) and result[0] in ("min", "max"):
+        return _extremum(result, box)
+    return _put_together(result) if op in ("+", "-") else result
+
+
+def _put_together(expr: Expr) -> Expr:
+    """A sum with ``x // c * c + x % c`` in it written with `x`, whatever factor both have."""
+    terms, constant = linear(expr)
+    remainders = [atom for atom in terms if isinstance(atom, tuple) and atom[0] == "%"]
+    for remainder in remainders:
+        value, divisor = remainder[1:]
+        quotient = ("//", value, divisor)
+        factor = terms[remainder]
+        if isinstance(divisor, int) and divisor > 0 and terms.get(quotient) == factor * divisor:
+            rest = {a: f for a, f in terms.items() if a not in (remainder, quotient)}
+            return _put_together(rebuild("+", (from_linear(rest, constant), ("*", value, factor))))
+    return expr
+
+
+def _divided(op: str, value: Expr, divisor: int, box: Box) -> Expr:
+    """``value // divisor`` or ``value % divisor``; whole multiples of the divisor come first."""
+    if op == "%":
+        reduced = rebuild(op, (value, divisor))
+        if not isinstance(reduced, tuple) or reduced[0] != "%":
+            return reduced
+        return _shorter(op, reduced[1], divisor, box)
+    terms, constant = linear(value)
+    whole = {atom: factor // divisor for atom, factor in terms.items() if factor % divisor == 0}
+    rest = {atom: factor for atom, factor in terms.items() if factor % divisor}
+    quotient, remainder = divmod(constant, divisor)
+    inner = from_linear(rest, remainder)
+    if isinstance(inner, tuple) and inner[0] == "//" and isinstance(inner[2], int) and inner[2] > 0:
+        inner, divisor = inner[1], inner[2] * divisor
+    shorter = _shorter(op, inner, divisor, box)
+    return rebuild("+", (from_linear(whole, quotient), shorter))
+
+
+def _shorter(op: str, value: Expr, divisor: int, box: Box) -> Expr:
+    terms, constant = linear(value)
+    low, high = linear_bounds(terms, constant, box)
+    if math.isfinite(low) and math.isfinite(high) and low // divisor == high // divisor:
+        quotient = int(low // divisor)
+        return quotient if op == "//" else from_linear(terms, constant - quotient * divisor)
+    units = {math.gcd(factor, divisor) for factor in terms.values()} - {1, divisor}
+    for unit in sorted(units, reverse=True):
+        # Of unit * x + r, with r below the unit, only x matters to the quotient.
+        small = {atom: factor for atom, factor in terms.items() if factor % unit}
+        rest = constant % unit
+        least, most = linear_bounds(small, rest, box)
+        if least < 0 or most >= unit:
+            continue
+        large = {a: factor // unit for a, factor in terms.items() if not factor % unit}
+        inner = _divided(op, from_linear(large, constant // unit), divisor // unit, box)
+        if op == "//":
+            return inner
+        return rebuild("+", (rebuild("*", (inner, unit)), from_linear(small, rest)))
+    return (op, value, divisor)
+
+
+def _truth(op: str, left: Expr, right: Expr, box: Box) -> bool | None:
+    low, high = linear_bounds(*linear(("-", left, right)), box)
+    if op in ("==", "!="):
+        if low > 0 or high < 0:
+            return op == "!="
+        return op == "==" if low == high == 0 else None
+    if op in (">", ">="):
+        low, high = -high, -low
+    strict = op in ("<", ">")
+    if high < 0 or (high == 0 and not strict):
+        return True
+    return False if low > 0 or (low == 0 and strict) else None
+
+
+def _extremum(expr: tuple[Any, ...], box: Box) -> Expr:
+    """`expr` without the operands that another one is never above (min) or below (max)."""
+    kept: list[Expr] = list(expr[1:])
+    sign = 1 if expr[0] == "min" else -1
+    if not all(map(is_integer, kept)):
+        return expr
+    for item in expr[1:]:
+        others = [other for other in kept if other != item]
+        if any(_never_above(other, item, sign, box) for other in others):
+            kept.remove(item)
+    return kept[0] if len(kept) == 1 else (expr[0], *kept)
+
+
+def _never_above(one: Expr, other: Expr, sign: int, box: Box) -> bool:
+    """Whether ``sign * one <= sign * other`` everywhere."""
+    low, high = linear_bounds(*linear(("-", one, other)), box)
+    return high <= 0 if sign > 0 else low >= 0

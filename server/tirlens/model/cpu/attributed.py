@@ -1,0 +1,78 @@
+"""The time of a CPU kernel on its statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tirlens.hardware.spec import Device
+from tirlens_worker.facts import Buffer, Statement
+
+from ..classes import scalar_class
+from ..pipeline import Timed
+from ..schedule import KernelTime
+from ..work import Item
+from .address import LINE_BYTES
+from .nests import Leaf
+from .timing import NestTime, cpu_time
+
+
+def kernel(
+    items: Sequence[Item],
+    buffers: Mapping[str, Buffer],
+    shapes: Mapping[str, Sequence[int]],
+    device: Device,
+) -> tuple[Timed, KernelTime]:
+    """The time of each statement and of the kernel on a CPU.
+
+    Fills in how long each unit of the busiest core is busy with a leaf, and the bytes that pass
+    behind L1 and from DRAM.  A kernel is taken to run again and again, so that the caches hold
+    what its last run left.
+    """
+    found = cpu_time(items, buffers, shapes, device)
+    seconds: dict[int, float] = {}
+    for nest in found.nests:
+        weights = {id(leaf.item): nest.core.by_leaf.get(id(leaf.item), 0.0) for leaf in nest.leaves}
+        total = sum(weights.values())
+        for leaf in nest.leaves:
+            part = weights[id(leaf.item)] / total if total else 1 / len(nest.leaves)
+            seconds[id(leaf.item)] = nest.clocks * part / device.clock_hz
+            _fill(leaf, nest, part, found.cores, device.clock_hz)
+    block = weighted(items, lambda leaf: seconds.get(id(leaf), 0.0))
+    return block, KernelTime(found.launch_s, block.total_s, 0.0, None)
+
+
+def cores_at_work(leaves: Sequence[Item], device: Device) -> int:
+    """The cores that a kernel's parallel loops give work to."""
+    loops = (loop for leaf in leaves for loop in leaf.place.around if loop.kind == "parallel")
+    return min(max((loop.extent or 1 for loop in loops), default=1), device.sm_count)
+
+
+def _fill(leaf: Leaf, nest: NestTime, part: float, cores: int, clock_hz: float) -> None:
+    item = leaf.item
+    wide = any(scalar_class(entry.arith.dtype) == "fp64" for entry in item.count.arith)
+    clocks = {
+        ("fp64" if wide else "fp32") if leaf.floating else "int": nest.core.arithmetic,
+        "latency": nest.core.chain,
+        "sfu": nest.core.calls,
+        "issue": nest.core.issue + nest.core.entries,
+        "l1": nest.core.memory,
+        **nest.levels,
+    }
+    item.seconds = {name: value * part / clock_hz for name, value in clocks.items() if value}
+    lines = sum(nest.lines.values()) * cores * part
+    from_dram = nest.lines.get("dram", 0.0) * cores * part
+    share = nest.written / max(sum(nest.lines.values()), 1e-9)
+    item.l2_read_bytes, item.l2_write_bytes = lines * LINE_BYTES, lines * share * LINE_BYTES
+    item.dram_read_bytes = from_dram * LINE_BYTES
+    item.dram_write_bytes = from_dram * share * LINE_BYTES
+
+
+def weighted(items: Sequence[Item], weight: Callable[[Item], float]) -> Timed:
+    """A tree of times in which each leaf has its weight and nothing else has any."""
+
+    def part(item: Item) -> Timed:
+        if isinstance(item.node, Statement):
+            return Timed(item, weight(item))
+        return Timed(item, 0.0, tuple(part(child) for child in item.children))
+
+    return Timed(None, 0.0, tuple(part(item) for item in items))

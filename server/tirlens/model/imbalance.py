@@ -1,0 +1,152 @@
+"""Blocks of one launch that take different times, and what that costs over equal ones.
+
+A loop bound or a condition on the block's index (a causal mask) gives each block its own amount of
+work.  The time of the average block is spread over the blocks as those bounds and conditions say,
+and the blocks are given in launch order to whichever place on an SM is free first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tirlens_worker.facts import Statement
+
+from .expr import UnknownValueError, evaluate, free_variables, is_data_dependent
+from .places import SIDE_BY_SIDE, SPATIAL, Place, Step
+from .timed import Timed
+from .waves import launch_order
+from .work import Item
+
+# More blocks than these even out; more points than these are not looked at one by one, nor more
+# turns of the loops that the points of all blocks are looked at in.
+MOST_BLOCKS = 20_000
+MOST_POINTS = 500_000
+MOST_TURNS = 4_000
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def block_costs(
+    timed: Timed, grid: Sequence[int], panel: int | None, order: str
+) -> FloatArray | None:
+    """The time of each block in launch order; None where all take the same."""
+    blocks = math.prod(grid)
+    if not 1 < blocks <= MOST_BLOCKS:
+        return None
+    coordinates = launch_order(grid, panel, order)
+    weights: dict[tuple[Step, ...], FloatArray | None] = {}
+    costs = np.zeros(blocks)
+    varies = False
+    for item, seconds in _leaves(timed):
+        path = _relevant(item.place)
+        if path not in weights:
+            weights[path] = _weight(path, item.place, coordinates)
+        weight = weights[path]
+        if weight is None or not weight.any():
+            costs += seconds
+            continue
+        varies = varies or bool(weight.min() != weight.max())
+        costs += seconds * weight / weight.mean()
+    return costs if varies else None
+
+
+def stretch(costs: FloatArray, places: int) -> float:
+    """The time until all blocks are done over that of as many equal ones, on `places` at a time."""
+    equal = math.ceil(len(costs) / places) * float(costs.mean())
+    return max(_makespan(costs, places) / equal, 1.0) if equal else 1.0
+
+
+def _makespan(costs: FloatArray, places: int) -> float:
+    done = np.zeros(min(places, len(costs)))
+    for first in range(0, len(costs), len(done)):
+        batch = costs[first : first + len(done)]
+        done.sort()
+        done[: len(batch)] += batch
+    return float(done.max())
+
+
+def _leaves(timed: Timed) -> Iterator[tuple[Item, float]]:
+    """What takes time, a loop's own share with its first statement."""
+    for child in timed.children:
+        yield from _leaves(child)
+    if timed.item is None or not timed.own_s:
+        return
+    if isinstance(timed.item.node, Statement):
+        yield timed.item, timed.own_s
+    else:
+        first = next(iter(timed.item.leaves()), None)
+        if first is not None:
+            yield first, timed.own_s
+
+
+def _relevant(place: Place) -> tuple[Step, ...]:
+    """The conditions and loops around a statement that depend on the block, and what they use."""
+    wanted = {loop.var for loop in place.around if loop.kind in SPATIAL}
+    apart = {loop.var for loop in place.around if loop.kind in SIDE_BY_SIDE}
+    found: set[int] = set()
+    more = True
+    while more:
+        more = False
+        for number, (name, first, second) in enumerate(place.steps):
+            names = free_variables(first) | free_variables(second)
+            if number in found or names & apart or not (names & wanted or name in wanted):
+                continue
+            if not is_data_dependent(first) and not is_data_dependent(second):
+                found.add(number)
+                wanted |= names | ({name} if name else set())
+                more = True
+    return tuple(place.steps[number] for number in sorted(found))
+
+
+def _weight(
+    path: tuple[Step, ...], place: Place, coordinates: tuple[npt.NDArray[np.int64], ...]
+) -> FloatArray | None:
+    """How often each block gets there; None where that is not known or the same for all."""
+    if not path:
+        return None
+    axes = {"blockIdx.x": 0, "blockIdx.y": 1, "blockIdx.z": 2}
+    env: dict[str, Any] = {
+        loop.var: coordinates[axes[loop.tag]]
+        for loop in place.around
+        if loop.kind in SPATIAL and loop.tag in axes
+    }
+    for name, reach in place.ranges.items():
+        if name not in env and reach[0] == reach[1] and math.isfinite(reach[0]):
+            env[name] = int(reach[0])
+    try:
+        return _counted(path, env, len(coordinates[0]))
+    except (UnknownValueError, TypeError, ZeroDivisionError, OverflowError):
+        return None
+
+
+def _counted(
+    path: tuple[Step, ...], env: Mapping[str, Any], blocks: int, turns: int = 1
+) -> FloatArray:
+    """The sum over the loops of a path of how often each block passes its conditions.
+
+    It is one of `turns` that are summed up.
+    """
+    if not path:
+        return np.ones(blocks)
+    (name, first, second), rest = path[0], path[1:]
+    if not name:
+        holds = np.broadcast_to(np.asarray(evaluate(first, env), dtype=float), (blocks,))
+        return holds * _counted(rest, env, blocks, turns)
+    trips = np.broadcast_to(np.asarray(evaluate(second, env), dtype=float), (blocks,))
+    trips = np.maximum(trips, 0)
+    if not any(name in free_variables(part) for step in rest for part in step[1:]):
+        return trips * _counted(rest, env, blocks, turns)
+    most = int(trips.max()) if blocks else 0
+    turns *= max(most, 1)
+    if turns > MOST_TURNS or turns * blocks > MOST_POINTS:
+        raise UnknownValueError(name)
+    start = evaluate(first, env)
+    total = np.zeros(blocks)
+    for trip in range(most):
+        total += (trips > trip) * _counted(rest, {**env, name: start + trip}, blocks, turns)
+    return total

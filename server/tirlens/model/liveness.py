@@ -1,0 +1,99 @@
+"""How many bytes of registers a thread's arrays take at the same time.
+
+The compiler gives the registers of an array that is read for the last time to the next one.  An
+array lives from its first access to its last; one that is used inside a loop and outside of it
+lives through the whole loop, and so does one whose value goes from one iteration to the next.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tirlens_worker.facts import Buffer, Loop, Statement, While
+
+from .places import SIDE_BY_SIDE, SPATIAL
+from .work import Item
+
+REGISTER_SCOPES = ("local", "wmma")
+
+
+@dataclass
+class _Life:
+    """`first` and `last` number the statements in program order."""
+
+    first: int
+    last: int
+    starts_read: bool
+    bytes: float
+
+
+def live_bytes(items: Sequence[Item], counts: Any) -> float:
+    """The most bytes that the register arrays of one thread take at the same time."""
+    leaves = [leaf for item in items for leaf in item.leaves()]
+    lives = _lives(leaves, counts.buffers)
+    for low, high in _loops(items):
+        for life in lives.values():
+            _through(life, low, high)
+    steps = [0.0] * (len(leaves) + 1)
+    for life in lives.values():
+        steps[life.first] += life.bytes
+        steps[max(life.last, life.first + 1)] -= life.bytes
+    most = now = 0.0
+    for step in steps:
+        now += step
+        most = max(most, now)
+    return most
+
+
+def _lives(leaves: Sequence[Item], buffers: Mapping[str, Any]) -> dict[str, _Life]:
+    lives: dict[str, _Life] = {}
+    for number, leaf in enumerate(leaves):
+        for entry in leaf.count.accesses:
+            buffer: Buffer = entry.buffer
+            if not buffer.scope.startswith(REGISTER_SCOPES):
+                continue
+            name = buffer.alias_of or buffer.id
+            known = buffers.get(name)
+            if known is None or known.bytes is None or math.prod(known.shape or (0,)) == 1:
+                # Single values come and go with the expressions that need them.
+                continue
+            # A fragment is spread over the threads, a local array is each thread's own.
+            spread_out = buffer.scope == "local.fragment"
+            held = known.bytes / leaf.threads if spread_out else float(known.bytes)
+            life = lives.get(name)
+            if life is None:
+                lives[name] = _Life(number, number, entry.access.mode != "write", held)
+            else:
+                life.last, life.bytes = number, max(life.bytes, held)
+    return lives
+
+
+def _loops(items: Sequence[Item]) -> list[tuple[int, int]]:
+    """First and last statement of each loop whose iterations are in turn, inner ones first."""
+    found: list[tuple[int, int]] = []
+
+    def visit(item: Item, number: int) -> int:
+        if isinstance(item.node, Statement):
+            return number + 1
+        after = number
+        for child in item.children:
+            after = visit(child, after)
+        serial = isinstance(item.node, Loop) and item.node.kind not in SPATIAL | SIDE_BY_SIDE
+        if (serial or isinstance(item.node, While)) and after > number:
+            found.append((number, after - 1))
+        return after
+
+    number = 0
+    for item in items:
+        number = visit(item, number)
+    return found
+
+
+def _through(life: _Life, low: int, high: int) -> None:
+    inside = low <= life.first <= high or low <= life.last <= high
+    across = life.first < low or life.last > high
+    if inside and (across or life.starts_read):
+        life.first, life.last = min(life.first, low), max(life.last, high)

@@ -1,0 +1,356 @@
+"""How the elements of an access lie on the threads: vector width, requests, sectors, wavefronts.
+
+A statement of a whole block (the body of parallel tile loops, a tile copy) is spread over the
+threads as tilelang's loop partition does it (``src/transform/loop_partition.cc``,
+``loop_vectorize.cc``): the iterations are flattened row by row, the innermost `v` of them become
+one vector instruction of a thread, the next ones the block's threads, what is left repetitions.
+`v` is the largest power of two for which
+
+* an access moves at most 16 bytes and its `v` elements are contiguous and aligned, or all the same;
+* the innermost extent and the elements of the block divide into such vectors;
+* no condition tells the elements of a vector apart, and none depends on data.
+
+Addresses are evaluated, not reasoned about: those of the first warp with every other variable at
+its first value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tirlens_worker.facts import Access, Buffer, Expr, Statement
+
+from .expr import (
+    UnknownValueError,
+    conjuncts,
+    evaluate,
+    free_variables,
+    is_data_dependent,
+    linear,
+    operands,
+    simplify,
+    walk,
+)
+from .places import Place, dtype_bytes
+from .requests import WARP, IntArray, Requests, requests_of
+
+VECTOR_BYTES = 16
+SELECTS = frozenset({"select", "opaque", "load"})
+
+
+@dataclass(frozen=True)
+class Spread:
+    """`repeats`: how many times a thread does its part of one execution of the statement.
+
+    `serial` tells that a condition on data keeps those from running at the same time.  `requests`
+    has an entry for each access, None where it is not made by load and store instructions or its
+    addresses are not known.
+    """
+
+    vector: int
+    repeats: float
+    serial: bool
+    requests: tuple[Requests | None, ...]
+
+
+NOTHING = Spread(1, 1.0, False, ())
+
+
+@lru_cache(maxsize=512)
+def _coordinates(extents: tuple[int, ...], first: int) -> tuple[IntArray, ...]:
+    """The multi-indices of the first `first` points of a row-major box."""
+    index = np.arange(min(first, math.prod(extents)), dtype=np.int64)
+    return tuple(np.asarray(axis, dtype=np.int64) for axis in np.unravel_index(index, extents))
+
+
+def spread(
+    statement: Statement,
+    place: Place,
+    buffers: Mapping[str, Buffer],
+    threads: int,
+    fragments: frozenset[str] = frozenset(),
+    widest: int = VECTOR_BYTES,
+) -> Spread:
+    """How a statement's accesses lie on the `threads` that execute it.
+
+    `fragments` are the tiles whose layout a matrix instruction has set; `widest` is the longest
+    vector that the other statements of the same tile loop allow.
+    """
+    accesses = statement.accesses
+    if not accesses and not statement.arith:
+        return NOTHING
+    conditions = list(place.conditions)
+    conditions += [item.guard for item in (*accesses, *statement.arith) if item.guard is not None]
+    conditions_of_data = any(is_data_dependent(place.resolve(item)) for item in conditions)
+    serial = conditions_of_data or any(_is_branch(access, place) for access in accesses)
+    if statement.per == "thread":
+        return _of_threads(accesses, place, buffers, serial)
+    matrix = any(access.buffer in fragments for access in accesses)
+    if matrix:
+        # A thread of a matrix instruction has two neighbours of a row of its result.
+        widest = min(widest, 2)
+    most = 1 if serial else widest
+    layout = _Layout(max(threads, 1), most, matrix)
+    return _of_block(accesses, place, buffers, layout, conditions, serial)
+
+
+def _is_branch(access: Access, place: Place) -> bool:
+    """Whether a guarded load becomes a branch that later loads wait for.
+
+    A plain guard becomes a predicate of the load.  One that chooses first is lowered to branches
+    around the load (CUDA source of tilelang 0.1.15 for rotary embeddings).
+    """
+    guard = access.guard if access.mode == "read" else None
+    return guard is not None and _chooses(place.resolve(guard))
+
+
+def _chooses(expr: Expr) -> bool:
+    return isinstance(expr, tuple) and (expr[0] == "select" or any(map(_chooses, operands(expr))))
+
+
+def active_threads(place: Place, threads: int) -> int:
+    """How many of a block's threads meet the conditions around a statement.
+
+    Conditions on anything but the thread are taken to hold.
+    """
+    axes = tuple((loop.var, loop.extent or 1) for loop in place.around if loop.kind == "block")
+    return _active(place.conditions, axes, threads) if place.conditions else threads
+
+
+@lru_cache(maxsize=512)
+def _active(conditions: tuple[Expr, ...], axes: tuple[tuple[str, int], ...], threads: int) -> int:
+    count = float(threads)
+    for name, extent in axes:
+        mine = [item for item in conditions if free_variables(item) == frozenset((name,))]
+        holds = np.ones(extent, dtype=bool)
+        for item in mine:
+            if not is_data_dependent(item):
+                holds &= np.asarray(evaluate(item, {name: np.arange(extent)}), dtype=bool)
+        count *= float(holds.mean())
+    return max(round(count), 1)
+
+
+def _of_threads(
+    accesses: Sequence[Access], place: Place, buffers: Mapping[str, Buffer], serial: bool
+) -> Spread:
+    """Statements that each thread executes by itself: its vectors are written in the program."""
+    env: dict[str, Any] = dict(place.first_values)
+    lane = np.arange(WARP, dtype=np.int64)
+    threads = {loop.tag: loop for loop in place.around if loop.kind == "block" and loop.tag}
+    for tag in ("threadIdx.x", "threadIdx.y", "threadIdx.z"):
+        loop = threads.get(tag)
+        if loop is not None and loop.extent:
+            env[loop.var] = lane % loop.extent
+            lane = lane // loop.extent
+    out: list[Requests | None] = []
+    widest = 1
+    for access in accesses:
+        # A longer vector takes several instructions.
+        limit = max(int(VECTOR_BYTES / dtype_bytes(buffers[access.buffer].dtype)), 1)
+        vector = min(max(access.lanes, 1) * _written_vector(access, place), limit)
+        start = _offset(access, buffers[access.buffer], place, env)
+        known = None
+        if start is not None and threads and memory_of(access, buffers) is not None:
+            known = requests_of(
+                np.broadcast_to(start, (WARP,)), vector, buffers[access.buffer], written=True
+            )
+            widest = max(widest, vector)
+        out.append(known)
+    return Spread(widest, 1.0, serial, tuple(out))
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """`matrix`: the layout is that of a matrix instruction's result, 8 rows by 4 lanes."""
+
+    threads: int
+    most: int
+    matrix: bool
+
+
+def _lanes(points: int, extents: tuple[int, ...], vector: int, matrix: bool) -> IntArray:
+    """Which of the flattened points the lanes of a warp start at."""
+    lane = np.arange(WARP, dtype=np.int64)
+    start = lane * vector
+    if matrix and extents and extents[-1] >= 8:
+        start = lane // 4 * extents[-1] + lane % 4 * 2
+    return start[start < points]
+
+
+def _of_block(
+    accesses: Sequence[Access],
+    place: Place,
+    buffers: Mapping[str, Buffer],
+    layout: _Layout,
+    conditions: Sequence[Expr],
+    serial: bool,
+) -> Spread:
+    threads = layout.threads
+    parallel = [loop for loop in place.around if loop.kind in ("parallel", "vectorized")]
+    box = _box(accesses, place)
+    extents = (*(loop.extent or 1 for loop in parallel), *box)
+    total = max(math.prod(extents), 1)
+    window = WARP * VECTOR_BYTES
+    if layout.matrix:
+        window = max(window, 8 * (extents[-1] if extents else 1))
+    env: dict[str, Any] = dict(place.first_values)
+    points = _coordinates(extents or (1,), window)
+    env.update({loop.var: axis for loop, axis in zip(parallel, points, strict=False)})
+    inside = points[len(parallel) :]
+    vector = min(layout.most, _divided(total, extents[-1] if extents else 1, threads))
+    offsets: list[IntArray | None] = []
+    for access in accesses:
+        offset = None
+        if memory_of(access, buffers) is not None and access.route in ("thread", "tile", "async"):
+            offset = _offset(access, buffers[access.buffer], place, env, inside)
+            if offset is None or _told_apart(access, place):
+                vector = 1
+            if offset is not None:
+                offset = np.broadcast_to(offset, points[0].shape)
+                vector = min(vector, _contiguous(offset, buffers[access.buffer], vector))
+        offsets.append(offset)
+    vector = _undivided(conditions, place, env, vector)
+    lanes = _lanes(len(points[0]), extents, vector, layout.matrix)
+    requests = tuple(
+        None
+        if offset is None
+        else requests_of(offset[lanes], vector, buffers[access.buffer], written=False)
+        for access, offset in zip(accesses, offsets, strict=True)
+    )
+    return Spread(vector, max(total / (vector * threads), 1.0), serial, requests)
+
+
+def memory_of(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
+    """``global`` or ``shared`` where an access goes to memory, None for registers."""
+    scope = buffers[access.buffer].scope
+    if scope == "global":
+        return "global"
+    return "shared" if scope in ("shared", "shared.dyn") else None
+
+
+def _box(accesses: Sequence[Access], place: Place) -> tuple[int, ...]:
+    """The extents of the boxes of a tile operation, those of the larger box without its ones."""
+    found: tuple[int, ...] = ()
+    for access in accesses:
+        try:
+            sizes = [evaluate(place.resolve(size), place.first_values) for size in access.extents]
+        except UnknownValueError:
+            continue
+        box = tuple(int(size) for size in sizes if size > 1)
+        if math.prod(box) > math.prod(found):
+            found = box
+    return found
+
+
+def _divided(total: int, innermost: int, threads: int) -> int:
+    vector = math.gcd(VECTOR_BYTES, max(innermost, 1))
+    while vector > 1 and total % (threads * vector):
+        vector //= 2
+    return vector
+
+
+def _told_apart(access: Access, place: Place) -> bool:
+    """Whether an index is chosen by a condition, which the compiler does not vectorise."""
+    return any(
+        isinstance(part, tuple) and part[0] in SELECTS
+        for index in access.indices
+        for part in walk(place.resolve(index))
+    )
+
+
+def _offset(
+    access: Access,
+    buffer: Buffer,
+    place: Place,
+    env: Mapping[str, Any],
+    inside: Sequence[IntArray] = (),
+) -> IntArray | None:
+    """Element offsets of an access; None where they depend on data."""
+    if len(access.indices) != len(buffer.shape):
+        return None
+    try:
+        steps = iter(inside)
+        sizes: Sequence[Expr] = access.extents or (1,) * len(access.indices)
+        flat: Any = 0
+        shape = [evaluate(place.resolve(extent), env) for extent in buffer.shape]
+        for extent, index, size in zip(shape, access.indices, sizes, strict=True):
+            position = evaluate(place.resolve(index), env)
+            if inside and evaluate(place.resolve(size), env) > 1:
+                position = position + next(steps, 0)
+            flat = flat * extent + position
+        return np.asarray(flat, dtype=np.int64)
+    except (UnknownValueError, TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return None
+
+
+def _contiguous(offset: IntArray, buffer: Buffer, most: int) -> int:
+    """The widest vector of at most 16 bytes whose elements are neighbours, or all the same."""
+    vector = most
+    limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
+    while vector > limit:
+        vector //= 2
+    while vector > 1:
+        rows = _rows(offset, vector)
+        steps = np.diff(rows, axis=1)
+        together = not np.any(steps - 1) and not np.any(rows[:, 0] % vector)
+        if len(rows) and (together or not np.any(steps)):
+            return vector
+        vector //= 2
+    return 1
+
+
+def _undivided(
+    conditions: Sequence[Expr], place: Place, env: Mapping[str, Any], vector: int
+) -> int:
+    """The widest vector whose elements all meet a condition, or none of them."""
+    for condition in conditions:
+        if vector == 1:
+            return 1
+        resolved = place.resolve(condition)
+        if is_data_dependent(resolved) or not all(name in env for name in free_variables(resolved)):
+            continue
+        for bound in _bounds_on_points(resolved, place):
+            vector = math.gcd(vector, abs(bound)) if bound else vector
+        holds = np.asarray(evaluate(resolved, env), dtype=bool)
+        if holds.ndim == 0:
+            continue
+        while vector > 1:
+            rows = _rows(holds, vector)
+            if bool(np.all(rows.all(axis=1) == rows.any(axis=1))):
+                break
+            vector //= 2
+    return vector
+
+
+def _bounds_on_points(condition: Expr, place: Place) -> Iterator[int]:
+    """The constants of a condition's comparisons in which the innermost tile loop counts by one.
+
+    ``base + i < n`` cuts through a vector unless `n` is a multiple of its length; the base is.
+    """
+    tiles = [loop.var for loop in place.around if loop.kind == "parallel"]
+    for part in conjuncts(condition) if tiles else ():
+        if isinstance(part, tuple) and part[0] in ("<", ">="):
+            terms, constant = linear(simplify(("-", part[1], part[2])))
+            if abs(terms.get(tiles[-1], 0)) == 1:
+                yield constant
+
+
+def _rows(values: npt.NDArray[Any], vector: int) -> Any:
+    """The values in groups of `vector`, a last part of a group left out."""
+    whole: Any = values[: len(values) // vector * vector]
+    return whole.reshape(-1, vector)
+
+
+def _written_vector(access: Access, place: Place) -> int:
+    """Elements of one instruction: the innermost vectorized loop, if it runs along the memory."""
+    innermost = place.around[-1] if place.around else None
+    if innermost is None or innermost.kind != "vectorized" or not access.indices:
+        return 1
+    return (innermost.extent or 1) if innermost.var in free_variables(access.indices[-1]) else 1

@@ -1,0 +1,43 @@
+"""What the session tells, and to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Status:
+    """The state of one file for a status item.
+
+    `state`: ``analyzing``, ``ready``, ``untrusted``, ``no-framework``, ``idle``.
+    """
+
+    uri: str
+    state: str
+    message: str = ""
+    interpreter: str | None = None
+    why: str = ""
+    frameworks: Mapping[str, str] | None = None
+    device: str | None = None
+
+
+class Listener(Protocol):
+    """Who is told of what happens; every call is made on the event loop."""
+
+    def analysed(self, uri: str) -> None:
+        """The analysis of an open file has changed, or its diagnostics have."""
+
+    def read(self, uri: str) -> None:
+        """What the text alone says of an open file may have changed."""
+
+    def redraw(self) -> None:
+        """The settings have changed what is shown of all files."""
+
+    def status(self, status: Status) -> None: ...
+
+    def progress(self, uri: str, message: str | None, done: int, total: int) -> None:
+        """An analysis is under way; `message` is None when it ends."""

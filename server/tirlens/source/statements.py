@@ -1,0 +1,164 @@
+"""The top-level statements of a text, and which of them a kernel may depend on.
+
+What a kernel comes to depends on its own statement, on the statements that bind the words in it,
+on those that bind the words in these, and on every statement whose execution may do more than bind
+its own names.  Words are all identifiers of the text, in comments and strings too: more is taken
+for a dependency than is one, and never less.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
+
+from tirlens.source.kernel import Statement
+from tirlens.source.names import Names, bound_names
+from tirlens.source.parse import Text
+
+_GLOBAL = re.compile(r"\bglobal\s")
+_WORD = re.compile(r"[^\W\d]\w*")
+# Calls of these read their arguments and change nothing that another statement can see.
+_HARMLESS = frozenset({
+    "tvm", "tilelang", "torch", "numpy", "pytest", "functools", "itertools", "dataclasses",
+    "typing", "math", "enum", "abc", "collections",
+})  # fmt: skip
+_HARMLESS_BUILTINS = frozenset(dir(builtins)) - {
+    "__import__", "delattr", "eval", "exec", "globals", "locals", "open", "setattr", "vars",
+}  # fmt: skip
+# Who has one of these words can reach any name of the module without writing it down.
+_REACHES_ALL = frozenset({
+    "eval", "exec", "globals", "locals", "vars", "modules", "__dict__", "__import__",
+    "import_module", "currentframe", "_getframe", "getmembers", "getmodule",
+})  # fmt: skip
+
+
+def statements(text: Text, names: Names) -> tuple[Statement, ...]:
+    """The statements of a text in their order; none if a part of it does not parse."""
+    if text.problems:
+        return ()
+    out: list[Statement] = []
+    judge = _Judge(names, text.lines)
+    for node in text.tree.body:
+        extent = text.extent(node)
+        nodes, first = [node], extent.line
+        inert, starts = judge.is_inert(node), (node.lineno,)
+        if out and out[-1].end_line >= first:
+            previous = out.pop()
+            first, starts = previous.line, previous.starts + starts
+            inert = inert and previous.inert
+            binds = previous.binds | bound_names(nodes)
+        else:
+            binds = frozenset(bound_names(nodes))
+        content = "\n".join(text.lines[first - 1 : extent.end_line])
+        out.append(
+            Statement(first, extent.end_line, starts, binds, _words(content), inert, content)
+        )
+    return tuple(out)
+
+
+class Reach:
+    """Which statements of a text others of it may depend on, all by their places in `body`."""
+
+    def __init__(self, body: Sequence[Statement]) -> None:
+        self.body = body
+        self._ends = [statement.end_line for statement in body]
+        self._binding: dict[str, list[int]] = {}
+        for index, statement in enumerate(body):
+            for name in statement.binds:
+                self._binding.setdefault(name, []).append(index)
+        always = [index for index, statement in enumerate(body) if not statement.inert]
+        self._always = self._closed(frozenset(), always)
+
+    def at(self, lines: Iterable[int]) -> frozenset[int]:
+        """The statements that stand at some of `lines`."""
+        places = ((bisect_left(self._ends, line), line) for line in lines)
+        return frozenset(
+            place
+            for place, line in places
+            if place < len(self.body) and self.body[place].line <= line
+        )
+
+    def of(self, own: Collection[int], expressions: Iterable[str]) -> list[int]:
+        """The statements, in order, that `own` and `expressions` may depend on, and `own`."""
+        words = frozenset[str]().union(*map(_words, expressions))
+        return sorted(self._closed(self._always, {*own, *self._bound_to(words)}))
+
+    def _closed(self, known: frozenset[int], more: Iterable[int]) -> frozenset[int]:
+        """`known`, which is closed, and `more` with all that is bound to words of these."""
+        found = set(known)
+        pending = [index for index in more if index not in found]
+        found.update(pending)
+        while pending:
+            reached = self._bound_to(self.body[pending.pop()].words) - found
+            found |= reached
+            pending += reached
+        return frozenset(found)
+
+    def _bound_to(self, words: frozenset[str]) -> set[int]:
+        if not _REACHES_ALL.isdisjoint(words):
+            return set(range(len(self.body)))
+        return {index for word in words & self._binding.keys() for index in self._binding[word]}
+
+
+def _words(text: str) -> frozenset[str]:
+    # Python compares identifiers in this normal form.
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return frozenset(_WORD.findall(plain))
+
+
+class _Judge:
+    """Tells whether the execution of a statement can be seen by anything but its names."""
+
+    def __init__(self, names: Names, lines: Sequence[str]) -> None:
+        self._names = names
+        self._has_globals = any(map(_GLOBAL.search, lines))
+
+    def is_inert(self, node: ast.stmt) -> bool:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if self._has_globals and any(isinstance(item, ast.Global) for item in ast.walk(node)):
+                return False
+            evaluated = (*node.decorator_list, node.args, *filter(None, [node.returns]))
+            return all(map(self._is_known, (*node.decorator_list, *_callees(*evaluated))))
+        if isinstance(node, ast.ClassDef):
+            evaluated = (*node.decorator_list, *node.bases, *node.keywords)
+            called = (*node.decorator_list, *node.bases, *_callees(*evaluated))
+            return all(map(self._is_known, called)) and all(map(self.is_inert, node.body))
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            return _binds_names_only(node) and all(map(self._is_known, _callees(node)))
+        if isinstance(node, ast.Expr):
+            return isinstance(node.value, ast.Constant)
+        return isinstance(node, ast.Pass) or (isinstance(node, ast.If) and _is_main_guard(node))
+
+    def _is_known(self, callee: ast.expr) -> bool:
+        """Whether a call of `callee` is one of the language or a framework, and harmless."""
+        if self._names.decorator(callee) is not None:
+            return True
+        while isinstance(callee, (ast.Call, ast.Subscript)):
+            callee = callee.func if isinstance(callee, ast.Call) else callee.value
+        head = (self._names.dotted(callee) or "").split(".")[0]
+        if head in self._names.module_level and head not in self._names.aliases:
+            return False
+        return head in _HARMLESS or head in _HARMLESS_BUILTINS
+
+
+def _callees(*evaluated: ast.AST) -> list[ast.expr]:
+    nodes = (node for part in evaluated for node in ast.walk(part))
+    return [node.func for node in nodes if isinstance(node, ast.Call)]
+
+
+def _binds_names_only(node: ast.Assign | ast.AnnAssign) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    written = (item for target in targets for item in ast.walk(target))
+    return not any(isinstance(item, (ast.Attribute, ast.Subscript)) for item in written)
+
+
+def _is_main_guard(node: ast.If) -> bool:
+    """``if __name__ == "__main__":``, whose body no analysis executes."""
+    return not node.orelse and ast.unparse(node.test) in (
+        "__name__ == '__main__'",
+        "'__main__' == __name__",
+    )

@@ -1,0 +1,101 @@
+"""Statements in a row, branches, and the jumps that make branches of what stands behind them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Dict, List, Sequence, Tuple
+
+from ..facts import Branch, Expr, Node
+from . import dialect
+from .blocks import Blocks
+from .roles import Held, exclude
+from .text import text
+from .visitor import Nodes
+
+
+class Branches(Blocks):
+    """What runs, under which conditions."""
+
+    def _visit_SeqStmt(self, stmt: Any) -> Nodes:  # noqa: N802 - named after the IR's class
+        return self._sequence(list(stmt.seq))
+
+    def _sequence(self, parts: Sequence[Any]) -> Nodes:
+        nodes: List[Node] = []
+        for position, part in enumerate(parts):
+            rest = parts[position + 1 :]
+            if rest and self._skips(part):
+                return (*nodes, *self.body(part, partial(self._visit_IfThenElse, rest=rest)))
+            nodes += self.body(part)
+        return tuple(nodes)
+
+    def _skips(self, stmt: Any) -> bool:
+        """Whether `stmt` is ``if c: ...; continue``: all behind it in the loop is its ``else``.
+
+        So is a ``return`` that stands in no loop.
+        """
+        if dialect.kind(stmt) != "IfThenElse" or stmt.else_case is not None or self._branches:
+            return False
+        last = dialect.last_of(stmt.then_case)
+        jump = dialect.jump_of(last)
+        known = jump == "continue" or (jump == "return" and not self._loops)
+        if known:
+            self._settled.add(dialect.key(last))
+        return known
+
+    def _conditional(self, stmt: Any, *conditions: Expr) -> Nodes:
+        """What runs only where `conditions` hold, or where they do not."""
+        outer, before = dict(self.scope.elsewhere), dict(self.scope.scalars)
+        taken = self._taken(conditions)
+        self.scope.scalars.update(taken)
+        self._branches += 1
+        self.scope.conditions.extend(conditions)
+        try:
+            return self._scoped(stmt)
+        finally:
+            self._branches -= 1
+            del self.scope.conditions[len(self.scope.conditions) - len(conditions) :]
+            after = self.scope.scalars
+            self.scope.scalars = {name: v for name, v in before.items() if after.get(name) == v}
+            self.scope.elsewhere = outer
+            for name, value in {**before, **taken}.items():
+                if after.get(name) != value:
+                    roles = outer[name].roles if name in taken else ()
+                    self._change(name, value, roles, conditions)
+
+    def _taken(self, conditions: Sequence[Expr]) -> Dict[str, Expr]:
+        """The scalars that only threads have changed which are not here, as they were before."""
+        return {
+            name: held.value
+            for name, held in self.scope.elsewhere.items()
+            if all(any(exclude(here, role) for here in conditions) for role in held.roles)
+        }
+
+    def _change(
+        self, name: str, value: Expr, roles: Tuple[Expr, ...], conditions: Sequence[Expr]
+    ) -> None:
+        """Where `conditions` hold a scalar has another value than `value` from here on."""
+        self.scope.elsewhere.pop(name, None)
+        if len(conditions) == 1:
+            self.scope.elsewhere[name] = Held(value, (*roles, conditions[0]))
+
+    def _visit_IfThenElse(self, stmt: Any, rest: Sequence[Any] = ()) -> Nodes:  # noqa: N802
+        before = self._reading(stmt.condition, "condition")
+        condition = self.reader.truth(stmt.condition)
+        if isinstance(condition, bool):
+            taken = stmt.then_case if condition else stmt.else_case
+            return (*before, *self.body(taken), *self._sequence(rest if not condition else ()))
+        then = self._conditional(stmt.then_case, condition)
+        orelse = self._sequence(rest) if rest else self._conditional(stmt.else_case)
+        label = "if {}".format(text(condition))
+        return (*before, Branch(condition, then, orelse, label=label, sites=self._here))
+
+    def _visit_Break(self, stmt: Any) -> Nodes:  # noqa: N802
+        value = getattr(stmt, "value", None)
+        nodes = () if value is None else self._reading(value, "return")
+        at_the_end = dialect.jump_of(stmt) == "return" and not self._loops and not self._branches
+        if not at_the_end and dialect.key(stmt) not in self._settled:
+            self._note("a jump leaves an iteration early: counts are upper bounds")
+        return nodes
+
+    _visit_Continue = _visit_Break  # noqa: N815
+    _visit_Return = _visit_Break  # noqa: N815

@@ -1,0 +1,86 @@
+"""Small kernels whose times tell the rates of a CPU, compiled with the user's TVM.
+
+``main`` reads sizes (JSON) and prints the least seconds of a step of each kernel (JSON).  What a
+step is stands with each kernel; the server makes clocks and rates of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from typing import Any, Dict, Iterator, List, Tuple
+
+REPEATS = 25
+REPEAT_S = 2e-4
+
+
+def main() -> None:
+    """Measure with the sizes in the first argument and print the seconds."""
+    sizes = json.loads(sys.argv[-1])
+    os.environ.setdefault("TVM_NUM_THREADS", str(sizes["cores"]))
+    print(json.dumps(measure(sizes)))
+
+
+def measure(sizes: Dict[str, int]) -> Dict[str, float]:
+    """The least seconds of a step, by kernel.
+
+    `sizes` are ``cores``, ``lanes`` (floats in the widest register) and ``l2``, ``l3``, ``dram``:
+    bytes to read so that they come from there, ``pages`` so many that the TLB has not all of them,
+    and ``last``, the size of the last cache; ``l3`` and ``last`` may be missing.
+    """
+    tvm: Any = importlib.import_module("tvm")
+    host = tvm.get_global_func("target.llvm_get_system_cpu")
+    target = tvm.target.Target({"kind": "llvm", "mcpu": str(host())})
+    found: Dict[str, float] = {}
+    for name, func, steps in _kernels(sizes):
+        found[name] = _seconds(tvm, func, target) / steps
+    return found
+
+
+def _seconds(tvm: Any, func: Any, target: Any) -> float:
+    import numpy
+
+    from . import dialect
+
+    module = tvm.compile(func, target=target)
+    inner = getattr(module, "mod", module)
+    given: List[Any] = []
+    for _, buffer in dialect.parameters(func):
+        shape = tuple(int(size) for size in buffer.shape)
+        data = numpy.full(shape, 0.5 if "float" in str(buffer.dtype) else 1)
+        given.append(tvm.runtime.tensor(data.astype(str(buffer.dtype))))
+    name = str(func.attrs["global_symbol"])
+    once = inner.time_evaluator(name, tvm.cpu(), number=1, repeat=2)(*given).min
+    number = max(1, int(REPEAT_S / max(once, 1e-8)))
+    timer = inner.time_evaluator(name, tvm.cpu(), number=number, repeat=REPEATS)
+    return float(min(timer(*given).results))
+
+
+def _kernels(sizes: Dict[str, int]) -> Iterator[Tuple[str, Any, float]]:
+    """Each kernel with its number of steps, made when it is asked for."""
+    from . import calibration_kernels as kernels
+
+    lanes = sizes["lanes"]
+    yield ("call", *kernels.call())
+    yield ("integer chain", *kernels.integer_chain())
+    yield ("float chain", *kernels.float_chain())
+    yield ("update", *kernels.update())
+    yield ("divide", *kernels.binary("divide"))
+    yield ("polynomial", *kernels.binary("polynomial"))
+    yield ("exp", *kernels.binary("exp"))
+    yield ("gather", *kernels.apart(kernels.APART, 1))
+    yield ("scatter", *kernels.apart(1, kernels.APART))
+    yield ("wide update", *kernels.wide_update(lanes))
+    yield ("wide polynomial", *kernels.wide_polynomial(lanes))
+    for level in ("l2", "l3", "dram"):
+        if level in sizes:
+            yield ("stream " + level, *kernels.stream(sizes[level]))
+            yield ("walk " + level, *kernels.walk(sizes[level]))
+    for part in (2, 3, 4):
+        if "last" in sizes:
+            yield ("stream last {}/4".format(part), *kernels.stream(sizes["last"] * part // 4))
+    yield ("walk pages", *kernels.walk(sizes["pages"]))
+    yield ("stream all", *kernels.stream_all(sizes["dram"], sizes["cores"]))
+    yield ("parallel", *kernels.parallel(sizes["cores"]))

@@ -1,0 +1,188 @@
+"""The kernels of the calibration, in TVMScript; each comes with its number of steps."""
+
+# TVMScript is no Python to a type checker.
+# pyright: reportInvalidTypeForm=false, reportUnknownParameterType=false
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportUntypedFunctionDecorator=false, reportMissingImports=false
+
+from __future__ import annotations
+
+from typing import Any, Tuple
+
+try:
+    from tvm.script import tirx as T
+except ImportError:
+    from tvm.script import tir as T
+
+# Elements of an array that stays in L1, no power of two, and how often a kernel goes over it.
+SMALL = 1008
+TIMES = 4
+# Elements that stay in L1 also where they are so far apart.
+FEW = 240
+APART = 17
+
+Made = Tuple[Any, float]
+
+
+def call() -> Made:
+    @T.prim_func
+    def call(A: T.Buffer((1,), "float32")):
+        A[0] = T.float32(1)
+
+    return call, 1.0
+
+
+def integer_chain() -> Made:
+    """A step is a multiplication and an addition of integers that wait for each other."""
+
+    @T.prim_func
+    def integer_chain(A: T.Buffer((SMALL,), "int32"), S: T.Buffer((1,), "int32")):
+        for _, i in T.grid(TIMES, SMALL):
+            S[0] = S[0] * 1664525 + A[i]
+
+    return integer_chain, float(SMALL * TIMES)
+
+
+def float_chain() -> Made:
+    """A step is an addition that waits for the one before."""
+
+    @T.prim_func
+    def float_chain(A: T.Buffer((SMALL,), "float32"), S: T.Buffer((1,), "float32")):
+        for _, i in T.grid(TIMES, SMALL):
+            S[0] = S[0] + A[i]
+
+    return float_chain, float(SMALL * TIMES)
+
+
+def value(kind: str, a: Any, b: Any) -> Any:
+    if kind == "divide":
+        return a / b
+    if kind == "exp":
+        return T.exp(a)
+    # Two chains of four multiply-adds and one that joins them.
+    one = two = T.float32(0.5)
+    for _ in range(4):
+        one, two = one * a + T.float32(0.25), two * a + T.float32(0.75)
+    return one * a + two
+
+
+def binary(kind: str) -> Made:
+    """A step is an element, in loops that the compiler vectorises."""
+
+    @T.prim_func
+    def binary(
+        A: T.Buffer((SMALL,), "float32"),
+        B: T.Buffer((SMALL,), "float32"),
+        C: T.Buffer((TIMES, SMALL), "float32"),
+    ):
+        for r, i in T.grid(TIMES, SMALL):
+            C[r, i] = value(kind, A[i], B[i])
+
+    return binary, float(SMALL * TIMES)
+
+
+def apart(inwards: int, outwards: int) -> Made:
+    """A step is an element, read or written so far apart that vectors gather or scatter them."""
+
+    @T.prim_func
+    def apart(A: T.Buffer((FEW * inwards,), "float32"), B: T.Buffer((FEW * outwards,), "float32")):
+        for _, i in T.grid(TIMES, FEW):
+            B[i * outwards] = A[i * inwards] * T.float32(2)
+
+    return apart, float(FEW * TIMES)
+
+
+def wide_polynomial(lanes: int) -> Made:
+    """As the polynomial of `binary`, in explicit vectors of the widest register."""
+
+    @T.prim_func
+    def wide_polynomial(A: T.Buffer((SMALL,), "float32"), C: T.Buffer((TIMES, SMALL), "float32")):
+        for r, i in T.grid(TIMES, SMALL // lanes):
+            for v in T.vectorized(lanes):
+                C[r, i * lanes + v] = value("polynomial", A[i * lanes + v], T.float32(0))
+
+    return wide_polynomial, float(SMALL * TIMES)
+
+
+def update() -> Made:
+    """A step is an element of a sum of rows: two loads, a multiply-add and a store."""
+
+    @T.prim_func
+    def update(
+        A: T.Buffer((TIMES,), "float32"),
+        B: T.Buffer((TIMES, SMALL), "float32"),
+        C: T.Buffer((SMALL,), "float32"),
+    ):
+        for r, i in T.grid(TIMES, SMALL):
+            C[i] = C[i] + A[r] * B[r, i]
+
+    return update, float(SMALL * TIMES)
+
+
+def wide_update(lanes: int) -> Made:
+    """As `update`, in explicit vectors of the widest register."""
+
+    @T.prim_func
+    def wide_update(
+        A: T.Buffer((TIMES,), "float32"),
+        B: T.Buffer((TIMES, SMALL), "float32"),
+        C: T.Buffer((SMALL,), "float32"),
+    ):
+        for r, i in T.grid(TIMES, SMALL // lanes):
+            for v in T.vectorized(lanes):
+                C[i * lanes + v] = C[i * lanes + v] + A[r] * B[r, i * lanes + v]
+
+    return wide_update, float(SMALL * TIMES)
+
+
+def stream(size: int) -> Made:
+    """A step is a line of 64 bytes, one after the other."""
+    rows = size // 256
+
+    @T.prim_func
+    def stream(A: T.Buffer((rows, 64), "float32"), S: T.Buffer((64,), "float32")):
+        for i in range(rows):
+            for v in T.vectorized(64):
+                S[v] = S[v] + A[i, v]
+
+    return stream, rows * 4.0
+
+
+def walk(size: int) -> Made:
+    """A step is a line of 64 bytes in the next row, column by column."""
+    row = 1088
+    rows = size // (row * 4) // 4
+    columns = row // 16
+
+    @T.prim_func
+    def walk(A: T.Buffer((rows, 4, row), "float32"), S: T.Buffer((4, 16), "float32")):
+        for c, r in T.grid(columns, rows):
+            for u in T.unroll(4):
+                for v in T.vectorized(16):
+                    S[u, v] = S[u, v] + A[r, u, c * 16 + v]
+
+    return walk, float(rows * 4 * columns)
+
+
+def stream_all(size: int, cores: int) -> Made:
+    """As `stream` on all cores at once; a step is still a line."""
+    rows = size // 256 // cores
+
+    @T.prim_func
+    def stream_all(A: T.Buffer((cores, rows, 64), "float32"), S: T.Buffer((cores, 64), "float32")):
+        for p in T.parallel(cores):
+            for i in range(rows):
+                for v in T.vectorized(64):
+                    S[p, v] = S[p, v] + A[p, i, v]
+
+    return stream_all, cores * rows * 4.0
+
+
+def parallel(cores: int) -> Made:
+    @T.prim_func
+    def parallel(S: T.Buffer((cores, 16), "float32")):
+        for p in T.parallel(cores):
+            S[p, 0] = T.float32(1)
+
+    return parallel, 1.0

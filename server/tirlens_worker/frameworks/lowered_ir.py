@@ -1,0 +1,126 @@
+"""Read a device function of lowered tilelang IR: its launch and how it moves global arrays.
+
+Sources: tilelang ``src/op/builtin.cc`` and ``src/cuda/op/builtin.cc`` (the operations),
+``src/cuda/codegen/codegen_cuda.cc`` (what code they become).
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
+
+from . import dialect
+
+#: The family of a matrix instruction by the start of its operation's name.
+_MATRIX = (
+    ("ptx_wgmma", "wgmma"),
+    ("ptx_tcgen05_mma", "tcgen05"),
+    ("ptx_mma", "mma"),
+    ("tvm_mma_sync", "wmma"),
+)
+_STATIC_SCOPES = frozenset(["shared", "shared.barrier", "shared.cluster_barrier"])
+#: ``A_desc``, the TMA descriptor of the array ``A``.
+_DESCRIPTOR = re.compile(r"_desc(_\d+)?$")
+_ATOMIC = re.compile(r"atomic_\w+?(?:x(\d))?(?:_ret)?_elem_op$")
+_GLOBAL_INSTRUCTION = re.compile(r"(ldg|stg)(32|64|128|256)$")
+Pointer = Tuple[str, int]
+
+
+class DeviceFunction:
+    """What one device function of lowered code says.
+
+    `moves` has the widths in bytes by array, mode and route; the other attributes are those of
+    `LoweredLaunch`.
+    """
+
+    def __init__(self, function: Any) -> None:
+        attributes = dialect.attributes(function)
+        extents: Mapping[Any, Any] = attributes.get("thread_extent") or {}
+        by_tag = {str(tag): dialect.plain(extent) for tag, extent in extents.items()}
+        self.threads = math.prod(int(by_tag.get(tag, 1)) for tag in dialect.THREAD_TAGS)
+        self.shared_bytes = int(dialect.plain(attributes.get("dyn_shared_memory_buf")) or 0)
+        self.registers: Optional[int] = None
+        self.matrix_instruction: Optional[str] = None
+        self.moves: Dict[Tuple[str, str, str], Set[int]] = {}
+        self._parameters = {dialect.key(param): str(param.name) for param in function.params}
+        self._loads: List[Any] = []
+        self._addressed: Set[int] = set()
+        importlib.import_module("tvm").tirx.stmt_functor.post_order_visit(function.body, self._node)
+        for load in self._loads:
+            if dialect.key(load) not in self._addressed:
+                self._element(load, "read", dialect.dtype_of(load))
+
+    def _node(self, node: Any) -> None:
+        name = dialect.kind(node)
+        if name == "Call":
+            self._call(node, dialect.op_name(node).rpartition(".")[2])
+        elif name in dialect.LOADS:
+            self._loads.append(node)
+        elif name == "BufferStore":
+            self._element(node, "write", dialect.dtype_of(node.value))
+        elif name == "AllocBuffer" and dialect.scope_of(node.buffer) in _STATIC_SCOPES:
+            count = math.prod(int(dialect.plain(extent)) for extent in node.buffer.shape)
+            self.shared_bytes += count * width_bytes(dialect.dtype_of(node.buffer))
+
+    def _call(self, call: Any, name: str) -> None:
+        family = next((kind for start, kind in _MATRIX if name.startswith(start)), None)
+        self.matrix_instruction = self.matrix_instruction or family
+        atomic, plain = _ATOMIC.match(name), _GLOBAL_INSTRUCTION.match(name)
+        if name == "set_max_nreg":
+            self.registers = max(int(dialect.plain(call.args[0])), self.registers or 0)
+        elif name == "address_of":
+            # The address of an element is no read of it.
+            self._addressed.add(dialect.key(call.args[0]))
+        elif name == "ptx_cp_async":
+            source = self._pointer(call.args[1])
+            count = int(dialect.plain(call.args[2]))
+            in_elements = dialect.op_name(call).startswith("tl.")
+            self._move(
+                source, "read", "async", count * (source[1] if source and in_elements else 1)
+            )
+        elif name.startswith(("tma_load", "tma_store")):
+            mode = "read" if name.startswith("tma_load") else "write"
+            for argument in call.args:
+                self._move(self._pointer(argument), mode, "tma", None)
+        elif atomic is not None:
+            target = self._pointer(call.args[0])
+            lanes = int(atomic.group(1) or 1)
+            self._move(target, "atomic", "thread", lanes * target[1] if target else None)
+        elif plain is not None:
+            mode = "read" if plain.group(1) == "ldg" else "write"
+            self._move(self._pointer(call.args[0]), mode, "thread", int(plain.group(2)) // 8)
+
+    def _element(self, node: Any, mode: str, dtype: str) -> None:
+        name = self._parameters.get(dialect.key(dialect.buffer_of(node).data))
+        self._move(None if name is None else (name, 1), mode, "thread", width_bytes(dtype))
+
+    def _pointer(self, value: Any) -> Optional[Pointer]:
+        """The global array that a descriptor or an address is of, and its element's bytes."""
+        if dialect.kind(value) == "Call":
+            name = dialect.op_name(value).rpartition(".")[2]
+            if name == "tvm_access_ptr":
+                array = self._parameters.get(dialect.key(value.args[1]))
+                width = width_bytes(dialect.dtype_of(value.args[0]))
+                return None if array is None else (array, width)
+            if name == "address_of":
+                load = value.args[0]
+                array = self._parameters.get(dialect.key(dialect.buffer_of(load).data))
+                return None if array is None else (array, width_bytes(dialect.dtype_of(load)))
+            return None
+        array = self._parameters.get(dialect.key(value)) if dialect.kind(value) == "Var" else None
+        return None if array is None else (_DESCRIPTOR.sub("", array), 1)
+
+    def _move(self, at: Optional[Pointer], mode: str, route: str, width: Optional[int]) -> None:
+        if at is not None:
+            widths = self.moves.setdefault((at[0], mode, route), set())
+            if width is not None:
+                widths.add(width)
+
+
+def width_bytes(dtype: str) -> int:
+    """Bytes of a value of `dtype` with all its lanes, at least one."""
+    base, lanes = dialect.lanes_of(dtype)
+    digits = re.search(r"\d+", base)
+    return max(1, int(digits.group() if digits else 8) * lanes // 8)

@@ -1,0 +1,92 @@
+"""A tilelang kernel lowered for one architecture by tilelang's own passes.
+
+Lowering goes as far as CUDA source and needs neither a GPU nor a compiler: the target is data, and
+device code is not compiled (``enable_device_compile=False``).
+
+Sources: tilelang ``engine/lower.py`` (lower), ``jit/kernel.py`` (the pass context of a
+compilation), ``contrib/nvcc.py`` (the names of architectures).
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import Any, Dict, List, Mapping, Set, Tuple
+
+from ..facts import LoweredLaunch, Move
+from ..patches import PASS_CONFIGS
+from . import dialect
+from .lowered_ir import DeviceFunction
+
+_MOST_LINES = 4
+_LONGEST = 400
+# A target as JSON, of which the architecture says enough.
+_TARGET = re.compile(r'target=\{(?:[^{}]|\{[^{}]*\})*"arch":"(\w+)"(?:[^{}]|\{[^{}]*\})*\}')
+
+
+class LoweringError(Exception):
+    """The framework does not lower the kernel for this target; the message is its own."""
+
+
+def lower(prim_func: Any, target: Mapping[str, Any]) -> LoweredLaunch:
+    """The launch of `prim_func` as tilelang lowers it for `target`.
+
+    A function of several kernels has the most threads and the most shared memory of any.
+
+    Raises:
+        LoweringError: the framework refuses, or gives no kernel.
+    """
+    kernels = [DeviceFunction(function) for function in _device_functions(prim_func, target)]
+    if not kernels:
+        raise LoweringError("the lowered code has no kernel")
+    asked = [kernel.registers for kernel in kernels if kernel.registers is not None]
+    families = [kernel.matrix_instruction for kernel in kernels if kernel.matrix_instruction]
+    moves: Dict[Tuple[str, str, str], Set[int]] = {}
+    for kernel in kernels:
+        for key, widths in kernel.moves.items():
+            moves.setdefault(key, set()).update(widths)
+    return LoweredLaunch(
+        arch=str(target.get("arch", "")),
+        threads=max(kernel.threads for kernel in kernels),
+        shared_bytes=max(kernel.shared_bytes for kernel in kernels),
+        registers_per_thread=max(asked, default=None),
+        matrix_instruction=families[0] if families else None,
+        moves=tuple(
+            Move(buffer, mode, route, tuple(sorted(widths)))
+            for (buffer, mode, route), widths in sorted(moves.items())
+        ),
+    )
+
+
+def _device_functions(prim_func: Any, target: Mapping[str, Any]) -> List[Any]:
+    tvm = importlib.import_module("tvm")
+    engine = importlib.import_module("tilelang.engine.lower")
+    place = tvm.target.Target(dict(target, arch=exact_architecture(str(target.get("arch", "")))))
+    options: Mapping[Any, Any] = dialect.attributes(prim_func).get(PASS_CONFIGS) or {}
+    config = {str(key): value for key, value in options.items()}
+    try:
+        # The passes ask the context for the target, the code generators the argument.
+        with tvm.transform.PassContext(opt_level=3, config=config), place:
+            lowered = engine.lower(prim_func, target=place, enable_device_compile=False)
+    except Exception as error:
+        raise LoweringError(message(str(error)) or type(error).__name__) from error
+    return [function for _, function in lowered.device_mod.functions.items()]
+
+
+def exact_architecture(arch: str) -> str:
+    """The architecture as tilelang names it for a device: ``sm_90a``, from sm_90 on."""
+    digits = arch.partition("_")[2]
+    return arch + "a" if digits.isdigit() and int(digits) >= 90 else arch
+
+
+def message(text: str) -> str:
+    """What a user can read of the framework's error: its own words behind the failed check."""
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    start = next((i for i, line in enumerate(lines) if " is false: " in line), None)
+    if start is not None:
+        words = lines[start].partition(" is false: ")[2]
+        # A word alone says nothing without what was checked.
+        lines[start] = words if " " in words else lines[start]
+    told = [line for line in lines[start or 0 :] if not line.startswith(("File ", "Traceback"))]
+    joined = _TARGET.sub(r"target=\1", " ".join(told[:_MOST_LINES]))
+    return joined if len(joined) <= _LONGEST else joined[: _LONGEST - 3] + "..."

@@ -1,0 +1,134 @@
+"""Compile a kernel for the machine's own device and time it with the framework's own profiler.
+
+Sources: tilelang ``jit/kernel.py`` (JITKernel), ``profiler/__init__.py`` (Profiler.do_bench);
+TVM ``python/tvm/runtime/module.py`` (time_evaluator).
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import statistics
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from ..facts import KernelFacts
+from ..patches import PASS_CONFIGS
+from ..protocol import RUNS_FOR_COUNTERS, Timing
+from . import dialect
+from .arguments import NotMeasuredError, arguments
+
+# One sample lasts this long at the least, all of them this long at the most.
+_SAMPLE_S = 1e-3
+_TOTAL_S = 1.0
+_MOST_SAMPLES = 100
+_FLUSHED_BYTES = 256 << 20
+
+
+def measure(
+    prim_func: Any, facts: KernelFacts, sizes: Mapping[str, int], for_counters: bool
+) -> Optional[Timing]:
+    """The time of `prim_func` with the dynamic dimensions `sizes`; None if it ran `for_counters`.
+
+    Raises:
+        NotMeasuredError: no device, no compiler, or a size that is not given.
+        Exception: what the framework raises while it compiles or runs the kernel.
+    """
+    if facts.framework == "tilelang":
+        return _tilelang(prim_func, sizes, for_counters)
+    return _tvm(prim_func, facts, sizes, for_counters)
+
+
+def _tilelang(prim_func: Any, sizes: Mapping[str, int], for_counters: bool) -> Optional[Timing]:
+    cuda = importlib.import_module("torch").cuda
+    if not cuda.is_available():
+        raise NotMeasuredError("there is no GPU here: torch.cuda.is_available() is false")
+    options: Mapping[Any, Any] = dialect.attributes(prim_func).get(PASS_CONFIGS) or {}
+    kernel = importlib.import_module("tilelang.jit.kernel").JITKernel(
+        prim_func, pass_configs={str(key): value for key, value in options.items()}
+    )
+    profiler = kernel.get_profiler()
+    wanted = dict(sizes) or None
+    arch = "sm_{}{}".format(*cuda.get_device_capability())
+    target = {"kind": "cuda", "arch": arch}
+    if for_counters:
+        given = profiler._get_inputs(dynamic_symbolic_constraints=wanted)
+        for _ in range(RUNS_FOR_COUNTERS):
+            profiler.func(*given)
+        cuda.synchronize()
+        return None
+    milliseconds: List[float] = profiler.do_bench(
+        quantiles=[0.1, 0.5, 0.9], dynamic_symbolic_constraints=wanted
+    )
+    low, median, high = (value * 1e-3 for value in milliseconds)
+    samples = max(1, int(0.1 / median))
+    method = "tilelang do_bench, L2 flushed before each run"
+    return Timing(median, low, high, samples, method, cuda.get_device_name(), target)
+
+
+def _tvm(
+    prim_func: Any, facts: KernelFacts, sizes: Mapping[str, int], for_counters: bool
+) -> Optional[Timing]:
+    tvm = importlib.import_module("tvm")
+    on_gpu = bool(facts.launch.grid or facts.launch.threads)
+    place = _gpu(tvm) if on_gpu else _cpu(tvm)
+    name = str(dialect.attributes(prim_func).get("global_symbol") or "main")
+    function = prim_func.with_attr("global_symbol", name)
+    # `tvm.compile` refuses while a file is read; what it stands for is here.
+    compile_now = importlib.import_module("tvm.driver").compile
+    module = compile_now(function, target=tvm.target.Target(place.target)).mod
+    given = arguments(prim_func, facts, sizes, tvm, place.device)
+    if for_counters:
+        for _ in range(RUNS_FOR_COUNTERS):
+            module[name](*given)
+        place.device.sync()
+        return None
+    once = module.time_evaluator(name, place.device, number=1, repeat=3)(*given).min
+    number = 1 if on_gpu else max(1, math.ceil(_SAMPLE_S / max(once, 1e-9)))
+    samples = max(5, min(_MOST_SAMPLES, int(_TOTAL_S / max(once * number, 1e-9))))
+    timer = module.time_evaluator(
+        name,
+        place.device,
+        number=number,
+        repeat=samples,
+        cache_flush_bytes=_FLUSHED_BYTES if on_gpu else 0,
+    )
+    return _timing(list(timer(*given).results), place, on_gpu)
+
+
+def _timing(results: Sequence[float], place: _Place, flushed: bool) -> Timing:
+    deciles = statistics.quantiles(results, n=10, method="inclusive")
+    caches = "caches flushed before each run" if flushed else "warm caches"
+    return Timing(
+        median_s=statistics.median(results),
+        low_s=deciles[0],
+        high_s=deciles[-1],
+        samples=len(results),
+        method="tvm time_evaluator, " + caches,
+        device=place.name,
+        target=place.target,
+    )
+
+
+class _Place:
+    """Where TVM runs a kernel: its device, the name of that, and the target to compile for."""
+
+    def __init__(self, device: Any, name: str, target: Dict[str, Any]) -> None:
+        self.device, self.name, self.target = device, name, target
+
+
+def _cpu(tvm: Any) -> _Place:
+    asked = tvm.get_global_func("target.llvm_get_system_cpu", allow_missing=True)
+    if asked is None:
+        raise NotMeasuredError("this TVM was built without LLVM and compiles nothing for a CPU")
+    name = str(asked())
+    return _Place(tvm.cpu(), name, {"kind": "llvm", "mcpu": name})
+
+
+def _gpu(tvm: Any) -> _Place:
+    if not tvm.runtime.enabled("cuda"):
+        raise NotMeasuredError("this TVM was built without CUDA and runs nothing on a GPU")
+    device = tvm.cuda(0)
+    if not device.exist:
+        raise NotMeasuredError("there is no GPU here: TVM finds no CUDA device")
+    arch = "sm_" + str(device.compute_version).replace(".", "")
+    return _Place(device, str(device.device_name), {"kind": "cuda", "arch": arch})

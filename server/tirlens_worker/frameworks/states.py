@@ -1,0 +1,206 @@
+"""Loops that keep their state in scalars: counters, schedulers of persistent kernels, waits.
+
+``while i < n: ...; i += step`` is a loop with a known number of trips, and so is
+
+    while running:
+        tile = turn * blocks + block
+        if tile >= tiles:
+            running = False
+        if running:
+            ...
+        turn += 1
+
+A loop that does nothing but ask a barrier again and again is a wait.  In all loops, a scalar that
+each iteration changes by the same amount has a known value.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+
+from ..facts import Expr, Loop, Statement, While
+from ..ops.build import plus, times
+from . import dialect
+from .affine import mentions, trips
+from .branches import Branches
+from .text import text
+from .visitor import Nodes
+from .writes import Write, writes
+
+_WAITS = ("mbarrier", "wait", "nanosleep", "fence", "ld_acquire", "ld_volatile", "ld_relaxed")
+_WAITING_WORDS = frozenset({"acquire", "volatile", "relaxed", "try_wait", "test_wait"})
+
+
+class Stop(NamedTuple):
+    """``if condition: flag = value`` at `place` in a loop that runs while the flag is not that."""
+
+    place: int
+    condition: Any
+    flag: str
+
+
+class States(Branches):
+    """The repetition of statements, and the scalars that it changes."""
+
+    def _changed(self, stmt: Any) -> Dict[str, List[Write]]:
+        """The stores in `stmt` to scalars that are known by now, by buffer id."""
+        out: Dict[str, List[Write]] = {}
+        for write in writes(stmt):
+            known = self.scope.buffer_id(write.buffer)
+            if known is not None:
+                out.setdefault(known, []).append(write)
+        return out
+
+    def _steps(self, changed: Dict[str, List[Write]], jumps: bool) -> Dict[str, Expr]:
+        """By how much one iteration changes each scalar that it changes by a constant amount."""
+        steps: Dict[str, Expr] = {}
+        for name, stores in changed.items():
+            start = self.scope.scalars.get(name)
+            if len(stores) != 1 or start is None or stores[0].value is None or jumps:
+                continue
+            amount = self._amount(name, stores[0]) if stores[0].certain else None
+            if amount is not None and not any(mentions(amount, other) for other in changed):
+                steps[name] = amount
+        return steps
+
+    def _amount(self, name: str, store: Write) -> Optional[Expr]:
+        start = self.scope.scalars[name]
+        self.scope.scalars[name] = name
+        value = self.reader.expr(store.value)
+        self.scope.scalars[name] = start
+        if not isinstance(value, tuple) or len(value) != 3 or value[0] not in "+-":
+            return None
+        operator, left, right = value
+        if left != name and operator == "+":
+            left, right = right, left
+        if left != name or not isinstance(right, int):
+            return None
+        return times(right if operator == "+" else -right, store.times)
+
+    def _enter(self, stmt: Any, number: Expr) -> Dict[str, Expr]:
+        """Makes scalars hold what they hold in iteration `number`; what each adds, by its id."""
+        changed = self._changed(stmt)
+        steps = self._steps(changed, dialect.jumps(stmt))
+        starts = {name: self.scope.scalars[name] for name in steps}
+        for name in changed:
+            self.scope.forget(name)
+        for name, amount in steps.items():
+            self.scope.scalars[name] = plus(starts[name], times(amount, number))
+        return steps
+
+    def _leave(self, steps: Dict[str, Expr], before: Dict[str, Expr], count: Expr) -> None:
+        """Makes the scalars hold what they hold after `count` iterations."""
+        for name, amount in steps.items():
+            self.scope.scalars[name] = plus(before[name], times(amount, count))
+
+    def _repeated(self, stmt: Any, number: Expr, count: Expr) -> Nodes:
+        """The body of a loop whose `count` iterations follow each other."""
+        before = dict(self.scope.scalars)
+        steps = self._enter(stmt, number)
+        branches, self._branches = self._branches, 0
+        self._loops += 1
+        try:
+            return self._scoped(stmt)
+        finally:
+            self._branches = branches
+            self._loops -= 1
+            self._leave(steps, before, count)
+
+    def _visit_While(self, stmt: Any) -> Nodes:  # noqa: N802 - named after the IR's class
+        parts = _parts(stmt.body)
+        if all(map(_waits, parts)):
+            self._forget(write.buffer for write in writes(stmt.body))
+            return self._statement(Statement("sync", "wait", per=self._per))
+        stop = self._stop(stmt, parts)
+        if stop is not None:
+            return self._scheduled(stmt, parts, stop)
+        return self._counted(stmt)
+
+    def _counted(self, stmt: Any) -> Nodes:
+        counter = self.scope.unique("turn")
+        before = dict(self.scope.scalars)
+        self._enter(stmt.body, counter)
+        condition = self.reader.expr(stmt.condition)
+        test = self._reading(stmt.condition, "condition")
+        self.scope.scalars = dict(before)
+        count = trips(condition, counter)
+        self.scope.ranges.add(counter, 0, 0 if count is None else count)
+        self.scope.conditions.append(condition)
+        inner = test + self._repeated(stmt.body, counter, 0 if count is None else count)
+        self.scope.conditions.pop()
+        if count is None:
+            self._forget(write.buffer for write in writes(stmt.body))
+            return (While(condition, inner, label="while", sites=self._here),)
+        label = "while {}".format(text(condition))
+        return (Loop("serial", counter, 0, count, inner, label=label, sites=self._here),)
+
+    def _stop(self, stmt: Any, parts: Sequence[Any]) -> Optional[Stop]:
+        """Where a loop with a flag ends, if it is the only place and the loop is entered."""
+        if self.reader.expr(stmt.condition) is not True:
+            return None
+        changed = self._changed(stmt.body)
+        for place, part in enumerate(parts):
+            if dialect.kind(part) != "IfThenElse" or part.else_case is not None:
+                continue
+            store = part.then_case
+            if dialect.kind(store) != "BufferStore":
+                continue
+            flag = self.scope.buffer_id(dialect.buffer_of(store))
+            if flag is None or len(changed[flag]) != 1:
+                continue
+            held = self.scope.scalars.get(flag)
+            self.scope.scalars[flag] = self.reader.expr(store.value)
+            ends = self.reader.expr(stmt.condition) is False
+            self.scope.scalars.pop(flag)
+            if held is not None:
+                self.scope.scalars[flag] = held
+            if ends:
+                return Stop(place, part.condition, flag)
+        return None
+
+    def _scheduled(self, stmt: Any, parts: Sequence[Any], stop: Stop) -> Nodes:
+        """The turns before the one in which the flag falls; that one does nothing else."""
+        counter = self.scope.unique("turn")
+        before = dict(self.scope.scalars)
+        steps = self._enter(stmt.body, counter)
+        self.scope.scalars[stop.flag] = before[stop.flag]
+        self._loops += 1
+        branches, self._branches = self._branches, 0
+        try:
+            first = self._sequence(parts[: stop.place])
+            condition = self.reader.expr(stop.condition)
+            count = trips(condition, counter, holds=False)
+            inner = first + self._sequence(parts[stop.place + 1 :])
+        finally:
+            self._branches = branches
+            self._loops -= 1
+            self.scope.scalars = dict(before)
+        self._forget(write.buffer for write in writes(stmt.body))
+        if count is None:
+            return (While(("not", condition), inner, label="while", sites=self._here),)
+        self._leave(steps, before, count)
+        label = "while not {}".format(text(condition))
+        return (Loop("serial", counter, 0, count, inner, label=label, sites=self._here),)
+
+
+def _parts(stmt: Any) -> List[Any]:
+    if dialect.kind(stmt) != "SeqStmt":
+        return [stmt]
+    return [part for one in stmt.seq for part in _parts(one)]
+
+
+def _waits(stmt: Any) -> bool:
+    """Whether a statement only asks whether something has happened, or leaves when it has."""
+    if dialect.kind(stmt) == "IfThenElse":
+        return dialect.jump_of(stmt.then_case) == "break" and stmt.else_case is None
+    if dialect.kind(stmt) != "Evaluate" or dialect.kind(stmt.value) != "Call":
+        return False
+    name = dialect.op_name(stmt.value)
+    words = {str(dialect.plain(node)) for node in stmt.value.args if _is_text(node)}
+    if name.rpartition(".")[2].startswith(("ld", "atom")):
+        return bool(words & _WAITING_WORDS)
+    return any(word in name for word in _WAITS)
+
+
+def _is_text(node: Any) -> bool:
+    return isinstance(node, str) or dialect.kind(node) == "StringImm"

@@ -1,0 +1,270 @@
+"""Which part of a tile product contributes to a result: what lies inside the arrays and is kept.
+
+A tile that reaches over the edge of the array it is copied from holds nothing there, and a score
+that is masked is nothing either, but the product multiplies all of them.  This pass follows tiles
+through the copies, products and masks of a kernel.  It says nothing of a product if it has not seen
+where both operands come from: in another iteration, another branch, or by other means than copies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from ..facts import (
+    Access,
+    Branch,
+    Buffer,
+    Expr,
+    Loop,
+    Node,
+    Statement,
+    Useful,
+    While,
+)
+from ..ops.build import times
+from .ranges import Ranges
+
+#: An array and the box of it that is meant.
+Key = Tuple[str, Tuple[Expr, ...], Tuple[Expr, ...]]
+
+
+class Mask(NamedTuple):
+    """The elements of a tile at (`row`, `column`) for which `kept` holds are not masked."""
+
+    row: str
+    column: str
+    kept: Expr
+
+
+class Tile(NamedTuple):
+    """How many rows and columns of a tile hold something, and which elements of these."""
+
+    rows: Expr
+    columns: Expr
+    mask: Optional[Mask] = None
+
+
+def annotated(body: Tuple[Node, ...], buffers: Sequence[Buffer]) -> Tuple[Node, ...]:
+    """`body` with `Arith.useful` in every tile product whose operands are known."""
+    return _Pass({buffer.id: buffer for buffer in buffers}).nodes(body)
+
+
+class _Pass:
+    def __init__(self, buffers: Mapping[str, Buffer]) -> None:
+        self.buffers = buffers
+        self.ranges = Ranges()
+        self.tiles: Dict[Key, Tile] = {}
+        #: Masks on arrays that a product is then added to.
+        self.masks: Dict[str, Mask] = {}
+
+    def nodes(self, nodes: Sequence[Node]) -> Tuple[Node, ...]:
+        out: List[Node] = []
+        for position, node in enumerate(nodes):
+            mask = _mask(node)
+            if mask is not None:
+                self._apply(*mask)
+                out.append(node)
+            elif isinstance(node, Statement):
+                out.append(self._statement(node, nodes[position + 1 :]))
+            else:
+                out.append(self._inside(node))
+        return tuple(out)
+
+    def _inside(self, node: Node) -> Node:
+        """What a body learns of tiles does not hold behind it, nor in its next iteration."""
+        if isinstance(node, Branch):
+            then, orelse = self._scoped(node.then), self._scoped(node.orelse)
+            self._forget(_written(node))
+            return replace(node, then=then, orelse=orelse)
+        if not isinstance(node, (Loop, While)):
+            return node
+        if isinstance(node, Loop):
+            self.ranges.add(node.var, node.start, node.extent, node.step)
+            if node.kind == "parallel":
+                self._elementwise(node)
+                return node
+        bound = isinstance(node, Loop) and node.tag is not None
+        written = () if bound else tuple(_written(node))
+        self._forget(written)
+        body = self._scoped(node.body)
+        self._forget(written)
+        return replace(node, body=body)
+
+    def _scoped(self, nodes: Sequence[Node]) -> Tuple[Node, ...]:
+        before = dict(self.tiles), dict(self.masks)
+        out = self.nodes(nodes)
+        self.tiles, self.masks = before
+        return out
+
+    def _forget(self, names: Sequence[str]) -> None:
+        gone = set(names)
+        self.tiles = {key: tile for key, tile in self.tiles.items() if key[0] not in gone}
+        self.masks = {name: mask for name, mask in self.masks.items() if name not in gone}
+
+    def _apply(self, name: str, mask: Mask) -> None:
+        self.masks[name] = mask
+        for key, tile in list(self.tiles.items()):
+            if key[0] == name:
+                self.tiles[key] = tile._replace(mask=mask)
+
+    def _elementwise(self, loop: Loop) -> None:
+        """A tile that is computed from another element by element holds something where it does."""
+        for statement in _statements((loop,)):
+            for write in statement.accesses:
+                if write.mode == "read" or self._reads(statement, write.buffer, write.indices):
+                    continue
+                found = [
+                    tile
+                    for key, tile in self.tiles.items()
+                    if self._reads(statement, key[0], write.indices)
+                    and self.buffers[key[0]].shape == self.buffers[write.buffer].shape
+                ]
+                self._forget((write.buffer,))
+                if len(found) == 1:
+                    self.tiles[self._whole(write.buffer)] = found[0]
+
+    @staticmethod
+    def _reads(statement: Statement, name: str, indices: Tuple[Expr, ...]) -> bool:
+        return any(
+            (one.buffer, one.mode, one.indices) == (name, "read", indices)
+            for one in statement.accesses
+        )
+
+    def _whole(self, name: str) -> Key:
+        shape = self.buffers[name].shape
+        return name, tuple(0 for _ in shape), shape
+
+    def _statement(self, node: Statement, rest: Sequence[Node]) -> Statement:
+        if node.op == "gemm" and "transpose_a" in node.attributes:
+            return self._product(node, rest)
+        written = [one for one in node.accesses if one.mode != "read"]
+        tile = None
+        if node.op == "copy" and len(node.accesses) == 2 and len(written) == 1:
+            tile = self._copied(node.accesses[0])
+        self._forget([one.buffer for one in written if tile is None or one.extents == ()])
+        if tile is not None:
+            self._put(written[0], tile)
+        return node
+
+    def _put(self, access: Access, tile: Tile) -> None:
+        """Other boxes of the array stay what they are if they cannot overlap with this one."""
+        key = _key(access)
+        self.tiles = {
+            other: known
+            for other, known in self.tiles.items()
+            if other[0] != key[0] or _apart(other, key)
+        }
+        self.masks.pop(access.buffer, None)
+        self.tiles[key] = tile
+
+    def _copied(self, source: Access) -> Optional[Tile]:
+        buffer = self.buffers[source.buffer]
+        if buffer.scope != "global":
+            return self.tiles.get(_key(source))
+        sides = [
+            self.ranges.clipped(index, extent, size)
+            for index, extent, size in zip(source.indices, source.extents, buffer.shape)
+            if extent != 1
+        ]
+        return Tile(sides[0], sides[1]) if len(sides) == 2 else None
+
+    def _product(self, node: Statement, rest: Sequence[Node]) -> Statement:
+        a, b, c = node.accesses[0], node.accesses[1], node.accesses[-1]
+        left, right = self.tiles.get(_key(a)), self.tiles.get(_key(b))
+        added = any(one.mode == "read" and one.buffer == c.buffer for one in node.accesses)
+        before = self.masks.get(c.buffer) if added else None
+        if left is None or right is None:
+            self._forget((c.buffer,))
+            return node
+        turned = node.attributes["transpose_a"], node.attributes["transpose_b"]
+        m, deep = (left.columns, left.rows) if turned[0] else (left.rows, left.columns)
+        depth, n = (right.columns, right.rows) if turned[1] else (right.rows, right.columns)
+        k = deep if deep == depth else ("min", deep, depth)
+        out = before or _masked_later(rest, c.buffer)
+        useful = _useful(m, n, k, left.mask, bool(turned[0]), right.mask, out)
+        self.tiles[_key(c)] = Tile(m, n, before)
+        arith = tuple(replace(one, useful=useful) if one.op == "mma" else one for one in node.arith)
+        pair = any(one.guard is not None for one in node.arith)
+        return node if pair or useful is None else replace(node, arith=arith)
+
+
+def _useful(
+    m: Expr,
+    n: Expr,
+    k: Expr,
+    left: Optional[Mask],
+    turned: bool,
+    right: Optional[Mask],
+    out: Optional[Mask],
+) -> Optional[Useful]:
+    """The multiply-accumulates with elements that are kept; None with masks on two sides."""
+    if right is not None or (left is not None and out is not None):
+        return None
+    if left is not None:
+        rows, columns = (k, m) if turned else (m, k)
+        return Useful(n, ((left.row, rows), (left.column, columns)), left.kept)
+    if out is not None:
+        return Useful(k, ((out.row, m), (out.column, n)), out.kept)
+    return Useful(times(m, n, k))
+
+
+def _key(access: Access) -> Key:
+    return access.buffer, access.indices, access.extents
+
+
+def _apart(one: Key, other: Key) -> bool:
+    """Whether two boxes of one size begin at different places along a dimension of size 1."""
+    return one[2] == other[2] and any(
+        size == 1 and isinstance(a, int) and isinstance(b, int) and a != b
+        for a, b, size in zip(one[1], other[1], one[2])
+    )
+
+
+def _mask(node: Node) -> Optional[Tuple[str, Mask]]:
+    """The array that a loop nest masks as a whole, and how."""
+    if not isinstance(node, Loop) or node.kind != "parallel" or len(node.body) != 1:
+        return None
+    inner = node.body[0]
+    if not isinstance(inner, Loop) or inner.kind != "parallel" or len(inner.body) != 1:
+        return None
+    store = inner.body[0]
+    if not isinstance(store, Statement) or "kept" not in store.attributes:
+        return None
+    write = store.accesses[-1]
+    if write.indices != (node.var, inner.var) or (node.start, inner.start) != (0, 0):
+        return None
+    return write.buffer, Mask(node.var, inner.var, store.attributes["kept"])
+
+
+def _masked_later(nodes: Sequence[Node], name: str) -> Optional[Mask]:
+    """The mask that is put on a product before anything else reads it."""
+    for node in nodes:
+        found = _mask(node)
+        if found is not None and found[0] == name:
+            return found[1]
+        for statement in _statements((node,)):
+            modes = {one.mode for one in statement.accesses if one.buffer == name}
+            in_place = modes == {"read", "write"} and statement.op in ("store", "gemm")
+            if modes and not in_place:
+                return None
+    return None
+
+
+def _statements(nodes: Sequence[Node]) -> Iterator[Statement]:
+    for node in nodes:
+        if isinstance(node, Statement):
+            yield node
+        elif isinstance(node, Branch):
+            yield from _statements((*node.then, *node.orelse))
+        elif isinstance(node, (Loop, While)):
+            yield from _statements(node.body)
+
+
+def _written(node: Node) -> Tuple[str, ...]:
+    return tuple(
+        access.buffer
+        for statement in _statements((node,))
+        for access in statement.accesses
+        if access.mode != "read"
+    )

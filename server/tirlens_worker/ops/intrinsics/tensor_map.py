@@ -1,0 +1,113 @@
+"""``cp.async.bulk.tensor`` of TVM's PTX dialect, and the tensor maps that the host makes for it.
+
+Where the function itself has the host make the map, the array and the box are known.  A map that
+is a parameter of the kernel keeps its box to itself; then the tile in shared memory has its size.
+The copy covers the trailing dimensions of the tile's array, as many as there are coordinates;
+where a loop steps through one of them the box ends at the step.
+
+Operands (PTX ISA, "cp.async.bulk.tensor"; coordinates innermost first): a load has the tile, the
+map, the coordinates, a barrier and what modifies it; a store the map, the coordinates, the tile.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any, List, Optional, Tuple
+
+from ...facts import Expr, Statement
+from ..build import access, bits, label, not_understood, times
+from ..registry import Context, Layout, Region
+from .mma import predicate
+
+_RANK = re.compile(r"([1-5])d$")
+
+
+def encode(call: Any, context: Context) -> Statement:
+    """(map, type, rank, address, sizes, strides but the innermost in bytes, box, ...).
+
+    All innermost first (CUDA driver API, ``cuTensorMapEncodeTiled``); run by the host.
+    """
+    made, dtype, rank, address = call.args[1:5]
+    dims, array = context.literal(rank), context.region(address)
+    kind = context.literal(dtype)
+    if isinstance(dims, int) and isinstance(kind, str) and array is not None:
+        numbers = [context.expr(node) for node in call.args[5 : 5 + 3 * dims - 1]]
+        size = max(bits(kind) // 8, 1)
+        strides = [1, *(_elements(stride, size) for stride in numbers[dims : 2 * dims - 1])]
+        shape, box = numbers[:dims], numbers[2 * dims - 1 :]
+        layout = Layout(kind, tuple(shape[::-1]), tuple(strides[::-1]), tuple(box[::-1]))
+        context.describe(made, array, layout)
+    return Statement(op="call", label="cuTensorMapEncodeTiled()")
+
+
+def tensor_copy(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Statement:
+    rank = next((int(found.group(1)) for found in map(_RANK.match, modifiers) if found), 0)
+    operands = [node for node in call.args if not isinstance(context.literal(node), str)]
+    loading = "g2s" in words
+    first = 2 if loading else 1
+    tile = context.region(operands[0 if loading else first + rank])
+    dtype = "uint8" if tile is None else tile.buffer.dtype
+    found = context.tensor_map(operands[first - 1], dtype, rank)
+    if found is None or len(found.array.shape) != rank:
+        return not_understood(call, context, "its tensor map is made elsewhere")
+    box = found.box or (None if tile is None else _box(tile, rank))
+    if box is None:
+        return not_understood(call, context, "the box of its tensor map is not known")
+    corner = tuple(context.expr(node) for node in operands[first : first + rank])
+    memory = Region(found.array, corner[::-1], box)
+    guard = predicate(call, context)
+    mode = "read" if loading else "atomic" if "reduce" in words else "write"
+    # What lies outside the array is not moved; how large one is that comes from elsewhere is not
+    # known here.
+    clipped = found.box is not None
+    accesses = [replace(access(memory, mode, "tma", guard), clipped=clipped)]
+    if tile is not None:
+        inside = Region(tile.buffer, tile.indices, _as_row(box, len(tile.indices)))
+        accesses.append(access(inside, "write" if loading else "read", "tma", guard))
+    return Statement(
+        op="copy",
+        label=label("ptx.cp.async.bulk.tensor", memory, tile),
+        accesses=tuple(accesses if loading else accesses[::-1]),
+    )
+
+
+def _elements(size_bytes: Expr, element_bytes: int) -> Expr:
+    whole = isinstance(size_bytes, int)
+    return size_bytes // element_bytes if whole else ("//", size_bytes, element_bytes)
+
+
+def _as_row(box: Tuple[Expr, ...], dims: int) -> Tuple[Expr, ...]:
+    """As many elements as `box` has, in as many dimensions as the tile has."""
+    if len(box) <= dims:
+        return (1,) * (dims - len(box)) + box
+    return (times(*box[: len(box) - dims + 1]), *box[len(box) - dims + 1 :])
+
+
+def _box(tile: Region, rank: int) -> Optional[Tuple[Expr, ...]]:
+    """The size of what one copy moves, in elements of the tile's array."""
+    indices, shape = tile.indices[-rank:], tile.buffer.shape[-rank:]
+    inner = shape[-1] if indices[-1] == 0 else _step(indices[-1])
+    if rank == 0 or inner is None:
+        return None
+    # An index that neither begins a dimension nor steps through it chooses one of several tiles.
+    outer = (
+        size if index == 0 else _step(index) or 1 for index, size in zip(indices[:-1], shape[:-1])
+    )
+    return (*((1,) * (rank - len(shape))), *outer, inner)
+
+
+def _step(index: Expr) -> Optional[int]:
+    """The least step by which anything moves an index on: ``i * 8 + j * 64`` steps by 8."""
+    if not isinstance(index, tuple):
+        return None
+    if index[0] == "*" and isinstance(index[2], int):
+        inner = _step(index[1])
+        return index[2] if inner is None else inner * index[2]
+    if index[0] == "//" and isinstance(index[2], int):
+        inner = _step(index[1])
+        return None if inner is None else inner // index[2]
+    if index[0] != "+":
+        return None
+    steps = [step for step in map(_step, index[1:]) if step is not None]
+    return min(steps, default=None)

@@ -1,0 +1,102 @@
+"""A worker that analyses in its own process, for systems that cannot fork.
+
+What user code does to the process outlives its analysis: after one that has used up its time the
+server replaces the worker, and after one that has crashed it there is none left to replace.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import sys
+import threading
+import time
+from types import FrameType
+from typing import BinaryIO, Callable, List, Optional
+
+from . import analysis, load, network, patches, warm_up
+from .protocol import Analyze, Problem
+from .results import Pieces, line_span
+from .serving import Worker
+
+
+class PlainWorker(Worker):
+    """Analyses one request after the other in the main thread."""
+
+    def __init__(self, reader: BinaryIO, writer: BinaryIO) -> None:
+        super().__init__(reader, writer)
+        patches.install({})
+        warm_up.warm_up()
+        faulthandler.enable(all_threads=False)
+        network.close()
+
+    def _answer(self, request: Analyze) -> None:
+        self._import_ahead(request)
+        modules, search_path = dict(sys.modules), list(sys.path)
+        _Run(request, self._send).run()
+        for name in set(sys.modules) - set(modules):
+            # The next text may have other versions of the user's own modules.
+            if not load.is_installed(sys.modules[name]):
+                del sys.modules[name]
+        sys.path[:] = search_path
+
+
+class _Run:
+    """One analysis, and the timer that answers for it when its time is over."""
+
+    def __init__(self, request: Analyze, send: Callable[[bytes], None]) -> None:
+        self._request = request
+        self._send = send
+        self._pieces = Pieces(request)
+        self._began = time.monotonic()
+        self._answering = threading.Lock()
+        self._current: Optional[int] = None
+        self._waiting: List[int] = list(range(len(request.kernels)))
+        self._thread = threading.get_ident()
+
+    def run(self) -> None:
+        timer = threading.Timer(self._request.time_limit_s, self._time_is_over)
+        timer.daemon = True
+        timer.start()
+        analysis.analyse(self._request, self._waiting[:], self._tell)
+        timer.cancel()
+        self._answer()
+
+    def _tell(self, tag: bytes, payload: bytes) -> None:
+        if tag == analysis.PROGRESS:
+            self._send(payload)
+        elif tag == analysis.BEGIN:
+            self._current = int(payload)
+            self._waiting.remove(self._current)
+        elif tag == analysis.END:
+            self._current = None
+        else:
+            self._pieces.take(tag, payload)
+
+    def _time_is_over(self) -> None:
+        frame = sys._current_frames().get(self._thread)  # pyright: ignore[reportPrivateUsage]
+        line = _line_in(frame, self._request.path)
+        limit = "{:g} s".format(self._request.time_limit_s)
+        span = None if line is None else line_span(self._request.text, line)
+        if self._current is None:
+            message = "the file was still being imported after {}".format(limit)
+            self._pieces.add([Problem("timeout", message, span)])
+        else:
+            kernel = self._request.kernels[self._current]
+            message = "the kernel was still being traced after {}".format(limit)
+            self._pieces.add([Problem("timeout", message, span or kernel.span, kernel.name)])
+            self._pieces.add_not_reached(self._waiting)
+        self._answer()
+
+    def _answer(self) -> None:
+        # Never released: one answer is all that a request gets.
+        if self._answering.acquire(blocking=False):
+            self._send(self._pieces.encode(time.monotonic() - self._began, ""))
+
+
+def _line_in(frame: Optional[FrameType], path: str) -> Optional[int]:
+    """The line of the file `path` that is innermost in the calls down to `frame`."""
+    while frame is not None:
+        if frame.f_code.co_filename == path:
+            return frame.f_lineno
+        frame = frame.f_back
+    return None
