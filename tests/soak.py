@@ -143,6 +143,8 @@ class Server:
                                       if m == "tirlens/status")  # fmt: skip
         if self.client.process.poll() is not None:
             self.count["servers died"] += 1
+            last_words = self.client.stderr[-4000:].decode("utf-8", "replace")
+            print(f"died with {self.client.process.returncode}:\n{last_words}", file=sys.stderr)
 
     def end(self) -> None:
         """End the server in one of the ways in which servers end, and look for survivors."""

@@ -11,7 +11,16 @@ from tirlens.advice import Question, advise, rewrite
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.report import Advice
-from tirlens_worker.facts import Access, Arith, Buffer, KernelFacts, Launch, Loop, Statement
+from tirlens_worker.facts import (
+    Access,
+    Arith,
+    Buffer,
+    KernelFacts,
+    Launch,
+    Loop,
+    LoweredLaunch,
+    Statement,
+)
 
 
 def half_product(dtype: str = "float16", n: int = 2048) -> KernelFacts:
@@ -110,3 +119,11 @@ def test_a_kernel_without_numbers_gets_no_advice() -> None:
     report = analyze(facts, device)
     assert report.status == "needs-bindings"
     assert advise(Question(facts, device, report=report)) == ()
+
+
+def test_a_saving_compares_sources_also_where_one_was_lowered() -> None:
+    facts = gemm(stages=1)
+    lowered = replace(facts, lowered=(LoweredLaunch("sm_90", 256, 200_000),))
+    assert analyze(lowered, load("h100-sxm")).shared_bytes_per_block == 200_000
+    saving_s = asked(facts)["not-pipelined"].saving_s
+    assert asked(lowered)["not-pipelined"].saving_s == saving_s

@@ -47,7 +47,8 @@ class Tally:
 
 
 async def main(arguments: argparse.Namespace) -> int:
-    paths = sorted(path for root in arguments.folder for path in _python_files(Path(root)))
+    roots = [Path(folder).absolute() for folder in arguments.folder]
+    paths = sorted(path for root in roots for path in _python_files(root))
     tally = Tally()
     interpreter = worker_client.find_interpreter(paths[0], setting=arguments.python)
     client = worker_client.WorkerClient(interpreter)

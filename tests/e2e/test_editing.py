@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support.robust import kernel
 from support.rpc import Client
 
 pytestmark = pytest.mark.slow
@@ -259,3 +260,22 @@ def test_cancelled_analysis_ends_and_says_so(
 
 def _progress(client: Client) -> list[dict[str, Any]]:
     return [params for method, params in client.notifications if method == "$/progress"]
+
+
+def test_a_setting_that_the_worker_does_not_hear_of_lets_the_analysis_go_on(
+    client: Client, tmp_path: Path, tvm_python: Path
+) -> None:
+    runs = tmp_path / "runs"
+    text = f"import time\nf = open({str(runs)!r}, 'a').write('x')\nn = time.sleep(1)\n"
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    uri = client.open(tmp_path / "a.py", text + kernel(1024))
+    client.wait(lambda: runs.exists(), 60)
+    settings = {"settings": {"tirlens": {"advice": False, "minPercentage": 5}}}
+    client.notify("workspace/didChangeConfiguration", settings)
+    client.save(uri)
+    client.wait_ready(uri)
+    assert runs.read_text() == "x", "one run for the opening, the settings and the save"
+    # To analyse anew is to run anew.
+    client.command("tirlens.reanalyze", uri)
+    client.wait_ready(uri, 2)
+    assert runs.read_text() == "xx"

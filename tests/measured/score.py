@@ -1,175 +1,239 @@
-"""Score predicted times against measured kernels: ``python tests/measured/score.py [--rows]``.
+"""Score predicted times against measured kernels: ``python tests/measured/score.py``.
 
-Families are the measured operators' folders (the elementwise one by kernel template).  A kernel
-file is in the fitted or in the held-out half by the hash of its path; constants may be fitted on
-the first only.  Rows under 5 us are left out.  Beside the model stand a datasheet roofline and a
-roofline with two calibrated numbers (0.90 of the DRAM rate, 0.77 of the tensor cores) plus 2 us,
-both of the library's own ideal operation and byte counts.
+    --rows         each row of the fitted half too (--rows=all: of both halves)
+    --json FILE    every row and figure as data (-: to the terminal)
+
+Constants of the model and of the calibrated roofline may be fitted on the fitted half only.  The
+figures of `sheet`, `calib.` and `analyzer` are the MAPE of a datasheet roofline, of a roofline with
+two calibrated numbers and of ``tilelang.tools.Analyzer`` on the rows on which each says something.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
-import hashlib
+import argparse
 import json
-import math
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import mean, median
+from statistics import mean
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "server"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 
-from tirlens.hardware import Device, load  # noqa: E402
-from tirlens.model import analyze  # noqa: E402
-from tirlens_worker.codec import from_json  # noqa: E402
-from tirlens_worker.facts import KernelFacts  # noqa: E402
+from measured import metrics  # noqa: E402
+from measured.predict import Scored, Scores, scores  # noqa: E402
 
-SHORTEST_S = 5e-6
+# Classes that stand beside the families and are in no average.
+APART = ("tiny", "ranked only")
+HALVES = ("fitted", "held out")
+# Sources whose families are averaged apart, by what their names start with.
+AVERAGED = {"tileops/": "TileOPs", "tirx_kernels/": "TIRx", "neusight/": "NeuSight", "": "all"}
 
 
 @dataclass(frozen=True)
-class Row:
-    """One measured kernel with what each predictor says, in seconds."""
+class Figures:
+    """One line of the table: the errors of the model, and the MAPE of the others."""
 
-    family: str
-    half: str
-    workload: str
-    measured_s: float
-    model_s: float
-    band_s: tuple[float, float]
-    datasheet_s: float
-    calibrated_s: float
-    bound: str
+    errors: metrics.Errors
+    inside_band: float
+    tau: float | None
+    sheet: float | None
+    calibrated: float | None
+    analyzer: float | None
 
 
-def family_of(kernel_file: str, factory: str) -> str:
-    folder = Path(kernel_file).parent.name
-    return f"elementwise/{factory.removeprefix('_make_')}" if folder == "elementwise" else folder
+def figures(group: Sequence[Scored]) -> Figures:
+    """The figures of a group of at least one row."""
+    predicted = [row.model_s for row in group]
+    measured = [row.measurement.measured_s for row in group]
+    errors = metrics.errors(predicted, measured)
+    assert errors is not None
+    return Figures(
+        errors=errors,
+        inside_band=mean(
+            row.band_s[0] <= row.measurement.measured_s <= row.band_s[1] for row in group
+        ),
+        tau=metrics.kendall_tau(predicted, measured),
+        sheet=_mape(group, lambda row: row.datasheet_s),
+        calibrated=_mape(group, lambda row: row.calibrated_s),
+        analyzer=_mape(group, lambda row: row.analyzer_s),
+    )
 
 
-def half_of(kernel_file: str, factory: str) -> str:
-    """The elementwise templates share one file and are split by template."""
-    key = kernel_file if "elementwise/_base" not in kernel_file else factory
-    return "fitted" if hashlib.sha256(key.encode()).digest()[0] % 2 else "held out"
+def _mape(group: Sequence[Scored], of: Callable[[Scored], float | None]) -> float | None:
+    pairs = [
+        (predicted, row.measurement.measured_s)
+        for row in group
+        if (predicted := of(row)) is not None
+    ]
+    found = metrics.errors([p for p, _ in pairs], [m for _, m in pairs]) if pairs else None
+    return None if found is None else found.mape
 
 
-def ideal(device: Device, row: dict[str, str], tensor: float, dram: float) -> float:
-    dtype = "float8" if "float8" in row["dtype"] or "e4m3" in row["dtype"] else "float16"
-    matrix = any(word in row["kernel_file"] for word in ("gemm", "attention", "mamba", "moe"))
-    peak = device.peaks[f"tensor.{dtype}" if matrix else "fp32"]
-    flop, moved = float(row["algorithmic_flop"] or 0), float(row["algorithmic_bytes"] or 0)
-    return max(flop / peak.flop_per_s / tensor, moved / device.dram.bytes_per_s / dram)
+Key = tuple[str, ...]
 
 
-def rows(device: Device) -> tuple[list[Row], int]:
-    """The scored rows and how many measured kernels have no facts or no predicted time."""
-    with gzip.open(HERE / "facts" / "h200_tileops.json.gz") as file:
-        content = json.loads(file.read())
-    facts = [from_json(KernelFacts, item) for item in content["facts"]]
-    reports = [analyze(item, device) for item in facts]
-    table = list(csv.DictReader((HERE / "h200_tileops.csv").open(encoding="utf-8")))
-    out: list[Row] = []
-    missing = 0
-    for row, number in zip(table, content["rows"], strict=True):
-        report = reports[number] if number is not None else None
-        if report is None or report.time_s is None or report.time_band_s is None:
-            missing += 1
-            continue
-        out.append(
-            Row(
-                family=family_of(row["kernel_file"], row["factory"]),
-                half=half_of(row["kernel_file"], row["factory"]),
-                workload=row["workload"],
-                measured_s=float(row["latency_us"]) * 1e-6,
-                model_s=report.time_s,
-                band_s=report.time_band_s,
-                datasheet_s=ideal(device, row, 1.0, 1.0),
-                calibrated_s=ideal(device, row, 0.77, 0.90) + 2e-6,
-                bound=report.bound or "",
-            )
-        )
-    return out, missing
+def grouped(rows: Iterable[Scored], by: Callable[[Scored], Key]) -> dict[Key, list[Scored]]:
+    groups: dict[Key, list[Scored]] = {}
+    for row in rows:
+        groups.setdefault(by(row), []).append(row)
+    return dict(sorted(groups.items()))
 
 
-def errors(group: Sequence[Row], predicted: Callable[[Row], float]) -> list[float]:
-    return [abs(predicted(row) / row.measured_s - 1) for row in group]
+def by_class(row: Scored) -> Key:
+    item = row.measurement
+    return item.half, item.device_id, item.klass
 
 
-def kendall_tau(group: Sequence[Row]) -> float | None:
-    """Rank correlation of predicted and measured times, pairs within 2 % left out."""
-    agree = pairs = 0
-    for i, a in enumerate(group):
-        for b in group[:i]:
-            if abs(a.measured_s / b.measured_s - 1) < 0.02:
-                continue
-            pairs += 1
-            agree += 1 if (a.measured_s > b.measured_s) == (a.model_s > b.model_s) else -1
-    return agree / pairs if pairs else None
+def by_family(row: Scored) -> Key:
+    item = row.measurement
+    return item.half, item.device_id, item.klass if item.klass in APART else item.family
 
 
-def line(name: str, group: Sequence[Row]) -> str:
-    mine = errors(group, lambda row: row.model_s)
-    bias = math.exp(mean(math.log(row.model_s / row.measured_s) for row in group))
-    inside = mean(row.band_s[0] <= row.measured_s <= row.band_s[1] for row in group)
-    tau = kendall_tau(group)
-    sheet = mean(errors(group, lambda row: row.datasheet_s))
-    calibrated = mean(errors(group, lambda row: row.calibrated_s))
-    rank = "    -" if tau is None else f"{tau:5.2f}"
+def average(
+    groups: Mapping[Key, Sequence[Scored]], half: str, source: str = ""
+) -> dict[str, float | None]:
+    """The plain mean over the families of a half, of one source or of all, less what is apart."""
+    chosen = [
+        figures(group)
+        for (group_half, _, family), group in groups.items()
+        if group_half == half and family not in APART and family.startswith(source)
+    ]
+
+    def over(values: Iterable[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return mean(known) if known else None
+
+    return {
+        "families": len(chosen),
+        "mape": over(item.errors.mape for item in chosen),
+        "median": over(item.errors.median for item in chosen),
+        "inside_band": over(item.inside_band for item in chosen),
+        "tau": over(item.tau for item in chosen),
+        "sheet": over(item.sheet for item in chosen),
+        "calibrated": over(item.calibrated for item in chosen),
+        "analyzer": over(item.analyzer for item in chosen),
+    }
+
+
+def contests(rows: Iterable[Scored]) -> list[tuple[str, list[Scored]]]:
+    """The problems that several kernels or configurations were measured on, on one device."""
+    problems = grouped(rows, lambda row: (row.measurement.device_id, row.measurement.problem))
+    return [
+        (f"{device} {problem}", group)
+        for (device, problem), group in problems.items()
+        if len({row.model_s for row in group}) > 1
+    ]
+
+
+HEAD = (
+    f"{'':40}{'n':>5}{'MAPE':>8}{'median':>8}{'p90':>8}{'spread':>7}{'bias':>6}{'band':>6}"
+    f"{'tau':>6}   {'sheet':>7}{'calib.':>7}{'analyzer':>9}"
+)
+
+
+def _share(value: float | None, width: int) -> str:
+    if value is None:
+        return f"{'-':>{width}}"
+    return f"{value:{width}.1%}" if value < 10 else f"{value:{width - 1}.0f}x"
+
+
+def line(name: str, group: Sequence[Scored]) -> str:
+    found = figures(group)
+    errors = found.errors
+    tau = f"{'-':>6}" if found.tau is None else f"{found.tau:6.2f}"
     return (
-        f"{name:34} {len(group):4} {mean(mine):7.1%} {median(mine):7.1%} {bias:6.2f} "
-        f"{inside:5.0%} {rank}   {sheet:6.1%} {calibrated:6.1%}"
+        f"{name[:39]:40}{errors.number:5}{_share(errors.mape, 8)}{_share(errors.median, 8)}"
+        f"{_share(errors.p90, 8)}{errors.spread:7.2f}{errors.bias:6.2f}{found.inside_band:6.0%}"
+        f"{tau}   {_share(found.sheet, 7)}{_share(found.calibrated, 7)}{_share(found.analyzer, 9)}"
     )
 
 
-def print_table(scored: Sequence[Row]) -> None:
-    print(
-        f"{'family':34} {'n':>4} {'MAPE':>7} {'median':>7} {'bias':>6} {'band':>5} {'tau':>5}",
-        end="",
-    )
-    print("   sheet  calib.")
-    for half in ("fitted", "held out"):
-        groups: dict[str, list[Row]] = {}
-        for row in scored:
-            if row.half == half:
-                groups.setdefault(row.family, []).append(row)
-        print(f"-- {half}")
-        for name, group in sorted(groups.items()):
-            print(line(name, group))
-        if groups:
-            print(summary(half, list(groups.values())))
-    print(line("all rows", scored))
-
-
-def summary(half: str, groups: Sequence[Sequence[Row]]) -> str:
-    def average(predicted: Callable[[Row], float], of: Callable[[list[float]], float]) -> float:
-        return mean(of(errors(group, predicted)) for group in groups)
-
+def average_line(name: str, values: Mapping[str, float | None]) -> str:
+    tau = values["tau"]
     return (
-        f"{'average of families, ' + half:34} {len(groups):4} "
-        f"{average(lambda row: row.model_s, mean):7.1%} "
-        f"{average(lambda row: row.model_s, median):7.1%} {'':18}   "
-        f"{average(lambda row: row.datasheet_s, mean):6.1%} "
-        f"{average(lambda row: row.calibrated_s, mean):6.1%}"
+        f"{name:40}{values['families']:5}{_share(values['mape'], 8)}{_share(values['median'], 8)}"
+        f"{'':21}{_share(values['inside_band'], 6)}{'' if tau is None else f'{tau:6.2f}'}   "
+        f"{_share(values['sheet'], 7)}{_share(values['calibrated'], 7)}"
+        f"{_share(values['analyzer'], 9)}"
     )
 
 
-def main(arguments: Sequence[str]) -> None:
-    every, missing = rows(load("h200"))
-    scored = [row for row in every if row.measured_s >= SHORTEST_S]
-    if "--rows" in arguments:
-        for row in sorted(every, key=lambda row: (row.family, row.measured_s)):
-            ratio = row.model_s / row.measured_s
+def print_tables(found: Scores) -> None:
+    classes, families = grouped(found.rows, by_class), grouped(found.rows, by_family)
+    for half in HALVES:
+        print(f"\n{half.upper()}\n{HEAD}")
+        for (group_half, device, klass), group in classes.items():
+            if group_half == half:
+                print(line(f"{device:13} {klass}", group))
+    for half in HALVES:
+        print(f"\n{half.upper()}, by family\n{HEAD}")
+        for (group_half, device, family), group in families.items():
+            if group_half == half:
+                print(line(f"{device:13} {family}", group))
+        for source, name in AVERAGED.items():
+            print(average_line(f"average of families, {name}", average(families, half, source)))
+    print("\nONE PROBLEM, SEVERAL KERNELS: tau and best time / time of the kernel chosen")
+    for name, group in contests(found.rows):
+        predicted = [row.model_s for row in group]
+        measured = [row.measurement.measured_s for row in group]
+        tau = metrics.kendall_tau(predicted, measured)
+        rank = "    -" if tau is None else f"{tau:5.2f}"
+        print(f"{name[:90]:92}{len(group):3} {rank} {metrics.top_one(predicted, measured):6.1%}")
+    print("\ncalibrated shares of the datasheet's rates (memory, arithmetic):")
+    for device, shares in sorted(found.shares.items()):
+        print(f"  {device:14} {shares.memory:.2f} {shares.arithmetic:.2f}")
+    for reason, times in found.left_out.items():
+        print(f"{times:5} rows left out: {reason}")
+
+
+def print_rows(rows: Iterable[Scored], every: bool) -> None:
+    for row in sorted(rows, key=lambda row: (by_family(row), row.measurement.measured_s)):
+        item = row.measurement
+        if every or item.half == "fitted":
             print(
-                f"{row.family:30} {row.measured_s * 1e6:8.2f} {row.model_s * 1e6:8.2f} us "
-                f"{ratio:5.2f} {row.bound:8} {row.workload[:70]}"
+                f"{item.half:8} {item.device_id:13} {item.family:30} {item.measured_s * 1e6:10.2f} "
+                f"{row.model_s * 1e6:10.2f} us {row.model_s / item.measured_s:5.2f} "
+                f"{row.bound:8} {item.name[:80]}"
             )
-    print_table(scored)
-    print(f"{len(every) - len(scored)} rows under 5 us left out, {missing} without a prediction")
+
+
+def as_data(found: Scores) -> dict[str, Any]:
+    """All rows and figures, for plots and for comparison with another version."""
+    families = grouped(found.rows, by_family)
+    return {
+        "rows": [asdict(row) for row in found.rows],
+        "classes": [
+            {"group": key, **asdict(figures(group))}
+            for key, group in grouped(found.rows, by_class).items()
+        ],
+        "families": [{"group": key, **asdict(figures(group))} for key, group in families.items()],
+        "average": {
+            half: {name: average(families, half, source) for source, name in AVERAGED.items()}
+            for half in HALVES
+        },
+        "shares": {device: asdict(shares) for device, shares in found.shares.items()},
+        "left_out": dict(found.left_out),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--rows", nargs="?", const="fitted", choices=("fitted", "all"))
+    parser.add_argument("--json", metavar="FILE")
+    options = parser.parse_args()
+    found = scores()
+    if options.json == "-":
+        json.dump(as_data(found), sys.stdout)
+        return
+    if options.json:
+        Path(options.json).write_text(json.dumps(as_data(found)), encoding="utf-8")
+    if options.rows:
+        print_rows(found.rows, options.rows == "all")
+    print_tables(found)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -2,15 +2,12 @@
 
     python tests/measured/trace_tileops.py TILEOPS_CHECKOUT OUTPUT.json.gz
 
-TILEOPS_CHECKOUT is tile-ai/TileOPs at commit 52dbc086.  Only facts are written, never sources:
-one list of distinct facts, and for each row of ``h200_tileops.csv`` the number of its facts (null
-where the kernel could not be traced, with the reason).
+TILEOPS_CHECKOUT is tile-ai/TileOPs at commit 52dbc086.  Only facts are written, never sources.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
 import importlib
 import inspect
 import json
@@ -21,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "server"))
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "server")]
+
+from factbook import Factbook, extracted  # noqa: E402
 
 
 def answer_as_h200() -> None:
@@ -71,6 +70,12 @@ def operation_name(workload: str) -> str:
     return name.replace("_", "")
 
 
+def interpolate(start: Any, end: Any) -> Any:
+    import tilelang.language as T
+
+    return start + T.cast(0.5, start.dtype) * (end - start)
+
+
 def prim_func(row: dict[str, str], functions: dict[str, Any]) -> Any:
     module = row["kernel_file"].removeprefix("src/").removesuffix(".py").replace("/", ".")
     factory = getattr(importlib.import_module(module), row["factory"])
@@ -80,6 +85,9 @@ def prim_func(row: dict[str, str], functions: dict[str, Any]) -> Any:
     if "op_func" in parameters:
         cls = functions[operation_name(row["workload"])]
         function = getattr(cls, "op_func", None)
+        if operation_name(row["workload"]) == "lerp":
+            # Its class makes the function from a weight when it is built: 0.5 unless one is given.
+            function = interpolate
         if hasattr(cls, "_alpha_op_func"):
             one = object.__new__(cls)
             one._alpha = 1
@@ -144,64 +152,31 @@ def derived(static: dict[str, Any], row: dict[str, str]) -> dict[str, Any]:
     return {}
 
 
-def facts_of(row: dict[str, str], functions: dict[str, Any]) -> Any:
-    from tirlens_worker import spans
-    from tirlens_worker.codec import to_json
-    from tirlens_worker.facts import Span
-    from tirlens_worker.frameworks.extract import extract
-
-    with spans.recording():
-        function = prim_func(row, functions)
-        facts = extract(
-            function,
-            definition=row["factory"],
-            span=Span(1, 0, 1, 0),
-            call=row["workload"],
-            call_source="option",
-            sites_of=spans.sites_of,
-        )
-    return to_json(facts)
-
-
 def main(checkout: str, output: str) -> None:
     answer_as_h200()
     sys.path.insert(0, str(Path(checkout) / "src"))
     functions = operations("tileops.kernels.elementwise")
-    rows = list(csv.DictReader((HERE / "h200_tileops.csv").open(encoding="utf-8")))
-    distinct: dict[str, int] = {}
-    index: list[int | None] = []
-    cache: dict[tuple[str, ...], int | None] = {}
-    reasons: dict[str, int] = {}
-    for row in rows:
+    book = Factbook("h200_tileops.csv")
+    cache: dict[tuple[str, ...], int | str] = {}
+    with (HERE / "h200_tileops.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for number, row in enumerate(rows):
         elementwise = "elementwise" in row["kernel_file"]
         name = operation_name(row["workload"]) if elementwise else ""
         given = json.dumps(derived(json.loads(row["static"]), row))
         key = (row["kernel_file"], row["factory"], row["static"], row["config"], name, given)
         if key not in cache:
             try:
-                text = json.dumps(without_paths(json.loads(json.dumps(facts_of(row, functions)))))
-                cache[key] = distinct.setdefault(text, len(distinct))
+                facts = extracted(prim_func(row, functions), row["factory"])
+                cache[key] = book.number(facts)
             except Exception as error:  # one kernel must not stop the others
-                reason = f"{row['factory']}: {type(error).__name__}: {str(error)[:120]}"
-                reasons[reason] = reasons.get(reason, 0) + 1
-                cache[key] = None
-        index.append(cache[key])
-    content = {"rows": index, "reasons": reasons, "facts": [json.loads(text) for text in distinct]}
-    with gzip.GzipFile(output, "wb", mtime=0) as file:
-        file.write(json.dumps(content).encode())
-    done = sum(number is not None for number in index)
-    print(f"{done} of {len(rows)} rows traced", file=sys.stderr)
-    for reason, times in reasons.items():
-        print(f"  {times} x {reason}", file=sys.stderr)
-
-
-def without_paths(value: Any) -> Any:
-    """Spans keep lines but no file of the machine they were traced on."""
-    if isinstance(value, dict):
-        return {k: None if k == "file" else without_paths(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [without_paths(item) for item in value]
-    return value
+                cache[key] = f"{row['factory']}: {type(error).__name__}: {str(error)[:120]}"
+        found = cache[key]
+        if isinstance(found, str):
+            book.skip(found)
+        else:
+            book.add(number, [[found]])
+    print(book.save(output), file=sys.stderr)
 
 
 if __name__ == "__main__":

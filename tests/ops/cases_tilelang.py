@@ -206,3 +206,18 @@ def exchange(T):
             T.evaluate(T.warp_reduce_max(own[0]))
 
     return main
+
+
+# The second block's copies begin behind the end of the array and read nothing.
+@becomes("copy thread: ; read A[8] async, write A_s[8] async")
+def asynchronous_behind_the_end(T):
+    @T.prim_func
+    def main(A: T.Tensor((256 + 40,), "float16")):
+        with T.Kernel(2, threads=32) as bx:
+            A_s = T.alloc_shared((256,), "float16")
+            tx = T.get_thread_binding()
+            T.ptx_cp_async(
+                T.access_ptr(A_s[tx * 8], "w", 8), T.access_ptr(A[bx * 256 + tx * 8], "r", 8), 8
+            )
+
+    return main

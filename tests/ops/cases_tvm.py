@@ -140,6 +140,37 @@ def sparse_mma(T):
     return main
 
 
+# The name of this one is `ptx.mma_sp`, which has another order of types in apache-tvm 0.26.
+@becomes("mma thread: 64 x mma float16->float32 sparsity 2; ")
+def short_sparse_mma(T):
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((16, 16), "float16")):
+        for _bx in T.thread_binding(1, thread="blockIdx.x"):
+            for _tx in T.thread_binding(32, thread="threadIdx.x"):
+                with T.sblock("root"):
+                    a = T.sblock_alloc_buffer((4,), "uint32", scope="local")
+                    c = T.sblock_alloc_buffer((4,), "float32", scope="local")
+                    e = T.sblock_alloc_buffer((1,), "uint32", scope="local")
+                    T.ptx.mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32(
+                        c[0],
+                        c[1],
+                        c[2],
+                        c[3],
+                        a[0],
+                        a[1],
+                        a[2],
+                        a[3],
+                        c[0],
+                        c[1],
+                        c[2],
+                        c[3],
+                        e[0],
+                        0,
+                    )
+
+    return main
+
+
 @becomes(
     "call thread: 2 x fma float32; "
     "read r[] thread, read r[] thread, read r[] thread, write r[] thread",
@@ -218,6 +249,52 @@ def ptx_memory(T):
         T.ptx.ld.global_.v2.b32(r[0], r[1], T.ptx.addr(A.data, 32))
         T.ptx.st.global_.b32(A.data, r[0])
         T.ptx.red.relaxed.gpu.global_.add.u32(A.data, r[0])
+
+    return main
+
+
+# The descriptor has N/8 at bit 17 and M/16 at bit 24: 0x10 and 0x08 are M = 128 and N = 128; what
+# is put into its lowest bits at run time changes neither.  The box of the map is the tile's.
+@becomes(
+    "shuffle thread: 1 x shuffle ; ",
+    "copy thread: ; read tensor[64,32] tma, write S[1,64,32] tma",
+    "mma thread: 262144 x mma float16->float32; ",
+    "copy thread: ; read S[1,64,32] tma, write tensor[64,32] tma",
+)
+def blackwell(T):
+    chain = "cp.async.bulk.tensor.2d"
+    load = f"{chain}.shared::cluster.global.mbarrier::complete_tx::bytes"
+    store = f"{chain}.global.shared::cta.tile.bulk_group"
+    multiply = "tcgen05.mma.cta_group::1.kind::f16"
+
+    @T.prim_func
+    def main(tensor: T.TensorMap()):
+        T.device_entry()
+        bx = T.cta_id([4])
+        _tx = T.thread_id([32])
+        S = T.alloc_shared((2, 64, 32), "float16")
+        barrier = T.alloc_shared((2,), "uint64")
+        one: T.uint32
+        other: T.uint32
+        descriptor: T.uint32 = T.uint32(0x08200010) | T.Cast("uint32", bx % 4) << T.uint32(4)
+        T.ptx.elect_sync(other, one, T.uint32(0xFFFFFFFF))
+        if one == T.uint32(1):
+            T.ptx[load](
+                T.cuda.cvta_generic_to_shared(T.address_of(S[bx % 2, 0, 0])),
+                T.address_of(tensor),
+                0,
+                bx * 64,
+                T.cuda.cvta_generic_to_shared(T.address_of(barrier[0])),
+            )
+            T.ptx[multiply](
+                T.uint32(0), T.uint64(0), T.uint64(0), descriptor, 0, 0, 0, 0, T.ptx.pred(1)
+            )
+            T.ptx[store](
+                T.address_of(tensor),
+                0,
+                bx * 64,
+                T.cuda.cvta_generic_to_shared(T.address_of(S[bx % 2, 0, 0])),
+            )
 
     return main
 

@@ -150,6 +150,20 @@ def test_06_malformed_messages_are_survived_and_each_id_answered_once(seed: int)
         assert client.wait_end() == 0
 
 
+@pytest.mark.parametrize(
+    "answer", [{"result": None}, {"error": 7}, {"error": {"code": 1, "message": "no"}}]
+)
+def test_06_an_answer_with_the_id_of_an_own_request_is_dropped(answer: dict[str, Any]) -> None:
+    with Client() as client:
+        client.initialize()
+        for _ in range(20):
+            # Both are read before the request, which is handled in a task, has been answered.
+            identity = client.ask("textDocument/documentSymbol", _DOCUMENT)
+            client.send({"jsonrpc": "2.0", "id": identity, **answer})
+            _answered(client, [identity])
+        assert client.command("tirlens.devices"), "the server is alive"
+
+
 def test_06_stray_bytes_between_messages_do_not_end_the_session() -> None:
     with Client() as client:
         client.initialize()

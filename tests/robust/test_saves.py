@@ -132,6 +132,40 @@ def test_09_no_refresh_for_a_client_that_cannot(
     assert client.requests == []
 
 
+def test_09_no_refresh_for_saves_where_nothing_is_analysed(start: Start, tmp_path: Path) -> None:
+    client = start()
+    client.initialize(trusted=False)
+    uri = client.open(tmp_path / "a.py", kernel(1024))
+    for version in range(2, 6):
+        client.replace(uri, version, kernel(1024 * version) + "def f(:\n" * (version % 2))
+        client.save(uri)
+        wrong = version % 2
+        client.wait(lambda wrong=wrong: len(client.diagnostics(uri)) == wrong)
+    assert set(client.states(uri)) == {"untrusted"}
+    assert _refreshes(client) == (0, 0)
+
+
+def test_09_one_refresh_when_the_settings_change_what_is_shown(
+    start: Start, tmp_path: Path
+) -> None:
+    client = start()
+    client.initialize(trusted=False)
+    uri = client.open(tmp_path / "a.py", kernel(1024))
+    assert client.lenses(uri)
+    changes: list[tuple[dict[str, object], int]] = [
+        ({"codeLens": False}, 1),
+        ({"codeLens": False, "timeout": 7}, 0),
+        ({"minPercentage": 5}, 1),
+    ]
+    expected = 0
+    for settings, refreshes in changes:
+        params = {"settings": {"tirlens": settings}}
+        client.notify("workspace/didChangeConfiguration", params)
+        client.command("tirlens.devices")
+        expected += refreshes
+        assert _refreshes(client) == (expected, expected), settings
+
+
 def test_12_a_hundred_files_saved_in_a_second(
     start: Start, mark: dict[str, str], tmp_path: Path, tvm_python: Path
 ) -> None:

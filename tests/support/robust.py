@@ -59,13 +59,14 @@ def marked(mark: dict[str, str]) -> dict[int, str]:
 def workers(mark: dict[str, str]) -> list[int]:
     """The worker processes of a server, without the children in which they analyse."""
     found = [pid for pid, command in marked(mark).items() if "tirlens_worker" in command]
-    return [pid for pid in found if _parent(pid) not in found]
+    # One that has ended meanwhile was a child.
+    return [pid for pid in found if _parent(pid) not in (*found, None)]
 
 
-def _parent(pid: int) -> int:
+def _parent(pid: int) -> int | None:
     with contextlib.suppress(OSError):
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    return 0
+    return None
 
 
 def resident_mb(pid: int) -> float:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +38,15 @@ class RpcError(Exception):
 class Client:
     """A server process and what it has said so far."""
 
-    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        command: Sequence[str] = ("-m", "tirlens", "serve", "--stdio"),
+    ) -> None:
         paths = [str(SERVER), os.environ.get("PYTHONPATH", "")]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tirlens", "serve", "--stdio", *arguments],
+            [sys.executable, *command, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -15,14 +15,19 @@ import pytest
 
 from support.requests import request_of
 from tirlens import worker_client
-from tirlens.worker_client.process import descendants
-from tirlens_worker.protocol import Problem, Result
+from tirlens.worker_client.process import Process, descendants
+from tirlens_worker import codec
+from tirlens_worker.protocol import Cancel, Problem, Result
 
 pytestmark = pytest.mark.slow
 IMPORTS = "import os, sys, subprocess, time\nfrom tvm.script import tirx as T\n"
-HANG = IMPORTS + "n = time.sleep(60)\n"
+# What a text does first, so as to show that it is being run.
+STARTED = "started"
+HANG = IMPORTS + f"f = open({STARTED!r}, 'w')\nn = time.sleep(60)\n"
 DETACHED = (
-    IMPORTS + "p = subprocess.Popen(['sleep', '61'], start_new_session=True)\nn = time.sleep(60)\n"
+    IMPORTS
+    + "p = subprocess.Popen(['sleep', '61'], start_new_session=True)\n"
+    + f"f = open({STARTED!r}, 'w')\nn = time.sleep(60)\n"
 )
 
 
@@ -48,24 +53,25 @@ def _client(python: Path, folder: Path) -> worker_client.WorkerClient:
 
 
 async def _hanging(
-    client: worker_client.WorkerClient, folder: Path, text: str, more: int
+    client: worker_client.WorkerClient, folder: Path, text: str
 ) -> tuple[asyncio.Task[Result], list[int]]:
-    """An analysis that hangs, and its worker's processes, once there are `more` of them."""
+    """An analysis that hangs, once it does, and its worker's processes, the worker first."""
     assert await client.start() is None
     assert client.pid is not None
     pid = client.pid
     task = asyncio.ensure_future(client.analyze(request_of(folder / "a.py", text)))
-    await _until(lambda: len(descendants(pid)) >= more)
+    await _until((folder / STARTED).exists)
     return task, [pid, *descendants(pid)]
 
 
-@pytest.mark.parametrize(("text", "more"), [(HANG, 1), (DETACHED, 2)])
+@pytest.mark.parametrize(("text", "processes"), [(HANG, 2), (DETACHED, 3)])
 def test_a_cancelled_analysis_ends_at_once_and_the_worker_stays(
-    tvm_python: Path, tmp_path: Path, text: str, more: int
+    tvm_python: Path, tmp_path: Path, text: str, processes: int
 ) -> None:
     async def scenario() -> None:
         client = _client(tvm_python, tmp_path)
-        task, pids = await _hanging(client, tmp_path, text, more)
+        task, pids = await _hanging(client, tmp_path, text)
+        assert len(pids) == processes
         began = time.monotonic()
         client.cancel()
         result = await task
@@ -85,7 +91,7 @@ def test_a_cancelled_analysis_ends_at_once_and_the_worker_stays(
 def test_nothing_survives(tvm_python: Path, tmp_path: Path, how: str) -> None:
     async def scenario() -> None:
         client = _client(tvm_python, tmp_path)
-        task, pids = await _hanging(client, tmp_path, DETACHED, 2)
+        task, pids = await _hanging(client, tmp_path, DETACHED)
         assert len(pids) >= 3
         if how == "close":
             await client.close()
@@ -127,8 +133,9 @@ asyncio.run(main())
     pid = int(server.stdout.readline())
 
     async def scenario() -> None:
-        await _until(lambda: len(descendants(pid)) >= 2)
+        await _until((tmp_path / STARTED).exists)
         pids = [pid, *descendants(pid)]
+        assert len(pids) >= 3
         server.kill()
         server.wait()
         await _until(lambda: not any(_alive(item) for item in pids))
@@ -163,3 +170,24 @@ def test_a_worker_that_cannot_start_says_why(tmp_path: Path) -> None:
     (problem,) = result.problems
     assert problem.kind == "interpreter"
     assert "no good" in problem.message
+
+
+def test_a_cancel_that_comes_too_late_leaves_the_next_analysis_alone(
+    tvm_python: Path, tmp_path: Path
+) -> None:
+    text = IMPORTS + "@T.prim_func\ndef f(A: T.Buffer((8,), 'float32')):\n    A[0] = 1.0\n"
+    request = request_of(tmp_path / "a.py", text)
+
+    async def scenario() -> None:
+        process = await Process.start(tvm_python)
+        assert await process.receive() and await process.receive()
+        # The worker finds both in its pipe; the cancel is of an analysis that has ended.
+        await process.send(codec.dumps(request))
+        await process.send(codec.dumps(Cancel(request.id - 1)))
+        while '"$":"Result"' not in (answer := (await process.receive()).decode()):
+            pass
+        result = codec.loads(Result, answer.encode())
+        assert [len(result.kernels), result.problems] == [1, ()]
+        await process.close()
+
+    asyncio.run(scenario())

@@ -86,6 +86,13 @@ def test_tilelang(run_tilelang: Run, text: str, call: str | None, source: str, s
         assert again.call_source == "option"
 
 
+def test_arrays_in_a_call_tell_the_dynamic_sizes(run_tilelang: Run) -> None:
+    text = EAGER.replace('T.const("N")', 'T.dynamic("N")')
+    call = "import torch\nx = torch.empty(2048)\ny = add(x, torch.empty(2048))\n"
+    assert _only(run_tilelang(TILELANG + text + call)).sizes == {"N": 2048}
+    assert _only(run_tilelang(TILELANG + text)).sizes == {}
+
+
 def test_all_required_calls_are_analysed(run_tilelang: Run) -> None:
     text = TILELANG + LAZY.format(rest="")
     result = run_tilelang(text, calls=("add(256)", "add(N=512)", "add('x', 1, 2, 3)"))

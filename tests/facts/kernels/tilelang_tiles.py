@@ -124,9 +124,7 @@ def scalar(A: T.Tensor((1024,), "float32"), B: T.Tensor((1024,), "float32")):
         start = T.alloc_var("int32")
         start = bx * 256
         while start < 1024:
-#       ^ while (start[0] < 1024)
-#       ^ let [compare] start[0]
+#       ^ serial turn (1024 - (bx * 256))
             B[start] = A[start]
-#           ^^^^^^^^^^^^^^^^^^^ store start[0] A[start[0]] start[0] -> B[start[0]]
+#           ^^^^^^^^^^^^^^^^^^^ store A[((bx * 256) + turn)] -> B[((bx * 256) + turn)]
             start = start + 1
-#           ^^^^^^^^^^^^^^^^^ store [add] start[0] -> start[0]

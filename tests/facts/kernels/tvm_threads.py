@@ -153,11 +153,9 @@ def scalars(A: T.Buffer((2048,), "float32"), B: T.Buffer((2048,), "float32")):
 #   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ store -> total[0]
     n: T.int32 = 0
     while n < 3:
-#   ^ while (n[0] < 3)
-#   ^ let [compare] n[0]
+#   ^ serial turn 3
         total = total + A[i + tx]
 #       ^^^^^^^^^^^^^^^^^^^^^^^^^ store [add] total[0] A[((bx * 32) + tx)] -> total[0]
         n = n + 1
-#       ^^^^^^^^^ store [add] n[0] -> n[0]
     B[i + tx] = total
 #   ^^^^^^^^^^^^^^^^^ store total[0] -> B[((bx * 32) + tx)]

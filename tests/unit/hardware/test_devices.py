@@ -8,7 +8,8 @@ import pytest
 
 from tirlens.hardware import DEFAULT_DEVICE, DeviceError, catalogue, for_target, load
 from tirlens.hardware.catalogue import DATA, aliases
-from tirlens.hardware.reader import number_keys, read_device, tomllib
+from tirlens.hardware.reader import read_device
+from tirlens.hardware.toml_file import number_keys, tomllib
 
 
 @pytest.mark.parametrize("identifier", catalogue())
@@ -19,15 +20,25 @@ def test_every_number_has_a_source(identifier: str) -> None:
     assert set(number_keys(table)) - set(device.sources) == set()
 
 
+def test_a_number_without_a_source_is_seen(tmp_path: Path) -> None:
+    text = (DATA / "h200.toml").read_text(encoding="utf-8")
+    path = tmp_path / "h200.toml"
+    path.write_text(text.replace('"limits" =', '"limits.warp_size" =', 1), encoding="utf-8")
+    missing = set(number_keys(tomllib.loads(text))) - set(read_device(path).sources)
+    limits = {key for key in number_keys(tomllib.loads(text)) if key.startswith("limits.")}
+    assert missing == limits - {"limits.warp_size"}
+
+
 @pytest.mark.parametrize("identifier", catalogue())
 def test_figures_agree_with_each_other(identifier: str) -> None:
     device = load(identifier)
     assert device.l2.bytes_per_s * device.l2.sustained_fraction > device.dram.bytes_per_s * 0.5
     assert device.dram.latency_s > device.l2.latency_s
     assert device.limits.shared_bytes_per_block <= device.limits.shared_bytes_per_sm
+    scalar = max(device.peaks[name].flop_per_s for name in ("fp32", "fp64") if name in device.peaks)
     for name, peak in device.peaks.items():
-        if name.startswith("tensor."):
-            assert peak.flop_per_s >= device.peaks["fp64"].flop_per_s, name
+        if name.startswith("tensor.float") and name != "tensor.float64":
+            assert peak.flop_per_s >= scalar, name
 
 
 def test_names_are_unique_and_lead_to_their_device() -> None:
@@ -65,6 +76,8 @@ def test_other_names(name: str, expected: str) -> None:
         ({"kind": "llvm"}, "x86-avx2"),
         ({"kind": "llvm", "mcpu": "skylake-avx512"}, "x86-avx512"),
         ({"kind": "llvm", "mtriple": "aarch64-linux-gnu"}, "arm-neoverse"),
+        ({"kind": "hip", "mcpu": "gfx950"}, "mi355x"),
+        ({"kind": "metal"}, "apple-m2"),
         ({"kind": "cuda"}, None),
         ({"kind": "cuda", "arch": "sm_10"}, None),
         ({}, None),
@@ -90,9 +103,11 @@ def test_an_unknown_name_says_what_is_known() -> None:
         ("sm_count = 132", "sms = 132", r"sms: unknown key; known are id"),
         ("sm_count = 132\n", "", r"sm_count: missing"),
         ("warp_size = 32", "warpsize = 32", r"limits\.warpsize: unknown key"),
-        ("[peaks.fp32]", "[peaks.single]", r"peaks\.single: unknown arithmetic class"),
-        ('kind = "gpu"', 'kind = "tpu"', r'kind: must be "gpu" or "cpu"'),
-        ("[limits]", "[limits", r"not a TOML file"),
+        ("\nfp32 = ", "\nsingle = ", r"mine\.toml:46: peaks\.single: unknown arithmetic class"),
+        ("6.69082e13", "66.9", r"mine\.toml:46: peaks\.fp32\.flop_per_s: 66\.9 .*slip of the unit"),
+        ('kind = "gpu"', 'kind = "tpu"', r'kind: must be "gpu", "cpu" or "accelerator"'),
+        ("[limits]", "[limits", r"not a TOML file.*line 20"),
+        ("l2.bytes_per_s", "l2.bits_per_s", r"sources\..*: l2\.bits_per_s: is no number"),
         ("band = 0.25", "band = true", r"band: must be a number"),
     ],
 )
@@ -116,3 +131,62 @@ def test_a_file_of_the_user_may_leave_sources_out(tmp_path: Path) -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(DeviceError, match="cannot be read"):
         load(tmp_path / "none.toml")
+
+
+EXTENSION = """\
+extends = "h100-sxm"
+
+[dram]
+bytes = 64000000000
+sustained_fraction = 0.85
+
+[sources]
+"dram.sustained_fraction" = "measured on our machine"
+"""
+
+
+def _extension(tmp_path: Path, text: str = EXTENSION) -> Path:
+    path = tmp_path / "our-h100.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_may_extend_a_device_of_the_catalogue(tmp_path: Path) -> None:
+    base, device = load("h100"), load(_extension(tmp_path))
+    assert device.id == "our-h100"
+    assert device.name == "NVIDIA H100 SXM5 80 GB, as our-h100.toml has it"
+    assert device.aliases == ()
+    assert (device.dram.bytes, device.dram.sustained_fraction) == (64_000_000_000, 0.85)
+    assert device.dram.bytes_per_s == base.dram.bytes_per_s
+    assert device.peaks == base.peaks
+    assert device.sources["dram.sustained_fraction"] == "measured on our machine"
+    assert device.sources["dram.bytes"] == "our-h100.toml, without a source"
+    assert device.sources["dram.bytes_per_s"] == base.sources["dram.bytes_per_s"]
+
+
+def test_a_file_may_extend_one_beside_it(tmp_path: Path) -> None:
+    _extension(tmp_path)
+    path = tmp_path / "capped.toml"
+    path.write_text('extends = "our-h100.toml"\nname = "Capped"\nclock_hz = 1.2e9\n', "utf-8")
+    device = load(path)
+    assert (device.name, device.clock_hz, device.dram.bytes) == ("Capped", 1.2e9, 64_000_000_000)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("h100-sxm", "h1000", r"our-h100\.toml:1: extends: .h1000. is no known device"),
+        ("h100-sxm", "other.toml", r"our-h100\.toml:1: extends: .*other\.toml: cannot be read"),
+        ("h100-sxm", "our-h100.toml", r"extends: .* our-h100\.toml -> our-h100\.toml"),
+        ('"h100-sxm"', "3", r"our-h100\.toml:1: extends: must be the id"),
+        ("= 64000000000", "= 64", r"our-h100\.toml:4: dram\.bytes: 64 is not plausible"),
+        ("[dram]", "[drams]", r"our-h100\.toml:3: drams: unknown key"),
+        ('"dram.sus', '"l2.sus', r"our-h100\.toml:8: sources\.l2.*: is no number in this file"),
+    ],
+)
+def test_an_error_of_an_extending_file_has_its_line(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert old in EXTENSION
+    with pytest.raises(DeviceError, match=message):
+        load(_extension(tmp_path, EXTENSION.replace(old, new, 1)))

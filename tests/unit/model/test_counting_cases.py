@@ -75,11 +75,55 @@ def test_conditions_on_data_hold_or_take_turns(condition, times):
     assert any("depends on data" in caveat.message for caveat in counts.caveats)
 
 
+@pytest.mark.parametrize(
+    ("then", "orelse", "said"),
+    [
+        ((operation(4),), (), "0 to 120 FLOP"),
+        ((operation(4),), (operation(1),), "30 to 120 FLOP"),
+        ((operation(2),), (operation(2),), None),
+        ((operation("n"),), (), None),
+    ],
+)
+def test_a_branch_on_data_has_a_range(then, orelse, said):
+    condition = (">", ("load", "counter", 0), 0)
+    branch = Branch(condition, then, orelse, sites=(SPAN,))
+    counts = count(kernel(nest([("grid", "bx", 10), ("serial", "s", 3)], (branch,))), {})
+    ranges = [caveat.message for caveat in counts.caveats if "never to always" in caveat.message]
+    assert [said in message for message in ranges] == ([True] if said else [])
+
+
 def test_persistent_blocks_share_the_tiles():
     tile = ("+", "bx", ("*", "w", 132))
     body = (Let("tile", tile), Branch(("<", "tile", 1000), (operation(),)))
     facts = kernel(nest([("grid", "bx", 132), ("persistent", "w", 8)], body))
     assert total(facts) == 1000
+
+
+@pytest.mark.parametrize("first", [0, 5])
+def test_what_depends_on_the_tile_and_on_the_block_of_a_persistent_kernel(first):
+    tile = ("+", "bx", ("*", "w", 132))
+    row, column = ("//", ("//", "tile", 4), 9), ("%", "tile", 4)
+    inner = (
+        Branch(("<", column, 3), (Loop("serial", "k", 0, ("+", row, 1), (operation(),)),)),
+        Branch(("<", ("+", "bx", "w"), 7), (operation(),)),
+        Statement("load", "s", accesses=(Access("A", "read", (row, ("%", tile, 5))),), per="block"),
+    )
+    body = (Let("tile", tile), Branch(("<", "tile", 1000), inner, (operation(1000),)))
+    waves = nest([("block", "tx", 2), ("persistent", "w", 8)], body)
+    blocks = Loop("grid", "bx", first, 132, waves, sites=(SPAN,))
+    facts = kernel((blocks,), buffers=(Buffer("A", "A", "float32", (99, 99)),))
+    expected, touched = 0, set()
+    for bx in range(first, first + 132):
+        for w in range(8):
+            number = bx + w * 132
+            if number >= 1000:
+                expected += 2 * 1000
+                continue
+            expected += 2 * (number // 36 + 1) * (number % 4 < 3) + 2 * (bx + w < 7)
+            touched.add((number // 36, number % 5))
+    assert total(facts) == expected
+    found = compulsory_bytes(facts, {})
+    assert found is not None and found.exact and found.bytes == 4 * len(touched)
 
 
 def test_producer_and_consumer_warps_each_run_their_branch_once_a_block():
@@ -106,7 +150,11 @@ def test_an_extent_from_data_is_bounded_or_unknown():
 
 def test_a_condition_on_data_counts_as_true_with_a_caveat():
     facts = kernel((Branch(("<", ("load", "B", 0), 3), (operation(),)),))
-    assert total(facts) == 1 and len(count(facts).caveats) == 1
+    assert total(facts) == 1
+    assert [caveat.message for caveat in count(facts).caveats] == [
+        "B[0] < 3 depends on data: counted as if it always held",
+        "B[0] < 3 depends on data: 0 to 1 FLOP, never to always met",
+    ]
 
 
 def test_a_while_loop_is_unknown_until_it_is_bound():

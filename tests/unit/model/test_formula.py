@@ -117,10 +117,17 @@ def test_no_formula_without_shape_variables():
     assert flop_formula(tiled_gemm(128, 128, 128, ())) is None
 
 
-def test_no_formula_where_an_extent_depends_on_a_block():
+def test_a_bound_that_never_holds_back_is_left_out():
     add = Statement("store", "s", arith=(Arith("add", "float32"),))
     inner = Loop("serial", "k", 0, ("min", ("+", "bx", 1), ("*", "n", 2)), (add,))
     facts = kernel((Loop("grid", "bx", 0, "n", (inner,)),), variables=("n",))
-    assert flop_formula(facts) is None
+    assert flop_formula(facts) == "(n*(n + 1) // 2)"
     total = [item.total for leaf in leaves(count(facts, {"n": 5}).root) for item in leaf.arith]
     assert total == [15]
+
+
+def test_no_formula_where_a_condition_depends_on_data():
+    add = Statement("store", "s", arith=(Arith("add", "float32"),))
+    body = (Branch(("<", ("load", "A", "i"), "n"), (add,)),)
+    facts = kernel((Loop("grid", "i", 0, "n", body),), variables=("n",))
+    assert flop_formula(facts) is None

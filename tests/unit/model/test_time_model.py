@@ -16,8 +16,10 @@ from tirlens.model.occupancy import BlockResources, occupancy, registers
 from tirlens.model.report import Cost, KernelReport
 from tirlens.model.waves import Slab, dram_bytes, launch_order
 from tirlens_worker.facts import (
+    Access,
     Arith,
     Branch,
+    Buffer,
     KernelFacts,
     Launch,
     Loop,
@@ -89,7 +91,8 @@ def test_a_streaming_kernel_is_bound_by_dram() -> None:
     moved = 2 * 4 * (1 << 26)
     assert report.dram_bytes.total == moved
     assert report.bound == "dram" and report.bound_class == "memory"
-    assert report.time_s == pytest.approx(moved / 4.8e12 / 0.9, rel=0.05)
+    # One element a thread keeps few bytes in flight: measured ones reach 0.52 to 0.95 of the rate.
+    assert report.time_s is not None and 1.0 < report.time_s / (moved / 4.8e12 / 0.9) < 1.15
     assert "DRAM" in report.bound_reason
 
 
@@ -115,6 +118,20 @@ def test_equal_siblings_become_one_entry() -> None:
     assert len([cost for cost in twice.loops if cost.kind == "grid"]) == 1
     assert twice.flop == 2 * (once.flop or 0)
     conserved(twice)
+
+
+def test_what_is_empty_costs_its_launch() -> None:
+    rows = Buffer("E", "E", "float32", (0, 4), is_parameter=True)
+    read = Access("E", "read", (0, 0))
+    empty = scale()
+    nothing = replace(
+        empty,
+        buffers=(*empty.buffers, rows),
+        body=(*empty.body, Statement("load", "E", accesses=(read,))),
+        launch=Launch(grid=(1,), threads=(0,)),
+    )
+    report = analyze(nothing, load("h100-sxm"))
+    assert report.status == "ok", report.message
 
 
 def test_odd_facts_give_a_report() -> None:

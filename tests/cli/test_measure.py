@@ -1,0 +1,183 @@
+"""``tirlens measure``: real kernels on the processor at hand, what it says without a GPU, tables.
+
+``data/ncu.csv`` has the columns, remarks and units that Nsight Compute's command line prints with
+``--csv --metrics`` (NVIDIA, "Nsight Compute CLI", Console Output); its figures are made up.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tirlens.cli import counters, main
+from tirlens.cli.errors import UsageError
+from tirlens.cli.measured_table import COLUMNS, append
+from tirlens.cli.sweep import swept
+
+NCU = (Path(__file__).parent / "data" / "ncu.csv").read_text(encoding="utf-8")
+EXAMPLES = Path(__file__).parent.parent / "examples"
+CPU = """
+from tvm.script import tirx as T
+
+@T.prim_func(s_tir=True)
+def scale(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in T.parallel(n):
+        B[i] = A[i] * T.float32(2)
+
+def gather(n, m=64):
+    @T.prim_func(s_tir=True)
+    def main(
+        A: T.Buffer((n, m), "float32"), I: T.Buffer((n,), "int32"), B: T.Buffer((n, m), "float32")
+    ):
+        for i, j in T.grid(n, m):
+            B[i, j] = A[I[i], j]
+    return main
+"""
+
+
+def test_counters_of_a_log() -> None:
+    first, second, third = counters.read(NCU)
+    assert first == {
+        "dram_read_bytes": 69_206_016,
+        "dram_write_bytes": 2_097_152,
+        "gpu_time_s": pytest.approx(240e-6),
+        "sm_throughput_fraction": pytest.approx(0.6357),
+        "registers_per_thread": 168,
+    }
+    assert second["dram_read_bytes"] == pytest.approx(67.11e6)
+    assert second["dram_write_bytes"] == pytest.approx(512e3)
+    assert second["gpu_time_s"] == pytest.approx(200e-6)
+    assert "dram_read_bytes" not in third
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (NCU.replace("Mbyte", "furlong"), "'furlong'"),
+        ('"ID","Kernel Name"\n"0","main"\n', "ncu printed"),
+        (NCU.replace('"75"', '"many"'), "many"),
+    ],
+)
+def test_a_log_of_another_form_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        counters.read(text)
+
+
+def test_the_launches_of_a_run_are_taken_together() -> None:
+    launches = counters.read(NCU)
+    (last,) = counters.last_runs([launches[0], launches[0], launches[1], launches[2]], 1, 2)
+    assert last["gpu_time_s"] == pytest.approx(300e-6)
+    assert last["registers_per_thread"] == 168
+    assert last["sm_throughput_fraction"] == pytest.approx((75 * 2 + 15) / 3 / 100)
+    # Of one launch the reads are not known, so of both together neither.
+    assert "dram_read_bytes" not in last
+    assert counters.last_runs(launches[:2] * 3, 2, 3)[0] == launches[0]
+    with pytest.raises(ValueError, match="3 launches of 2 kernels"):
+        counters.last_runs(launches, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("calls", "sweeps", "wanted"),
+    [
+        (["f(8)"], ["b=1,2"], ["f(8, b=1)", "f(8, b=2)"]),
+        (["f(8, b=4)"], ["b=1", "c='x',None"], ["f(8, b=1, c='x')", "f(8, b=1, c=None)"]),
+        (["f()", "g()"], ["b=(1, 2),"], ["f(b=(1, 2))", "g(b=(1, 2))"]),
+    ],
+)
+def test_sweeps(calls: list[str], sweeps: list[str], wanted: list[str]) -> None:
+    assert list(swept(calls, sweeps)) == wanted
+
+
+@pytest.mark.parametrize("sweep", ["b", "b=", "3=1", "b=open('x')", "b=1;2"])
+def test_wrong_sweeps(sweep: str) -> None:
+    with pytest.raises(UsageError, match="expected NAME"):
+        list(swept(["f()"], [sweep]))
+    with pytest.raises(UsageError, match="there is none"):
+        list(swept([], ["b=1"]))
+
+
+def test_a_table_of_other_columns_is_left_alone(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="other columns"):
+        append(table, [])
+    assert table.read_text(encoding="utf-8") == "a,b\n1,2\n"
+
+
+@pytest.fixture
+def measure(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs the command and gives its status, output and messages."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        status = main(["measure", *map(str, arguments)])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+def test_a_file_that_is_no_text_is_refused(measure: Any, tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_bytes(b"\xff\xfe")
+    status, out, err = measure(path)
+    assert (status, out) == (2, "")
+    assert f"{path} cannot be read" in err
+
+
+@pytest.mark.slow
+def test_kernels_are_timed_on_the_processor(
+    measure: Any, tmp_path: Path, each_tvm_python: Path
+) -> None:
+    path, table = tmp_path / "kernels.py", tmp_path / "table.csv"
+    path.write_text(CPU, encoding="utf-8")
+    common = (path, "--python", each_tvm_python, "--append", table, "--format", "json")
+    status, out, err = measure(*common, "--kernel", "scale", "--bind", "n=100000")
+    assert (status, err) == (0, "")
+    (small,) = json.loads(out)["measurements"]
+    status, out, err = measure(*common, "--call", "gather()", "--sweep", "n=1000,50000")
+    assert (status, err) == (0, "")
+    few, many = json.loads(out)["measurements"]
+    assert (small["bindings"], small["flop"]) == ("n=100000", 100_000)
+    assert [few["call"], many["call"]] == ["gather(n=1000)", "gather(n=50000)"]
+    for row in (small, few, many):
+        assert 0 < row["measured_p10_s"] <= row["measured_s"] <= row["measured_p90_s"]
+        assert row["ratio"] == pytest.approx(row["predicted_s"] / row["measured_s"])
+        assert row["band_low_s"] < row["predicted_s"] < row["band_high_s"]
+        assert "warm caches" in row["method"]
+        assert row["dram_read_bytes"] is None
+    # Fifty times the rows take longer, on however busy a machine.
+    assert many["measured_p10_s"] > 5 * few["measured_p10_s"]
+    with table.open(encoding="utf-8", newline="") as file:
+        kept = list(csv.DictReader(file))
+    assert [row["call"] for row in kept] == ["scale", "gather(n=1000)", "gather(n=50000)"]
+    assert list(kept[0]) == list(COLUMNS)
+    assert float(kept[0]["measured_s"]) == small["measured_s"]
+
+
+@pytest.mark.slow
+def test_what_is_wanting_is_said_in_a_line(
+    measure: Any, tmp_path: Path, tvm_python: Path, tilelang_python: Path
+) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(CPU, encoding="utf-8")
+    status, out, err = measure(path, "--kernel", "scale", "--python", tvm_python)
+    assert (status, out) == (1, "")
+    assert err == f"tirlens: {path}: not measured: needs n: give --bind n=SIZE (scale)\n"
+    gpu = EXAMPLES / "gemm_tilelang.py"
+    status, out, err = measure(gpu, "--python", tilelang_python)
+    assert (status, out) == (1, "")
+    assert err.startswith(f"tirlens: {gpu}: not measured: there is no GPU here: ")
+    assert err.count("\n") == 1
+
+
+def test_every_column_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "server" / "docs" / "measure.md").read_text("utf-8")
+    for name, what in COLUMNS.items():
+        assert f"| `{name}` | {what} |\n" in page

@@ -1,0 +1,64 @@
+"""The second tier in the editor: figures from the source at once, lowered ones soon after."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.rpc import Client
+
+pytestmark = pytest.mark.slow
+EXAMPLE = Path(__file__).parent.parent / "examples" / "gemm_tilelang.py"
+DEFINITION = 29
+LIMIT_S = 60.0
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    with Client() as made:
+        yield made
+
+
+def wait_for(client: Client, uri: str, text: str) -> str:
+    """The hover of the second kernel's definition when `text` is in it."""
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        found = client.hover(uri, DEFINITION, 5)
+        if found is not None and text in found:
+            return found
+        time.sleep(0.2)
+    raise AssertionError(f"no {text!r} in {client.hover(uri, DEFINITION, 5)}")
+
+
+def test_lowered_figures_come_after_those_of_the_source(
+    client: Client, tmp_path: Path, tilelang_python: Path
+) -> None:
+    client.initialize(trusted=True, interpreter=str(tilelang_python))
+    path = tmp_path / "kernels.py"
+    path.write_text(EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
+    uri = client.open(path)
+    client.wait_ready(uri)
+    hover = wait_for(client, uri, "(lowered)")
+    assert "blocks (source) of 256 threads, 32.8 kB shared (lowered)" in hover
+    assert "| arrays | A, B read by TMA; C written 4 B at a time |" in hover
+    assert client.diagnostics(uri) == []
+    # A refresh for each tier; the second one says nothing new of being ready.
+    assert client.requests.count("workspace/inlayHint/refresh") == 2
+    assert client.states(uri).count("ready") == 1
+    # Another number of stages takes other memory.
+    client.replace(uri, 2, path.read_text(encoding="utf-8").replace("num_stages=2", "num_stages=3"))
+    client.save(uri)
+    client.wait_ready(uri, 2)
+    assert "49.2 kB shared (lowered)" in wait_for(client, uri, "49.2 kB shared (lowered)")
+    # A block of 100 threads has no whole warps to share a product out to.
+    text = path.read_text(encoding="utf-8").replace("batch, threads=128", "batch, threads=100")
+    client.replace(uri, 3, text)
+    client.save(uri)
+    client.wait(lambda: any(d["code"] == "lowering" for d in client.diagnostics(uri)), LIMIT_S)
+    (finding,) = [d for d in client.diagnostics(uri) if d["code"] == "lowering"]
+    assert finding["range"]["start"]["line"] == DEFINITION
+    assert finding["message"].startswith("tilelang does not compile this for NVIDIA H100")
+    assert "(source)" in wait_for(client, uri, "100 threads, 32.8 kB shared (source)")

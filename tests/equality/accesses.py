@@ -1,0 +1,262 @@
+"""What loads, stores and boxes of arrays touch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equality import language as ir
+from equality.evaluate import Evaluator
+from equality.language import RefusedError
+from equality.points import UNKNOWN, Points
+
+_POINTERS = ("address_of", "tl.access_ptr", "buffer_data")
+
+
+class Box(NamedTuple):
+    """A box of an array: its lower corner and its sizes, for each dimension."""
+
+    buffer: Any
+    corner: list
+    sizes: list
+
+    @property
+    def scope(self) -> str:
+        return ir.scope_of(self.buffer)
+
+    def wide(self) -> list[int]:
+        """The dimensions along which it has more than one element."""
+        return [axis for axis, size in enumerate(self.sizes) if not _is_one(size)]
+
+
+def _is_one(size: Any) -> bool:
+    return isinstance(size, (int, np.integer)) and size == 1
+
+
+class Accesses(Evaluator):
+    """Counts the bits that are asked for and marks the elements that are touched."""
+
+    #: Windows that blocks open on arrays, and arrays that are on the data of others.
+    owners: dict[int, Any]
+    views: dict[int, Any]
+    holders: dict[int, Any]
+
+    def view(self, buffer: Any, data: Any = None) -> None:
+        raise NotImplementedError
+
+    def is_small(self, buffer: Any) -> bool:
+        raise NotImplementedError
+
+    def recall(self, node: Any, at: Points) -> Any:
+        raise NotImplementedError
+
+    def load(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
+        buffer = ir.buffer_of(node)
+        if self.is_small(buffer):
+            found = self.recall(node, at)
+            return found, found is UNKNOWN
+        self.touch(buffer, node.indices, "read", at, times)
+        return UNKNOWN, True
+
+    def shape(self, buffer: Any, at: Points) -> list[int]:
+        sizes = [self.known(size, at) for size in buffer.shape]
+        if any(isinstance(size, np.ndarray) for size in sizes):
+            raise RefusedError(f"{buffer.name} has a shape that varies")
+        return [int(size) for size in sizes]
+
+    def inside(self, buffer: Any, indices: Any, at: Points) -> np.ndarray:
+        """At which points a single element does not lie behind the end of its array."""
+        mask = np.ones(at.size, dtype=bool)
+        for index, size in zip(indices, self.shape(buffer, at), strict=True):
+            if ir.kind(index) == "Ramp":
+                continue
+            value, _ = self.value(index, at, 0)
+            if value is not UNKNOWN:
+                mask &= value < size
+        return mask
+
+    def touch(self, buffer: Any, indices: Any, mode: str, at: Points, times: int) -> None:
+        """One access of one element, or of the lanes of a vector."""
+        corner, sizes = [], []
+        for index in indices:
+            lanes = int(ir.constant(index.lanes) or 0) if ir.kind(index) == "Ramp" else 1
+            if ir.kind(index) == "Ramp" and ir.constant(index.stride) != 1:
+                raise RefusedError("lanes that are not adjacent")
+            corner.append(self.value(index, at, times)[0])
+            sizes.append(lanes)
+        if ir.element(str(buffer.dtype))[1] > 1:
+            sizes = [1] * len(sizes)
+        if self.tiles:
+            # An index below zero counts from the end (tilelang's LegalizeNegativeIndex).
+            shape = self.shape(buffer, at)
+            corner = [
+                value if value is UNKNOWN else np.where(np.less(value, 0), value + size, value)
+                for value, size in zip(corner, shape, strict=True)
+            ]
+        # Plain TVMScript has no guards but those that are written.
+        self.touch_box(Box(buffer, corner, sizes), mode, at, times, clip=self.tiles)
+
+    def touch_box(self, box: Box, mode: str, at: Points, times: int, clip: bool = True) -> None:
+        """One access of every element of a box; with `clip`, what lies outside is left alone."""
+        box = self.resolved(box, at)
+        if box.scope != "global" or at.size == 0 or times == 0:
+            return
+        holder = self._holder(box.buffer)
+        name, shape = str(holder.name), self.shape(box.buffer, at)
+        width = ir.width(str(box.buffer.dtype))
+        if any(value is UNKNOWN for value in box.corner):
+            sizes = math.prod(int(np.max(size)) for size in box.sizes)
+            self.tally.issued[name, mode] += at.size * times * sizes * width
+            self.tally.scattered.add(name)
+            self.tally.array(name, tuple(self.shape(holder, at)), str(holder.dtype))
+            return
+        low, high = self.clipped(box, at)
+        counts = np.ones(at.size, dtype=np.int64)
+        for first, last, size in zip(low, high, box.sizes, strict=True):
+            counts *= np.maximum(last - first, 0) if clip else size
+        self.tally.issued[name, mode] += int(counts.sum()) * times * width
+        if holder is box.buffer:
+            self._mark(self.tally.array(name, tuple(shape), str(box.buffer.dtype)), low, high, at)
+        else:
+            self._mark_view(holder, box.buffer, low, high, at)
+
+    def _holder(self, buffer: Any) -> Any:
+        self.view(buffer)
+        while ir.key(buffer) in self.views:
+            buffer = self.views[ir.key(buffer)]
+        return buffer
+
+    def _mark_view(self, holder: Any, view: Any, low: list, high: list, at: Points) -> None:
+        """Marks the elements of `holder` that lie under boxes of a view of it."""
+        shape, whole = self.shape(view, at), self.shape(holder, at)
+        seen = np.ravel(self.tally.array(str(holder.name), tuple(whole), str(holder.dtype)))
+        strides = [self.known(stride, at) for stride in view.strides or ()]
+        if not strides:
+            strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        offset = getattr(view, "elem_offset", None)
+        start = 0 if offset is None else self.known(offset, at)
+        one, other = ir.width(str(view.dtype)), ir.width(str(holder.dtype))
+        boxes = np.unique(np.stack([at.full(start), *low, *high]), axis=1)
+        rank = len(shape)
+        for column in boxes.T:
+            positions: Any = column[0]
+            for first, last, stride in zip(
+                column[1 : rank + 1], column[rank + 1 :], strides, strict=True
+            ):
+                positions = np.add.outer(positions, np.arange(first, last) * stride)
+            bits = np.ravel(positions) * one
+            for within in range(0, max(one, other), other):
+                places = (bits + within) // other
+                seen[places[(places >= 0) & (places < len(seen))]] = True
+
+    def clipped(self, box: Box, at: Points) -> tuple[list, list]:
+        """The part of a box that lies inside its array, per point: first and behind last."""
+        shape = self.shape(box.buffer, at)
+        low, high = [], []
+        for value, size, limit in zip(box.corner, box.sizes, shape, strict=True):
+            low.append(np.maximum(at.full(value), 0))
+            high.append(np.minimum(at.full(value) + at.full(size), limit))
+        return low, high
+
+    @staticmethod
+    def _mark(seen: np.ndarray, low: list, high: list, at: Points) -> None:
+        inside = np.ones(at.size, dtype=bool)
+        for first, last in zip(low, high, strict=True):
+            inside &= last > first
+        if not low:
+            seen[()] = True
+            return
+        lows = [first[inside] for first in low]
+        highs = [last[inside] for last in high]
+        if all((last - first == 1).all() for first, last in zip(lows, highs, strict=True)):
+            seen[tuple(lows)] = True
+            return
+        boxes = np.unique(np.stack([*lows, *highs]), axis=1)
+        rank = len(lows)
+        for column in boxes.T:
+            seen[tuple(map(slice, column[:rank], column[rank:]))] = True
+
+    def resolved(self, box: Box, at: Points) -> Box:
+        """The same elements as a box of the array that owns them."""
+        source = self.owners.get(ir.key(box.buffer))
+        if source is None:
+            return box
+        outer = self.region(source, at)
+        axes = outer.wide()
+        if len(box.corner) == len(outer.corner):
+            axes = list(range(len(outer.corner)))
+        if len(axes) != len(box.corner):
+            raise RefusedError("a window of another rank")
+        corner, sizes = list(outer.corner), [1] * len(outer.corner)
+        for axis, value, size in zip(axes, box.corner, box.sizes, strict=True):
+            known = value is not UNKNOWN and corner[axis] is not UNKNOWN
+            corner[axis] = corner[axis] + value if known else UNKNOWN
+            sizes[axis] = size
+        return self.resolved(Box(outer.buffer, corner, sizes), at)
+
+    def region(self, node: Any, at: Points) -> Box:
+        """The box that an operand of a tile operation or a pointer denotes."""
+        name = ir.kind(node)
+        if name in ("BufferRegion", "TensorRegion"):
+            return Box(
+                ir.buffer_of(node),
+                [self.value(part.min, at, 0)[0] for part in node.region],
+                [self.known(part.extent, at) for part in node.region],
+            )
+        if name in ("BufferLoad", "TensorLoad"):
+            corner = [self.value(index, at, 0)[0] for index in node.indices]
+            sizes = [
+                int(ir.constant(index.lanes) or 0) if ir.kind(index) == "Ramp" else 1
+                for index in node.indices
+            ]
+            return Box(ir.buffer_of(node), corner, sizes)
+        if name == "Call" and ir.called(node) == "tl.region":
+            base = self.region(node.args[0], at)
+            sizes = [self.known(part, at) for part in node.args[2:]]
+            return Box(base.buffer, base.corner, [1] * (len(base.corner) - len(sizes)) + sizes)
+        if name == "Call" and ir.called(node) == "tvm_access_ptr":
+            whole = self.region(node.args[1], at)
+            place = np.unravel_index(at.full(self.known(node.args[2], at)), whole.sizes)
+            return Box(whole.buffer, list(place), [1] * len(place))
+        if name == "Call" and ir.called(node) in _POINTERS:
+            return self.region(node.args[0], at)
+        if name in ("Var", "SizeVar") and ir.key(node) in self.holders:
+            node = self.holders[ir.key(node)]
+        if ir.is_buffer(node):
+            return Box(node, [0] * len(node.shape), self.shape(node, at))
+        raise RefusedError(f"an operand of the form {name}")
+
+    def volume(self, box: Box, at: Points) -> int:
+        """The elements of a box over all points."""
+        total = np.ones(at.size, dtype=np.int64)
+        for size in box.sizes:
+            total = total * at.full(size)
+        return int(total.sum())
+
+    def volume_inside(self, at: Points, *boxes: Box) -> int:
+        """The elements of boxes of one form that lie inside every global array among them."""
+        wide = [box.wide() for box in boxes]
+        total = np.ones(at.size, dtype=np.int64)
+        sides = []
+        for box, axes in zip(boxes, wide, strict=True):
+            if box.scope != "global":
+                low = [np.zeros(at.size, dtype=np.int64)] * len(axes)
+                high = [at.full(box.sizes[axis]) for axis in axes]
+            else:
+                if any(value is UNKNOWN for value in box.corner):
+                    return self.volume(box, at)
+                first, last = self.clipped(box, at)
+                for axis in set(range(len(first))) - set(axes):
+                    total = total * (last[axis] > first[axis])
+                low = [first[axis] - at.full(box.corner[axis]) for axis in axes]
+                high = [last[axis] - at.full(box.corner[axis]) for axis in axes]
+            sides.append((low, high))
+        if len({len(axes) for axes in wide}) != 1:
+            raise RefusedError("boxes of different forms")
+        for axis in range(len(wide[0])):
+            low = np.maximum.reduce([side[0][axis] for side in sides])
+            high = np.minimum.reduce([side[1][axis] for side in sides])
+            total = total * np.maximum(high - low, 0)
+        return int(total.sum())

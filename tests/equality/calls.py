@@ -1,0 +1,314 @@
+"""Calls inside a thread's program, and the indices of blocks and threads that it can ask for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from equality import language as ir
+from equality.language import RefusedError
+from equality.points import UNKNOWN, Points
+from equality.tiles import Tiles
+
+_THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+#: Order in time, hints and moves within a block's own memories: no FLOP, no global byte.
+_SILENT = re.compile(
+    r"(tvm_storage_sync|tvm_fill_fragment|mma_fill(_legacy)?|ptx_(commit|wait)_group|prefetch"
+    r"|ptx_(legacy\.)?ldmatrix|ptx_(wait|arrive|init|cp_async)_barrier\w*|print_buffer"
+    r"|tl\.(sync_\w+|syncthreads\w*|mbarrier_\w+|ptx_fence_\w+|ptx_arrive_\w+"
+    r"|ptx_cp_async_barrier_noinc|named_barrier_arrive|fence_proxy_async|tma_store_(arrive|wait)"
+    r"|tcgen05_(before|after)_thread_sync|tcgen05_(mma_arrive|ld|st)|wait_wgmma|warpgroup_\w+"
+    r"|cluster_\w+|pdl_\w+|get_mbarrier|create_list_of_mbarrier|clc_\w+|annotate_\w+"
+    r"|(no_)?set_max_nreg|conflict_hint|initialize_\w+_descriptor|increase_descriptor_offset"
+    r"|prefetch_tma_descriptor|(ptx_)?deallocate_\w+|ptx_init_tensor_memory|device_assert\w*"
+    r"|ptx_ldmatrix|ptx_stmatrix|ptx_tcgen05_(cp_warpx4|sf_warp_transpose)|rng_init)"
+    r"|cuda\.((cta|warp|warpgroup|cluster|grid)_sync|thread_fence|mbarrier_wait\w*|nano_sleep"
+    r"|printf|trap\w*)"
+    r"|ptx\.(mbarrier_\w+|bar_\w+|barrier_\w+|fence\w*|cp_async_(commit|wait)\w*|ldmatrix\w*"
+    r"|stmatrix\w*|wgmma_(fence|commit_group|wait_group|noop_barrier)|setmaxnreg|griddepcontrol\w*"
+    r"|tcgen05_(wait|commit|fence|alloc|dealloc|relinquish|ld|st)\w*))"
+)
+#: Products of matrices whose shape stands in their arguments, by how many threads execute one.
+_PRODUCTS = (
+    (re.compile(r"ptx_mma(_sp)?|ptx_legacy\.mma|ptx\.mma(_\w+)?|tl\.ptx_mma_sm70"), 32),
+    (re.compile(r"tl\.ptx_wgmma_(sp_)?(ss|rs)"), 128),
+)
+_TYPES = {
+    "fp16": "float16", "f16": "float16", "bf16": "bfloat16", "fp32": "float32", "f32": "float32",
+    "tf32": "float32", "fp64": "float64", "f64": "float64", "s8": "int8", "u8": "uint8",
+    "s4": "int4", "u4": "uint4", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2",
+}  # fmt: skip
+
+
+class Calls(Tiles):
+    """Calls by name."""
+
+    #: How many threads a block has, and which array each data pointer belongs to.
+    threads: int
+    holders: dict[int, Any]
+    nodes: list[Any]
+
+    NUMBERS_OF_THREADS = ir.words(
+        "tl.get_lane_idx tl.get_warp_idx tl.get_warp_idx_sync tl.get_warp_group_idx "
+        "tl.tl_shuffle_elect cuda.elect_sync ptx.elect_sync"
+    )
+
+    def call(self, name: str, node: Any, at: Points, times: int) -> tuple[Any, bool]:
+        if name == "tl.launch_thread_idx":
+            tag = _THREADS[int(ir.constant(node.args[0]) or 0)]
+            return at.columns.get(tag, 0), False
+        if name == "tl.block_rank_in_cluster":
+            return self.rank_in_cluster(at), False
+        if name in self.NUMBERS_OF_THREADS:
+            return self._number(name, node, at), False
+        if name.startswith("tl.atomic_"):
+            return self._atomic(name, node, at, times)
+        if name in ("tl.ptx_cp_async", "tl.cp_async"):
+            return self._async_copy(node, at, times)
+        if name == "assume":
+            # A promise to the compiler, which evaluates nothing of it (TVM's RemoveAssume).
+            holds, _ = self.value(node.args[0], at, 0)
+            if holds is not UNKNOWN and not at.full(holds).all():
+                raise RefusedError("sizes that T.assume rules out")
+            return UNKNOWN, False
+        if name == "tl.clamp":
+            for argument in node.args:
+                self.value(argument, at, times)
+            self._count("clamp", ir.dtype(node), at, times)
+            return UNKNOWN, True
+        if name in ("tl.any_of", "tl.all_of"):
+            box = self.region(node.args[0], at)
+            elements = self.known(node.args[1], at) if len(node.args) > 1 else box.sizes[-1]
+            self.touch_box(box._replace(sizes=[*box.sizes[:-1], elements]), "read", at, times)
+            return UNKNOWN, True
+        if name == "tl.reducer_update":
+            return self._contribution(node, at, times)
+        wide = re.fullmatch(r"tl\.(ldg|stg)(\d+)", name)
+        if wide is not None:
+            return self._wide(wide.group(1) == "stg", int(wide.group(2)), node, at, times)
+        exchange = re.fullmatch(r"tl\.warp_reduce_(sum|max|min|bitand|bitor)", name)
+        if exchange is not None:
+            # Five steps of a butterfly over 32 lanes.
+            self.value(node.args[0], at, times)
+            operation = {"sum": "add", "max": "max", "min": "min"}.get(exchange.group(1), "bitwise")
+            self._count(operation, ir.dtype(node), at, 5 * times)
+            return UNKNOWN, True
+        for pattern, lanes in _PRODUCTS:
+            if pattern.fullmatch(name):
+                return self._instruction(name, node, at, times, lanes)
+        if name == "tvm_mma_sync":
+            return self._fragments(node, at, times)
+        if name in ("tvm_load_matrix_sync", "tvm_store_matrix_sync"):
+            return self._fragment_move(node, at)
+        if hasattr(self, "_tile_" + name.replace(".", "_")):
+            self.tile(name, node, at, times)
+            return UNKNOWN, True
+        if name in ("tl.__ldg",):
+            self.touch_box(self.region(node.args[0], at), "read", at, times)
+            return UNKNOWN, True
+        if _SILENT.fullmatch(name):
+            return UNKNOWN, False
+        raise RefusedError(f"the call {name}")
+
+    def _number(self, name: str, node: Any, at: Points) -> Any:
+        thread: Any = 0
+        for tag in reversed(_THREADS):
+            if tag in at.columns:
+                thread = thread * int(np.max(at.columns[tag]) + 1) + at.columns[tag]
+        if name == "tl.tl_shuffle_elect":
+            group = int(ir.constant(node.args[0]))
+            return (thread % group == 0) if group else np.equal(thread, 0)
+        if any(ir.constant(argument) is None for argument in node.args):
+            raise RefusedError(f"{name} of a computed size")
+        size = int(ir.constant(node.args[0])) if len(node.args) else 32
+        if name.endswith("elect_sync"):
+            return np.equal(thread % 32, 0)
+        if name == "tl.get_lane_idx":
+            return thread % size
+        if name == "tl.get_warp_group_idx":
+            return thread // (size * (int(ir.constant(node.args[1])) if len(node.args) > 1 else 4))
+        return thread // size
+
+    def _atomic(self, name: str, node: Any, at: Points, times: int) -> tuple[Any, bool]:
+        found = re.fullmatch(
+            r"tl\.atomic_(add|max|min|or|and|load|store)(x2|x4)?(_ret)?_elem_op", name
+        )
+        if found is None:
+            raise RefusedError(f"the call {name}")
+        box = self.region(node.args[0], at)
+        lanes = int(found.group(2)[1:]) if found.group(2) else 1
+        box = box._replace(sizes=[*box.sizes[:-1], lanes])
+        dtype = str(box.buffer.dtype)
+        if lanes == 1:
+            for argument in node.args[1:2]:
+                self.value(argument, at, times)
+        else:
+            source = self.region(node.args[1], at)
+            self.touch_box(source._replace(sizes=[*source.sizes[:-1], lanes]), "read", at, times)
+        mode = {"load": "read", "store": "write"}.get(found.group(1), "atomic")
+        if mode == "atomic":
+            operation = {"or": "bitwise", "and": "bitwise"}.get(found.group(1), found.group(1))
+            self.tally.operation(operation, dtype, at.size * times * lanes)
+        self.touch_box(box, mode, at, times)
+        return UNKNOWN, True
+
+    def _wide(
+        self, writing: bool, bits: int, node: Any, at: Points, times: int
+    ) -> tuple[Any, bool]:
+        """``ldg128(pointer[, predicate])`` and ``stg128(pointer, value[, predicate])``."""
+        if writing:
+            self.value(node.args[1], at, times)
+        if len(node.args) > 1 + writing:
+            at = at.take(at.full(self.known(node.args[1 + writing], at)).astype(bool))
+        box = self.region(node.args[0], at)
+        lanes = bits // ir.width(str(box.buffer.dtype))
+        box = box._replace(sizes=[*box.sizes[:-1], lanes])
+        self.touch_box(box, "write" if writing else "read", at, times)
+        return UNKNOWN, True
+
+    def _async_copy(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
+        """``ptx_cp_async(target, source, elements[, predicate])``."""
+        if len(node.args) > 3:
+            at = at.take(at.full(self.known(node.args[3], at)).astype(bool))
+        target, source = self.region(node.args[0], at), self.region(node.args[1], at)
+        elements = self.known(node.args[2], at)
+        for box, mode in ((source, "read"), (target, "write")):
+            self.touch_box(box._replace(sizes=[*box.sizes[:-1], elements]), mode, at, times)
+        return UNKNOWN, True
+
+    def _contribution(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
+        """``reducer_update(element, value)``: the value is combined with the element."""
+        self.value(node.args[1], at, times)
+        buffer = ir.buffer_of(node.args[0])
+        operation = self.reducers.get(str(buffer.name))
+        if operation is None:
+            raise RefusedError("a reducer of an unknown kind")
+        self._count(operation, str(buffer.dtype), at, times)
+        return UNKNOWN, True
+
+    def _instruction(
+        self, name: str, node: Any, at: Points, times: int, lanes: int
+    ) -> tuple[Any, bool]:
+        """A product with its shape, such as ``m16n8k16``, and its types among the arguments.
+
+        PTX names the types of D, A, B, C; tilelang and the older calls those of A, B, C, and
+        tilelang's wgmma that of the accumulator first.
+        """
+        words = [
+            part
+            for word in map(ir.constant, node.args)
+            if isinstance(word, str)
+            for part in word.split(".")
+        ]
+        shape = next(filter(None, (re.search(r"m(\d+)n(\d+)k(\d+)", word) for word in words)), None)
+        types = [_TYPES.get(word, re.sub(r"x\d+$", "", word)) for word in words]
+        types = [word for word in types if re.fullmatch(r"b?(float|int|uint)\d+\w*", word)]
+        if shape is None or not types:
+            raise RefusedError("a product without a shape")
+        result_first = name.startswith(("ptx.mma", "tl.ptx_wgmma")) and len(types) > 1
+        m, n, k = map(int, shape.groups())
+        self._product(types[1] if result_first else types[0], m * n * k, at, times, lanes)
+        return UNKNOWN, True
+
+    def _product(self, dtype: str, work: int, at: Points, times: int, lanes: int) -> None:
+        """`work` multiply-accumulates by `lanes` threads, or by all if a block has fewer."""
+        lanes = min(lanes, self.threads)
+        if at.size * times % lanes:
+            raise RefusedError("a product by part of a warp")
+        self.tally.operation("mma", dtype, work * (at.size * times // lanes))
+
+    def _fragments(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
+        """``tvm_mma_sync(D, d, A, a, B, b, C, c)``; the shape is told where A is loaded."""
+        a = self.region(node.args[2], at).buffer
+        shape = self._shapes().get(ir.key(a))
+        if shape is None:
+            raise RefusedError("a fragment that is never loaded")
+        self._product(str(a.dtype), shape[0] * shape[1] * shape[2], at, times, 32)
+        return UNKNOWN, True
+
+    def _shapes(self) -> dict[int, tuple[int, ...]]:
+        """The m, n and k of each fragment."""
+        found = {}
+        for node in self.nodes:
+            if ir.kind(node) == "Call" and ir.called(node) in (
+                "tvm_load_matrix_sync",
+                "tvm_fill_fragment",
+            ):
+                data = node.args[0]
+                buffer = data.args[0] if ir.kind(data) == "Call" else self.holders.get(ir.key(data))
+                if buffer is not None:
+                    found[ir.key(buffer)] = tuple(int(ir.constant(n)) for n in node.args[1:4])
+        return found
+
+    def _fragment_move(self, node: Any, at: Points) -> tuple[Any, bool]:
+        pointer = node.args[5]
+        if ir.kind(pointer) == "Call" and ir.called(pointer) == "tvm_access_ptr":
+            pointer = pointer.args[1]
+        if self.region(pointer, at).scope == "global":
+            raise RefusedError("a fragment in global memory")
+        return UNKNOWN, False
+
+    def exec_scopes(self, start: Points) -> Iterator[Points]:
+        """The points of all blocks, for functions that name their indices (`T.cta_id`)."""
+        defined = [node for node in self.nodes if ir.kind(node) == "ScopeIdDefStmt"]
+        if not defined:
+            yield start
+            return
+        extents: dict[int, list[int]] = {}
+        variables: dict[int, list[int]] = {}
+        for node in defined:
+            definition = getattr(node, "def")
+            scope = int(definition.scope)
+            if scope in extents:
+                raise RefusedError("an index that is defined twice")
+            if definition.extents is None:
+                raise RefusedError("an index without an extent")
+            extents[scope] = [int(self.known(size, start)) for size in definition.extents]
+            variables[scope] = [ir.key(variable) for variable in definition.def_ids]
+        if set(extents) & {0, 2, 9}:
+            raise RefusedError("clusters of blocks")
+        parts = [start]
+        for axis, size in enumerate(extents.get(1, [])):
+            parts = [
+                inner for part in parts for inner in part.expanded(variables[1][axis], 0, size, 1)
+            ]
+        threads = _threads(extents)
+        for part in parts:
+            yield self._in_block(part, extents, variables, threads)
+
+    def _in_block(self, at: Points, extents: dict, variables: dict, threads: int) -> Points:
+        inner = at.child()
+        if threads == 1 and not set(extents) - {1}:
+            return inner
+        (inner,) = list(
+            Points(at.size, at.columns, ((_THREADS[0], threads),), at.threads).with_threads()
+        )
+        thread = inner.columns[_THREADS[0]]
+        views = {3: thread // 128, 4: thread // 32, 5: thread // 32 % 4, 6: thread % 32,
+                 7: thread, 8: thread % 128}  # fmt: skip
+        for scope, names in variables.items():
+            if scope == 1:
+                continue
+            rest = views[scope]
+            for name, size in zip(names, extents[scope], strict=True):
+                inner.columns[name] = rest % size if len(names) > 1 else rest
+                rest = rest // size
+                inner.threads |= {name}
+        return inner
+
+    def _run_ScopeIdDefStmt(self, node: Any, at: Points) -> None:  # noqa: N802
+        """Its variables have their values from the start."""
+
+
+def _threads(extents: dict[int, list[int]]) -> int:
+    def size(scope: int, otherwise: int) -> int:
+        return int(np.prod(extents[scope])) if scope in extents else otherwise
+
+    lanes = size(6, 32)
+    for scope, each in ((7, 1), (4, lanes), (3, 128), (8, 1), (5, lanes)):
+        if scope in extents:
+            return size(scope, 1) * each
+    return size(6, 1)

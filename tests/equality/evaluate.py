@@ -1,0 +1,229 @@
+"""Evaluates expressions of the IR at many points, and counts what that takes.
+
+An expression has a value, which is known if it follows from indices and sizes alone, and it may be
+made of data.  Every floating-point operation is counted where it is executed; an operation on
+integers is counted where data take part, else it makes an address.  Only the chosen side of
+``if_then_else`` is evaluated, both of ``Select``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from equality import language as ir
+from equality.language import DataError, RefusedError
+from equality.points import UNKNOWN, Points
+from equality.tally import Tally
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    return np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
+
+
+_BINARY = {
+    "Add": ("add", lambda a, b: a + b),
+    "Sub": ("sub", lambda a, b: a - b),
+    "Mul": ("mul", lambda a, b: a * b),
+    "Div": ("div", _quotient),
+    "Mod": ("mod", lambda a, b: a - b * _quotient(a, b)),
+    "FloorDiv": ("div", lambda a, b: a // b),
+    "FloorMod": ("mod", lambda a, b: a % b),
+    "Min": ("min", np.minimum),
+    "Max": ("max", np.maximum),
+    "EQ": ("", lambda a, b: a == b),
+    "NE": ("", lambda a, b: a != b),
+    "LT": ("", lambda a, b: a < b),
+    "LE": ("", lambda a, b: a <= b),
+    "GT": ("", lambda a, b: a > b),
+    "GE": ("", lambda a, b: a >= b),
+    "And": ("", np.logical_and),
+    "Or": ("", np.logical_or),
+}
+#: Calls in older versions, nodes of their own in apache-tvm 0.27.
+_BITS = {
+    "bitwise_and": ("bitwise", lambda a, b: a & b),
+    "bitwise_or": ("bitwise", lambda a, b: a | b),
+    "bitwise_xor": ("bitwise", lambda a, b: a ^ b),
+    "shift_left": ("shift", lambda a, b: a << b),
+    "shift_right": ("shift", lambda a, b: a >> b),
+}
+_BINARY.update({
+    "LShift": _BITS["shift_left"], "RShift": _BITS["shift_right"],
+    "BitwiseAnd": _BITS["bitwise_and"], "BitwiseOr": _BITS["bitwise_or"],
+    "BitwiseXor": _BITS["bitwise_xor"],
+})  # fmt: skip
+#: One operation each: functions of one, two or three numbers.
+FUNCTIONS = {
+    name: name
+    for name in ir.words(
+        "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan tanh sinh cosh asin acos atan "
+        "asinh acosh atanh atan2 erf pow sigmoid hypot"
+    )
+}
+FUNCTIONS.update({
+    "fabs": "abs", "abs": "abs", "fmod": "mod", "fma": "fma", "copysign": "abs",
+    "tl.__exp": "exp", "tl.__exp10": "exp10", "tl.__log": "log", "tl.__log2": "log2",
+    "tl.__log10": "log10", "tl.__sin": "sin", "tl.__cos": "cos", "tl.__tan": "tan",
+    "tl.ieee_add": "add", "tl.ieee_sub": "sub", "tl.ieee_mul": "mul", "tl.ieee_fmaf": "fma",
+    "tl.ieee_fdiv": "div", "tl.ieee_frcp": "rcp", "tl.ieee_fsqrt": "sqrt",
+    "tl.ieee_frsqrt": "rsqrt", "tl.fma": "fma", "tl.max_nan": "max", "tl.min_nan": "min",
+    "tl.add2": "add", "tl.sub2": "sub", "tl.mul2": "mul", "tl.fma2": "fma", "tl.max2": "max",
+    "tl.min2": "min", "tl.abs2": "abs", "tl.fast_rcp": "rcp",
+})  # fmt: skip
+#: Rounding, tests and exchange: no floating-point operation by the convention of FLOP counts.
+UNCOUNTED = ir.words(
+    "floor ceil trunc round nearbyint rint isnan isinf isfinite tl.infinity reinterpret likely "
+    "tl.round_ties_away_from_zero tl.shfl_xor_sync tl.shfl_down_sync tl.shfl_up_sync tl.shfl_sync "
+    "tvm_warp_shuffle tvm_warp_shuffle_down tvm_warp_shuffle_up tvm_warp_activemask ret"
+)
+INTEGERS = ir.words("bitwise_not popcount clz tl.__ffs")
+
+
+class Evaluator:
+    """Values of expressions; subclasses say what calls and loads mean beyond arithmetic."""
+
+    tally: Tally
+    #: Arrays of integers that the program computes addresses with, by slot and element.
+    memory: dict[int, np.ndarray]
+
+    def value(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
+        """The value of `node` and whether data take part; `times` is what one point stands for."""
+        if isinstance(node, (bool, int)):
+            return node, False
+        name = ir.kind(node)
+        if name == "IntImm":
+            return int(node.value), False
+        if name in ("FloatImm", "StringImm"):
+            return UNKNOWN, False
+        if name in ("Var", "SizeVar"):
+            return self.variable(node, at)
+        if name in _BINARY:
+            return self._binary(*_BINARY[name], node, node.a, node.b, at, times)
+        if name == "BitwiseNot":
+            value, data = self.value(node.a, at, times)
+            if data:
+                self._count("bitwise", ir.dtype(node), at, times)
+            return (value if value is UNKNOWN else ~value), data
+        if name == "Not":
+            value, data = self.value(node.a, at, times)
+            return (value if value is UNKNOWN else np.logical_not(value)), data
+        if name in ("BufferLoad", "TensorLoad"):
+            return self.load(node, at, times)
+        if name == "Cast":
+            return self._cast(node, at, times)
+        if name == "Select":
+            condition, data = self.value(node.condition, at, times)
+            (left, one), (right, other) = (
+                self.value(side, at, times) for side in (node.true_value, node.false_value)
+            )
+            if UNKNOWN in (type(condition), type(left)) or any(
+                part is UNKNOWN for part in (condition, left, right)
+            ):
+                return UNKNOWN, data or one or other
+            return np.where(condition, left, right), data or one or other
+        if name == "Broadcast":
+            return self.value(node.value, at, times)
+        if name == "Ramp":
+            return self.value(node.base, at, times)
+        if name == "Shuffle":
+            data = [self.value(part, at, times)[1] for part in node.vectors]
+            return UNKNOWN, any(data)
+        if name == "Let":
+            at.columns[ir.key(node.var)] = self.value(node.value, at, times)
+            return self.value(node.body, at, times)
+        if name == "Call":
+            return self._call(node, at, times)
+        raise RefusedError(f"the expression {name}")
+
+    def known(self, node: Any, at: Points) -> Any:
+        """The value of something that steers the program.
+
+        Raises:
+            DataError: it depends on data.
+        """
+        value, _ = self.value(node, at, self.times(at))
+        if value is UNKNOWN:
+            raise DataError(str(node).strip().splitlines()[-1][:60])
+        return value
+
+    def times(self, at: Points) -> int:
+        """How many threads do what is done at one of the points."""
+        raise NotImplementedError
+
+    def variable(self, node: Any, at: Points) -> tuple[Any, bool]:
+        raise NotImplementedError
+
+    def load(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
+        raise NotImplementedError
+
+    def call(self, name: str, node: Any, at: Points, times: int) -> tuple[Any, bool]:
+        raise NotImplementedError
+
+    def _binary(
+        self, name: str, function: Any, node: Any, a: Any, b: Any, at: Points, times: int
+    ) -> tuple[Any, bool]:
+        left, one = self.value(a, at, times)
+        right, other = self.value(b, at, times)
+        data = one or other
+        dtype = ir.dtype(a)
+        if name and (data or ir.floating(dtype)):
+            self._count(name, dtype, at, times)
+        if left is UNKNOWN or right is UNKNOWN or ir.floating(dtype):
+            return UNKNOWN, data or ir.floating(dtype)
+        if ir.kind(node) in ("Div", "Mod", "FloorDiv", "FloorMod"):
+            right = np.where(np.equal(right, 0), 1, right)
+        return function(left, right), data
+
+    def _count(self, name: str, dtype: str, at: Points, times: int) -> None:
+        base, lanes = ir.element(dtype)
+        self.tally.operation(name, base, at.size * times * lanes)
+
+    def _cast(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
+        value, data = self.value(node.value, at, times)
+        source, target = ir.dtype(node.value), ir.dtype(node)
+        literal = ir.kind(node.value) in ("IntImm", "FloatImm")
+        if not literal and (data or ir.floating(target)):
+            base, lanes = ir.element(source)
+            if ir.floating(source) or ir.floating(target):
+                self.tally.operations["cast", base] += at.size * times * lanes
+        if ir.floating(source) or ir.floating(target):
+            return UNKNOWN, data or ir.floating(target)
+        return value, data
+
+    def _call(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
+        name, arguments, dtype = ir.called(node), list(node.args), ir.dtype(node)
+        if name in ("if_then_else", "tirx.if_then_else"):
+            return self._chosen(arguments, at, times)
+        if name in _BITS:
+            return self._binary(*_BITS[name], node, *arguments, at, times)
+        if name in FUNCTIONS or name in UNCOUNTED or name in INTEGERS:
+            data = [self.value(part, at, times) for part in arguments]
+            made_of_data = any(flag for _, flag in data) or ir.floating(dtype)
+            if name in FUNCTIONS and made_of_data:
+                self._count(FUNCTIONS[name], dtype, at, times)
+            if name in INTEGERS and made_of_data:
+                self._count("bitwise", dtype, at, times)
+            if name in ("likely", "ret", "reinterpret") and data:
+                return data[0][0], data[0][1] or ir.floating(dtype)
+            return UNKNOWN, made_of_data
+        return self.call(name, node, at, times)
+
+    def _chosen(self, arguments: list, at: Points, times: int) -> tuple[Any, bool]:
+        condition, _ = self.value(arguments[0], at, times)
+        if condition is UNKNOWN:
+            raise DataError("if_then_else")
+        mask = at.full(condition).astype(bool)
+        out: Any = np.zeros(at.size, dtype=np.int64)
+        data = False
+        for side, chosen in ((arguments[1], mask), (arguments[2], ~mask)):
+            if not chosen.any():
+                continue
+            value, made_of_data = self.value(side, at.take(chosen), times)
+            data = data or made_of_data
+            if value is UNKNOWN or out is UNKNOWN:
+                out = UNKNOWN
+            else:
+                out[chosen] = value
+        return out, data

@@ -1,0 +1,165 @@
+"""Random TVMScript functions: loop nests with all that decides how often something runs.
+
+Bounds that depend on outer loops, strides, tails under ``if``, ``else`` and ``T.where``, scalars,
+``T.if_then_else`` and ``T.Select``, thread bindings, blocks with reductions and ``T.init``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+SHAPES = {"A": (7, 9), "B": (13,), "C": (4, 5)}
+DTYPES = {"A": "float32", "B": "float16", "C": "int32"}
+HEADER = "from tvm.script import tirx as T\n\n\n@T.prim_func(s_tir=True)\ndef main(\n"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The integer variables of a place in the text, and its indentation."""
+
+    names: tuple[str, ...]
+    depth: int
+    threads: bool = False
+
+    def inside(self, *names: str, threads: bool = False) -> Scope:
+        return Scope((*self.names, *names), self.depth + 1, self.threads or threads)
+
+    def line(self, text: str) -> str:
+        return "    " * self.depth + text + "\n"
+
+
+@st.composite
+def indices(draw: Any, scope: Scope) -> str:
+    """An integer expression that is never negative."""
+    if not scope.names:
+        return str(draw(st.integers(0, 5)))
+    name = draw(st.sampled_from(scope.names))
+    other = draw(st.sampled_from(scope.names))
+    number = draw(st.integers(1, 5))
+    forms = (
+        f"{name}",
+        f"{name} * {number} + {other}",
+        f"{name} + {number}",
+        f"({name} + {other}) // {number}",
+        f"{name} % {number}",
+        f"T.max({name}, {other})",
+        f"T.min({name}, {number})",
+    )
+    return draw(st.sampled_from(forms))
+
+
+@st.composite
+def conditions(draw: Any, scope: Scope) -> str:
+    left, right = draw(indices(scope)), draw(indices(scope))
+    operator = draw(st.sampled_from(["<", "<=", "==", "!=", ">"]))
+    plain = f"{left} {operator} {right}"
+    if draw(st.booleans()):
+        return plain
+    word = draw(st.sampled_from(["and", "or"]))
+    return f"({plain}) {word} ({draw(indices(scope))} < {draw(st.integers(0, 9))})"
+
+
+@st.composite
+def elements(draw: Any, scope: Scope, name: str | None = None) -> str:
+    """An element of an array, always inside it."""
+    name = name or draw(st.sampled_from(sorted(SHAPES)))
+    inside = ", ".join(f"({draw(indices(scope))}) % {size}" for size in SHAPES[name])
+    return f"{name}[{inside}]"
+
+
+@st.composite
+def values(draw: Any, scope: Scope, target: str, depth: int = 2) -> str:
+    """A value of the type of `target`."""
+    name = draw(st.sampled_from(sorted(SHAPES)))
+    source = draw(elements(scope, name))
+    if DTYPES[name] != DTYPES[target]:
+        source = f'T.cast({source}, "{DTYPES[target]}")'
+    if depth == 0:
+        return source
+    other = draw(values(scope, target, depth - 1))
+    condition = draw(conditions(scope))
+    forms = [
+        f"{source} + {other}",
+        f"({source} - {other}) * {source}",
+        f"T.max({source}, {other})",
+        f"T.if_then_else({condition}, {source}, {other})",
+        f"T.Select({condition}, {source}, {other})",
+    ]
+    if "float" in DTYPES[target]:
+        forms += [f"T.exp({other})", f"{source} / {other}", f"T.sqrt({other}) + {source}"]
+    return draw(st.sampled_from(forms))
+
+
+@st.composite
+def stores(draw: Any, scope: Scope) -> str:
+    target = draw(st.sampled_from(sorted(SHAPES)))
+    return scope.line(f"{draw(elements(scope, target))} = {draw(values(scope, target))}")
+
+
+@st.composite
+def blocks(draw: Any, scope: Scope, fresh: list[int]) -> str:
+    """A block with a predicate and a reduction that is initialised."""
+    fresh[0] += 1
+    i, k, v, r = (f"{letter}{fresh[0]}" for letter in "ikvr")
+    most, depth = draw(st.integers(1, 6)), draw(st.integers(1, 4))
+    text = scope.line(f"for {i}, {k} in T.grid({most}, {depth}):")
+    inner = scope.inside()
+    text += inner.line(f'with T.sblock("b{fresh[0]}"):')
+    # A block sees the loops around it by its own axes alone.
+    body = Scope((v, r), inner.depth + 1)
+    if draw(st.booleans()):
+        text += body.line(f"T.where({i} * {draw(st.integers(1, 3))} + {k} < {most + 1})")
+    text += body.line(f"{v} = T.axis.spatial({most}, {i})")
+    text += body.line(f"{r} = T.axis.reduce({depth}, {k})")
+    target = draw(elements(Scope((v,), 0), "A"))
+    text += body.line("with T.init():")
+    text += body.inside().line(f"{target} = T.float32(0)")
+    return text + body.line(f"{target} = {target} + {draw(values(body, 'A', 1))}")
+
+
+@st.composite
+def bodies(draw: Any, scope: Scope, fresh: list[int]) -> str:
+    return "".join(draw(_statements(scope, fresh)) for _ in range(draw(st.integers(1, 2))))
+
+
+@st.composite
+def _statements(draw: Any, scope: Scope, fresh: list[int]) -> str:
+    kinds = ["store"] if scope.depth >= 5 else ["for", "for", "for", "if", "store", "block"]
+    kind = draw(st.sampled_from(kinds))
+    if kind == "store":
+        return draw(stores(scope))
+    if kind == "block":
+        return draw(blocks(scope, fresh))
+    if kind == "if":
+        text = scope.line(f"if {draw(conditions(scope))}:") + draw(bodies(scope.inside(), fresh))
+        if draw(st.booleans()):
+            text += scope.line("else:") + draw(bodies(scope.inside(), fresh))
+        return text
+    fresh[0] += 1
+    name = f"i{fresh[0]}"
+    extent = draw(st.integers(1, 4))
+    bound = draw(indices(scope))
+    forms = [
+        f"range({extent})",
+        f"T.serial({bound}, {bound} + {extent})",
+        f"T.serial({bound})",
+        f"T.unroll({extent})",
+        f"T.serial(0, {extent * 2}, step=2)",
+    ]
+    thread = not scope.threads and draw(st.integers(0, 3)) == 0
+    loop = f'T.thread_binding({extent}, thread="threadIdx.x")' if thread else None
+    loop = loop or draw(st.sampled_from(forms))
+    text = scope.line(f"for {name} in {loop}:")
+    return text + draw(bodies(scope.inside(name, threads=thread), fresh))
+
+
+@st.composite
+def programs(draw: Any) -> str:
+    """The text of a module with one function `main`."""
+    parameters = "".join(
+        f'    {name}: T.Buffer({shape}, "{DTYPES[name]}"),\n' for name, shape in SHAPES.items()
+    )
+    return HEADER + parameters + "):\n" + draw(bodies(Scope((), 1), [0]))

@@ -1,0 +1,191 @@
+"""Facts and counts of the kernels of one file, in the framework's own process.
+
+Each kernel gives one record: the facts as TIRLens extracts them, and beside them what the reference
+executor counted or why it could not.  A kernel that is too big to execute is traced again with
+smaller arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dataclasses
+import inspect
+import os
+import signal
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import tvm
+
+from equality.execute import Executor
+from equality.language import DataError, RefusedError, TooBigError
+from tirlens_worker import codec, patches, spans
+from tirlens_worker.document import Document
+from tirlens_worker.frameworks.extract import extract
+from tirlens_worker.load import load
+from tirlens_worker.protocol import CallCandidate
+from tirlens_worker.trace import Tracer
+
+TRACE_LIMIT_S = 5
+POINTS_PER_SECOND = 3_000_000
+CAPS = (1024, 512, 256, 128, 64, 32)
+#: Sizes for dimensions that are only known at run time: none of them fits a usual tile.
+SIZES = (100, 72, 136, 40, 24)
+
+
+def records(request: Any, limit_s: int) -> Iterator[dict[str, Any]]:
+    try:
+        document = Document(request.path, request.text)
+    except (SyntaxError, ValueError):
+        return
+    patches.install(request.target)
+    os.chdir(Path(request.path).resolve().parent)
+    with spans.recording():
+        tracer = Tracer(load(document, request.sys_path, lambda line: None))
+        for kernel in request.kernels:
+            patches.install(request.target)
+            for record in of_kernel(tracer, kernel, limit_s):
+                yield {"path": request.path, "kernel": kernel.name, **record}
+
+
+def of_kernel(tracer: Any, kernel: Any, limit_s: int) -> Iterator[dict[str, Any]]:
+    """One record for each function that the kernel's call yields."""
+    traced = trace(tracer, kernel)
+    if not traced:
+        yield {"refused": "not traced"}
+        return
+    for number, item in enumerate(traced):
+        record = of_function(item, limit_s)
+        if record.get("refused", "").startswith("too big"):
+            for call in smaller(tracer, kernel, item.call):
+                again = trace(tracer, kernel, call)
+                if len(again) != len(traced):
+                    continue
+                record = of_function(again[number], limit_s)
+                if not record.get("refused", "").startswith("too big"):
+                    break
+        yield record
+
+
+def trace(tracer: Any, kernel: Any, call: str | None = None) -> tuple:
+    if call is not None:
+        candidate = CallCandidate(call, "option", required=True)
+        kernel = dataclasses.replace(kernel, candidates=(candidate,))
+    try:
+        with limited(TRACE_LIMIT_S):
+            return tracer.trace(kernel).traced
+    except BaseException:
+        return ()
+
+
+def smaller(tracer: Any, kernel: Any, call: str) -> Iterator[str]:
+    """The same call with its large numbers replaced by smaller and smaller ones."""
+    try:
+        tree = ast.parse(call, mode="eval").body
+    except SyntaxError:
+        return
+    if not isinstance(tree, ast.Call) or kernel.local_to is not None:
+        return
+    given = {keyword.arg for keyword in tree.keywords}
+    defaults = [
+        ast.keyword(name, ast.Constant(value))
+        for position, (name, value) in enumerate(_defaults(tracer, kernel))
+        if name not in given and position >= len(tree.args)
+    ]
+    for cap in CAPS:
+        capped = _Cap(cap)
+        reduced = ast.Call(
+            tree.func,
+            [capped.visit(ast.parse(ast.unparse(part), mode="eval").body) for part in tree.args],
+            [
+                ast.keyword(
+                    part.arg, capped.visit(ast.parse(ast.unparse(part.value), mode="eval").body)
+                )
+                for part in [*tree.keywords, *defaults]
+            ],
+        )
+        if capped.changed:
+            yield ast.unparse(ast.fix_missing_locations(reduced))
+
+
+class _Cap(ast.NodeTransformer):
+    def __init__(self, cap: int) -> None:
+        self.cap = cap
+        self.changed = False
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        if type(node.value) is int and node.value > self.cap:
+            self.changed = True
+            return ast.Constant(self.cap)
+        return node
+
+
+def _defaults(tracer: Any, kernel: Any) -> list[tuple[str, Any]]:
+    try:
+        value = tracer._lookup(kernel.name)
+        function = getattr(value, "func", value)
+        parameters = inspect.signature(inspect.unwrap(function)).parameters.values()
+    except Exception:
+        return []
+    return [
+        (item.name, item.default)
+        for item in parameters
+        if type(item.default) is int and item.default > min(CAPS)
+    ]
+
+
+def of_function(traced: Any, limit_s: int) -> dict[str, Any]:
+    """The facts of one function, and its counts if `limit_s` seconds are enough to execute it."""
+    facts = extract(
+        traced.function,
+        definition="kernel",
+        span=traced.span,
+        call=traced.call,
+        call_source=traced.call_source,
+    )
+    names = [variable.name for variable in facts.variables]
+    sizes = {name: SIZES[position % len(SIZES)] for position, name in enumerate(names)}
+    try:
+        hashed = str(tvm.ir.structural_hash(traced.function))
+    except Exception:
+        hashed = str(hash(str(traced.function)))
+    record: dict[str, Any] = {
+        "call": traced.call,
+        "hash": hashed,
+        "facts": codec.to_json(facts),
+        "sizes": sizes,
+        "framework": facts.framework,
+    }
+    try:
+        with limited(limit_s):
+            budget = limit_s * POINTS_PER_SECOND
+            executor = Executor(traced.function, sizes, budget, facts.framework == "tilelang")
+            record["counted"] = executor.run()
+    except RefusedError as error:
+        record["refused"] = str(error)
+    except DataError as error:
+        record["refused"] = f"depends on data: {error}"
+    except (TooBigError, TimeoutError, MemoryError) as error:
+        record["refused"] = f"too big: {type(error).__name__}"
+    except Exception as error:
+        record["refused"] = f"broken: {type(error).__name__}: {error}"
+        record["detail"] = traceback.format_exc(limit=-6)
+    return record
+
+
+@contextlib.contextmanager
+def limited(seconds: int) -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    # The processor's time and not the clock's: how many get through must not depend on the load.
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

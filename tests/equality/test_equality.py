@@ -1,0 +1,146 @@
+"""Every count against an execution of the framework's own IR, without a tolerance.
+
+`run.py` does the same for whole source trees.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from equality.compare import UnknownCountError, differences
+from equality.programs import programs
+from equality.run import SERVER, TESTS, command, executed, requests
+from support.environments import environment
+from tirlens import pipeline, source
+from tirlens_worker.codec import from_json, to_json
+from tirlens_worker.facts import KernelFacts
+
+pytestmark = pytest.mark.slow
+
+TVM, TILELANG = "tvm-0.27.0.post1", "tilelang-0.1.15"
+FILES = {
+    TVM: ["facts/kernels/tvm_loops.py", "facts/kernels/tvm_macros.py",
+          "facts/kernels/tvm_threads.py", "facts/kernels/exact_tvm.py"],
+    TILELANG: ["facts/kernels/tilelang_tiles.py", "facts/kernels/tilelang_macros.py",
+               "facts/kernels/tilelang_plain.py", "facts/kernels/exact_tilelang.py",
+               "examples/gemm_tilelang.py", "examples/attention_tilelang.py"],
+}  # fmt: skip
+# What is not executed, and what the reference executor says of it.
+REFUSED = {
+    "scalar": "unknown",  # a loop that runs until data say so
+    "scalars": "unknown",
+    "overlapping_scopes": "clusters of blocks",
+}
+# Where the model says itself that it gives a bound.
+BOUNDS = {"jumps"}
+CASES = [(TVM, "cases_tir"), ("tvm-0.26.0", "cases_tir"), (TVM, "cases_tvm"),
+         (TILELANG, "cases_tilelang")]  # fmt: skip
+REFUSED_CASES = {
+    # Which threads take part is decided after the source, or stands in functions it only names.
+    (TVM, "cases_tvm"): {
+        "blackwell": "ptx.elect_sync of a computed size",
+        "exchange": "the call tvm_thread_allreduce",
+        "named_functions": "the call call_llvm_pure_intrin",
+        "ptx_arithmetic": "the call ptx.fma",
+        "ptx_memory": "the call ptx.ld_vec",
+        "wmma": "a fragment in global memory",
+    },
+    (TILELANG, "cases_tilelang"): {
+        "dot_product": "the call call_extern",
+        "nothing_and_unknown": "the call call_extern",
+    },
+}
+
+
+@pytest.mark.parametrize("environment_name", list(FILES))
+def test_kernels(environment_name: str) -> None:
+    paths = [str(TESTS / name) for name in FILES[environment_name]]
+    unequal: dict[str, Any] = {}
+    equal = 0
+    for record in executed(str(environment(environment_name)), requests(paths, None), 20):
+        if "facts" not in record:
+            continue
+        found = differing(record)
+        if found == {}:
+            equal += 1
+        else:
+            unequal[record["kernel"]] = found
+    for name, reason in REFUSED.items():
+        if name in unequal:
+            assert reason in unequal.pop(name)
+    assert {name: found for name, found in unequal.items() if name not in BOUNDS} == {}
+    assert equal >= 11
+
+
+@cache
+def executed_cases(environment_name: str, cases: str) -> dict[str, dict[str, Any]]:
+    """The records of all cases of a module, from one process."""
+    script = [TESTS / "equality/cases.py", SERVER, TESTS, TESTS / f"ops/{cases}.py"]
+    done = subprocess.run(
+        [str(part) for part in (environment(environment_name), *script)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(("environment_name", "cases"), CASES)
+def test_cases(environment_name: str, cases: str) -> None:
+    found = {
+        name: differing(record) for name, record in executed_cases(environment_name, cases).items()
+    }
+    unequal = {name: what for name, what in found.items() if what}
+    assert unequal == REFUSED_CASES.get((environment_name, cases), {})
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[subprocess.Popen[str]]:
+    """A process that executes one request after the other."""
+    with subprocess.Popen(
+        command(str(environment(TVM)), 20), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(text=programs())
+def test_programs(worker: subprocess.Popen[str], tmp_path_factory: Any, text: str) -> None:
+    path = Path(tmp_path_factory.getbasetemp()) / "program.py"
+    path.write_text(text, encoding="utf-8")
+    request = pipeline.request(1, str(path), text, source.read(text), pipeline.Options())
+    assert worker.stdin is not None and worker.stdout is not None
+    worker.stdin.write(json.dumps(to_json(request)) + "\n")
+    worker.stdin.flush()
+    records = []
+    for line in worker.stdout:
+        record = json.loads(line)
+        if record.get("end"):
+            assert record["status"] == 0
+            break
+        records.append(record)
+    (record,) = records
+    assert differing(record) == {}, text
+
+
+def differing(record: dict[str, Any]) -> dict[str, str] | str:
+    """What differs, or why it cannot be said."""
+    if "counted" not in record:
+        return str(record["refused"]) + record.get("detail", "")
+    facts = from_json(KernelFacts, record["facts"])
+    try:
+        return differences(facts, record["sizes"], record["counted"])
+    except UnknownCountError as error:
+        return f"unknown: {error}"

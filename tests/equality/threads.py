@@ -1,0 +1,97 @@
+"""Blocks and threads: the loops that bind them, and who needs to tell one thread from another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from equality import language as ir
+from equality.language import RefusedError
+from equality.memory import Memory
+from equality.points import Points
+
+_THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+
+
+class Threads(Memory):
+    """The threads of a block stay one point until something asks which of them it is."""
+
+    #: Variables whose value differs between threads, and whether a statement jumps.
+    derived: set[int]
+    jumps: bool
+    mentioned: dict[int, frozenset]
+
+    def statement(self, node: Any, at: Points) -> np.ndarray | None:
+        raise NotImplementedError
+
+    def asks(self, node: Any, at: Points) -> bool:
+        """Whether `node` needs to know which thread evaluates it."""
+        if not at.waiting:
+            return False
+        wanted = {name for name, _ in at.waiting} | self.derived
+        return bool(self.mentions(node) & wanted)
+
+    def mentions(self, node: Any) -> frozenset:
+        known = self.mentioned.get(ir.key(node))
+        if known is None:
+            found = set()
+            for part in ir.everything(node):
+                if ir.kind(part) in ("Var", "SizeVar"):
+                    found.add(ir.key(part))
+                elif ir.kind(part) == "Call":
+                    found |= self.thread_numbers(ir.called(part), part)
+            known = self.mentioned[ir.key(node)] = frozenset(found)
+        return known
+
+    def bound(
+        self, tag: str, variable: int, extent: Any, body: Any, at: Points
+    ) -> np.ndarray | None:
+        """A loop over blocks or threads; within itself the same tag is the same index."""
+        size = self.known(extent, at)
+        if tag in at.columns:
+            at.columns[variable] = at.columns[tag]
+            if tag in at.threads:
+                at.threads |= {variable}
+            return self.statement(body, at)
+        if tag in _THREADS:
+            inner = at.child()
+            if any(name == tag for name, _ in at.waiting):
+                inner.columns[variable] = ("thread", tag)
+            elif isinstance(size, int):
+                inner.waiting = (*at.waiting, (tag, size))
+                self.threads *= size
+                inner.columns[variable] = ("thread", tag)
+            else:
+                raise RefusedError("a number of threads that differs between blocks")
+            self.derived.add(variable)
+            if self.small or self.jumps:
+                for part in inner.with_threads():
+                    self.tally.work(part.size)
+                    self.statement(body, part)
+                return None
+            return self.statement(body, inner)
+        for part in at.expanded(variable, 0, size, 1):
+            part.columns[tag] = part.columns[variable]
+            self.tally.work(part.size)
+            if (self.statement(body, part)) is not None:
+                continue
+        return None
+
+    def launched(self, extents: list[int], block: Any, at: Points) -> np.ndarray | None:
+        inner = at.child()
+        sizes = extents + [1] * (3 - len(extents))
+        inner.waiting = tuple(zip(_THREADS, sizes, strict=True))
+        self.threads = int(np.prod(sizes))
+        if self.small or self.jumps:
+            for part in inner.with_threads():
+                self.tally.work(part.size)
+                self.statement(block.body, part)
+            return None
+        return self.statement(block.body, inner)
+
+    def thread_numbers(self, name: str, call: Any) -> set:
+        """The thread indices that a call asks for."""
+        if name == "tl.launch_thread_idx":
+            return {_THREADS[int(ir.constant(call.args[0]) or 0)]}
+        return set(_THREADS) if name in self.NUMBERS_OF_THREADS else set()

@@ -1,0 +1,55 @@
+"""Runs under a framework's Python: executes the kernels of files.
+
+    python worker.py SERVER TESTS SECONDS < requests > records
+
+A line of the input is an encoded `Analyze` request; each kernel of it gives one line of output (see
+`records`), and then one line says how the file's process ended.  Every file has a process of its
+own, which ends with the file or after `LIMIT_S` seconds; a kernel is given SECONDS.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import traceback
+
+LIMIT_S = 100
+
+
+def main(server: str, tests: str, seconds: str) -> None:
+    sys.path[:0] = [server, tests]
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    from tirlens_worker import codec, protocol
+    from tirlens_worker.frameworks import detect
+
+    detect()
+    # Imported here, and so once for all files: it needs the framework and the folders above.
+    from equality.records import records
+
+    for line in sys.stdin:
+        request = codec.from_json(protocol.Analyze, json.loads(line))
+        out.flush()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(LIMIT_S)
+            status = 1
+            try:
+                for record in records(request, int(seconds)):
+                    out.write(json.dumps(record) + "\n")
+                    out.flush()
+                status = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        end = {"path": request.path, "end": True, "status": status}
+        out.write(json.dumps(end) + "\n")
+        out.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,147 @@
+"""Score predicted times of CPU kernels against measured ones: ``python tests/measured/cpu.py``.
+
+The table holds facts and times of the kernels of `cpu_kernels` on one machine, an Ice Lake server
+with two cores (`cpu_measure.py` made it), the device file what ``tirlens devices --detect
+--calibrate`` measured there.  Nothing of the model was fitted to the workloads of
+`cpu_kernels.held_out`; with the others rules were found and about ten constants set.
+
+    python tests/measured/cpu.py [--rows] [DEVICE [TABLE.json.gz]]
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[1] / "server"), str(HERE.parent)]
+
+from measured import metrics  # noqa: E402
+from tirlens.hardware import Device, load  # noqa: E402
+from tirlens.model import analyze  # noqa: E402
+from tirlens_worker.codec import from_json  # noqa: E402
+from tirlens_worker.facts import KernelFacts  # noqa: E402
+
+DEVICE = HERE / "cpu_ice_lake.toml"
+TABLE = HERE / "facts" / "cpu_ice_lake.json.gz"
+HELD_OUT = "held_out"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured kernel; times in seconds."""
+
+    family: str
+    workload: str
+    schedule: str
+    measured_s: float
+    model_s: float
+    band_s: tuple[float, float]
+    roofline_s: float
+    bound: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of some rows: their errors, the share in the band, and how well schedules are ranked.
+
+    `tau` and `best` are means over the workloads with three schedules or more.
+    """
+
+    errors: metrics.Errors
+    inside: float
+    tau: float | None
+    best: float | None
+
+    @staticmethod
+    def of(rows: Sequence[Row]) -> Score:
+        found = metrics.errors(*_pairs(rows))
+        assert found is not None, "no rows"
+        groups = [_pairs(group) for group in workloads(rows) if len(group) > 2]
+        taus = [tau for group in groups if (tau := metrics.kendall_tau(*group)) is not None]
+        return Score(
+            errors=found,
+            inside=mean(row.band_s[0] <= row.measured_s <= row.band_s[1] for row in rows),
+            tau=mean(taus) if taus else None,
+            best=mean(metrics.top_one(*group) for group in groups) if groups else None,
+        )
+
+
+def _pairs(rows: Sequence[Row]) -> tuple[list[float], list[float]]:
+    return [row.model_s for row in rows], [row.measured_s for row in rows]
+
+
+def workloads(rows: Iterable[Row]) -> list[list[Row]]:
+    """The schedules of each workload."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.workload, []).append(row)
+    return list(groups.values())
+
+
+def rows(device: Device, table: Path = TABLE) -> list[Row]:
+    """The kernels of a table with the model's times on a device."""
+    out: list[Row] = []
+    for entry in json.loads(gzip.decompress(table.read_bytes())):
+        report = analyze(from_json(KernelFacts, entry["facts"]), device)
+        name = f"{entry['workload']} | {entry['schedule']}"
+        if report.time_s is None or report.time_band_s is None:
+            raise ValueError(f"{name}: no time: {report.message}")
+        out.append(
+            Row(
+                family=entry["family"],
+                workload=entry["workload"],
+                schedule=entry["schedule"],
+                measured_s=entry["time_s"],
+                model_s=report.time_s,
+                band_s=report.time_band_s,
+                roofline_s=report.roofline_time_s or 0.0,
+                bound=report.bound or "",
+                reason=report.bound_reason,
+            )
+        )
+    return out
+
+
+def line(name: str, group: Sequence[Row]) -> str:
+    score = Score.of(group)
+    tau = "    -" if score.tau is None else f"{score.tau:5.2f}"
+    best = "    -" if score.best is None else f"{score.best:5.0%}"
+    roofline = median(abs(row.roofline_s / row.measured_s - 1) for row in group)
+    return (
+        f"{name:22} {score.errors.number:4} {score.errors.median:7.1%} {score.errors.mape:7.1%} "
+        f"{score.errors.p90:7.1%} {score.errors.bias:6.2f} {score.inside:5.0%} {tau} {best} "
+        f"{roofline:9.1%}"
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    named = [argument for argument in arguments if not argument.startswith("--")]
+    device = load(named[0]) if named else load(DEVICE)
+    every = rows(device, Path(named[1]) if named[1:] else TABLE)
+    if "--rows" in arguments:
+        for row in sorted(every, key=lambda row: (row.family, row.workload, row.measured_s)):
+            ratio = row.model_s / row.measured_s
+            print(
+                f"{row.workload + ' | ' + row.schedule:50.50} {row.measured_s * 1e6:10.1f} "
+                f"{row.model_s * 1e6:10.1f} us {ratio:5.2f} {row.bound:7} {row.reason}"
+            )
+    print(
+        f"{device.name}\n{'kernels':22} {'n':>4} {'median':>7} {'mean':>7} {'p90':>7} {'bias':>6} "
+        f"{'band':>5} {'tau':>5} {'best':>5} {'roofline':>9}"
+    )
+    seen = [row for row in every if row.family != HELD_OUT]
+    for family in sorted({row.family for row in seen}):
+        print(line(family, [row for row in seen if row.family == family]))
+    print(line("all looked at", seen))
+    print(line("held out", [row for row in every if row.family == HELD_OUT]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,78 @@
+"""Tensor-core products in tilelang, for the public tables whose kernels are not at hand.
+
+`matmul` is the plain tiled product of tilelang's own benchmark (benchmark/matmul): tiles of A and
+B (its rows are columns of the product, "NT") through shared memory, a pipelined loop over k, the
+result through shared memory.  `gemv` is a row of it: a warp sums a column of the product.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tilelang.language as T
+
+
+def matmul(
+    m: int,
+    n: int,
+    k: int,
+    *,
+    block_m: int,
+    block_n: int,
+    block_k: int,
+    stages: int,
+    threads: int,
+    dtype: str = "float16",
+    accumulator: str = "float32",
+    swizzle: bool = True,
+) -> Any:
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((m, k), dtype),
+        B: T.Tensor((n, k), dtype),
+        C: T.Tensor((m, n), dtype),
+    ):
+        with T.Kernel(T.ceildiv(n, block_n), T.ceildiv(m, block_m), threads=threads) as (bx, by):
+            A_shared = T.alloc_shared((block_m, block_k), dtype)
+            B_shared = T.alloc_shared((block_n, block_k), dtype)
+            acc = T.alloc_fragment((block_m, block_n), accumulator)
+            C_shared = T.alloc_shared((block_m, block_n), dtype)
+            T.use_swizzle(panel_size=10, enable=swizzle)
+            T.clear(acc)
+            for ko in T.Pipelined(T.ceildiv(k, block_k), num_stages=stages):
+                T.copy(A[by * block_m, ko * block_k], A_shared)
+                T.copy(B[bx * block_n, ko * block_k], B_shared)
+                T.gemm(A_shared, B_shared, acc, transpose_B=True)
+            T.copy(acc, C_shared)
+            T.copy(C_shared, C[by * block_m, bx * block_n])
+
+    return kernel
+
+
+def gemv(n: int, k: int, *, columns: int = 4, lanes: int = 8) -> Any:
+    """One warp a column of B's product with a vector, 16 bytes a lane, `columns` warps a block."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((k,), "float16"),
+        B: T.Tensor((n, k), "float16"),
+        C: T.Tensor((n,), "float16"),
+    ):
+        with T.Kernel(T.ceildiv(n, columns), threads=(32, columns)) as bx:
+            thread = T.get_thread_binding(0)
+            warp = T.get_thread_binding(1)
+            a = T.alloc_local((lanes,), "float16")
+            b = T.alloc_local((lanes,), "float16")
+            total = T.alloc_local((1,), "float32")
+            T.clear(total)
+            for ko in T.serial(T.ceildiv(k, 32 * lanes)):
+                for lane in T.vectorized(lanes):
+                    a[lane] = A[ko * 32 * lanes + thread * lanes + lane]
+                    b[lane] = B[bx * columns + warp, ko * 32 * lanes + thread * lanes + lane]
+                for lane in T.serial(lanes):
+                    total[0] += a[lane].astype("float32") * b[lane].astype("float32")
+            total[0] = T.warp_reduce_sum(total[0])
+            if thread == 0:
+                C[bx * columns + warp] = total[0]
+
+    return kernel

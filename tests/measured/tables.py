@@ -1,0 +1,237 @@
+"""What the measured tables leave to be said: device, harness, class, half and ideal work.
+
+Every row of ``h200_tileops.csv``, ``public.csv`` and ``tilelang_readmes.csv`` that stands for
+traced kernels becomes one `Measurement`.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+
+# The devices of the tables that the catalogue has.
+DEVICES = {
+    "h200": "h200",
+    "H200 SXM 141GB": "h200",
+    "H100 SXM": "h100-sxm",
+    "NVIDIA H100 80GB HBM3": "h100-sxm",
+    "unstated (Hopper docs box)": "h100-sxm",
+    "H800 SXM": "h800-sxm",
+    "B200 (sm_100a)": "b200",
+    "A100 80GB SXM": "a100-80-sxm",
+    "A100 (unspecified)": "a100-80-sxm",
+    "NVIDIA A100 80GB PCIe": "a100-80-pcie",
+    "NVIDIA A100-PCIE-40GB": "a100-40-pcie",
+    "NVIDIA L4": "l4",
+    "MI210": "mi210",
+    "Tesla P4": "p4",
+    "Tesla P100-PCIE-16GB": "p100-pcie",
+    "Tesla T4": "t4",
+    "Tesla V100-PCIE-32GB": "v100-sxm2",
+}
+
+# What the clock of a table measures besides the kernel: NeuSight's smallest kernels take 17 us.
+# LLMCompass's are wall times, "20 to 30 us" of which are the launch: its smallest of the operation.
+HARNESS_S = {"neusight": 17e-6}
+
+CLASSES = {
+    "attention": "attention",
+    "attention_bwd": "attention",
+    "attention_fwd": "attention",
+    "elementwise": "elementwise",
+    "gemm": "tensor GEMM",
+    "gemm_fp32": "SIMT GEMM",
+    "gemm_fp4": "tensor GEMM",
+    "gemm_fp8": "tensor GEMM",
+    "gemv": "SIMT GEMM",
+    "kernels": "elementwise",  # TileOPs: dropout and rotary embedding
+    "linear_attention": "scan",
+    "mamba": "scan",
+    "mla_decode": "attention",
+    "moe": "MoE",
+    "norm": "reduction and norm",
+    "quant": "elementwise",
+    "reduction": "reduction and norm",
+    "softmax": "reduction and norm",
+    "sparse_attention": "attention",
+    "topk": "reduction and norm",
+}
+
+TINY_S = 5e-6
+# Sources that came when the constants stood.
+NEVER_FITTED = ("tilelang_fp8", "tilelang_mamba2")
+# Sources that tell neither their device nor their harness: their order is scored, not their times.
+RANKED_ONLY = ("tilelang_docs",)
+_TENSOR_FAMILIES = ("gemm", "attention", "mamba", "moe")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measured kernel: what it is, how long it took, and the work that no schedule can save.
+
+    `half` is ``fitted`` or ``held out``.  `problem` names the problem solved; rows of one problem
+    differ in the kernel or its configuration.  `harness_s` is contained in `measured_s`.  `flop`
+    and `bytes` are those of the operation, each input read and each output written once, `peak` the
+    arithmetic class that does them; None where the table does not tell.
+    """
+
+    table: str
+    row: int
+    source: str
+    device_id: str
+    klass: str
+    family: str
+    half: str
+    problem: str
+    name: str
+    measured_s: float
+    harness_s: float
+    flop: float | None
+    bytes: float | None
+    peak: str
+
+
+def half_of(key: str) -> str:
+    """The half that a key falls into, by its hash: nobody's choice, and the same for ever."""
+    return "fitted" if hashlib.sha256(key.encode()).digest()[0] % 2 else "held out"
+
+
+def measurements(table: str) -> dict[int, Measurement]:
+    """The rows of a table on devices of the catalogue, by their number from 0."""
+    with (HERE / table).open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    if table == "h200_tileops.csv":
+        return {number: _tileops(number, row) for number, row in enumerate(rows)}
+    smallest: dict[tuple[str, str], float] = {}
+    for row in rows:
+        if row["source"] == "llmcompass_hw":
+            key = row["op"], row["gpu"]
+            smallest[key] = min(smallest.get(key, 1.0), float(row["latency_us"]) * 1e-6)
+    return {
+        number: _public(
+            table,
+            number,
+            row,
+            smallest.get((row["op"], row["gpu"]), 0.0)
+            if row["source"] == "llmcompass_hw"
+            else HARNESS_S.get(row["source"], 0.0),
+        )
+        for number, row in enumerate(rows)
+        if row["gpu"] in DEVICES and row["latency_us"] and row["family"] in CLASSES
+    }
+
+
+def _class(family: str, own_s: float) -> str:
+    return "tiny" if own_s < TINY_S else CLASSES[family]
+
+
+def _tileops(number: int, row: Mapping[str, str]) -> Measurement:
+    folder = Path(row["kernel_file"]).parent.name
+    factory = row["factory"].removeprefix("_make_")
+    measured_s = float(row["latency_us"]) * 1e-6
+    dtype = "float8" if "float8" in row["dtype"] or "e4m3" in row["dtype"] else "float16"
+    tensor = any(word in row["kernel_file"] for word in _TENSOR_FAMILIES)
+    # The elementwise templates share one file and are split by template.
+    shared = "elementwise/_base" in row["kernel_file"]
+    return Measurement(
+        table="h200_tileops.csv",
+        row=number,
+        source="tileops",
+        device_id="h200",
+        klass=_class(folder, measured_s),
+        family=f"tileops/{factory if folder == 'elementwise' else folder}",
+        half=half_of(row["factory"] if shared else row["kernel_file"]),
+        problem=f"{row['kernel_file']} {row['workload']} {row['static']}",
+        name=row["workload"],
+        measured_s=measured_s,
+        harness_s=0.0,
+        flop=float(row["algorithmic_flop"] or 0),
+        bytes=float(row["algorithmic_bytes"] or 0),
+        peak=f"tensor.{dtype}" if tensor else "fp32",
+    )
+
+
+def _public(table: str, number: int, row: Mapping[str, str], harness_s: float) -> Measurement:
+    source, family = row["source"], row["family"]
+    # The operation of a library's row is its problem, that of a single kernel its name.
+    problem = family if source in ("tirx_kernels", "tilelang_docs") else row["op"]
+    shape = json.loads(row["shape"] or "{}")
+    measured_s = float(row["latency_us"]) * 1e-6
+    flop, moved, peak = _ideal(row, shape)
+    return Measurement(
+        table=table,
+        row=number,
+        source=source,
+        device_id=DEVICES[row["gpu"]],
+        klass=("ranked only" if source in RANKED_ONLY else _class(family, measured_s - harness_s)),
+        family=f"{source}/{family}",
+        half=_public_half(row),
+        problem=f"{problem} {row['shape']} {row['dtype']}",
+        name=f"{row['op']} {row['shape']}",
+        measured_s=measured_s,
+        harness_s=harness_s,
+        flop=flop,
+        bytes=moved,
+        peak=peak,
+    )
+
+
+def _public_half(row: Mapping[str, str]) -> str:
+    """Single kernels are split by kernel, libraries by kind of kernel and device.
+
+    The sustained rates of several device files come from NeuSight's elementwise kernels and fp32
+    products: all of those count as fitted.
+    """
+    source, family = row["source"], row["family"]
+    if source == "neusight" and family in ("elementwise", "gemm_fp32"):
+        return "fitted"
+    if source in NEVER_FITTED:
+        return "held out"
+    return half_of(row["op"] if source == "tirx_kernels" else f"{source} {family} {row['gpu']}")
+
+
+def _ideal(
+    row: Mapping[str, str], shape: Mapping[str, Any]
+) -> tuple[float | None, float | None, str]:
+    """Operations, bytes and their arithmetic class, from the operation and its shape."""
+    family, operation = row["family"], row["op"].removeprefix("torch ")
+    if row["source"] == "neusight" and family != "gemm_fp32":
+        elements = shape["rows"] * shape["cols"]
+        arrays = 3 if operation in ("add", "mul", "div", "pow") else 2
+        flop = {"softmax": 5, "ln": 8}.get(operation, 1) * elements
+        return flop, 4 * arrays * elements, "fp32"
+    if family == "gemm_fp32":
+        # NeuSight writes a product as (M, N) @ (N, K).
+        batch, m, n, k = shape["B"], shape["M"], shape["N"], shape["K"]
+        return 2 * batch * m * n * k, 4 * batch * (m * n + n * k + m * k), "fp32"
+    if row["source"] == "llmcompass_hw" and family != "gemm":
+        elements = shape.get("n") or shape["M"] * shape["N"]
+        return elements, 4 * elements, "fp32"
+    if row["source"] == "tilelang_fp8":
+        m, n, k = shape["M"], shape["N"], shape["K"]
+        return 2 * m * n * k, m * n + n * k + m * k, "tensor.float8"
+    if row["source"] == "tilelang_mamba2":
+        return _chunk_scan(shape)
+    if family in ("gemm", "gemv") and "K" in shape:
+        m, n, k = shape.get("M", 1), shape["N"], shape["K"]
+        peak = "tensor.float16" if family == "gemm" else "fp32"
+        return 2 * m * n * k, 2 * (m * n + n * k + m * k), peak
+    return None, None, ""
+
+
+def _chunk_scan(shape: Mapping[str, int]) -> tuple[float, float, str]:
+    """Mamba2's chunk scan: its benchmark's own operation count; halves, each array once."""
+    tokens = shape["batch"] * shape["seq_len"]
+    channels, chunk, state = shape["heads"] * shape["dim"], shape["chunk"], shape["state"]
+    flop = tokens * channels * chunk + 2 * tokens * channels * state
+    products = tokens * shape["groups"] * (chunk + state)
+    steps = 2 * tokens * shape["heads"]
+    states = tokens // chunk * channels * state
+    return flop, 2 * (products + steps + states + 2 * tokens * channels), "tensor.float16"

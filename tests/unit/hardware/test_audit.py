@@ -1,0 +1,131 @@
+"""Every device file holds together, and a slip of a unit in any of its numbers is found."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tirlens.hardware import Device, DeviceError, catalogue, load
+from tirlens.hardware.audit import doubts
+from tirlens.hardware.catalogue import DATA
+from tirlens.hardware.reader import device_of
+from tirlens.hardware.toml_file import DeviceTable, number_keys, tomllib
+
+GPUS = [name for name in catalogue() if load(name).kind == "gpu"]
+
+# Export versions of a chip: their matrix or fp64 units are cut down, which the audit must see.
+CUT_DOWN = {
+    "h20": {"fp64", "tensor"},
+    "h800-sxm": {"fp64", "tensor.float64"},
+}
+# Slips by a factor of 8 that contradict nothing: another memory size of a machine, a system level
+# cache of another size, one L2 instead of eight.
+MISSED_BY_8 = {("dram.bytes", "Apple"), ("llc.bytes", "Apple"), ("l2.partitions", "AMD")}
+
+
+def _of_class(key: str) -> str:
+    name = key.removeprefix("peaks.").removesuffix(".flop_per_s")
+    return "tensor" if name.startswith("tensor.") else name
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_a_device_file_holds_together(name: str) -> None:
+    found = {doubt.key for doubt in doubts(load(name))}
+    assert all(
+        {_of_class(key), key.removeprefix("peaks.").removesuffix(".flop_per_s")}
+        & CUT_DOWN.get(name, set())
+        for key in found
+    ), found
+
+
+@pytest.mark.parametrize("name", sorted(CUT_DOWN))
+def test_a_cut_down_chip_is_seen(name: str) -> None:
+    assert doubts(load(name))
+
+
+def _set(table: dict[str, Any], key: str, value: float) -> None:
+    """Give a dotted key another value; ``tensor.float16`` is one name."""
+    for name, inner in table.items():
+        if key == name:
+            table[name] = value
+            return
+        if key.startswith(name + ".") and isinstance(inner, dict):
+            _set(inner, key.removeprefix(name + "."), value)  # pyright: ignore[reportUnknownArgumentType]
+            return
+    raise KeyError(key)
+
+
+def _value(table: dict[str, Any], key: str) -> float:
+    for name, inner in table.items():
+        if key == name:
+            return inner
+        if key.startswith(name + ".") and isinstance(inner, dict):
+            return _value(inner, key.removeprefix(name + "."))  # pyright: ignore[reportUnknownArgumentType]
+    raise KeyError(key)
+
+
+def _slips(name: str, factors: tuple[float, ...], keys: Iterable[str] | None = None) -> set[str]:
+    """The keys of a device that may be wrong by one of the factors and nobody notices."""
+    path = DATA / f"{name}.toml"
+    original = tomllib.loads(path.read_text(encoding="utf-8").partition("[sources]")[0])
+    clean = Counter(doubt.key for doubt in doubts(load(name)))
+    missed: set[str] = set()
+    for key in number_keys(original) if keys is None else keys:
+        for factor in factors:
+            table = copy.deepcopy(original)
+            value = _value(table, key)
+            wrong = value * factor
+            whole = isinstance(value, int) and wrong == int(wrong)
+            _set(table, key, int(wrong) if whole else wrong)
+            try:
+                changed = Counter(doubt.key for doubt in doubts(device_of(_file(path, table))))
+            except DeviceError as error:
+                assert f" {key}: " in str(error)
+                continue
+            if value and not changed - clean:
+                missed.add(key)
+    return missed
+
+
+def _file(path: Path, table: dict[str, Any]) -> DeviceTable:
+    return DeviceTable(path, table, table, {})
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_every_slip_by_a_power_of_1000_is_found(name: str) -> None:
+    assert _slips(name, (1e3, 1e-3, 1e9)) == set()
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_bits_for_bytes_are_found(name: str) -> None:
+    missed = _slips(name, (8, 1 / 8))
+    if name in CUT_DOWN:
+        missed = {key for key in missed if _of_class(key) not in ("tensor", "fp64")}
+    assert missed - {key for key, vendor in MISSED_BY_8 if vendor == load(name).vendor} == set()
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_a_size_on_the_chip_in_decimal_kilobytes_is_found(name: str) -> None:
+    sizes = ["l2.bytes", "l1_bytes_per_sm", *(f"limits.{key}" for key in _limit_names(load(name)))]
+    assert _slips(name, (1.024, 1000 / 1024, 1.048576, 1e6 / 1048576), sizes) == set()
+
+
+def _limit_names(device: Device) -> list[str]:
+    return [key for key, value in vars(device.limits).items() if value]
+
+
+def test_a_doubt_says_what_speaks_against_a_number() -> None:
+    device = load("h100-sxm")
+    peaks = {
+        **device.peaks,
+        "tensor.float16": replace(device.peaks["tensor.float16"], flop_per_s=1979e12),
+    }
+    (doubt,) = doubts(replace(device, peaks=peaks))
+    assert doubt.key == "peaks.tensor.float16.flop_per_s"
+    assert doubt.message == "8193 operations per clock and SM, where sm_90 has 4096"

@@ -1,0 +1,175 @@
+"""What the system tells of a CPU, and the device file that measured times become."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tirlens.hardware import calibrate, detect_cpu, load
+from tirlens.hardware.detect_cpu import FoundCache, FoundCpu
+
+CPUINFO = """processor\t: 0
+model name\t: Some(R) Xeon "Gold" @ 2.80GHz
+flags\t\t: fpu sse2 avx2 avx512f
+
+processor\t: 1
+model name\t: Another
+flags\t\t: fpu
+"""
+CACHES = [
+    ("Data", 1, "48K", 12, "0,64"),
+    ("Instruction", 1, "32K", 8, "0,64"),
+    ("Unified", 2, "1280K", 20, "0,64"),
+    ("Unified", 3, "48M", 12, "0-31,64-95"),
+]
+
+
+def machine(root: Path, quota: str = "max 100000") -> Path:
+    """A system's files as Linux on a server with two threads a core has them."""
+    files = {
+        "proc/cpuinfo": CPUINFO,
+        "proc/meminfo": "MemTotal:       16384 kB\nMemFree: 1 kB\n",
+        "sys/fs/cgroup/cpu.max": quota + "\n",
+        "sys/devices/system/cpu/cpu0/topology/thread_siblings_list": "0,64\n",
+    }
+    for number, (kind, level, size, ways, shared) in enumerate(CACHES):
+        folder = f"sys/devices/system/cpu/cpu0/cache/index{number}"
+        values = {
+            "type": kind,
+            "level": level,
+            "size": size,
+            "ways_of_associativity": ways,
+            "shared_cpu_list": shared,
+        }
+        files |= {f"{folder}/{name}": f"{value}\n" for name, value in values.items()}
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+@pytest.fixture
+def linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.system", lambda: "Linux")
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    threads = set(range(16))
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: threads, raising=False)
+
+
+def test_a_server(linux: None, tmp_path: Path) -> None:
+    found = detect_cpu.cpu(machine(tmp_path))
+    assert (found.name, found.base) == ('Some(R) Xeon "Gold" @ 2.80GHz', "x86-avx512")
+    assert (found.threads_per_core, found.cores, found.memory_bytes) == (2, 8, 16384 * 1024)
+    assert found.caches == {
+        1: FoundCache(48 << 10, 12, 2),
+        2: FoundCache(1280 << 10, 20, 2),
+        3: FoundCache(48 << 20, 12, 64),
+    }
+
+
+def test_a_container_has_its_share_of_the_cores(linux: None, tmp_path: Path) -> None:
+    assert detect_cpu.cpu(machine(tmp_path, "600000 100000")).cores == 3
+
+
+def test_a_system_that_tells_nothing(linux: None, tmp_path: Path) -> None:
+    found = detect_cpu.cpu(tmp_path)
+    assert (found.base, found.caches, found.memory_bytes) == ("x86-avx2", {}, None)
+    assert found.cores == 16 and found.name
+
+
+FOUND = FoundCpu(
+    'A "CPU"',
+    "x86-avx512",
+    8,
+    2,
+    16 << 30,
+    {
+        1: FoundCache(48 << 10, 12, 2),
+        2: FoundCache(1280 << 10, 20, 2),
+        3: FoundCache(48 << 20, 12, 64),
+    },
+)
+
+
+def seconds(**changes: float) -> dict[str, float]:
+    """Times on a CPU with a clock of 3 GHz, in clocks of a step."""
+    clocks = {
+        "call": 30,
+        "integer chain": 4,
+        "float chain": 4,
+        "update": 1.5 / 8,
+        "divide": 5 / 8,
+        "polynomial": 9 * 0.5 / 8,
+        "exp": 9,
+        "gather": 10.5 / 8,
+        "scatter": 11.5 / 8,
+        "wide update": 3 / 16,
+        "wide polynomial": 9 * 1 / 16,
+        "stream l2": 2,
+        "walk l2": 3,
+        "stream l3": 7,
+        "walk l3": 12,
+        "stream dram": 20,
+        "walk dram": 60,
+        "stream last 2/4": 7,
+        "stream last 3/4": 8,
+        "stream last 4/4": 19,
+        "walk pages": 30,
+        "stream all": 4,
+        "parallel": 3030,
+    }
+    return {name: value / 3e9 for name, value in {**clocks, **changes}.items()}
+
+
+def test_times_become_a_device_that_loads(tmp_path: Path) -> None:
+    numbers = calibrate.numbers(FOUND, seconds())
+    text = calibrate.device_file(FOUND, numbers, date(2026, 1, 2))
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    device = load(path)
+    core = device.cpu
+    assert core is not None and core.l3 is not None
+    assert (device.name, device.sm_count) == ('A "CPU", 8 cores', 8)
+    assert device.clock_hz == pytest.approx(3e9)
+    assert device.launch_s == pytest.approx(1e-6)
+    assert device.dram.bytes_per_s == pytest.approx(64 * 3e9 / 4)
+    assert (core.load_clk, core.store_clk, core.wide_load_clk) == pytest.approx((0.5, 0.5, 1))
+    assert (core.arithmetic_clk, core.wide_arithmetic_clk) == pytest.approx((0.5, 1))
+    assert (core.latency_clk, core.divide_clk, core.call_clk) == pytest.approx((4, 5, 9))
+    assert (core.gather_clk, core.scatter_clk) == pytest.approx((10, 11))
+    assert (core.l2.line_clk, core.l2.scattered_line_clk, core.l2.bytes) == (2, 3, 1280 << 10)
+    assert (core.page_walk_clk, core.dram_scattered_line_clk) == pytest.approx((18, 42))
+    # Three quarters of the last cache are still fast, all of it is not.
+    assert core.l3.bytes == (48 << 20) * 7 // 8
+    assert (core.l2.cores, core.l3.cores) == (1, 32)
+    assert device.peaks["fp32"].flop_per_s == pytest.approx(8 * 3e9 * 32)
+    assert device.sources["cpu.load_clk"] == "measured on this machine, 2026-01-02"
+    assert device.sources["cpu.l2.bytes"] == "told by the operating system"
+    # What nothing measures is the generic CPU's.
+    assert device.simd_bytes == load("x86-avx512").simd_bytes
+
+
+@pytest.mark.parametrize(
+    ("slow", "part"), [((7, 7, 7), 8), ((7, 7, 19), 7), ((7, 19, 19), 5), ((19, 19, 19), 3)]
+)
+def test_how_much_of_the_last_cache_there_is(slow: tuple[float, ...], part: int) -> None:
+    clk = {f"stream last {n}/4": value for n, value in zip((2, 3, 4), slow, strict=True)}
+    assert calibrate.held(48 << 20, 7, 20, clk) == (48 << 20) * part // 8
+
+
+def test_what_is_read_fits_where_it_is_to_come_from() -> None:
+    sizes = calibrate.sizes(FOUND)
+    assert sizes["l2"] < 1280 << 10 < sizes["l3"] < 48 << 20 < sizes["dram"]
+    assert (sizes["cores"], sizes["lanes"], sizes["last"]) == (8, 16, 48 << 20)
+    flat = calibrate.sizes(FoundCpu("Arm", "arm-neoverse", 4, 1, None, {}))
+    assert "l3" not in flat and "last" not in flat and flat["dram"] > flat["l2"]
+
+
+def test_a_cpu_without_a_last_cache_or_what_is_known_of_caches() -> None:
+    flat = FoundCpu("Arm", "arm-neoverse", 4, 1, None, {})
+    numbers = calibrate.numbers(flat, seconds())
+    assert not [key for key in numbers if key.startswith("cpu.l3") or key == "l2.bytes"]
+    assert "dram.bytes" not in numbers

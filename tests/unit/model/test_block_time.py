@@ -1,0 +1,192 @@
+"""The time of one block: dependent steps, registers that live at once, roles, unequal blocks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from support.kernels import gemm, site
+from tirlens.hardware import load
+from tirlens.model import analyze
+from tirlens.model.counting.walker import Walker
+from tirlens.model.imbalance import block_costs, stretch
+from tirlens.model.liveness import live_bytes
+from tirlens.model.roles import concurrent
+from tirlens.model.steps import reduce_clocks, scan_clocks
+from tirlens.model.timed import Timed
+from tirlens.model.work import Item, build
+from tirlens_worker.facts import (
+    Access,
+    Arith,
+    Branch,
+    Buffer,
+    Expr,
+    KernelFacts,
+    Launch,
+    Loop,
+    Node,
+    Span,
+    Statement,
+)
+
+H200 = load("h200")
+
+
+def kernel(body: tuple[Node, ...], buffers: tuple[Buffer, ...], threads: int = 128) -> KernelFacts:
+    inner = Loop("block", "tx", 0, threads, body, tag="threadIdx.x", sites=site(2))
+    grid = Loop("grid", "bx", 0, 8, (inner,), tag="blockIdx.x", sites=site(1))
+    return KernelFacts(
+        name="main",
+        definition="main",
+        span=Span(1, 0, 1, 4),
+        framework="tilelang",
+        framework_version="0",
+        call="",
+        call_source="option",
+        variables=(),
+        buffers=buffers,
+        launch=Launch((8,), (threads,)),
+        body=(grid,),
+    )
+
+
+def leaves(facts: KernelFacts) -> tuple[Item, ...]:
+    items = build(facts, Walker(facts, {}).counts(), {}, {item.id: item for item in facts.buffers})
+    return tuple(leaf for item in items for leaf in item.leaves())
+
+
+def fragment(name: str, *shape: int) -> Buffer:
+    return Buffer(name, name, "float32", shape, "local.fragment")
+
+
+def tile_op(op: str, rows: int, columns: int) -> KernelFacts:
+    statement = Statement(
+        op,
+        op,
+        (Arith("add", "float32", rows * columns),),
+        (
+            Access("x", "read", (0, 0), (rows, columns), route="tile"),
+            Access("y", "write", (0,), (rows,), route="tile"),
+        ),
+        "block",
+        attributes={"dim": 1},
+    )
+    return kernel((statement,), (fragment("x", rows, columns), fragment("y", rows)))
+
+
+@pytest.mark.parametrize(
+    "rows, columns, clocks",
+    [
+        # One thread's 32 dependent additions of 4 clocks; two halvings through shared memory of
+        # two barriers and a load; five shuffles; row by row.
+        (1, 4096, 32 * 4 + 2 * (2 * 30 + 30) + 5 * 27),
+        (4, 4096, 4 * (32 * 4 + 2 * (2 * 30 + 30) + 5 * 27)),
+        # 32 threads share a row: four additions and shuffles alone, whose rows overlap.
+        (4, 128, 4 * 4 + 5 * 27),
+        (128, 1, 4),
+    ],
+)
+def test_a_reduction_follows_the_template(rows: int, columns: int, clocks: float) -> None:
+    (leaf,) = leaves(tile_op("reduce", rows, columns))
+    assert reduce_clocks(leaf) == clocks
+
+
+def test_a_scan_takes_a_warp_for_a_line_and_32_values_at_a_time() -> None:
+    (leaf,) = leaves(tile_op("scan", 4, 256))
+    assert scan_clocks(leaf) == 8 * (5 * 27 + 30)
+    (leaf,) = leaves(tile_op("scan", 8, 256))
+    assert scan_clocks(leaf) == 2 * 8 * (5 * 27 + 30)
+
+
+def step(reads: tuple[str, ...], writes: str) -> Statement:
+    accesses = (
+        *(Access(name, "read", (0,), (1024,)) for name in reads),
+        Access(writes, "write", (0,), (1024,)),
+    )
+    return Statement("store", writes, (), accesses, "block")
+
+
+def test_an_array_gives_its_registers_to_the_next() -> None:
+    buffers = tuple(fragment(name, 1024) for name in "abc")
+    each = 1024 * 4 / 128
+    chain = (step((), "a"), step(("a",), "b"), step(("b",), "c"), step(("c",), "c"))
+    assert peak(kernel(chain, buffers)) == each
+    both = (step((), "a"), step((), "b"), step(("a", "b"), "c"), step(("c",), "c"))
+    assert peak(kernel(both, buffers)) == 2 * each
+    # What a loop reads that was made before it must last through all of its turns.
+    turns = Loop("serial", "k", 0, 4, (step(("a",), "b"), step(("b",), "c")))
+    assert peak(kernel((step((), "a"), turns, step(("c",), "c")), buffers)) >= 2 * each
+
+
+def peak(facts: KernelFacts) -> float:
+    counts = Walker(facts, {}).counts()
+    items = build(facts, counts, {}, {item.id: item for item in facts.buffers})
+    return live_bytes(items, counts)
+
+
+def branch(condition: Expr) -> Branch:
+    return Branch(condition, (step((), "a"),))
+
+
+@pytest.mark.parametrize(
+    "conditions, groups",
+    [
+        ([("<", "tx", 32), (">=", "tx", 32)], 1),  # different warps
+        ([("<", "tx", 32), ("and", (">=", "tx", 32), ("<", "tx", 64)), (">=", "tx", 64)], 1),
+        ([("<", "tx", 64), ("<", "tx", 32)], 2),  # a warp does both
+        ([("==", "tx", 0), ("==", "tx", 1)], 2),  # lanes of one warp take turns
+        ([("==", "bx", 0), ("==", "bx", 1)], 2),  # conditions on the block are no roles
+    ],
+)
+def test_branches_of_different_warps_run_at_the_same_time(
+    conditions: list[Expr], groups: int
+) -> None:
+    facts = kernel(tuple(map(branch, conditions)), (fragment("a", 1024),))
+    items = build(facts, Walker(facts, {}).counts(), {}, {b.id: b for b in facts.buffers})
+    inner = items[0].children[0].children
+    assert len(list(concurrent(inner))) == groups
+
+
+def test_unequal_blocks_are_given_out_in_launch_order() -> None:
+    """Triangular work: block `bx` runs bx + 1 times."""
+    loop = Loop("serial", "k", 0, ("+", "bx", 1), (step((), "a"),))
+    facts = kernel((loop,), (fragment("a", 1024),))
+    (leaf,) = leaves(facts)
+    costs = block_costs(Timed(None, 0.0, (Timed(leaf, 4.5),)), (8,), None, "row")
+    assert costs is not None and costs.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert stretch(costs, 8) == pytest.approx(8 / 4.5)
+    # Two places: 1 2 | 3 4 | 5 6 | 7 8, each pair on the place that is free first.
+    assert stretch(costs, 2) == pytest.approx(20 / 18)
+    even = Loop("serial", "k", 0, 5, (step((), "a"),))
+    (leaf,) = leaves(kernel((even,), (fragment("a", 1024),)))
+    assert block_costs(Timed(None, 0.0, (Timed(leaf, 4.5),)), (8,), None, "row") is None
+
+
+def test_two_warpgroups_fill_each_others_waits() -> None:
+    """The same tiles with twice the threads: a wait for the matrix unit is hidden."""
+    one = analyze(gemm(8192, 8192, 8192, tile_n=256, threads=128), H200)
+    two = analyze(gemm(8192, 8192, 8192, tile_n=256, threads=256), H200)
+    assert one.time_s is not None and two.time_s is not None and two.time_s < 0.95 * one.time_s
+
+
+def test_a_ring_of_one_buffer_hides_nothing() -> None:
+    deep, flat = (analyze(gemm(stages=stages), H200).time_s or 0.0 for stages in (3, 1))
+    assert flat > 1.2 * deep
+
+
+def test_the_compulsory_traffic_of_a_strided_read_is_whole_sectors() -> None:
+    facts = gemm()
+    strided = replace(
+        facts,
+        body=(Loop("block", "tx", 0, 32, (strided_load(),), tag="threadIdx.x", sites=site(2)),),
+        buffers=(Buffer("A", "A", "float32", (32, 64)), Buffer("r", "r", "float32", (1,), "local")),
+        launch=Launch((1,), (32,)),
+    )
+    report = analyze(strided, H200)
+    assert report.global_bytes.read == 32 * 4 and report.l2_bytes == 32 * 32
+
+
+def strided_load() -> Statement:
+    accesses = (Access("A", "read", ("tx", 0)), Access("r", "write", (0,)))
+    return Statement("store", "r", (), accesses, sites=site(3))

@@ -1,0 +1,68 @@
+"""Counts are reused for changes that do not touch them, and for no others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tirlens.advice import rewrite
+from tirlens.hardware import load
+from tirlens.model import analyze, count_all
+from tirlens_worker.facts import Branch, KernelFacts, Loop, Node, Statement
+
+from .generate import kernels
+from .test_formula import tiled_gemm
+
+
+def restaged(node: Node) -> Node:
+    if isinstance(node, Loop) and node.kind == "serial":
+        return replace(node, kind="pipelined", annotations={"num_stages": 3})
+    return replace(node, label="as before") if isinstance(node, (Loop, Statement)) else node
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(kernels())
+def test_what_is_not_counted_may_change(case: tuple[KernelFacts, dict[str, int]]) -> None:
+    facts, bindings = case
+    changed = rewrite.change(facts, restaged)
+    reused = count_all(facts, bindings).of(changed, bindings)
+    assert reused is not None
+    fresh = count_all(changed, bindings)
+    assert (reused.counts, reused.touched) == (fresh.counts, fresh.touched)
+
+
+def longer(node: Node) -> Node:
+    return replace(node, extent=("+", node.extent, 1)) if isinstance(node, Loop) else node
+
+
+def guarded(node: Node) -> Node:
+    return Branch(("<", 0, 1), (node,)) if isinstance(node, Statement) else node
+
+
+def by_thread(node: Node) -> Node:
+    return replace(node, per="thread") if isinstance(node, Statement) else node
+
+
+@pytest.mark.parametrize("edit", [longer, guarded, by_thread])
+def test_what_is_counted_may_not(edit) -> None:
+    facts = tiled_gemm(512, 512, 512, ())
+    assert count_all(facts, {}).of(rewrite.change(facts, edit), {}) is None
+
+
+def test_other_sizes_are_counted_anew() -> None:
+    facts = tiled_gemm("M", 512, 512, ("M",))
+    known = count_all(facts, {"M": 512})
+    assert known.of(facts, {"M": 513}) is None
+    assert analyze(facts, load("h200"), {"M": 513}, known) == analyze(
+        facts, load("h200"), {"M": 513}
+    )
+
+
+@pytest.mark.parametrize("device", ["h200", "a100-80-sxm"])
+def test_a_report_is_the_same_with_known_counts(device: str) -> None:
+    facts = tiled_gemm(1024, 1024, 1024, ())
+    known = count_all(facts, {})
+    for changed in (facts, rewrite.change(facts, restaged), rewrite.with_panel(facts, 8)):
+        assert analyze(changed, load(device), {}, known) == analyze(changed, load(device))

@@ -1,0 +1,219 @@
+"""CPU kernels: what is vectorised, what waits, which lines come from where."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tirlens.hardware import load
+from tirlens.model import analyze
+from tirlens.model.cpu.address import LINE_BYTES, pattern
+from tirlens.model.cpu.caches import Capacity, resident
+from tirlens.model.report import KernelReport
+from tirlens_worker.facts import (
+    Access,
+    Arith,
+    Buffer,
+    Expr,
+    KernelFacts,
+    Launch,
+    Loop,
+    Span,
+    Statement,
+)
+
+DEVICE = load("x86-avx2")
+FLOAT = "float32"
+
+
+def facts(
+    arrays: dict[str, tuple[int, ...]], loops: Sequence[Loop], leaf: Statement
+) -> KernelFacts:
+    """One statement in a nest of loops, the first outermost."""
+    node: Loop | Statement = leaf
+    for loop in reversed(loops):
+        node = replace(loop, body=(node,))
+    return KernelFacts(
+        name="kernel",
+        definition="kernel",
+        span=Span(1, 0, 1, 6),
+        framework="tvm",
+        framework_version="",
+        call="kernel",
+        call_source="module-level",
+        variables=(),
+        buffers=tuple(
+            Buffer(name, name, FLOAT, shape, is_parameter=True) for name, shape in arrays.items()
+        ),
+        launch=Launch(),
+        body=(node,),
+    )
+
+
+def loop(var: str, extent: int, kind: str = "serial") -> Loop:
+    return Loop(kind, var, 0, extent, ())
+
+
+def store(reads: dict[str, tuple[Expr, ...]], write: tuple[str, tuple[Expr, ...]], *ops: str):
+    accesses = [Access(name, "read", index) for name, index in reads.items()]
+    accesses.append(Access(write[0], "write", write[1]))
+    return Statement("store", "store", tuple(Arith(op, FLOAT) for op in ops), tuple(accesses))
+
+
+def matmul(order: str, size: int = 256, kinds: dict[str, str] | None = None) -> KernelFacts:
+    leaf = store(
+        {"A": ("i", "k"), "B": ("k", "j"), "C": ("i", "j")}, ("C", ("i", "j")), "mul", "add"
+    )
+    loops = [loop(name, size, (kinds or {}).get(name, "serial")) for name in order]
+    return facts(dict.fromkeys("ABC", (size, size)), loops, leaf)
+
+
+def timed(report: KernelReport) -> float:
+    assert report.status == "ok" and report.time_s is not None, report.message
+    return report.time_s
+
+
+def test_a_float_sum_waits_for_itself() -> None:
+    report = analyze(matmul("ijk"), DEVICE)
+    assert DEVICE.cpu is not None
+    chain = 256**3 * DEVICE.cpu.latency_clk / DEVICE.clock_hz
+    assert timed(report) == pytest.approx(chain, rel=0.15)
+    assert (report.bound, report.bound_class) == ("latency", "latency")
+    assert "wait for each other" in report.bound_reason
+    assert "1 of 16 cores" in report.bound_reason
+
+
+def test_an_integer_sum_runs_in_vectors() -> None:
+    integers = replace(
+        matmul("ijk"),
+        buffers=tuple(replace(b, dtype="int32") for b in matmul("ijk").buffers),
+    )
+    (outer,) = integers.body
+    assert isinstance(outer, Loop)
+
+    def typed(node: Loop | Statement) -> Loop | Statement:
+        if isinstance(node, Loop):
+            return replace(node, body=tuple(typed(child) for child in node.body))  # type: ignore[arg-type]
+        return replace(node, arith=tuple(replace(a, dtype="int32") for a in node.arith))
+
+    report = analyze(replace(integers, body=(typed(outer),)), DEVICE)
+    assert report.bound != "latency"
+
+
+def test_unit_stride_beats_a_sum_beats_a_stride() -> None:
+    times = [timed(analyze(matmul(order), DEVICE)) for order in ("ikj", "ijk", "jki")]
+    assert times[0] * 5 < times[1] and times[0] * 5 < times[2]
+
+
+@pytest.mark.parametrize("cores", [2, 16])
+def test_a_parallel_loop_is_shared_by_the_cores(cores: int) -> None:
+    device = replace(DEVICE, sm_count=cores)
+    serial = timed(analyze(matmul("ikj"), device))
+    shared = timed(analyze(matmul("ikj", kinds={"i": "parallel"}), device))
+    assert serial / cores <= shared <= 1.5 * serial / cores
+    # 17 rows on 16 cores take two rounds.
+    odd = facts({"A": (17, 65536)}, [loop("i", 17, "parallel"), loop("j", 65536)], _scale())
+    even = facts({"A": (32, 65536)}, [loop("i", 32, "parallel"), loop("j", 65536)], _scale())
+    if cores == 16:
+        assert timed(analyze(odd, device)) == pytest.approx(timed(analyze(even, device)), rel=0.05)
+
+
+def _scale() -> Statement:
+    return store({"A": ("i", "j")}, ("A", ("i", "j")), "mul")
+
+
+@pytest.mark.parametrize(("size", "bound"), [(1 << 10, "l1"), (1 << 22, "l3"), (1 << 25, "dram")])
+def test_where_a_stream_comes_from(size: int, bound: str) -> None:
+    # Three arrays of 4 KiB, 16 MiB and 128 MiB; the last cache has 32 MiB.
+    leaf = store({"A": ("i",), "B": ("i",)}, ("C", ("i",)), "add")
+    arrays = dict.fromkeys("ABC", (size // (1 if bound != "l3" else 4),))
+    report = analyze(facts(arrays, [loop("i", arrays["A"][0])], leaf), DEVICE)
+    if bound == "l1":
+        assert report.dram_bytes.total == 0
+    else:
+        assert report.bound == bound
+    if bound == "dram":
+        assert report.dram_bytes.total is not None
+        assert report.dram_bytes.total == pytest.approx(4 * 4 * size, rel=0.02)
+
+
+def test_what_all_cores_read_is_in_the_last_cache_once() -> None:
+    # Of 12 MiB in a cache of 32 MiB nothing comes from DRAM, on however many cores.
+    report = analyze(matmul("ikj", 1024, {"i": "parallel"}), DEVICE)
+    assert report.dram_bytes.total is not None and report.dram_bytes.total < 1 << 20
+    assert report.bound == "l3" and "cores work" not in report.bound_reason
+
+
+def test_rows_of_a_stencil_stay_while_they_fit() -> None:
+    """The layer condition: three rows in L1, else each row comes three times."""
+
+    def behind_l1(width: int) -> float:
+        rows = (1 << 21) // width
+        leaf = Statement(
+            "store",
+            "store",
+            (Arith("add", FLOAT, 2),),
+            (
+                Access("A", "read", ("i", "j")),
+                Access("A", "read", (("+", "i", 1), "j")),
+                Access("A", "read", (("+", "i", 2), "j")),
+                Access("B", "write", ("i", "j")),
+            ),
+        )
+        arrays = {"A": (rows + 2, width), "B": (rows, width)}
+        report = analyze(facts(arrays, [loop("i", rows), loop("j", width)], leaf), DEVICE)
+        assert report.l2_bytes is not None
+        return report.l2_bytes / (4 * rows * width)
+
+    short, long = behind_l1(512), behind_l1(16384)
+    # A and B once each, and B's lines twice: fetched and written back.
+    assert short == pytest.approx(3, rel=0.1)
+    assert long == pytest.approx(5, rel=0.1)
+
+
+def test_calls_of_the_library_are_made_one_by_one() -> None:
+    leaf = store({"A": ("i",)}, ("B", ("i",)), "exp")
+    report = analyze(facts({"A": (8192,), "B": (8192,)}, [loop("i", 8192)], leaf), DEVICE)
+    assert DEVICE.cpu is not None
+    assert report.bound == "sfu" and "one element at a time" in report.bound_reason
+    assert timed(report) == pytest.approx(8192 * DEVICE.cpu.call_clk / DEVICE.clock_hz, rel=0.1)
+
+
+def test_a_stride_of_a_power_of_two_uses_few_sets() -> None:
+    cache = Capacity.of(32768, 8)
+    rows = [pattern([(stride, 256)], 4) for stride in (1024, 1088)]
+    assert [found.lines for found in rows] == [256, 256]
+    assert resident(cache.taken(rows[0]), cache) < 0.1
+    assert resident(cache.taken(rows[1]), cache) > 0.9
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.integers(1, 6)), min_size=1, max_size=4),
+    st.integers(0, 3),
+)
+def test_lines_of_digits_are_those_of_their_addresses(
+    steps: list[tuple[int, int]], sizes: int
+) -> None:
+    """Digits whose strides do not overlap: the lines are what enumeration finds."""
+    size = LINE_BYTES * (sizes + 1)
+    digits: list[tuple[int, int]] = []
+    span = size
+    for gap, count in steps:
+        stride = span * gap
+        digits.append((stride, count))
+        span = stride * count
+    places = [
+        sum(index * stride for index, (stride, _) in zip(chosen, digits, strict=True))
+        for chosen in itertools.product(*(range(count) for _, count in digits))
+    ]
+    lines = {
+        line
+        for place in places
+        for line in range(place // LINE_BYTES, (place + size - 1) // LINE_BYTES + 1)
+    }
+    assert pattern(digits, size).lines == len(lines)

@@ -1,0 +1,127 @@
+"""How statements lie on threads: what tilelang's generated CUDA shows, and bank conflicts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens.model.places import Around, Place
+from tirlens.model.spread import Requests, Spread, active_threads, spread
+from tirlens_worker.facts import Access, Arith, Buffer, Expr, Statement
+
+THREADS = 256
+
+
+def tile_place(*extents: int, conditions: tuple[Expr, ...] = ()) -> Place:
+    """Inside a block of 256 threads and tile loops ``i0``, ``i1`` ... of these extents."""
+    around = [
+        Around("bx", "grid", 64, "blockIdx.x"),
+        Around("tx", "block", THREADS, "threadIdx.x"),
+        *(Around(f"i{n}", "parallel", extent) for n, extent in enumerate(extents)),
+    ]
+    ranges = {loop.var: (0, (loop.extent or 1) - 1) for loop in around}
+    return Place(tuple(around), ranges, {}, conditions)
+
+
+def thread_place(threads: int = 32) -> Place:
+    around = (Around("tx", "block", threads, "threadIdx.x"),)
+    return Place(around, {"tx": (0, threads - 1)}, {})
+
+
+def of_tile(index: Expr, place: Place, dtype: str = "float16", guard: Expr | None = None) -> Spread:
+    buffer = Buffer("A", "A", dtype, (1 << 20,))
+    access = Access("A", "read", (index,), guard=guard)
+    return spread(Statement("store", "s", (), (access,), "block"), place, {"A": buffer}, THREADS)
+
+
+FLAT: Expr = ("+", ("*", ("+", ("*", "bx", 256), "i0"), 8), "i1")
+
+
+@pytest.mark.parametrize(
+    "index, extents, dtype, vector, repeats",
+    [
+        (FLAT, (256, 8), "float16", 8, 1),  # uint4: eight halves
+        (FLAT, (256, 8), "float32", 4, 2),  # float4, twice
+        (FLAT, (256, 8), "int8", 8, 1),  # no more than the inner loop has
+        (("*", FLAT, 2), (256, 8), "float16", 1, 8),  # not contiguous
+        ("i0", (1280,), "float16", 1, 5),  # 1280 elements do not fill 256 vectors of two
+        (("+", FLAT, 1), (256, 8), "float16", 1, 8),  # not aligned
+        (("select", ("<", "i1", 4), FLAT, 0), (256, 8), "float16", 1, 8),  # chosen by a condition
+        (("load", "B", FLAT), (256, 8), "float16", 1, 8),  # depends on data
+    ],
+)
+def test_the_vector_is_what_the_compiler_makes(
+    index: Expr, extents: tuple[int, ...], dtype: str, vector: int, repeats: int
+) -> None:
+    found = of_tile(index, tile_place(*extents), dtype)
+    assert (found.vector, found.repeats) == (vector, repeats)
+
+
+def test_a_condition_inside_a_vector_makes_it_scalar_and_one_on_whole_vectors_does_not() -> None:
+    assert of_tile(FLAT, tile_place(256, 8), guard=("<", FLAT, 1000)).vector == 8
+    assert of_tile(FLAT, tile_place(256, 8), guard=("<", FLAT, 1001)).vector == 1
+    on_data = of_tile(FLAT, tile_place(256, 8), guard=("<", ("load", "A", FLAT), 1))
+    assert on_data.vector == 1 and on_data.serial
+
+
+def test_a_scalar_loop_is_dealt_out_thread_by_thread() -> None:
+    """Lane and memory stay neighbours where nothing is vectorised: 64 bytes are two sectors."""
+    found = of_tile(FLAT, tile_place(256, 8), guard=("<", ("load", "A", FLAT), 1))
+    assert found.requests == (Requests(1, 2.0, 1.0),)
+
+
+def test_a_full_vector_takes_a_pass_for_each_line() -> None:
+    assert of_tile(FLAT, tile_place(256, 8)).requests == (Requests(8, 16.0, 4.0),)
+
+
+@pytest.mark.parametrize(
+    "index, sectors",
+    [("tx", 4), (("*", "tx", 2), 8), (("*", "tx", 32), 32), (7, 1), (("//", "tx", 16), 1)],
+)
+def test_sectors_of_a_warp(index: Expr, sectors: int) -> None:
+    buffer = Buffer("A", "A", "float32", (4096,))
+    statement = Statement("store", "s", (), (Access("A", "read", (index,)),))
+    (requests,) = spread(statement, thread_place(), {"A": buffer}, 32).requests
+    assert requests is not None and requests.sectors == sectors
+
+
+@pytest.mark.parametrize(
+    "columns, index, lanes, passes",
+    [
+        (32, ("tx", 0), 1, 32),  # a column: one bank
+        (33, ("tx", 0), 1, 1),  # padded by one word
+        (32, (0, "tx"), 1, 1),
+        (32, (0, 5), 1, 1),  # one word for all
+        (16, ("tx", 0), 4, 16),  # 16 bytes of rows of 64: 4 of 8 lanes of a phase meet
+        (128, (0, ("*", "tx", 4)), 4, 4),  # four phases without a conflict
+    ],
+)
+def test_bank_conflicts(columns: int, index: tuple[Expr, ...], lanes: int, passes: int) -> None:
+    buffer = Buffer("S", "S", "float32", (64, columns), "shared")
+    access = Access("S", "read", index, lanes=lanes)
+    found = spread(Statement("store", "s", (), (access,)), thread_place(), {"S": buffer}, 32)
+    assert found.requests[0] is not None and found.requests[0].wavefronts == passes
+
+
+def test_roles_have_their_own_threads() -> None:
+    place = tile_place(4, conditions=(("not", ("<", "tx", 128)), ("==", "bx", 0)))
+    assert active_threads(place, THREADS) == 128
+    assert active_threads(tile_place(4), THREADS) == THREADS
+
+
+def test_matrix_results_are_stored_in_pairs() -> None:
+    """Eight rows of four lanes with two neighbours each: eight sectors of half the bytes."""
+    buffers = {
+        "C": Buffer("C", "C", "float16", (128, 128)),
+        "acc": Buffer("acc", "acc", "float32", (128, 128), "local.fragment"),
+    }
+    accesses = (Access("acc", "read", ("i0", "i1")), Access("C", "write", ("i0", "i1")))
+    statement = Statement("store", "s", (Arith("cast", "float32"),), accesses, "block")
+    found = spread(statement, tile_place(128, 128), buffers, THREADS, frozenset({"acc"}))
+    assert (found.vector, found.requests[1]) == (2, Requests(2, 8.0, 8.0))
+
+
+def test_a_vector_of_the_program_is_cut_into_instructions_of_16_bytes() -> None:
+    buffer = Buffer("A", "A", "float32", (32, 64))
+    access = Access("A", "read", ("tx", 0), lanes=64)
+    found = spread(Statement("store", "s", (), (access,)), thread_place(), {"A": buffer}, 32)
+    assert found.requests == (Requests(4, 32.0, 32.0),)

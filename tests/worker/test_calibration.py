@@ -1,0 +1,40 @@
+"""The calibration's kernels under each supported TVM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tirlens.cli.calibrate import measure
+from tirlens.cli.errors import UsageError
+
+pytestmark = pytest.mark.slow
+
+# Small enough to be quick; what they tell is another matter.
+SIZES = {
+    "cores": 2,
+    "lanes": 8,
+    "l2": 1 << 17,
+    "l3": 1 << 20,
+    "dram": 1 << 22,
+    "pages": 1 << 20,
+    "last": 1 << 21,
+}
+ALONE = {"call", "integer chain", "float chain", "update", "divide", "polynomial", "exp"}
+
+
+def test_every_kernel_runs_and_takes_time(each_tvm_python: Path) -> None:
+    found = measure(each_tvm_python, SIZES)
+    assert found.keys() >= ALONE | {"stream l3", "walk dram", "stream last 4/4", "parallel"}
+    assert all(0 < seconds < 1e-3 for seconds in found.values()), found
+    # Both chains are as long and no clock makes one result wait less than the other does.
+    assert 0.4 < found["float chain"] / found["integer chain"] < 2.5
+    # Vectors do eight elements at a time, the library one.
+    assert found["polynomial"] < found["exp"]
+    assert found["update"] < found["float chain"]
+
+
+def test_a_python_that_cannot_be_started_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="calibrate"):
+        measure(tmp_path / "python", SIZES)
