@@ -265,14 +265,19 @@ def _progress(client: Client) -> list[dict[str, Any]]:
 def test_a_setting_that_the_worker_does_not_hear_of_lets_the_analysis_go_on(
     client: Client, tmp_path: Path, tvm_python: Path
 ) -> None:
-    runs = tmp_path / "runs"
-    text = f"import time\nf = open({str(runs)!r}, 'a').write('x')\nn = time.sleep(1)\n"
+    runs, go_on = tmp_path / "runs", tmp_path / "go-on"
+    text = (
+        f"import os, time\nf = open({str(runs)!r}, 'a').write('x')\n"
+        f"while not os.path.exists({str(go_on)!r}): time.sleep(0.01)\n"
+    )
     client.initialize(trusted=True, interpreter=str(tvm_python))
     uri = client.open(tmp_path / "a.py", text + kernel(1024))
     client.wait(lambda: runs.exists(), 60)
     settings = {"settings": {"tirlens": {"advice": False, "minPercentage": 5}}}
     client.notify("workspace/didChangeConfiguration", settings)
     client.save(uri)
+    client.lenses(uri)  # Both have been heard.
+    go_on.touch()
     client.wait_ready(uri)
     assert runs.read_text() == "x", "one run for the opening, the settings and the save"
     # To analyse anew is to run anew.

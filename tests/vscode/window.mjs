@@ -56,8 +56,11 @@ export class Window {
   /** The texts of the lenses in the editor, waiting for one that matches. */
   async lenses(pattern, timeout = 60 * SECONDS) {
     const lens = this.page.locator(".codelens-decoration");
-    await lens.filter({ hasText: pattern }).first().waitFor({ timeout });
-    return (await lens.allInnerTexts()).map(plain);
+    // Read once and judged by what was read: an analysis may redraw the lenses at any moment.
+    return until(`lens ${pattern}`, timeout, async () => {
+      const texts = (await lens.allInnerTexts()).map((text) => plain(text).replaceAll("\n", ""));
+      return texts.some((text) => pattern.test(text)) ? texts : undefined;
+    });
   }
 
   /** Clicks the part of a lens that matches. */

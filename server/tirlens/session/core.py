@@ -175,7 +175,7 @@ class Session:
         document.wanted += 1
         document.cancelled = False
         is_current = partial(self._current, document, document.wanted)
-        work = self._analyze(document, document.wanted)
+        work = partial(self._analyze, document, document.wanted)
         self._start(self._guarded(document, is_current, work))
 
     async def shut_down(self) -> None:
@@ -223,11 +223,14 @@ class Session:
     # Analysis
 
     async def _guarded(
-        self, document: Document, is_current: Callable[[], bool], work: Awaitable[None]
+        self,
+        document: Document,
+        is_current: Callable[[], bool],
+        work: Callable[[], Awaitable[None]],
     ) -> None:
         """Do `work`; a defect of ours in it is said and leaves no file waiting."""
         try:
-            await work
+            await work()
         except Exception as error:
             logger.exception("An analysis failed")
             if is_current():
@@ -269,7 +272,7 @@ class Session:
             await self._guarded(
                 document,
                 lambda: self._current(document, asked.wanted),
-                self._run(client, asked, document),
+                partial(self._run, client, asked, document),
             )
 
         self.workers.submit(interpreter, document.uri, job)
@@ -281,14 +284,14 @@ class Session:
             if not self._current(document, asked.wanted):
                 return
             fresh = await client.analyze(asked.request, partial(self._progress, document))
+            duration_s = time.perf_counter() - began
+            result, kept = await asyncio.to_thread(_completed, asked.plan, fresh)
+            # Also what is not wanted any more: much of what is asked next is in it.
+            self._keep(kept)
         finally:
-            # From now on the same is asked anew.
+            # From now on the same is asked anew, and not before it is kept: it would run twice.
             if self._asked.get(document.uri) is asked:
                 del self._asked[document.uri]
-        duration_s = time.perf_counter() - began
-        result, kept = await asyncio.to_thread(_completed, asked.plan, fresh)
-        # Also what is not wanted any more: much of what is asked next is in it.
-        self._keep(kept)
         if not self._current(document, asked.wanted):
             return
         self.durations_s.append(duration_s)
