@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from heapq import heapreplace
 from typing import Any
 
 import numpy as np
@@ -62,12 +63,11 @@ def stretch(costs: FloatArray, places: int) -> float:
 
 
 def _makespan(costs: FloatArray, places: int) -> float:
-    done = np.zeros(min(places, len(costs)))
-    for first in range(0, len(costs), len(done)):
-        batch = costs[first : first + len(done)]
-        done.sort()
-        done[: len(batch)] += batch
-    return float(done.max())
+    """The time until the last block is done, each on the place that is free first."""
+    free_at = [0.0] * min(places, len(costs))
+    for cost in costs.tolist():
+        heapreplace(free_at, free_at[0] + cost)
+    return max(free_at)
 
 
 def _leaves(timed: Timed) -> Iterator[tuple[Item, float]]:

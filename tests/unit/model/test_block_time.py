@@ -190,3 +190,13 @@ def test_the_compulsory_traffic_of_a_strided_read_is_whole_sectors() -> None:
 def strided_load() -> Statement:
     accesses = (Access("A", "read", ("tx", 0)), Access("r", "write", (0,)))
     return Statement("store", "r", (), accesses, sites=site(3))
+
+
+def test_unequal_blocks_wait_for_a_free_place_and_for_no_round() -> None:
+    # A long block holds up its own place only: the others go on with the next short ones.
+    costs = np.array([9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    assert stretch(costs, 2) == pytest.approx(9 / (5 * costs.mean()))
+    # Rows of a causal mask, 32 blocks each: nothing but the last blocks is waited for.
+    causal = np.tile(np.arange(1.0, 33.0), 256)
+    equal = np.ceil(len(causal) / 132) * causal.mean()
+    assert stretch(causal, 132) * equal < causal.sum() / 132 + causal.max()
