@@ -6,7 +6,6 @@ Pieces are told as they come, so that what is known survives a kernel that hangs
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
 from typing import Callable, Sequence
 
@@ -15,6 +14,7 @@ from .document import Document
 from .facts import KernelFacts
 from .lines import split_lines
 from .load import Loaded
+from .origins import Origins
 from .protocol import Analyze, KernelRequest, Lowering, Problem, Progress
 from .trace import Outcome, Traced, Tracer
 
@@ -41,8 +41,8 @@ def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
 
     patches.install(request.target)
     enter_folder(request.path)
-    modules = frozenset(sys.modules)
-    with spans.recording():
+    folders = load.search_folders(request.path, request.sys_path)
+    with spans.recording(), Origins(document, folders) as origins:
         loaded = load.load(
             document,
             request.sys_path,
@@ -51,6 +51,8 @@ def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
         )
         for problem in loaded.problems:
             tell(PROBLEM, codec.dumps(problem))
+        # Told once more at the end, which not every analysis reaches.
+        _tell_files(origins, tell)
         tracer = Tracer(loaded)
         for done, index in enumerate(only):
             kernel = request.kernels[index]
@@ -60,9 +62,13 @@ def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
             tell(PROGRESS, codec.dumps(progress))
             _kernel(loaded, tracer, kernel, tell)
             tell(END, b"%d" % index)
-    for path in load.own_files(document, modules):
-        tell(FILE, codec.dumps(path))
+        _tell_files(origins, tell)
     tell(DONE, b"")
+
+
+def _tell_files(origins: Origins, tell: Tell) -> None:
+    for path in origins.files():
+        tell(FILE, codec.dumps(path))
 
 
 def _kernel(loaded: Loaded, tracer: Tracer, request: KernelRequest, tell: Tell) -> None:

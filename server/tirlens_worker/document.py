@@ -8,7 +8,7 @@ import os
 import re
 import traceback
 from types import TracebackType
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from .facts import Span
 from .lines import split_lines
@@ -22,6 +22,8 @@ _TRACEBACK_LIMIT = 8000
 class Document:
     """One version of one file.
 
+    `raised_in` are the files through which the errors have come that were made a `problem` of.
+
     Raises:
         SyntaxError: the text is not Python for this interpreter.
     """
@@ -29,6 +31,7 @@ class Document:
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text
+        self.raised_in: Set[str] = set()
         self.lines: List[str] = split_lines(text, True)
         # A byte order mark is no part of the program; columns of the first line count it.
         self.tree = ast.parse(text[1:] if text[:1] == "\ufeff" else text, path)
@@ -90,6 +93,7 @@ class Document:
     ) -> Problem:
         """`error`, at the place in this text that caused it, or else at `at`."""
         span, message = self._locate(error)
+        self.raised_in.update(_files_of(error))
         return Problem(
             kind=kind,
             message=message or describe(error),
@@ -190,6 +194,17 @@ def chain(error: Optional[BaseException]) -> List[BaseException]:
         found.append(error)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return found
+
+
+def _files_of(error: BaseException) -> Iterator[str]:
+    """The files through which `error` has come, or that could not be read for it."""
+    for cause in chain(error):
+        if isinstance(cause, SyntaxError) and cause.filename:
+            yield cause.filename
+        trace = cause.__traceback__
+        while trace is not None:
+            yield trace.tb_frame.f_code.co_filename
+            trace = trace.tb_next
 
 
 def _code_points(line: str, utf8_offset: int) -> int:

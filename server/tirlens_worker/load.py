@@ -89,9 +89,9 @@ def load(
 
     The statements that start at the lines `leave_out` are not executed.
     """
-    name, root = package_of(document.path)
+    name, _ = package_of(document.path)
     package = name.rpartition(".")[0]
-    _extend_search_path(document.path, root, bool(package), sys_path)
+    _extend_search_path(document.path, sys_path)
     # A file that is called like a module of the standard library must not stand in for it.
     module = ModuleType(name if package else "tirlens_document")
     module.__file__ = document.path
@@ -143,25 +143,6 @@ def execute(
     """Execute one statement, letting its error through; what it binds goes to `place` if given."""
     flags = _future_flags(loaded.document.tree)
     _execute(statement, loaded.document.path, flags, namespace, place)
-
-
-def own_files(document: Document, before: Collection[str]) -> List[str]:
-    """The files of the user's other modules that are imported, but for the modules `before`."""
-    new = [sys.modules[name] for name in set(sys.modules) - set(before)]
-    files = {_file_of(module) for module in new if not is_installed(module)}
-    return sorted(files - {document.path})
-
-
-def is_installed(module: Any) -> bool:
-    """Whether a module is a package's or the language's, or has no file."""
-    path = _file_of(module)
-    return not path or "site-packages" in path or path.startswith(sys.base_prefix)
-
-
-def _file_of(module: Any) -> str:
-    # Not by `getattr`: modules that load themselves when they are touched must not do so here.
-    found = getattr(module, "__dict__", {}).get("__file__")
-    return found if isinstance(found, str) else ""
 
 
 def bound_names(statement: ast.stmt) -> List[str]:
@@ -230,11 +211,16 @@ def _future_flags(tree: ast.Module) -> int:
     return flags
 
 
-def _extend_search_path(path: str, root: str, in_package: bool, extra: Tuple[str, ...]) -> None:
-    """The document's folder first, as ``python file.py`` has it; a package's parent before it."""
+def search_folders(path: str, extra: Tuple[str, ...]) -> List[str]:
+    """Where the user's modules are looked for: a package's parent, or else the document's folder,
+    as ``python file.py`` has it, and then `extra`."""
+    name, root = package_of(path)
+    first = root if "." in name else os.path.dirname(os.path.abspath(path))
+    return list(dict.fromkeys((first, *extra)))
+
+
+def _extend_search_path(path: str, extra: Tuple[str, ...]) -> None:
+    sys.path[:0] = [item for item in search_folders(path, extra) if item not in sys.path]
     folder = os.path.dirname(os.path.abspath(path))
-    wanted = [root] if in_package else [folder]
-    wanted += [item for item in extra if item not in wanted]
-    sys.path[:0] = [item for item in wanted if item not in sys.path]
-    if in_package and folder not in sys.path:
+    if folder not in sys.path:
         sys.path.append(folder)

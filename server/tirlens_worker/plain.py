@@ -13,7 +13,7 @@ import time
 from types import FrameType
 from typing import BinaryIO, Callable, List, Optional
 
-from . import analysis, load, network, patches, warm_up
+from . import analysis, network, origins, patches, warm_up
 from .protocol import Analyze, Problem
 from .results import Pieces, line_span
 from .serving import Worker
@@ -35,7 +35,7 @@ class PlainWorker(Worker):
         _Run(request, self._send).run()
         for name in set(sys.modules) - set(modules):
             # The next text may have other versions of the user's own modules.
-            if not load.is_installed(sys.modules[name]):
+            if not origins.is_installed(sys.modules[name]):
                 del sys.modules[name]
         sys.path[:] = search_path
 

@@ -175,7 +175,11 @@ class Lowering:
 
 @dataclass(frozen=True)
 class Result:
-    """The answer to an `Analyze`; `files` are the user's own modules that the text has imported."""
+    """The answer to an `Analyze`.
+
+    `files` are the paths of the user's own modules that the text has imported, or has failed to:
+    of those that were not found, the places where they would have been.
+    """
 
     id: int
     kernels: Tuple[KernelFacts, ...] = ()
