@@ -3,7 +3,7 @@
     PYTHONPATH=server PYTHON_WITH_TVM      tests/measured/trace_library.py
     PYTHONPATH=server PYTHON_WITH_TILELANG tests/measured/trace_library.py TILELANG_CHECKOUT
 
-Under apache-tvm the fp32 kernels of torch and cuBLAS (`kernels/library_tvm.py`), whose launch
+Under apache-tvm the kernels of torch and cuBLAS (`kernels/library_{tvm,rows}.py`), whose launch
 figures the table gives, are traced into ``facts/library_tvm.json.gz``; under tilelang the
 tensor-core products (`kernels/library_tilelang.py`) into ``facts/library_tilelang.json.gz``.  Where
 a table does not tell the configuration, a small set stated here is traced and the fastest
@@ -105,7 +105,8 @@ def trace_tvm() -> Factbook:
             continue
         operation = row["op"].removeprefix("torch ")
         if row["source"] == "llmcompass_hw" and row["family"] != "gemm":
-            kernel, sizes = half_precision(operation, shape)
+            warp = 64 if row["gpu"].startswith("MI") else 32
+            kernel, sizes = half_precision(operation, shape, warp)
             book.add(number, [[facts(operation, *kernel)]], sizes)
         elif row["source"] == "neusight" and row["family"] == "gemm_fp32":
             arguments = sgemm_arguments(json.loads(row["config"]), shape)
@@ -124,7 +125,8 @@ Made = tuple[tuple[Any, ...], dict[str, int]]
 
 def single_precision(operation: str, shape: dict[str, int], launch: dict[str, str]) -> Made:
     """What makes the kernel that the table names, and its run-time sizes."""
-    import library_tvm as library
+    import library_rows as library
+    from library_tvm import elementwise
 
     rows, columns = shape["rows"], shape["cols"]
     if operation == "ln":
@@ -134,23 +136,23 @@ def single_precision(operation: str, shape: dict[str, int], launch: dict[str, st
     if operation == "softmax":
         threads = int(launch["block"].split("x")[0])
         return (library.softmax_by_block, columns, threads), {"rows": rows}
-    return (library.elementwise, operation), {"n": rows * columns}
+    return (elementwise, operation), {"n": rows * columns}
 
 
-def half_precision(operation: str, shape: dict[str, int]) -> Made:
+def half_precision(operation: str, shape: dict[str, int], warp: int) -> Made:
     """The same of a table without launch figures: torch's own choice for these sizes."""
-    import library_tvm as library
+    import library_rows as library
+    from library_tvm import elementwise
 
     if operation == "gelu":
-        return (library.elementwise, "gelu", "float16"), {"n": shape["n"]}
+        return (elementwise, "gelu", "float16"), {"n": shape["n"]}
     rows, columns = shape["M"], shape["N"]
     if operation == "layernorm":
-        return (library.layer_norm, columns, "float16"), {"rows": rows}
+        return (library.layer_norm, columns, "float16", warp), {"rows": rows}
     if columns <= 1024:
-        return (library.softmax_by_warp, columns, "float16"), {"rows": rows}
-    # Eight halves a thread, up to 1024 threads (SoftMax_getBlockSize).
-    threads = min(1024, 1 << (columns // 8).bit_length() - 1)
-    return (library.softmax_by_block, columns, threads, "float16"), {"rows": rows}
+        return (library.softmax_by_warp, columns, "float16", warp), {"rows": rows}
+    threads = library.softmax_threads(columns, "float16", warp)
+    return (library.softmax_by_block, columns, threads, "float16", warp), {"rows": rows}
 
 
 def sgemm_arguments(launch: dict[str, str], shape: dict[str, int]) -> tuple[int, ...] | str:

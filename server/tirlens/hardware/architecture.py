@@ -173,7 +173,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "sm_75": _nvidia(
         (64, 64),
         (1024, 16),
-        (96, 2, 6),
+        (64, 2, 6),
         _rates(4, 128, 256, 128, 64, 16, 16, float16=1024, int8=2048, int4=4096),
         64,
     ),

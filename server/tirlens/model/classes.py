@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from tirlens_worker.facts import Arith
 
@@ -89,7 +90,7 @@ PIPE: Mapping[str, Mapping[str, float]] = {
     "tan": {"sfu": 1, "fma": 26, "int": 14},
     "tanh": {"sfu": 2, "fma": 12},
     "sigmoid": {"sfu": 2, "fma": 16, "int": 8},
-    "erf": {"sfu": 1, "fma": 24, "int": 8},
+    "erf": {"sfu": 1, "fma": 11, "int": 18},
     "pow": {"sfu": 2, "fma": 70, "int": 40},
     "shuffle": {"shuffle": 1},
 }
@@ -140,13 +141,17 @@ def tensor_class(dtype: str) -> str:
     return "tensor." + {"uint8": "int8", "uint4": "int4"}.get(base, base)
 
 
-def totals(counts: Iterable[tuple[Arith, int | None]]) -> ArithTotals:
+def totals(
+    counts: Iterable[tuple[Arith, int | None]], shares: Iterable[float] = repeat(1.0)
+) -> ArithTotals:
     """Sum operations given with how often each is executed over the whole launch.
 
+    `shares` tells of each which part of its executions are instructions.
     A count that is not known is left out here; the caller makes the sum unknown.
     """
     out = ArithTotals()
-    for arith, total in counts:
+    # The shares may go on for ever.
+    for (arith, total), share in zip(counts, shares):  # noqa: B905
         if total is None or arith.index:
             continue
         if arith.op == "mma":
@@ -154,12 +159,12 @@ def totals(counts: Iterable[tuple[Arith, int | None]]) -> ArithTotals:
         elif arith.op.startswith("unknown:"):
             out.unknown.append(arith.op[len("unknown:") :])
         else:
-            _scalar(out, arith, total)
+            _scalar(out, arith, total, share)
     _fuse(out)
     return out
 
 
-def _scalar(out: ArithTotals, arith: Arith, total: int) -> None:
+def _scalar(out: ArithTotals, arith: Arith, total: int, share: float) -> None:
     floating = is_float(arith.dtype)
     name = scalar_class(arith.dtype)
     if arith.op in FLOAT_OPS and floating:
@@ -175,10 +180,10 @@ def _scalar(out: ArithTotals, arith: Arith, total: int) -> None:
     for unit, cost in costs.items():
         key = (unit, name)
         if cost:
-            out.instructions[key] = out.instructions.get(key, 0.0) + cost * total
+            out.instructions[key] = out.instructions.get(key, 0.0) + cost * total * share
     if arith.op in ("add", "mul") and floating:
         key = (f"lone {arith.op}", name)
-        out.instructions[key] = out.instructions.get(key, 0.0) + total
+        out.instructions[key] = out.instructions.get(key, 0.0) + total * share
 
 
 def _fuse(out: ArithTotals) -> None:

@@ -30,6 +30,7 @@ from .places import (
     depends_on,
     distinct_elements,
     dtype_bytes,
+    wanders,
 )
 from .spread import WARP
 from .waves import IntArray, Slab, dram_bytes, miss_probability
@@ -39,10 +40,9 @@ from .work import Item
 L2_SHARE = 0.55
 # Below this share of L2 nothing that one kernel touches is evicted before it is used again.
 RESIDENT_SHARE = 0.8
-# Of what is read again after L2 has lost it, the share that really comes from DRAM: blocks are out
-# of step, and caches do not evict in strict order.  Layer norms of long rows take 0.45 of a pass
-# more on a T4 and 0.2 on a V100.
-OUT_OF_STEP = 0.35
+# Written lines take the place of lines to be read again.  A block that passes over its data several
+# times writes during the last pass only, so that about half of what it writes comes in between.
+WRITTEN_BETWEEN = 0.6
 _AXES = {"blockIdx.x": 0, "blockIdx.y": 1, "blockIdx.z": 2}
 
 
@@ -69,6 +69,7 @@ class _Flow:
     compulsory: float
     start: float | None
     block_sector_bytes: float
+    wanders: bool = False
 
 
 def apply(
@@ -120,6 +121,10 @@ def _flow(
         sorted(_AXES.get(grid[name].tag or "", 0) for name in depends_on(access, place, grid))
     )
     least = min(everything, float(entry.bytes))
+    chosen = wanders(access, place)
+    if chosen:
+        # Blocks that choose their tiles at run time are taken to choose those that others have.
+        own = min(own, least / blocks)
     # Each row of what a block touches is brought in whole sectors.
     rows = 1.0
     if len(access.indices) > 1:
@@ -127,7 +132,11 @@ def _flow(
         rows = max(min(distinct_elements(outer, buffer, place, inner, shape), own / size), 1.0)
     sectors = rows * math.ceil(own / rows / SECTOR_BYTES) * SECTOR_BYTES
     start = _start(access, buffer, place)
-    return _Flow(item, entry, access, min(own, issued), axes, least, start, sectors)
+    return _Flow(item, entry, access, min(own, issued), axes, least, start, sectors, chosen)
+
+
+def _writes(flow: _Flow) -> bool:
+    return flow.access.mode != "read" and flow.access.route == "thread"
 
 
 def _start(access: Access, buffer: Buffer, place: Place) -> float | None:
@@ -175,7 +184,7 @@ def _from_l1(flows: Sequence[_Flow], launch: LaunchShape, device: Device) -> Non
             bodies = again.setdefault((flow.access.buffer, flow.start), {})
             bodies.setdefault(flow.item.place.around, []).append(flow)
     together = max(launch.wave_blocks / device.sm_count, 1.0)
-    window = 0.0
+    window = sum(WRITTEN_BETWEEN * together * flow.block_bytes for flow in flows if _writes(flow))
     for bodies in again.values():
         own = [flow for group in bodies.values() for flow in group]
         window += max(flow.block_bytes * (together if flow.axes else 1.0) for flow in own)
@@ -223,12 +232,14 @@ def _to_dram(
             slabs, launch.grid, launch.wave_blocks, usable, launch.panel, launch.panel_order
         )
     )
-    own = sum(slab.bytes for slab in slabs if slab.axes) * launch.wave_blocks
-    missed = OUT_OF_STEP * miss_probability(own / usable)
+    between = sum(slab.bytes for slab in slabs if slab.axes)
+    between += WRITTEN_BETWEEN * sum(flow.block_bytes for group in writes for flow in group)
+    missed = miss_probability(between * launch.wave_blocks / usable)
     for group, slab, amount in zip(reads, slabs, fetched, strict=True):
         if not resident:
             # What a block reads again has left L2 if the blocks of a wave read more than it holds.
-            repeated = sum(flow.item.l2_read_bytes for flow in group if len(group) > 1)
+            again = len(group) > 1 and not any(flow.wanders for flow in group)
+            repeated = sum(flow.item.l2_read_bytes for flow in group if again)
             amount += max(repeated - slab.bytes * math.prod(launch.grid), 0.0) * missed
         least = _least(group, flows, distinct)
         most = sum(float(flow.entry.bytes) for flow in group)
