@@ -123,6 +123,9 @@ class Arith:
     ``index=True`` and is no arithmetic on data.  `sparsity` is 2 for 2:4 structured operands.
     `useful` says which part of a product of tiles lies inside the arrays that these come from and
     behind no mask; None: not known.  Other operations are all useful.
+    `over` are the loop variables that the result depends on, through names and indices too, so that
+    a compiler computes it once for all values of the others; None: not known, or on what the loops
+    around it change.
     """
 
     op: str
@@ -134,6 +137,7 @@ class Arith:
     index: bool = False
     sparsity: int = 1
     useful: Optional[Useful] = None
+    over: Optional[Tuple[str, ...]] = None
 
 
 @dataclass(frozen=True)

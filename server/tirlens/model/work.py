@@ -16,6 +16,7 @@ from tirlens_worker.facts import Branch, Buffer, KernelFacts, Let, Loop, Stateme
 from .addressing import index_instructions
 from .classes import ArithTotals, totals
 from .expr import is_data_dependent
+from .hoisting import issued_share
 from .places import Place, outermost
 from .spread import Spread, active_threads, memory_of, spread
 
@@ -138,6 +139,7 @@ def _agree(leaves: Sequence[Item], block: _Block) -> None:
                 leaf.node, leaf.place, block.buffers, leaf.threads, block.accumulators, widest
             )
         leaf.spread = None if one is None else replace(one, serial=serial)
+        leaf.arith = _issued(leaf)
 
 
 def _loads_at_once(leaf: Item) -> bool:
@@ -161,7 +163,7 @@ def _leaf(item: Item, block: _Block) -> None:
     memory = [access for access in item.node.accesses if memory_of(access, buffers) is not None]
     item.index_instructions = index_instructions(memory, item.place)
     pairs = [(entry.arith, entry.total) for entry in count.arith]
-    item.arith = totals(pairs)
+    item.arith = _issued(item)
     unknown = any(total is None and not arith.index for arith, total in pairs)
     item.flop = None if unknown else item.arith.flop
     if all(entry.useful == entry.total and entry.masked == 0 for entry in count.arith):
@@ -175,6 +177,17 @@ def _leaf(item: Item, block: _Block) -> None:
             _global(item, entry)
         elif entry.bytes is not None and scope.startswith("shared"):
             item.shared_bytes += entry.bytes
+
+
+def _issued(item: Item) -> ArithTotals:
+    """A leaf's operations, with the instructions that a compiler makes of them."""
+    one = item.spread
+    pairs = [(entry.arith, entry.total) for entry in item.count.arith]
+    if one is None:
+        return totals(pairs)
+    matrix = any(access.buffer in item.accumulators for access in item.node.accesses)
+    shares = [issued_share(arith, item.place, one, item.threads, matrix) for arith, _ in pairs]
+    return totals(pairs, shares)
 
 
 def _flop_of(pairs: Sequence[tuple[Any, int | None]]) -> int | None:

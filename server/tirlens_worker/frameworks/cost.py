@@ -12,6 +12,7 @@ from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 from .. import ops
 from ..facts import Access, Arith, Expr
 from . import dialect
+from .dependence import Dependence
 from .expressions import SELECT, TRANSPARENT, Expressions, bare, is_integer
 
 _ARITH = {
@@ -20,7 +21,7 @@ _ARITH = {
     "Mul": "mul",
     "Div": "div",
     "Mod": "mod",
-    "FloorDiv": "floordiv",
+    "FloorDiv": "div",
     "FloorMod": "mod",
     "Min": "min",
     "Max": "max",
@@ -95,19 +96,24 @@ class _Bill:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self.accesses: List[Access] = []
+        self._over = Dependence(reader)
         self._counts: Dict[Tuple[Any, ...], int] = {}
         self._others: List[Arith] = []
 
     def arith(self) -> Tuple[Arith, ...]:
         plain = tuple(
-            Arith(op=op, dtype=dtype, count=count, guard=guard, accumulator=accumulator)
-            for (op, dtype, guard, accumulator), count in self._counts.items()
+            Arith(op=op, dtype=dtype, count=count, guard=guard, accumulator=accumulator, over=over)
+            for (op, dtype, guard, accumulator, over), count in self._counts.items()
         )
         return plain + tuple(self._others)
 
-    def _add(self, op: str, dtype: str, guard: Optional[Expr], to: Optional[str] = None) -> None:
+    def _add(
+        self, op: str, dtype: str, guard: Optional[Expr], node: Any, source: Optional[str] = None
+    ) -> None:
         base, lanes = dialect.lanes_of(dtype)
-        key = (op, base, guard, to)
+        over = self._over.of(node)
+        names = None if over is None else tuple(sorted(over))
+        key = (op, source or base, guard, base if source else None, names)
         self._counts[key] = self._counts.get(key, 0) + lanes
 
     def visit(self, node: Any, guard: Optional[Expr]) -> bool:
@@ -127,13 +133,13 @@ class _Bill:
         if name == "BitwiseNot":
             data = self.visit(node.a, guard)
             if data:
-                self._add("bitwise", dialect.dtype_of(node), guard)
+                self._add("bitwise", dialect.dtype_of(node), guard, node)
             return data
         if name == "Cast":
             return self._cast(node, guard)
         if name == "Select":
             data = self._visit_all([getattr(node, part) for part in SELECT], guard)
-            self._add("select", dialect.dtype_of(node), guard)
+            self._add("select", dialect.dtype_of(node), guard, node)
             return data
         if name == "Let":
             data = self.visit(node.value, guard)
@@ -175,9 +181,9 @@ class _Bill:
         if not data and is_integer(dtype):
             return False
         if name in _ARITH:
-            self._add(_ARITH[name], dtype, guard)
+            self._add(_ARITH[name], dtype, guard, node)
         else:
-            self._add("compare" if name in _COMPARE else "logic", dtype, guard)
+            self._add("compare" if name in _COMPARE else "logic", dtype, guard, node)
         return True
 
     def _cast(self, node: Any, guard: Optional[Expr]) -> bool:
@@ -186,9 +192,7 @@ class _Bill:
         target = dialect.dtype_of(node)
         constant = dialect.kind(node.value) in ("IntImm", "FloatImm")
         if not constant and (data or not is_integer(target)):
-            base, lanes = dialect.lanes_of(target)
-            key = ("cast", source, guard, base)
-            self._counts[key] = self._counts.get(key, 0) + lanes
+            self._add("cast", target, guard, node, source)
         return data or not is_integer(target)
 
     def _call(self, node: Any, guard: Optional[Expr]) -> bool:
@@ -205,8 +209,9 @@ class _Bill:
         if op is not None:
             data = self._visit_all(arguments, guard)
             dtype = dialect.dtype_of(node)
-            if op and (data or not is_integer(dtype)):
-                self._add(op, dtype, guard)
+            if data or not is_integer(dtype):
+                for one in op.split():
+                    self._add(one, dtype, guard, node)
             return data or not is_integer(dtype)
         handler = ops.lookup(full)
         if handler is not None:
@@ -217,7 +222,7 @@ class _Bill:
         for argument in arguments:
             self.visit(argument, guard)
         if name not in TRANSPARENT:
-            self._add("unknown:" + full, dialect.dtype_of(node), guard)
+            self._add("unknown:" + full, dialect.dtype_of(node), guard, node)
             self.reader.note("{}: its cost is not known and is left out".format(full))
         return True
 

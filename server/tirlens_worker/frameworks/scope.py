@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Set, Tuple, Union
+from typing import Any, Dict, FrozenSet, List, Optional, Set, Tuple, Union
 
 from ..facts import Buffer, Caveat, Expr, Span, Variable
 from ..ops import Layout, Region, TensorMap
@@ -42,6 +42,8 @@ class Scope:
         self.conditions: List[Expr] = []
         #: Variables whose values are made of data.
         self.data: Set[str] = set()
+        #: What names that stand for computed values depend on, by their keys.
+        self.over: Dict[int, Optional[FrozenSet[str]]] = {}
         self._buffer_ids: Dict[int, str] = {}
         self._data_owner: Dict[int, str] = {}
         self._maps: Dict[int, TensorMap] = {}

@@ -14,6 +14,7 @@ from .. import ops
 from ..facts import Expr, Let, Loop, Statement
 from . import dialect
 from .cost import holds_data
+from .dependence import Dependence
 from .masks import kept
 from .states import States
 from .text import text
@@ -154,6 +155,7 @@ class Walk(States):
             self.scope.define(stmt.var, meaning)
             return nodes
         dtype = dialect.dtype_of(stmt.var)
+        self.scope.over[dialect.key(stmt.var)] = Dependence(self.reader).of(value)
         if not dtype.startswith(("int", "uint", "bool")):
             self.scope.define(stmt.var, ("opaque", str(stmt.var.name)))
             return nodes

@@ -1,0 +1,55 @@
+"""Which share of an operation's executions are instructions of a thread."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens.model.hoisting import issued_share
+from tirlens.model.places import Around, Place
+from tirlens.model.spread import Spread
+from tirlens_worker.facts import Arith
+
+ROWS_AND_COLUMNS = (("i", "parallel", 64), ("j", "parallel", 128))
+
+
+def share(
+    over: tuple[str, ...] | None,
+    loops: tuple[tuple[str, str, int], ...],
+    vector: int = 1,
+    matrix: bool = False,
+) -> float:
+    around = tuple(Around(name, kind, extent) for name, kind, extent in loops)
+    arith = Arith("mul", "float32", over=over)
+    spread = Spread(vector, 1.0, False, ())
+    return issued_share(arith, Place(around, {}, {}), spread, 128, matrix)
+
+
+@pytest.mark.parametrize(
+    ("over", "vector", "matrix", "expected"),
+    [
+        (None, 4, False, 1.0),
+        (("i", "j"), 4, False, 1.0),
+        # A row is 32 vectors of 4: four rows at a time, each thread one vector of each.
+        (("i",), 4, False, 1 / 4),
+        # The same four columns in all of a thread's rows.
+        (("j",), 4, False, 4 / 64),
+        (("block",), 4, False, 1 / 64),
+        # A thread has two rows of 32 elements of the result of a matrix instruction.
+        (("i",), 2, True, 1 / 32),
+        (("j",), 2, True, 1 / 2),
+        ((), 2, True, 1 / 64),
+    ],
+)
+def test_in_a_tile_loop(
+    over: tuple[str, ...] | None, vector: int, matrix: bool, expected: float
+) -> None:
+    assert share(over, ROWS_AND_COLUMNS, vector, matrix) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("over", "expected"),
+    [(("t", "u"), 1.0), (("t",), 1 / 4), (("k",), 1 / 4), (("t", "k", "u"), 1.0)],
+)
+def test_in_an_unrolled_loop_of_a_thread(over: tuple[str, ...], expected: float) -> None:
+    loops = (("t", "block", 128), ("k", "serial", 16), ("u", "unroll", 4))
+    assert share(over, loops) == pytest.approx(expected)
