@@ -19,6 +19,7 @@ from tirlens_worker.facts import (
     Launch,
     Loop,
     LoweredLaunch,
+    Node,
     Statement,
 )
 
@@ -55,6 +56,63 @@ def half_product(dtype: str = "float16", n: int = 2048) -> KernelFacts:
     )
 
 
+def copied(transposed: bool = False, n: int = 2048) -> KernelFacts:
+    """``B[r, c] = A[r, c]`` in single elements, the threads along the columns or the rows."""
+    row, column = "bx", ("+", ("*", "by", 256), "tx")
+    place = (column, row) if transposed else (row, column)
+    store = Statement(
+        op="store",
+        label="B[...] = ...",
+        accesses=(Access("A", "read", place), Access("B", "write", place)),
+        sites=site(5),
+    )
+    return launched((store,), {"bx": n, "by": n // 256}, {"tx": 256}, (n, n))
+
+
+def turned(pitch: int, n: int = 4096) -> KernelFacts:
+    """Tiles that are transposed in shared memory whose rows are `pitch` long."""
+    high, wide = ("+", ("*", "by", 32), "ty"), ("+", ("*", "bx", 32), "tx")
+    out = (("+", ("*", "bx", 32), "ty"), ("+", ("*", "by", 32), "tx"))
+    body = (
+        Statement(
+            op="store",
+            label="tile[...] = A[...]",
+            accesses=(Access("A", "read", (high, wide)), Access("tile", "write", ("ty", "tx"))),
+            sites=site(5),
+        ),
+        Statement(op="sync", label="sync", sites=site(6)),
+        Statement(
+            op="store",
+            label="B[...] = tile[...]",
+            accesses=(Access("tile", "read", ("tx", "ty")), Access("B", "write", out)),
+            sites=site(7),
+        ),
+    )
+    facts = launched(body, {"bx": n // 32, "by": n // 32}, {"ty": 32, "tx": 32}, (n, n))
+    tile = Buffer("tile", "tile", "float32", (32, pitch), scope="shared")
+    return replace(facts, buffers=(*facts.buffers, tile))
+
+
+def launched(
+    body: tuple[Statement, ...],
+    grid: dict[str, int],
+    block: dict[str, int],
+    shape: tuple[int, ...],
+) -> KernelFacts:
+    """A kernel over float32 arrays A and B; loops are named as the axes are, outermost first."""
+    nodes: tuple[Node, ...] = body
+    for kind, sizes in (("block", block), ("grid", grid)):
+        for var, extent in reversed(sizes.items()):
+            tag = f"{'threadIdx' if kind == 'block' else 'blockIdx'}.{var[1]}"
+            nodes = (Loop(kind, var, 0, extent, nodes, tag=tag, sites=site(3)),)
+    return replace(
+        scale(),
+        buffers=tuple(Buffer(name, name, "float32", shape, is_parameter=True) for name in "AB"),
+        launch=Launch(tuple(grid.values()), tuple(reversed(block.values()))),
+        body=nodes,
+    )
+
+
 def asked(facts: KernelFacts, device: str = "h100-sxm") -> dict[str, Advice]:
     spec = load(device)
     question = Question(facts, spec, report=analyze(facts, spec))
@@ -68,6 +126,14 @@ SPEAKS = [
     ("partial-warp", gemm(threads=100), "h100-sxm"),
     ("launch-bound", scale(4096), "h100-sxm"),
     ("no-tensor-core", half_product(), "h100-sxm"),
+    ("threads", gemm(threads=128), "h100-sxm"),
+    ("threads", gemm(tile_m=256, tile_n=256, tile_k=32, threads=128), "a100-80-sxm"),
+    ("tail-wave", gemm(2048, 1152, 8192, threads=256), "h100-sxm"),
+    ("l2-reuse", gemm(16384, 16384, 16384, tile_k=32, threads=256), "h100-sxm"),
+    ("stages", gemm(16384, 16384, 16384, tile_k=32, threads=256), "h100-sxm"),
+    ("not-vectorized", copied(), "h100-sxm"),
+    ("uncoalesced", copied(transposed=True), "h100-sxm"),
+    ("bank-conflict", turned(32), "h100-sxm"),
 ]
 SILENT = [
     ("not-pipelined", gemm(stages=3), "h100-sxm"),
@@ -77,6 +143,13 @@ SILENT = [
     ("launch-bound", gemm(8192, 8192, 8192), "h100-sxm"),
     ("no-tensor-core", half_product("float32"), "h100-sxm"),
     ("no-tensor-core", gemm(), "h100-sxm"),
+    ("threads", gemm(threads=256), "h100-sxm"),
+    ("threads", gemm(threads=128), "a100-80-sxm"),
+    ("tail-wave", gemm(2112 * 4, 2048, 1024), "h100-sxm"),
+    ("stages", gemm(4096, 4096, 4096), "h100-sxm"),
+    ("not-vectorized", scale(), "h100-sxm"),
+    ("uncoalesced", copied(), "h100-sxm"),
+    ("bank-conflict", turned(33), "h100-sxm"),
     ("l2-reuse", replace(gemm(), launch=replace(gemm().launch, panel=8)), "h100-sxm"),
 ]
 

@@ -1,11 +1,26 @@
-"""Facts as they would be if the source were changed: pure functions for the rules' what-ifs."""
+"""Facts as they would be if the source were changed: pure functions for the rules' what-ifs.
+
+Those that cannot be written for every kernel give None where they cannot.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from tirlens_worker.facts import Branch, KernelFacts, Loop, Node, Statement, While
+from tirlens.model.expr import free_variables, simplify, substitute
+from tirlens_worker.facts import (
+    Access,
+    Branch,
+    Buffer,
+    Expr,
+    KernelFacts,
+    Let,
+    Loop,
+    Node,
+    Statement,
+    While,
+)
 
 Path = tuple[Loop, ...]
 
@@ -27,6 +42,12 @@ def statements(facts: KernelFacts) -> Iterator[tuple[Statement, Path]]:
 def inside(loop: Loop) -> Iterator[Statement]:
     """The statements anywhere below `loop`."""
     return (node for node, _ in _walk(loop.body, ()) if isinstance(node, Statement))
+
+
+def thread_loop(facts: KernelFacts) -> Loop | None:
+    """The loop over ``threadIdx.x``, if there is exactly one."""
+    found = [loop for loop, _ in loops(facts) if loop.tag == "threadIdx.x"]
+    return found[0] if len(found) == 1 else None
 
 
 def _walk(body: tuple[Node, ...], path: Path) -> Iterator[tuple[Node, Path]]:
@@ -71,3 +92,155 @@ def with_stages(facts: KernelFacts, loop: Loop, stages: int) -> KernelFacts:
 def with_panel(facts: KernelFacts, panel: int) -> KernelFacts:
     """`facts` with ``T.use_swizzle(panel)``."""
     return replace(facts, launch=replace(facts.launch, panel=panel))
+
+
+def with_threads(facts: KernelFacts, threads: int) -> KernelFacts | None:
+    """`facts` with ``T.Kernel(..., threads=threads)``; None where the program names its threads."""
+    loop = thread_loop(facts)
+    if loop is None or not facts.launch.threads or loop.extent != facts.launch.threads[0]:
+        return None
+    if any(loop.var in _names(node) for node, _ in _walk(facts.body, ())):
+        return None
+
+    def edit(node: Node) -> Node:
+        if isinstance(node, Loop) and node.var == loop.var:
+            return replace(node, extent=threads)
+        return node
+
+    launch = replace(facts.launch, threads=(threads, *facts.launch.threads[1:]))
+    return change(replace(facts, launch=launch), edit)
+
+
+def with_extent(facts: KernelFacts, loop: Loop, extent: Expr) -> KernelFacts:
+    """`facts` with another number of iterations of `loop`."""
+
+    def edit(node: Node) -> Node:
+        same = isinstance(node, Loop) and node.var == loop.var
+        return replace(node, extent=extent) if same else node
+
+    return change(facts, edit)
+
+
+def with_order(facts: KernelFacts, buffer: Buffer, order: Sequence[int]) -> KernelFacts:
+    """`facts` with the dimensions of `buffer` in another order, wherever it is accessed."""
+
+    def permuted(access: Access) -> Access:
+        if access.buffer != buffer.id:
+            return access
+        indices = tuple(access.indices[place] for place in order)
+        extents = tuple(access.extents[place] for place in order) if access.extents else ()
+        return replace(access, indices=indices, extents=extents)
+
+    shape = tuple(buffer.shape[place] for place in order)
+    return _with_accesses(_with_buffer(facts, replace(buffer, shape=shape)), permuted)
+
+
+def with_padding(facts: KernelFacts, buffer: Buffer, elements: int) -> KernelFacts:
+    """`facts` with `elements` more in each row of `buffer`, which nothing touches."""
+    last = simplify(("+", buffer.shape[-1], elements))
+    return _with_buffer(facts, replace(buffer, shape=(*buffer.shape[:-1], last)))
+
+
+def with_vectors(facts: KernelFacts, width: int) -> KernelFacts | None:
+    """`facts` with each thread doing `width` neighbouring elements with vector instructions.
+
+    None where the threads of a block are not so many vectors, or where some statement does not
+    go from element to element with ``threadIdx.x``.
+    """
+    loop = thread_loop(facts)
+    if loop is None or not isinstance(loop.extent, int) or loop.extent % (32 * width):
+        return None
+    nodes = [node for node, _ in _walk(loop.body, ())]
+    own = [node for node in nodes if isinstance(node, Statement)]
+    if not all(_steps_by_element(statement, loop.var) for statement in own):
+        return None
+    if any(loop.var in _names(node) for node in nodes if isinstance(node, Let | Loop | While)):
+        return None
+    first: dict[str, Expr] = {loop.var: ("*", loop.var, width)}
+
+    def edit(node: Node) -> Node:
+        if isinstance(node, Loop) and node.var == loop.var:
+            assert isinstance(node.extent, int)
+            return replace(node, extent=node.extent // width)
+        if isinstance(node, Branch):
+            return replace(node, condition=simplify(substitute(node.condition, first)))
+        if isinstance(node, Statement) and node in own:
+            return _widened(node, loop.var, first, width)
+        return node
+
+    threads = (loop.extent // width, *facts.launch.threads[1:])
+    return change(replace(facts, launch=replace(facts.launch, threads=threads)), edit)
+
+
+def _widened(statement: Statement, thread: str, first: dict[str, Expr], width: int) -> Statement:
+    accesses = tuple(
+        replace(
+            access,
+            indices=tuple(simplify(substitute(index, first)) for index in access.indices),
+            lanes=width,
+        )
+        if any(thread in free_variables(index) for index in access.indices)
+        else access
+        for access in statement.accesses
+    )
+    arith = tuple(
+        replace(item, count=simplify(("*", item.count, width))) for item in statement.arith
+    )
+    return replace(statement, accesses=accesses, arith=arith)
+
+
+def _steps_by_element(statement: Statement, thread: str) -> bool:
+    """Whether what `statement` accesses moves by one element from thread to thread, or not."""
+    if statement.per != "thread" or statement.op not in ("store", "let"):
+        return False
+    here, next_one = {thread: 0}, {thread: 1}
+    for access in statement.accesses:
+        if access.lanes != 1 or access.extents or access.guard is not None:
+            return False
+        *outer, last = access.indices or (0,)
+        if any(thread in free_variables(index) for index in outer):
+            return False
+        step = simplify(("-", substitute(last, next_one), substitute(last, here)))
+        if step not in (0, 1):
+            return False
+    return True
+
+
+def _names(node: Node) -> frozenset[str]:
+    """The variables in the expressions of a node itself, apart from those that it binds."""
+    found: set[str] = set()
+    for expr in _expressions(node):
+        found |= free_variables(expr)
+    return frozenset(found)
+
+
+def _expressions(node: Node) -> Iterator[Expr]:
+    if isinstance(node, Loop):
+        yield from (node.start, node.extent, node.step)
+    elif isinstance(node, Branch | While):
+        yield node.condition
+    elif isinstance(node, Let):
+        yield node.value
+    else:
+        for access in node.accesses:
+            yield from (*access.indices, *access.extents)
+            if access.guard is not None:
+                yield access.guard
+        for item in node.arith:
+            yield item.count
+            if item.guard is not None:
+                yield item.guard
+
+
+def _with_buffer(facts: KernelFacts, changed: Buffer) -> KernelFacts:
+    buffers = tuple(changed if item.id == changed.id else item for item in facts.buffers)
+    return replace(facts, buffers=buffers)
+
+
+def _with_accesses(facts: KernelFacts, edit: Callable[[Access], Access]) -> KernelFacts:
+    def of_statement(node: Node) -> Node:
+        if not isinstance(node, Statement):
+            return node
+        return replace(node, accesses=tuple(map(edit, node.accesses)))
+
+    return change(facts, of_statement)

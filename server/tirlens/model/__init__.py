@@ -1,6 +1,6 @@
 """The cost model: pure functions from facts, a device and bindings to a report."""
 
-from .analyze import analyze
+from .analyze import SPILLS, analyze
 from .counted import Counted, count_all
 
-__all__ = ["Counted", "analyze", "count_all"]
+__all__ = ["SPILLS", "Counted", "analyze", "count_all"]

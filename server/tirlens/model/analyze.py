@@ -34,6 +34,7 @@ from .verdict import band, verdict
 from .work import Item, build, total
 
 SPILL_FACTOR = 3.0
+SPILLS = "the fragments take more registers than a thread can have: they will spill"
 
 
 def analyze(
@@ -261,7 +262,7 @@ def _on_gpu(
     if launch.block.spills:
         report = _with_note(
             report,
-            "the fragments take more registers than a thread can have: they will spill",
+            SPILLS,
         )
         time = replace(time, body_s=time.body_s * SPILL_FACTOR, limiter=None)
     return _finished(report, device, items, (block, time), "gpu", launch.blocks)

@@ -39,7 +39,7 @@ class Counted:
         if self.bindings != bindings or _around(self.facts) != _around(facts):
             return None
         if facts.body is self.facts.body:
-            return self
+            return replace(self, facts=facts)
         root = _matched(self.counts.root, facts.body)
         if root is None:
             return None

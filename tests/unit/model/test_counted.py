@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from support.kernels import gemm
 from tirlens.advice import rewrite
 from tirlens.hardware import load
 from tirlens.model import analyze, count_all
-from tirlens_worker.facts import Branch, KernelFacts, Loop, Node, Statement
+from tirlens_worker.facts import Branch, KernelFacts, Loop, LoweredLaunch, Node, Statement
 
 from .generate import kernels
 from .test_formula import tiled_gemm
@@ -66,3 +67,14 @@ def test_a_report_is_the_same_with_known_counts(device: str) -> None:
     known = count_all(facts, {})
     for changed in (facts, rewrite.change(facts, restaged), rewrite.with_panel(facts, 8)):
         assert analyze(changed, load(device), {}, known) == analyze(changed, load(device))
+
+
+def test_another_launch_of_the_same_body_is_told_from_it() -> None:
+    facts, device = gemm(16384, 16384, 4096), load("h200")
+    known = count_all(facts, {})
+    for changed in (
+        rewrite.with_panel(facts, 8),
+        replace(facts, lowered=(LoweredLaunch("sm_90", 512, 200_000),)),
+    ):
+        assert analyze(changed, device, {}, known) == analyze(changed, device)
+        assert analyze(changed, device) != analyze(facts, device)

@@ -7,6 +7,7 @@ serves more blocks.  The rule tries panels from 2 to 16 where DRAM or L2 bounds 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tirlens.advice import rewrite
@@ -22,12 +23,13 @@ def check(question: Question) -> Iterator[Advice]:
         return
     if sum(extent > 1 for extent in report.grid) < 2:
         return
-    options = [
-        (saving_s, panel)
-        for panel in PANELS
-        if (saving_s := question.saving_s(rewrite.with_panel(facts, panel))) is not None
-    ]
-    saving_s, panel = max(options, default=(None, 0))
+
+    def cost(panel: int) -> tuple[float, int]:
+        changed = question.what_if(rewrite.with_panel(facts, panel))
+        return changed.time_s or math.inf, changed.dram_bytes.total or 0
+
+    panel = min(PANELS, key=cost)
+    saving_s = question.saving_s(rewrite.with_panel(facts, panel))
     if question.is_noticeable(saving_s):
         yield Advice(
             rule="l2-reuse",

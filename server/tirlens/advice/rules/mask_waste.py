@@ -1,0 +1,97 @@
+"""mask-waste: tile products are computed of which a mask throws most away.
+
+A causal loop over all blocks of keys multiplies tiles that lie wholly above the diagonal.  The mask
+itself says from which iteration on nothing counts; the rule asks what the kernel would take with
+the loop ended there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tirlens.advice import rewrite
+from tirlens.advice.rule import Question
+from tirlens.model.expr import conjuncts, from_linear, linear, simplify, to_text
+from tirlens.model.report import Advice
+from tirlens_worker.facts import Arith, Expr, Loop
+
+#: The share of masked products from which a bound is worth its while.
+LEAST = 0.1
+
+
+def check(question: Question) -> Iterator[Advice]:
+    masked, flop = question.report.masked_flop, question.report.flop
+    if not masked or not flop or masked < LEAST * flop:
+        return
+    for loop, _ in rewrite.loops(question.facts):
+        if loop.kind not in ("pipelined", "serial") or not loop.sites:
+            continue
+        needed = _needed_trips(loop)
+        if needed is None:
+            continue
+        trips = simplify(("max", 0, ("min", loop.extent, needed)))
+        saving_s = question.saving_s(rewrite.with_extent(question.facts, loop, trips))
+        if question.is_noticeable(saving_s):
+            yield Advice(
+                rule="mask-waste",
+                span=loop.sites[0],
+                severity="hint",
+                message=(
+                    f"{masked / flop:.0%} of the work is masked off: "
+                    f"{to_text(needed)} iterations in place of {to_text(loop.extent)} do the rest"
+                ),
+                saving_s=saving_s,
+            )
+
+
+def _needed_trips(loop: Loop) -> Expr | None:
+    """How many iterations of `loop` its mask leaves; None where that does not tell."""
+    products = [
+        item
+        for statement in rewrite.inside(loop)
+        for item in statement.arith
+        if item.op == "mma" and item.useful is not None
+    ]
+    bounds = {_first_masked(item, loop.var) for item in products}
+    if len(bounds) != 1 or loop.step != 1:
+        return None
+    (bound,) = bounds
+    if bound is None:
+        return None
+    return simplify(("-", bound, loop.start))
+
+
+def _first_masked(product: Arith, variable: str) -> Expr | None:
+    """The value of `variable` from which on no point of the product's tile is behind its mask."""
+    assert product.useful is not None
+    if product.useful.guard is None:
+        return None
+    reach = dict(product.useful.loops)
+    for condition in conjuncts(product.useful.guard):
+        if not isinstance(condition, tuple) or condition[0] not in (">=", ">", "<=", "<"):
+            continue
+        op, first, second = condition
+        low, high = (second, first) if op[0] == ">" else (first, second)
+        # low <= high + slack, that is: factor * variable <= rest.
+        terms, rest = linear(simplify(("-", high, low)))
+        factor = -terms.pop(variable, 0)
+        if factor <= 0:
+            continue
+        most = _largest(terms, rest - (len(op) == 1), reach)
+        if most is not None:
+            return simplify(("+", ("//", most, factor), 1))
+    return None
+
+
+def _largest(terms: dict[Expr, int], constant: int, reach: dict[str, Expr]) -> Expr | None:
+    """The most that the sum is over the points of a tile."""
+    outer: dict[Expr, int] = {}
+    for atom, factor in terms.items():
+        extent = reach.get(atom) if isinstance(atom, str) else None
+        if extent is None:
+            outer[atom] = factor
+        elif isinstance(extent, int):
+            constant += max(factor, 0) * (extent - 1)
+        else:
+            return None
+    return from_linear(outer, constant)

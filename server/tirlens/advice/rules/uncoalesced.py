@@ -1,0 +1,65 @@
+"""uncoalesced: neighbouring threads touch places of global memory that are far apart.
+
+A warp's request moves whole sectors of 32 bytes (CUDA C++ Best Practices Guide, "Coalesced Access
+to Global Memory").  The rule asks what the kernel would take with the dimension that threadIdx.x
+runs along stored last, which transposing the array, or letting the threads run along its last
+dimension, achieves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tirlens.advice import rewrite
+from tirlens.advice.rule import Question
+from tirlens.model.expr import free_variables
+from tirlens.model.report import Advice, Cost
+from tirlens_worker.facts import Access, Span, Statement
+
+
+def check(question: Question) -> Iterator[Advice]:
+    facts = question.facts
+    loop = rewrite.thread_loop(facts)
+    if loop is None or not any(map(_is_uncoalesced, question.report.loops)):
+        return
+    buffers = {buffer.id: buffer for buffer in facts.buffers}
+    done: set[str] = set()
+    for statement, _ in rewrite.statements(facts):
+        for access in statement.accesses:
+            buffer = buffers[access.buffer]
+            place = _dimension(access, loop.var)
+            known = buffer.id in done or buffer.scope != "global" or buffer.strides
+            if place is None or known or buffer.alias_of is not None:
+                continue
+            done.add(buffer.id)
+            order = [n for n in range(len(buffer.shape)) if n != place] + [place]
+            saving_s = question.saving_s(rewrite.with_order(facts, buffer, order))
+            if question.is_noticeable(saving_s):
+                yield Advice(
+                    rule="uncoalesced",
+                    span=_site(statement, facts.span),
+                    severity="hint",
+                    message=(
+                        f"threadIdx.x runs along dimension {place} of {buffer.name}, not along "
+                        "the last: let it, or store the array transposed"
+                    ),
+                    saving_s=saving_s,
+                )
+
+
+def _is_uncoalesced(cost: Cost) -> bool:
+    return any(name == "coalescing" for name, _ in cost.details) or any(
+        map(_is_uncoalesced, cost.children)
+    )
+
+
+def _dimension(access: Access, thread: str) -> int | None:
+    """The dimension along which the threads go, where that is another than the last."""
+    if access.route != "thread" or access.extents or access.lanes != 1:
+        return None
+    moving = [n for n, index in enumerate(access.indices) if thread in free_variables(index)]
+    return moving[0] if len(moving) == 1 and moving[0] != len(access.indices) - 1 else None
+
+
+def _site(statement: Statement, otherwise: Span) -> Span:
+    return statement.sites[0] if statement.sites else otherwise

@@ -1,0 +1,62 @@
+"""An advice promises what the model says of the source that follows it.
+
+Each pair of `kernels/` is a kernel as it is and as the rule would have it, both traced by the real
+framework: the saving that the rule predicts from the first is the difference between the two.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from support.environments import environment
+from tirlens import pipeline, source, worker_client
+from tirlens.advice import Question, advise
+from tirlens.hardware import load
+from tirlens.model import analyze
+from tirlens_worker.facts import KernelFacts
+
+pytestmark = pytest.mark.slow
+
+KERNELS = Path(__file__).parent / "kernels"
+FRAMEWORKS = {"tvm_rewrites": "tvm-0.27.0.post1", "tilelang_rewrites": "tilelang-0.1.15"}
+CASES = [
+    ("tvm_rewrites", "scale", "scale_not_vectorized", "not-vectorized"),
+    ("tvm_rewrites", "row_sum", "row_sum_uncoalesced", "uncoalesced"),
+    ("tvm_rewrites", "transposed", "transposed_bank_conflict", "bank-conflict"),
+    ("tilelang_rewrites", "product(128, 0)", "product(128, 2)", "not-pipelined"),
+    ("tilelang_rewrites", "product(256, 3, 0, 16384)", "product(256, 4, 0, 16384)", "stages"),
+    ("tilelang_rewrites", "product(128, 3)", "product(256, 3)", "threads"),
+    ("tilelang_rewrites", "product(256, 3, 0, 16384)", "product(256, 3, 10, 16384)", "l2-reuse"),
+    ("tilelang_rewrites", "scores(False)", "scores(True)", "mask-waste"),
+]
+
+
+@cache
+def kernels(stem: str) -> dict[str, KernelFacts]:
+    """The facts of a file's kernels by their call."""
+    path = KERNELS / f"{stem}.py"
+    text = path.read_text(encoding="utf-8")
+    interpreter = worker_client.find_interpreter(path, setting=environment(FRAMEWORKS[stem]))
+    calls = {call for case in CASES for call in case[1:3] if case[0] == stem and "(" in call}
+    options = pipeline.Options(calls=tuple(sorted(calls)), time_limit_s=60.0)
+    request = pipeline.request(1, str(path), text, source.read(text), options)
+    result = worker_client.analyze_blocking(interpreter, request)
+    assert result.problems == () and result.needs == ()
+    return {kernel.call: kernel for kernel in result.kernels}
+
+
+@pytest.mark.parametrize(("stem", "now", "then", "rule"), CASES, ids=[c[3] for c in CASES])
+def test_the_saving_is_that_of_the_source_which_follows_the_advice(
+    stem: str, now: str, then: str, rule: str
+) -> None:
+    device = load("h100-sxm")
+    report = analyze(kernels(stem)[now], device)
+    changed_s = analyze(kernels(stem)[then], device).time_s
+    assert report.time_s is not None and changed_s is not None
+    advice = advise(Question(kernels(stem)[now], device, report=report))
+    by_rule = {one.rule: one for one in advice}
+    assert rule in by_rule, advice
+    assert by_rule[rule].saving_s == pytest.approx(report.time_s - changed_s, rel=0.1)
