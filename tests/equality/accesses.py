@@ -11,8 +11,11 @@ from equality import language as ir
 from equality.evaluate import Evaluator
 from equality.language import RefusedError
 from equality.points import UNKNOWN, Points
+from equality.requests import Requests
 
-_POINTERS = ("address_of", "tl.access_ptr", "buffer_data")
+POINTERS = ("address_of", "tl.access_ptr", "buffer_data")
+#: The memories whose bytes are counted, by the scopes of their arrays.
+LEVELS = {"global": "global", "shared": "shared", "shared.dyn": "shared"}
 
 
 class Box(NamedTuple):
@@ -42,6 +45,9 @@ class Accesses(Evaluator):
     owners: dict[int, Any]
     views: dict[int, Any]
     holders: dict[int, Any]
+    requests: Requests
+    #: How many statements that the threads of a block execute together are under way.
+    cooperative: int
 
     def view(self, buffer: Any, data: Any = None) -> None:
         raise NotImplementedError
@@ -57,7 +63,7 @@ class Accesses(Evaluator):
         if self.is_small(buffer):
             found = self.recall(node, at)
             return found, found is UNKNOWN
-        self.touch(buffer, node.indices, "read", at, times)
+        self.touch(node, "read", at, times)
         return UNKNOWN, True
 
     def shape(self, buffer: Any, at: Points) -> list[int]:
@@ -77,10 +83,11 @@ class Accesses(Evaluator):
                 mask &= value < size
         return mask
 
-    def touch(self, buffer: Any, indices: Any, mode: str, at: Points, times: int) -> None:
+    def touch(self, node: Any, mode: str, at: Points, times: int) -> None:
         """One access of one element, or of the lanes of a vector."""
+        buffer = ir.buffer_of(node)
         corner, sizes = [], []
-        for index in indices:
+        for index in node.indices:
             lanes = int(ir.constant(index.lanes) or 0) if ir.kind(index) == "Ramp" else 1
             if ir.kind(index) == "Ramp" and ir.constant(index.stride) != 1:
                 raise RefusedError("lanes that are not adjacent")
@@ -96,19 +103,45 @@ class Accesses(Evaluator):
                 for value, size in zip(corner, shape, strict=True)
             ]
         # Plain TVMScript has no guards but those that are written.
-        self.touch_box(Box(buffer, corner, sizes), mode, at, times, clip=self.tiles)
+        box = self.resolved(Box(buffer, corner, sizes), at)
+        if at.size and times and not self.cooperative:
+            self._request(node, box, mode, at)
+        self.touch_box(box, mode, at, times, clip=self.tiles)
+
+    def _request(self, node: Any, box: Box, mode: str, at: Points) -> None:
+        """What the threads of a warp ask for, each by itself."""
+        level = LEVELS.get(box.scope)
+        if level is None or any(value is UNKNOWN for value in box.corner):
+            return
+        strides, start = self.layout(box.buffer, at)
+        address = start + sum(np.multiply(*pair) for pair in zip(box.corner, strides, strict=True))
+        where = level, str(self._holder(box.buffer).name), mode
+        bits = ir.width(str(box.buffer.dtype)) * math.prod(box.sizes)
+        self.requests.note(node, where, address, ir.width(str(box.buffer.dtype)), bits, at)
+
+    def layout(self, buffer: Any, at: Points) -> tuple[list, Any]:
+        """The strides of an array and where it begins on its data, in elements."""
+        shape = self.shape(buffer, at)
+        strides = [self.known(stride, at) for stride in buffer.strides or ()]
+        if not strides:
+            strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        offset = getattr(buffer, "elem_offset", None)
+        return strides, 0 if offset is None else self.known(offset, at)
 
     def touch_box(self, box: Box, mode: str, at: Points, times: int, clip: bool = True) -> None:
         """One access of every element of a box; with `clip`, what lies outside is left alone."""
         box = self.resolved(box, at)
-        if box.scope != "global" or at.size == 0 or times == 0:
+        level = LEVELS.get(box.scope)
+        if level is None or at.size == 0 or times == 0:
             return
         holder = self._holder(box.buffer)
         name, shape = str(holder.name), self.shape(box.buffer, at)
         width = ir.width(str(box.buffer.dtype))
         if any(value is UNKNOWN for value in box.corner):
             sizes = math.prod(int(np.max(size)) for size in box.sizes)
-            self.tally.issued[name, mode] += at.size * times * sizes * width
+            self.tally.issued[level, name, mode] += at.size * times * sizes * width
+            if level != "global":
+                return
             self.tally.scattered.add(name)
             self.tally.array(name, tuple(self.shape(holder, at)), str(holder.dtype))
             return
@@ -116,7 +149,9 @@ class Accesses(Evaluator):
         counts = np.ones(at.size, dtype=np.int64)
         for first, last, size in zip(low, high, box.sizes, strict=True):
             counts *= np.maximum(last - first, 0) if clip else size
-        self.tally.issued[name, mode] += int(counts.sum()) * times * width
+        self.tally.issued[level, name, mode] += int(counts.sum()) * times * width
+        if level != "global":
+            return
         if holder is box.buffer:
             self._mark(self.tally.array(name, tuple(shape), str(box.buffer.dtype)), low, high, at)
         else:
@@ -132,11 +167,7 @@ class Accesses(Evaluator):
         """Marks the elements of `holder` that lie under boxes of a view of it."""
         shape, whole = self.shape(view, at), self.shape(holder, at)
         seen = np.ravel(self.tally.array(str(holder.name), tuple(whole), str(holder.dtype)))
-        strides = [self.known(stride, at) for stride in view.strides or ()]
-        if not strides:
-            strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
-        offset = getattr(view, "elem_offset", None)
-        start = 0 if offset is None else self.known(offset, at)
+        strides, start = self.layout(view, at)
         one, other = ir.width(str(view.dtype)), ir.width(str(holder.dtype))
         boxes = np.unique(np.stack([at.full(start), *low, *high]), axis=1)
         rank = len(shape)
@@ -220,7 +251,7 @@ class Accesses(Evaluator):
             whole = self.region(node.args[1], at)
             place = np.unravel_index(at.full(self.known(node.args[2], at)), whole.sizes)
             return Box(whole.buffer, list(place), [1] * len(place))
-        if name == "Call" and ir.called(node) in _POINTERS:
+        if name == "Call" and ir.called(node) in POINTERS:
             return self.region(node.args[0], at)
         if name in ("Var", "SizeVar") and ir.key(node) in self.holders:
             node = self.holders[ir.key(node)]

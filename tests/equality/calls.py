@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from equality import language as ir
+from equality.accesses import LEVELS, POINTERS
 from equality.language import RefusedError
 from equality.points import UNKNOWN, Points
 from equality.tiles import Tiles
@@ -17,19 +18,24 @@ _THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 #: Order in time, hints and moves within a block's own memories: no FLOP, no global byte.
 _SILENT = re.compile(
     r"(tvm_storage_sync|tvm_fill_fragment|mma_fill(_legacy)?|ptx_(commit|wait)_group|prefetch"
-    r"|ptx_(legacy\.)?ldmatrix|ptx_(wait|arrive|init|cp_async)_barrier\w*|print_buffer"
+    r"|ptx_(wait|arrive|init|cp_async)_barrier\w*|print_buffer"
     r"|tl\.(sync_\w+|syncthreads\w*|mbarrier_\w+|ptx_fence_\w+|ptx_arrive_\w+"
     r"|ptx_cp_async_barrier_noinc|named_barrier_arrive|fence_proxy_async|tma_store_(arrive|wait)"
     r"|tcgen05_(before|after)_thread_sync|tcgen05_(mma_arrive|ld|st)|wait_wgmma|warpgroup_\w+"
     r"|cluster_\w+|pdl_\w+|get_mbarrier|create_list_of_mbarrier|clc_\w+|annotate_\w+"
     r"|(no_)?set_max_nreg|conflict_hint|initialize_\w+_descriptor|increase_descriptor_offset"
     r"|prefetch_tma_descriptor|(ptx_)?deallocate_\w+|ptx_init_tensor_memory|device_assert\w*"
-    r"|ptx_ldmatrix|ptx_stmatrix|ptx_tcgen05_(cp_warpx4|sf_warp_transpose)|rng_init)"
+    r"|ptx_tcgen05_(cp_warpx4|sf_warp_transpose)|rng_init)"
     r"|cuda\.((cta|warp|warpgroup|cluster|grid)_sync|thread_fence|mbarrier_wait\w*|nano_sleep"
     r"|printf|trap\w*)"
-    r"|ptx\.(mbarrier_\w+|bar_\w+|barrier_\w+|fence\w*|cp_async_(commit|wait)\w*|ldmatrix\w*"
-    r"|stmatrix\w*|wgmma_(fence|commit_group|wait_group|noop_barrier)|setmaxnreg|griddepcontrol\w*"
+    r"|ptx\.(mbarrier_\w+|bar_\w+|barrier_\w+|fence\w*|cp_async_(commit|wait)\w*"
+    r"|wgmma_(fence|commit_group|wait_group|noop_barrier)|setmaxnreg|griddepcontrol\w*"
     r"|tcgen05_(wait|commit|fence|alloc|dealloc|relinquish|ld|st)\w*))"
+)
+_MATRIX_MOVES = re.compile(r"(tl\.)?ptx(_legacy)?[._](ld|st)matrix\w*")
+#: What reads or writes shared memory at places that descriptors tell, not arguments.
+_BY_DESCRIPTOR = re.compile(
+    r".*(wgmma_(sp_)?ss|wgmma_(sp_)?rs|tcgen05_cp|sf_warp_transpose|tma_).*"
 )
 #: Products of matrices whose shape stands in their arguments, by how many threads execute one.
 _PRODUCTS = (
@@ -77,7 +83,8 @@ class Calls(Tiles):
         if name == "tl.clamp":
             for argument in node.args:
                 self.value(argument, at, times)
-            self._count("clamp", ir.dtype(node), at, times)
+            self._count("min", ir.dtype(node), at, times)
+            self._count("max", ir.dtype(node), at, times)
             return UNKNOWN, True
         if name in ("tl.any_of", "tl.all_of"):
             box = self.region(node.args[0], at)
@@ -96,6 +103,10 @@ class Calls(Tiles):
             operation = {"sum": "add", "max": "max", "min": "min"}.get(exchange.group(1), "bitwise")
             self._count(operation, ir.dtype(node), at, 5 * times)
             return UNKNOWN, True
+        if _BY_DESCRIPTOR.fullmatch(name):
+            self.tally.unsaid.add("shared")
+        if _MATRIX_MOVES.fullmatch(name):
+            return self._matrices(name, node, at, times)
         for pattern, lanes in _PRODUCTS:
             if pattern.fullmatch(name):
                 return self._instruction(name, node, at, times, lanes)
@@ -210,15 +221,34 @@ class Calls(Tiles):
             raise RefusedError("a product without a shape")
         result_first = name.startswith(("ptx.mma", "tl.ptx_wgmma")) and len(types) > 1
         m, n, k = map(int, shape.groups())
-        self._product(types[1] if result_first else types[0], m * n * k, at, times, lanes)
+        dtype, sparsity = types[1] if result_first else types[0], 2 if "_sp" in name else 1
+        self._product(dtype, m * n * k, at, times, lanes, sparsity)
         return UNKNOWN, True
 
-    def _product(self, dtype: str, work: int, at: Points, times: int, lanes: int) -> None:
+    def _product(
+        self, dtype: str, work: int, at: Points, times: int, lanes: int, sparsity: int = 1
+    ) -> None:
         """`work` multiply-accumulates by `lanes` threads, or by all if a block has fewer."""
         lanes = min(lanes, self.threads)
         if at.size * times % lanes:
             raise RefusedError("a product by part of a warp")
-        self.tally.operation("mma", dtype, work * (at.size * times // lanes))
+        self.tally.operation("mma", dtype, work * (at.size * times // lanes), sparsity)
+
+    def _matrices(self, name: str, node: Any, at: Points, times: int) -> tuple[Any, bool]:
+        """8x8 matrices of 16-bit elements, of which each lane moves 4 bytes: ``x4``, or 4."""
+        words = [ir.constant(part) for part in node.args]
+        # The legacy form begins with the type, which the node itself has in older versions.
+        number = words[2 if isinstance(words[0], str) else 1]
+        number = int(str(number).strip(".x"))
+        mode = "read" if "ldmatrix" in name else "write"
+        for pointer in node.args:
+            if ir.kind(pointer) == "Call" and ir.called(pointer) in (*POINTERS, "tvm_access_ptr"):
+                box = self.region(pointer, at)
+                if LEVELS.get(box.scope) == "shared":
+                    where = "shared", str(self._holder(box.buffer).name), mode
+                    self.tally.issued[where] += 32 * number * at.size * times
+                    return UNKNOWN, False
+        raise RefusedError(f"{name} of no shared array")
 
     def _fragments(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
         """``tvm_mma_sync(D, d, A, a, B, b, C, c)``; the shape is told where A is loaded."""
@@ -249,6 +279,7 @@ class Calls(Tiles):
             pointer = pointer.args[1]
         if self.region(pointer, at).scope == "global":
             raise RefusedError("a fragment in global memory")
+        self.tally.unsaid.add("shared")
         return UNKNOWN, False
 
     def exec_scopes(self, start: Points) -> Iterator[Points]:
@@ -283,6 +314,7 @@ class Calls(Tiles):
         inner = at.child()
         if threads == 1 and not set(extents) - {1}:
             return inner
+        self.requests.threads = {_THREADS[0]: threads}
         (inner,) = list(
             Points(at.size, at.columns, ((_THREADS[0], threads),), at.threads).with_threads()
         )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tirlens.model.classes import FREE_OPS, INTEGER_OPS
-from tirlens.model.counts import count, leaves
-from tirlens.model.footprint import compulsory_bytes
+from tirlens.model.classes import FREE_OPS, INTEGER_OPS, totals
+from tirlens.model.counted import count_all
+from tirlens.model.counting.result import Counts, leaves
+from tirlens.model.spread import memory_of
+from tirlens.model.work import build
 from tirlens_worker.facts import KernelFacts
 
 
@@ -16,54 +18,106 @@ class UnknownCountError(Exception):
     """The model itself says that it does not know."""
 
 
-def differences(
-    facts: KernelFacts, sizes: Mapping[str, int], counted: Mapping[str, Any]
-) -> dict[str, str]:
+Found = dict[str, str]
+
+
+def differences(facts: KernelFacts, record: Mapping[str, Any]) -> Found:
     """What differs, by quantity, each with both sides; empty where all is equal.
+
+    A kernel with shape variables has been executed at several sizes; all are compared, and so are
+    the values of its formulas.
 
     Raises:
         UnknownCountError: the model gives no number.
     """
-    counts = count(facts, sizes)
-    names = {buffer.id: buffer.name for buffer in facts.buffers}
-    outside = {buffer.id for buffer in facts.buffers if buffer.scope == "global"}
-    roots = {name: _root(facts, name) for name in names}
-    operations: Counter[tuple[str, str]] = Counter()
-    issued: Counter[tuple[str, str]] = Counter()
-    for leaf in leaves(counts.root):
-        for item in leaf.arith:
-            if item.total is None:
-                raise UnknownCountError(f"how many {item.arith.op}")
-            for what in _terms(item.arith):
-                operations[what] += item.total
-        for entry in leaf.accesses:
-            if entry.access.buffer not in outside:
-                continue
-            if entry.elements is None:
-                raise UnknownCountError(f"how much of {entry.buffer.name}")
-            what = (names[roots[entry.access.buffer]], entry.access.mode)
-            issued[what] += entry.elements * _width(entry.buffer.dtype)
-    found: dict[str, str] = {}
-    wanted = Counter({(name, dtype): times for name, dtype, times in counted["operations"]})
-    for what in sorted(set(operations) | set(wanted)):
-        if operations[what] != wanted[what]:
-            name = " ".join(what).strip()
-            found[name] = f"{operations[what]:,} for {wanted[what]:,}"
-    bits = Counter({(name, mode): times for name, mode, times in counted["issued"]})
-    for name, mode in sorted(set(issued) | set(bits)):
-        mine, theirs = issued[name, mode], bits[name, mode]
-        if mine != theirs:
-            before = found.get("issued " + mode)
-            text = f"{name}: {mine:,} for {theirs:,} bits"
-            found["issued " + mode] = text if before is None else f"{before}, {text}"
-    found.update(_distinct(facts, sizes, counted))
+    found: Found = {}
+    for run in (record, *record.get("more", ())):
+        for what, text in _at_sizes(facts, run["sizes"], run["counted"]).items():
+            found.setdefault(what, text)
     return found
 
 
-def _distinct(
-    facts: KernelFacts, sizes: Mapping[str, int], counted: Mapping[str, Any]
-) -> dict[str, str]:
-    touched = compulsory_bytes(facts, sizes)
+def compared(facts: KernelFacts, record: Mapping[str, Any]) -> Iterator[str]:
+    """The quantities of which a kernel has something, so that equality means something."""
+    counted = record["counted"]
+    yield from {f"FLOP {unit}" for unit in counted["flop"]}
+    yield from {f"operations {name}" for name, *_ in counted["operations"]}
+    yield from {f"{level} bytes issued, {mode}" for level, _, mode in _said(counted)}
+    if counted["distinct"] and not counted["scattered"]:
+        yield "distinct global bytes"
+    for level, _, _, requests in counted["requests"]:
+        if requests is not None:
+            yield "sectors per request" if level == "global" else "passes of shared memory"
+    if facts.variables and len(record["more"]) == 2:
+        yield "counts at three sizes"
+        yield from (f"formula of {name} at three sizes" for name in _formulas(facts))
+
+
+def _at_sizes(facts: KernelFacts, sizes: Mapping[str, int], counted: Mapping[str, Any]) -> Found:
+    all_counts = count_all(facts, sizes)
+    counts = all_counts.counts
+    return {
+        **_operations(counts, counted),
+        **_issued(facts, counts, counted),
+        **_distinct(facts, all_counts.touched, counted),
+        **_requests(facts, sizes, counts, counted),
+        **_by_formula(all_counts.formula, sizes, counted),
+    }
+
+
+def _operations(counts: Counts, counted: Mapping[str, Any]) -> Found:
+    operations: Counter[tuple[str, str]] = Counter()
+    items = [item for leaf in leaves(counts.root) for item in leaf.arith]
+    for item in items:
+        for what in _terms(item.arith):
+            if item.total is None:
+                raise UnknownCountError(f"how many {item.arith.op}")
+            operations[what] += item.total
+    wanted = Counter({(name, dtype): times for name, dtype, times in counted["operations"]})
+    found = {
+        " ".join(what).strip(): f"{operations[what]:,} for {wanted[what]:,}"
+        for what in sorted(set(operations) | set(wanted))
+        if operations[what] != wanted[what]
+    }
+    flop = totals((item.arith, item.total) for item in items).flop_by_class
+    if not found and flop != counted["flop"]:
+        found["FLOP by class"] = f"{flop} for {counted['flop']}"
+    return found
+
+
+def _issued(facts: KernelFacts, counts: Counts, counted: Mapping[str, Any]) -> Found:
+    names = {buffer.id: buffer.name for buffer in facts.buffers}
+    buffers = {buffer.id: buffer for buffer in facts.buffers}
+    issued: Counter[tuple[str, str, str]] = Counter()
+    for leaf in leaves(counts.root):
+        for entry in leaf.accesses:
+            level = memory_of(entry.access, buffers)
+            if level is None or level in counted["unsaid"]:
+                continue
+            if entry.elements is None:
+                raise UnknownCountError(f"how much of {entry.buffer.name}")
+            what = (level, names[_root(facts, entry.access.buffer)], entry.access.mode)
+            issued[what] += entry.elements * _width(entry.buffer.dtype)
+    bits = Counter(_said(counted))
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for what in sorted(set(issued) | set(bits)):
+        if issued[what] != bits[what]:
+            level, name, mode = what
+            text = f"{name}: {issued[what]:,} for {bits[what]:,} bits"
+            found[f"{level} bytes issued, {mode}"].append(text)
+    return {what: ", ".join(texts) for what, texts in found.items()}
+
+
+def _said(counted: Mapping[str, Any]) -> dict[tuple[str, str, str], int]:
+    """The issued bits by memory, array and mode, of the memories of which all are known."""
+    return {
+        (level, name, mode): bits
+        for level, name, mode, bits in counted["issued"]
+        if level not in counted["unsaid"]
+    }
+
+
+def _distinct(facts: KernelFacts, touched: Any, counted: Mapping[str, Any]) -> Found:
     if touched is None:
         raise UnknownCountError("distinct bytes")
     if counted["scattered"]:
@@ -73,13 +127,68 @@ def _distinct(
     for name, size in touched.by_buffer.items():
         mine[names[name]] += size
     theirs = Counter(counted["distinct"])
-    word = "distinct" if touched.exact else "distinct (said to be inexact)"
+    word = "distinct global bytes" + ("" if touched.exact else " (said to be inexact)")
     unequal = [
         f"{name}: {mine[name]:,} for {theirs[name]:,} bytes"
         for name in sorted(set(mine) | set(theirs))
         if mine[name] != theirs[name]
     ]
     return {word: ", ".join(unequal)} if unequal else {}
+
+
+def _requests(
+    facts: KernelFacts, sizes: Mapping[str, int], counts: Counts, counted: Mapping[str, Any]
+) -> Found:
+    """Bytes of a lane with sectors or passes of a warp, of what each thread does by itself."""
+    buffers = {buffer.id: buffer for buffer in facts.buffers}
+    mine: defaultdict[tuple[str, str, str], set[tuple[float, float]]] = defaultdict(set)
+    for item in build(facts, counts, sizes, buffers):
+        for leaf in item.leaves():
+            if leaf.node.per != "thread" or leaf.node.op not in ("store", "let"):
+                continue
+            known = leaf.spread.requests if leaf.spread is not None else ()
+            for entry, request in zip(leaf.count.accesses, known, strict=False):
+                level = memory_of(entry.access, buffers)
+                if request is None or level is None or not entry.elements:
+                    continue
+                number = request.sectors if level == "global" else request.wavefronts
+                name = buffers[_root(facts, entry.access.buffer)].name
+                width = request.vector * _width(entry.buffer.dtype) / 8
+                mine[level, name, entry.access.mode].add((width, number))
+    found: Found = {}
+    for level, name, mode, requests in counted["requests"]:
+        if requests is None or (level, name, mode) not in mine:
+            continue
+        theirs = {tuple(one) for one in requests}
+        if mine[level, name, mode] != theirs:
+            what = "sectors per request" if level == "global" else "passes of shared memory"
+            found[what] = f"{name} {mode}: {sorted(mine[level, name, mode])} for {sorted(theirs)}"
+    return found
+
+
+def _by_formula(
+    formulas: Mapping[str, str], sizes: Mapping[str, int], counted: Mapping[str, Any]
+) -> Found:
+    """What stands in the hover of a kernel with shape variables, as Python evaluates it."""
+    moved = [
+        bits * (2 if mode == "atomic" else 1)
+        for level, _, mode, bits in counted["issued"]
+        if level == "global"
+    ]
+    truth = {"flop": sum(counted["flop"].values()), "global_bytes": sum(moved) // 8}
+    names = {"ceildiv": lambda a, b: -(-a // b), **sizes}
+    values = {name: eval(text, dict(names)) for name, text in formulas.items()}
+    return {
+        f"formula of {name}": f"{formulas[name]} is {value:,} for {truth[name]:,} at {sizes}"
+        for name, value in values.items()
+        if value != truth[name]
+    }
+
+
+def _formulas(facts: KernelFacts) -> Mapping[str, str]:
+    from tirlens.model.symbolic import formulas
+
+    return formulas(facts)
 
 
 def _terms(arith: Any) -> list[tuple[str, str]]:
@@ -95,7 +204,7 @@ def _terms(arith: Any) -> list[tuple[str, str]]:
         if operation in FREE_OPS and operation != "cast":
             return []
         return [(operation, arith.dtype)]
-    return [("integer", "")] if operation in INTEGER_OPS | {"floordiv"} else []
+    return [("integer", "")] if operation in INTEGER_OPS else []
 
 
 def _root(facts: KernelFacts, name: str) -> str:

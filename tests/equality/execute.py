@@ -18,11 +18,12 @@ from equality import language as ir
 from equality.language import DataError, RefusedError
 from equality.memory import may_hold_numbers
 from equality.points import UNKNOWN, Points
+from equality.requests import Requests
 from equality.tally import Tally
 from equality.threads import Threads
 
 CONTINUE, BREAK, RETURN = 1, 2, 3
-_REDUCTION, _PARALLEL, _BINDING = 2, 1, 4
+_REDUCTION, _PARALLEL, _VECTORIZED, _BINDING = 2, 1, 2, 4
 
 
 def jump_of(node: Any) -> int:
@@ -44,6 +45,7 @@ class Executor(Threads):
         self.sizes = sizes
         self.tiles = tiles
         self.tally = Tally(budget)
+        self.requests = Requests()
         self.memory = {}
         self.cluster = []
         self.threads = 1
@@ -54,7 +56,7 @@ class Executor(Threads):
         self.holders: dict[int, Any] = {}
         self.mentioned: dict[int, frozenset] = {}
         self.derived: set = set()
-        self._cooperative = 0
+        self.cooperative = 0
         self._prepare()
 
     def run(self) -> dict[str, Any]:
@@ -69,7 +71,7 @@ class Executor(Threads):
         with np.errstate(all="ignore"):
             for part in self.exec_scopes(start):
                 self.statement(self.func.body, part)
-        return self.tally.result()
+        return {**self.tally.result(), "requests": self.requests.result()}
 
     def _prepare(self) -> None:
         """What must be known of the whole function before it runs."""
@@ -114,7 +116,7 @@ class Executor(Threads):
         if int(node.kind) == _BINDING and binding is not None:
             return self.bound(str(binding.thread_tag), variable, node.extent, node.body, at)
         together = self.tiles and int(node.kind) == _PARALLEL
-        if together and not self._cooperative:
+        if together and not self.cooperative:
             return self._by_block(node, at)
         left: np.ndarray | None = None
         for part, rows in self._asked(at, node.min, node.extent):
@@ -127,19 +129,23 @@ class Executor(Threads):
                 out = self._one_by_one(node.body, part, variable, start, extent, stride)
             else:
                 out = None
+                if int(node.kind) == _VECTORIZED:
+                    self.requests.vectors.append(variable)
                 for inner in part.expanded(variable, start, extent, stride):
                     self.tally.work(inner.size)
                     self.statement(node.body, inner)
+                if int(node.kind) == _VECTORIZED:
+                    self.requests.vectors.pop()
             left = self._merge(left, out, rows, at)
         return left
 
     def _by_block(self, node: Any, at: Points) -> None:
         """A parallel loop of tilelang: its iterations are shared out to the threads here."""
-        self._cooperative += 1
+        self.cooperative += 1
         try:
             self._run_For(node, at.by_block().child())
         finally:
-            self._cooperative -= 1
+            self.cooperative -= 1
 
     def _in_order(self, body: Any) -> bool:
         """Whether iterations must follow each other."""
@@ -343,7 +349,7 @@ class Executor(Threads):
             if ir.key(buffer) in self.small:
                 self.remember(buffer, node.indices, value, part)
             else:
-                self.touch(buffer, node.indices, "write", part, times)
+                self.touch(node, "write", part, times)
 
     _run_TensorStore = _run_BufferStore  # noqa: N815
 
@@ -374,7 +380,7 @@ class Executor(Threads):
     _run_Continue = _run_Return = _run_Break  # noqa: N815
 
     def times(self, at: Points) -> int:
-        return 1 if self._cooperative else at.alike
+        return 1 if self.cooperative else at.alike
 
     # -- values ---------------------------------------------------------------------------------
 

@@ -32,8 +32,8 @@ from tirlens_worker.trace import Tracer
 TRACE_LIMIT_S = 5
 POINTS_PER_SECOND = 3_000_000
 CAPS = (1024, 512, 256, 128, 64, 32)
-#: Sizes for dimensions that are only known at run time: none of them fits a usual tile.
-SIZES = (100, 72, 136, 40, 24)
+#: Sizes for dimensions that are only known at run time: none fits a usual tile, all do, some do.
+SIZES = ((100, 72, 136, 40, 24), (64, 128, 256, 64, 32), (33, 160, 65, 200, 96))
 
 
 def records(request: Any, limit_s: int) -> Iterator[dict[str, Any]]:
@@ -147,7 +147,9 @@ def of_function(traced: Any, limit_s: int) -> dict[str, Any]:
         call_source=traced.call_source,
     )
     names = [variable.name for variable in facts.variables]
-    sizes = {name: SIZES[position % len(SIZES)] for position, name in enumerate(names)}
+    sizes = [
+        {name: some[position % len(some)] for position, name in enumerate(names)} for some in SIZES
+    ]
     try:
         hashed = str(tvm.ir.structural_hash(traced.function))
     except Exception:
@@ -156,13 +158,19 @@ def of_function(traced: Any, limit_s: int) -> dict[str, Any]:
         "call": traced.call,
         "hash": hashed,
         "facts": codec.to_json(facts),
-        "sizes": sizes,
         "framework": facts.framework,
     }
+    tiles = facts.framework == "tilelang"
+    runs = [counted(traced.function, some, limit_s, tiles) for some in sizes[: 3 if names else 1]]
+    return {**record, **runs[0], "more": [run for run in runs[1:] if "counted" in run]}
+
+
+def counted(function: Any, sizes: dict[str, int], limit_s: int, tiles: bool) -> dict[str, Any]:
+    """The counts of an execution with these sizes, or why there are none."""
+    record: dict[str, Any] = {"sizes": sizes}
     try:
         with limited(limit_s):
-            budget = limit_s * POINTS_PER_SECOND
-            executor = Executor(traced.function, sizes, budget, facts.framework == "tilelang")
+            executor = Executor(function, sizes, limit_s * POINTS_PER_SECOND, tiles)
             record["counted"] = executor.run()
     except RefusedError as error:
         record["refused"] = str(error)

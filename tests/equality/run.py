@@ -4,9 +4,11 @@
 
 Point it at a checkout of a real project and at an interpreter that has its framework.  Each kernel
 is traced (with smaller arguments where it is big), executed by the reference executor of this
-folder in the framework's own process, and counted by TIRLens: operations by kind and type, issued
-bits of every global array by direction, distinct bytes.  Equality, without a tolerance.  The exit
-status is 1 if anything differs.  An interrupt (Ctrl+C) ends the run with what has been seen so far.
+folder in the framework's own process, and counted by TIRLens: operations by kind and type, FLOP by
+class, issued bits of every global and shared array by direction, distinct bytes, the sectors and
+passes of one warp, formulas of kernels with shape variables at three sizes.  Equality, without a
+tolerance.  The exit status is 1 if anything differs.  An interrupt (Ctrl+C) ends the run with what
+has been seen so far.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ TESTS = Path(__file__).resolve().parents[1]
 SERVER = TESTS.parent / "server"
 sys.path[:0] = [str(SERVER), str(TESTS)]
 
-from equality.compare import UnknownCountError, differences  # noqa: E402
+from equality.compare import UnknownCountError, compared, differences  # noqa: E402
 from tirlens import pipeline, source  # noqa: E402
 from tirlens_worker.codec import from_json, to_json  # noqa: E402
 from tirlens_worker.facts import KernelFacts  # noqa: E402
@@ -44,6 +46,8 @@ class Tally:
     executed: int = 0
     equal: int = 0
     points: int = 0
+    #: Distinct kernels by the quantities that they have something of.
+    compared: Counter[str] = field(default_factory=Counter)
     differing: Counter[str] = field(default_factory=Counter)
     #: Kernels of which the model itself says that a count is a bound.
     flagged: Counter[str] = field(default_factory=Counter)
@@ -115,13 +119,14 @@ def take(record: dict[str, Any], tally: Tally) -> dict[str, Any] | None:
     tally.executed += 1
     tally.points += record["counted"]["points"]
     try:
-        found = differences(facts, record["sizes"], record["counted"])
+        found = differences(facts, record)
     except UnknownCountError as error:
         reason = f"unknown to the model: {error}"
         tally.refused[reason] += 1
         tally.examples.setdefault(reason, []).append(name)
         return {"name": name, "refused": reason}
     tally.equal += not found
+    tally.compared.update(set(compared(facts, record)) - set(found))
     said = _flagged(facts, record["sizes"])
     for quantity, text in found.items():
         bound = said or quantity.endswith("inexact)")
@@ -153,6 +158,9 @@ def show(tally: Tally, examples: int) -> None:
     row("  equal in every count", tally.equal)
     row("points executed", f"{tally.points:,}")
     row("ends of processes", dict(tally.ended))
+    print("equal, by quantity, where a kernel has something of it:")
+    for quantity, number in sorted(tally.compared.items()):
+        row("  " + quantity, number)
     print("differing, by quantity:")
     for quantity, number in tally.differing.most_common():
         row("  " + quantity, number)

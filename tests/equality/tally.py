@@ -1,7 +1,12 @@
-"""What the reference executor has counted."""
+"""What the reference executor has counted.
+
+Floating-point operations by the convention of FLOP counts: a multiply-accumulate is two, any other
+arithmetic and any mathematical function one, a change of type or a choice none.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -10,17 +15,25 @@ import numpy as np
 from equality.language import TooBigError, floating, width
 
 LARGEST_ARRAY = 1 << 27
+_PLAIN = frozenset(["add", "sub", "mul", "div", "mod", "min", "max", "abs", "neg"])
+_SCALARS = {"float64": "fp64", "float32": "fp32", "bfloat16": "bf16"}
+_MATRICES = {"float32": "tf32", "uint8": "int8", "uint4": "int4"}
 
 
 class Tally:
-    """Operations by name and type, and for each global array its issued bits and touched elements.
+    """Operations by name and type, issued bits of global and shared arrays, touched elements.
 
     `points` is how much has been executed, against `budget`.
     """
 
     def __init__(self, budget: int) -> None:
         self.operations: Counter = Counter()
+        #: FLOP by the unit that does them.
+        self.flop: Counter = Counter()
+        #: Bits by memory, array and mode.
         self.issued: Counter = Counter()
+        #: Memories of which something is moved that is not counted here.
+        self.unsaid: set[str] = set()
         self.touched: dict[str, np.ndarray] = {}
         self.widths: dict[str, int] = {}
         #: Arrays that are touched at places which data decide.
@@ -33,11 +46,22 @@ class Tally:
         if self.points > self.budget:
             raise TooBigError(f"more than {self.budget:,} points")
 
-    def operation(self, name: str, dtype: str, times: int) -> None:
+    def operation(self, name: str, dtype: str, times: int, sparsity: int = 1) -> None:
+        """`times` operations; of a product with `sparsity` only so many are executed."""
+        self._flop(name, dtype, times, sparsity)
         if times and (floating(dtype) or name == "mma"):
             self.operations[name, dtype] += times
         elif times and name != "cast":
             self.operations["integer", ""] += times
+
+    def _flop(self, name: str, dtype: str, times: int, sparsity: int) -> None:
+        if name == "mma":
+            family = re.match(r"float[468](?=_)", dtype)
+            matrix = family.group() if family else _MATRICES.get(dtype, dtype)
+            self.flop["tensor." + matrix] += 2 * times // sparsity
+        elif floating(dtype) and name not in ("cast", "bitwise", "shift"):
+            unit = _SCALARS.get(dtype, "fp16") if name in _PLAIN or name == "fma" else "sfu"
+            self.flop[unit] += times * (2 if name == "fma" else 1)
 
     def array(self, name: str, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         if name not in self.touched:
@@ -55,7 +79,9 @@ class Tally:
         }
         return {
             "operations": [[*what, times] for what, times in sorted(self.operations.items())],
+            "flop": {unit: flop for unit, flop in self.flop.items() if flop},
             "issued": [[*what, bits] for what, bits in sorted(self.issued.items())],
+            "unsaid": sorted(self.unsaid),
             "distinct": distinct,
             "scattered": sorted(self.scattered),
             "points": self.points,

@@ -141,6 +141,6 @@ def differing(record: dict[str, Any]) -> dict[str, str] | str:
         return str(record["refused"]) + record.get("detail", "")
     facts = from_json(KernelFacts, record["facts"])
     try:
-        return differences(facts, record["sizes"], record["counted"])
+        return differences(facts, record)
     except UnknownCountError as error:
         return f"unknown: {error}"

@@ -60,6 +60,7 @@ class Threads(Memory):
                 inner.columns[variable] = ("thread", tag)
             elif isinstance(size, int):
                 inner.waiting = (*at.waiting, (tag, size))
+                self.requests.threads[tag] = size
                 self.threads *= size
                 inner.columns[variable] = ("thread", tag)
             else:
@@ -83,6 +84,7 @@ class Threads(Memory):
         sizes = extents + [1] * (3 - len(extents))
         inner.waiting = tuple(zip(_THREADS, sizes, strict=True))
         self.threads = int(np.prod(sizes))
+        self.requests.threads = dict(zip(_THREADS, sizes, strict=True))
         if self.small or self.jumps:
             for part in inner.with_threads():
                 self.tally.work(part.size)

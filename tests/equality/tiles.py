@@ -120,10 +120,14 @@ class Tiles(Accesses):
 
     def _tile_tl_gemm_sp(self, call: Any, at: Points, times: int) -> None:
         """2:4: only A is compressed, so the depth is B's."""
-        a, b, c = (self.region(call.args[position], at) for position in (0, 2, 3))
+        a, metadata, b, c = (self.region(argument, at) for argument in call.args[:4])
+        for box in (a, metadata, b):
+            self.touch_box(box, "read", at, times)
+        self.touch_box(c, "write", at, times)
         (m, n), (rows, columns) = _matrix(c), _matrix(b)
         depth = columns if ir.constant(call.args[6]) else rows
-        self.tally.operation("mma", str(a.buffer.dtype), m * n * depth * at.size * times)
+        work = m * n * depth * at.size * times
+        self.tally.operation("mma", str(a.buffer.dtype), work, sparsity=2)
 
     _tile_tl_gemm_sp_py = _tile_tl_wgmma_gemm_sp = _tile_tl_tcgen05_gemm_sp = _tile_tl_gemm_sp
 

@@ -56,7 +56,7 @@ def lookup(name: str) -> Optional[Handler]:
 
 
 def scalar(name: str) -> Optional[str]:
-    """The `Arith.op` of the scalar function `name`.
+    """The `Arith.op` of the scalar function `name`, or several, apart by spaces.
 
     The empty string means that it costs nothing (constants, reinterpretation of bits); None that
     `name` is no scalar function known here.

@@ -2,7 +2,8 @@
 
 An operation has the name of its cost class (``exp``, ``rsqrt``, ``bitwise``).  A fast approximation
 (``tl.__exp``) has one of its own (``fast_exp``), for it costs less than the exact function; the
-packed forms (``tl.add2``) are the operation on a two-lane type.  What turns into no instruction of
+packed forms (``tl.add2``) are the operation on a two-lane type.  A function of several operations
+has the names of all.  What turns into no instruction of
 its own (constants, reinterpretation of bits, thread numbers, hints) is the empty string.
 
 Sources: TVM ``tirx/op.py``; tilelang ``language/math_intrinsics.py``, ``src/op/math.cc``,
@@ -34,7 +35,7 @@ scalars("sqrt", "tl.ieee_fsqrt")
 scalars("rsqrt", "tl.ieee_frsqrt")
 scalars("max", "tl.max2", "tl.max_nan", "tl.max2_nan", "tir.cuda.hmax2")
 scalars("min", "tl.min2", "tl.min_nan", "tl.min2_nan", "tir.cuda.hmin2")
-scalars("clamp", "tl.clamp")
+scalars("max min", "tl.clamp")
 
 for _name in ("exp", "exp10", "log", "log2", "log10", "sin", "cos", "tan"):
     scalars("fast_" + _name, "tl.__" + _name)

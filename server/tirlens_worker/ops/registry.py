@@ -154,7 +154,7 @@ def accounts(*names: str) -> Callable[[Handler], Handler]:
 
 
 def scalars(op: str, *names: str) -> None:
-    """Registers `names` as scalar functions whose cost is one `op`, "" for none at all."""
+    """Registers `names` as scalar functions that cost one `op`, or one of each word of it."""
     for name in names:
         key = canonical(name)
         if _scalars.setdefault(key, op) != op:

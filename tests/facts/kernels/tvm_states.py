@@ -94,7 +94,7 @@ def of_data(A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "float32")):
         B[tx] = T.float32(0)
 #       ^^^^^^^^^^^^^^^^^^^^ store -> B[tx]
         n = n // 2
-#       ^^^^^^^^^^ store [floordiv] n[0] -> n[0]
+#       ^^^^^^^^^^ store [div] n[0] -> n[0]
 
 
 @T.prim_func

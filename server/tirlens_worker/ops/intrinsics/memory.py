@@ -123,7 +123,11 @@ def cp_async(call: Any, context: Context) -> Statement:
     # The PTX form of TVM 0.26 has its cache policy there, and its predicate at the seventh place.
     guards = arguments[6:7] if call.op.name == "tirx.ptx.cp_async" else rest[1:2]
     guard = context.expr(guards[0]) if guards else None
-    inside = context.inside(arguments[1].args[0], guard) if in_elements else guard
+    # A source that is given by its data pointer is not guarded.
+    element = arguments[1].args[0]
+    inside = (
+        context.inside(element, guard) if in_elements and hasattr(element, "indices") else guard
+    )
     return Statement(
         op="copy",
         label=label("cp_async", source, target),

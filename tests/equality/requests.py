@@ -1,0 +1,114 @@
+"""What one load or store instruction of a warp asks of the memory, lane by lane.
+
+CUDA C++ Programming Guide, memory accesses: global memory is moved in sectors of 32 bytes, and the
+lanes of a warp share those that their addresses fall into.  Shared memory has 32 banks of 4 bytes;
+a bank gives one word in a pass, to all lanes that want this word; lanes of 8 bytes go in halves of
+a warp, lanes of 16 in quarters.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from equality import language as ir
+from equality.points import Points
+
+LANES = 32
+_SECTOR, _BANKS, _WORD, _WIDEST = 32, 32, 4, 16
+_THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+
+
+class Requests:
+    """The requests of the first warp with everything else at its first value, access by access.
+
+    `found` has for each memory, array and mode the pairs of bytes that a lane moves and sectors
+    (shared memory: passes); None where the first warp does not take part as a whole.
+    """
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, str, str], set] = defaultdict(set)
+        self.seen: set[int] = set()
+        #: The extents of the thread indices, and the vectorized loops that are under way.
+        self.threads: dict[str, int] = {}
+        self.vectors: list[int] = []
+
+    def note(
+        self,
+        node: Any,
+        where: tuple[str, str, str],
+        address: Any,
+        width: int,
+        moved: int,
+        at: Points,
+    ) -> None:
+        """The first execution of an access of `moved` bits.
+
+        `address` is that of each point, in elements of `width` bits.
+        """
+        if ir.key(node) in self.seen or not self.threads:
+            return
+        self.seen.add(ir.key(node))
+        lanes = self._lanes(at, np.broadcast_to(address, (at.size,)))
+        if lanes is None:
+            self.found[where].add(None)
+            return
+        moved = max(moved // 8, 1)
+        moved = min(moved * self._vector(lanes, _WIDEST // moved), _WIDEST)
+        first = lanes[:, 0] * width // 8
+        count = sectors if where[0] == "global" else passes
+        self.found[where].add((moved, count(first, moved)))
+
+    def result(self) -> list[Any]:
+        return [
+            [*where, None if None in found else sorted(found)]
+            for where, found in sorted(self.found.items())
+        ]
+
+    def _lanes(self, at: Points, address: np.ndarray) -> np.ndarray | None:
+        """The addresses of the lanes of the first warp, a column for each iteration of a vector."""
+        whole = min(LANES, int(np.prod(list(self.threads.values()))))
+        if at.waiting:
+            return np.broadcast_to(address[:1], (whole,))[:, None]
+        number: Any = 0
+        for tag in reversed(_THREADS):
+            number = number * self.threads.get(tag, 1) + at.columns.get(tag, 0)
+        number = at.full(number)
+        same = np.ones(at.size, dtype=bool)
+        for name, column in at.columns.items():
+            if isinstance(column, np.ndarray) and name not in at.threads | set(self.vectors):
+                same &= column == column[0]
+        rows = np.flatnonzero(same & (number < LANES))
+        rows = rows[np.argsort(number[rows], kind="stable")]
+        numbers, counts = np.unique(number[rows], return_counts=True)
+        if len(numbers) < whole or len(set(counts.tolist())) != 1:
+            return None
+        return address[rows].reshape(whole, -1)
+
+    @staticmethod
+    def _vector(lanes: np.ndarray, most: int) -> int:
+        """How many neighbours one instruction moves: those of a vectorized loop."""
+        together = lanes.shape[1]
+        if together > 1 and (np.diff(lanes, axis=1) == 1).all():
+            return max(min(together, most), 1)
+        return 1
+
+
+def sectors(first: np.ndarray, width: int) -> int:
+    return len(
+        {byte // _SECTOR for start in first.tolist() for byte in range(start, start + width)}
+    )
+
+
+def passes(first: np.ndarray, width: int) -> int:
+    together = LANES * _WORD // max(width, _WORD)
+    total = 0
+    for start in range(0, len(first), together):
+        wanted: dict[int, set[int]] = defaultdict(set)
+        for address in first[start : start + together].tolist():
+            for word in range(address // _WORD, (address + width - 1) // _WORD + 1):
+                wanted[word % _BANKS].add(word)
+        total += max(map(len, wanted.values()))
+    return total
