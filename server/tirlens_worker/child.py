@@ -77,6 +77,7 @@ class Child:
         """In the child: become a disposable process, then analyse what it is told to."""
         with contextlib.suppress(OSError):
             os.setpgid(0, 0)
+        limits.set_name("tirlens-child")
         limits.die_with_parent(parent, signal.SIGKILL)
         os.dup2(self._output_in, 1)
         os.dup2(self._output_in, 2)

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import time
-from typing import Optional
+from typing import Optional, Union
 
 from . import windows_job
 
@@ -18,7 +18,9 @@ parent_tells = sys.platform.startswith("linux")
 """Whether the system tells of the parent's end."""
 
 _POLL_S = 0.5
-_PR_SET_PDEATHSIG = 1
+# linux/prctl.h.
+PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
 # How much nicer a worker is than its server, and a worker's child than the worker.
 WORKER_NICE = 10
@@ -40,7 +42,7 @@ def die_with_parent(parent: int, by: int) -> None:
             job.end_with(parent)
         return
     if parent_tells:
-        _prctl(_PR_SET_PDEATHSIG, by)
+        prctl(PR_SET_PDEATHSIG, by)
     else:
         threading.Thread(target=_watch, args=(parent, by), daemon=True).start()
     if os.getppid() != parent:
@@ -58,7 +60,13 @@ def _watch(parent: int, by: int) -> None:
 def adopt_orphans() -> None:
     """Become the parent of descendants whose own parent ends, so as to end them (Linux)."""
     if sys.platform.startswith("linux"):
-        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def set_name(name: str) -> None:
+    """Be called `name`, up to 15 characters of it, where processes are listed (Linux)."""
+    if sys.platform.startswith("linux"):
+        prctl(_PR_SET_NAME, name.encode())
 
 
 def lower_priority(by: int) -> None:
@@ -77,12 +85,19 @@ def limit_resources(time_limit_s: float, process_limit: Optional[int]) -> None:
         return
     cpu_s = int(time_limit_s * (os.cpu_count() or 1)) + 5
     _set(resource.RLIMIT_CPU, cpu_s)
-    _set(resource.RLIMIT_CORE, 0)
+    write_no_core()
     _set(resource.RLIMIT_FSIZE, _FILE_BYTES)
     if sys.platform.startswith("linux"):
         _set(resource.RLIMIT_AS, _virtual_bytes() + memory_limit_bytes())
         if process_limit is not None:
             _set(resource.RLIMIT_NPROC, process_limit)
+
+
+def write_no_core() -> None:
+    """Leave no core file behind."""
+    import resource
+
+    _set(resource.RLIMIT_CORE, 0)
 
 
 def memory_limit_bytes() -> int:
@@ -127,7 +142,8 @@ def _set(kind: int, value: int) -> None:
         return
 
 
-def _prctl(option: int, value: int) -> None:
+def prctl(option: int, value: Union[int, bytes]) -> None:
+    """Call prctl(2); what a kernel does not know is left undone."""
     import ctypes
 
     try:

@@ -9,7 +9,7 @@ import signal
 import sys
 from typing import List
 
-from . import codec, limits, stdio
+from . import codec, limits, namespace, stdio
 from .protocol import PROTOCOL_VERSION, Hello, Progress
 from .serving import Worker
 
@@ -18,21 +18,24 @@ CAN_FORK = hasattr(os, "fork") and sys.platform != "win32"
 
 def main(arguments: List[str]) -> int:
     """Run until the server closes the pipe."""
-    reader, writer = stdio.claim()
     options = _options(arguments)
     limits.parent_tells &= not options.poll_parent
-    if options.parent:
-        limits.die_with_parent(options.parent, signal.SIGTERM)
+    can_fork = CAN_FORK and not options.no_fork
+    may_be_alone = can_fork and limits.parent_tells and not options.no_namespace
+    is_alone = may_be_alone and namespace.enter(options.parent)
+    limits.set_name("tirlens-worker")
     limits.lower_priority(limits.WORKER_NICE)
+    reader, writer = stdio.claim()
+    if options.parent and not is_alone:
+        limits.die_with_parent(options.parent, signal.SIGTERM)
     sys.stdout = sys.stderr
     from .frameworks import detect
 
-    can_fork = CAN_FORK and not options.no_fork
     hello = Hello(
         protocol=PROTOCOL_VERSION,
         python=platform.python_version(),
         executable=sys.executable,
-        pid=os.getpid(),
+        pid=namespace.pid_outside(),
         frameworks=detect(),
         isolates=can_fork,
     )
@@ -60,6 +63,11 @@ def _options(arguments: List[str]) -> argparse.Namespace:
     parser.add_argument("parent", nargs="?", type=int, help="the server's process id")
     parser.add_argument(
         "--no-fork", action="store_true", help="analyse in this process, as where nothing can fork"
+    )
+    parser.add_argument(
+        "--no-namespace",
+        action="store_true",
+        help="share the processes' namespace with the server, as where none can be made",
     )
     parser.add_argument(
         "--poll-parent",

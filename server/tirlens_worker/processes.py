@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from typing import List, Set
+
+from . import namespace
 
 groups: Set[int] = set()
 """The process groups of running analyses."""
@@ -22,6 +25,14 @@ def end_descendants() -> None:
     """Kill and reap all children, and on Linux those of their children that so become ours."""
     for group in groups:
         kill_group(group)
+    if namespace.is_entered():
+        # All at once: none can fork past it.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-1, 0)
+        return
     for _ in range(1000):
         for pid in _children():
             kill_group(pid)

@@ -32,7 +32,7 @@ class FrameworkInfo:
 
 @dataclass(frozen=True)
 class Hello:
-    """A worker's first words.
+    """A worker's first words; `pid` is its process id as the server sees it.
 
     One that `isolates` runs each analysis in a process of its own, and is the same after it.
     """

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robust.conftest import Start
-from support.robust import amount, kernel, marked, until, workers
+from support.robust import amount, kernel, marked, named, until, workers
 from support.rpc import Client
 
 pytestmark = pytest.mark.slow
@@ -35,7 +35,18 @@ def _hanging(start: Start, mark: dict[str, str], python: Path, path: Path) -> tu
     return client, uri
 
 
-@pytest.mark.parametrize("how", ["sigkill", "exit", "end-of-input", "sigterm", "worker-sigkill"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "sigkill",
+        "exit",
+        "end-of-input",
+        "sigterm",
+        "guard-sigkill",
+        "worker-sigkill",
+        "all-sigkill",
+    ],
+)
 def test_03_no_survivors(
     start: Start, mark: dict[str, str], tmp_path: Path, tvm_python: Path, how: str
 ) -> None:
@@ -51,15 +62,33 @@ def test_03_no_survivors(
         assert client.request("shutdown") is None
         client.notify("exit")
         assert client.wait_end() == 0
+    elif how == "all-sigkill":
+        _kill_together([client.process.pid, *_guards(mark), *workers(mark)])
     else:
-        (worker,) = workers(mark)
-        os.kill(worker, signal.SIGKILL)
+        (victim,) = _guards(mark) if how == "guard-sigkill" else workers(mark)
+        go = set(marked(mark)) - {client.process.pid}
+        os.kill(victim, signal.SIGKILL)
+        until(lambda: not go & set(marked(mark)), 2.0, f"the end of {marked(mark)}")
         client.wait_ready(uri)
-        until(lambda: len(marked(mark)) <= 2, 2.0, f"the end of {marked(mark)}")
         assert client.command("tirlens.devices")
         client.process.kill()
     client.process.wait(3)
     until(lambda: not marked(mark), 2.0, f"the end of {marked(mark)}")
+
+
+def _guards(mark: dict[str, str]) -> list[int]:
+    """What stands between the server and the namespace of its workers."""
+    found = named(mark, "tirlens-guard")
+    if not found:
+        pytest.skip("this system lets nobody make a namespace of processes")
+    return found
+
+
+def _kill_together(pids: list[int]) -> None:
+    """Kill processes with none of them seeing another's end."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in pids:
+            os.kill(pid, number)
 
 
 @pytest.mark.parametrize("how", ["cancel", "save", "close", "timeout"])
@@ -71,7 +100,7 @@ def test_03_no_child_of_user_code_survives_its_analysis(
     client.initialize(trusted=True, interpreter=str(tvm_python), settings={"timeout": limit_s})
     warm = client.open(tmp_path / "warm.py", kernel(1024))
     client.wait_ready(warm)
-    stay = {client.process.pid, *workers(mark)}
+    stay = {client.process.pid, *named(mark, "tirlens-guard", "tirlens-worker")}
     uri = client.open(tmp_path / "a.py", CHILDREN + kernel(1024))
     until(lambda: any("sleep 98" in command for command in marked(mark).values()), 10, "children")
     # The process of the analysis, and what user code has started in it.
@@ -88,7 +117,7 @@ def test_03_no_child_of_user_code_survives_its_analysis(
     else:
         client.wait_ready(uri)
     until(lambda: not go & set(marked(mark)), 2.0, f"the end of {marked(mark)}")
-    assert {client.process.pid, *workers(mark)} == stay, "the worker itself stays warm"
+    assert stay <= set(marked(mark)), "the worker itself stays warm"
     assert len(set(marked(mark)) - stay) <= 1, "no more than the child that waits"
 
 

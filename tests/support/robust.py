@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -43,29 +44,42 @@ def new_mark() -> dict[str, str]:
 
 
 def marked(mark: dict[str, str]) -> dict[int, str]:
-    """The living processes that carry `mark`, with their command lines (Linux)."""
+    """The living processes that carry `mark`, with their command lines (Linux).
+
+    One that has been killed and waits for its turn to end, on a busy machine, lives no more.
+    """
     wanted = f"{_MARK}={mark[_MARK]}".encode()
     found: dict[int, str] = {}
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if entry.name.isdigit() and wanted in (entry / "environ").read_bytes().split(b"\0"):
-                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-                if state != "Z":
-                    command = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
-                    found[int(entry.name)] = command.decode("utf-8", "replace").strip()
+            if not entry.name.isdigit() or _is_ending((entry / "status").read_text()):
+                continue
+            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
+                found[int(entry.name)] = command.decode("utf-8", "replace").strip()
     return found
+
+
+def _is_ending(status: str) -> bool:
+    fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    killed = 1 << (signal.SIGKILL - 1)
+    pending = int(fields.get("SigPnd", "0"), 16) | int(fields.get("ShdPnd", "0"), 16)
+    return fields["State"][0] in "ZX" or bool(pending & killed)
 
 
 def workers(mark: dict[str, str]) -> list[int]:
     """The worker processes of a server, without the children in which they analyse."""
-    found = [pid for pid, command in marked(mark).items() if "tirlens_worker" in command]
-    # One that has ended meanwhile was a child.
-    return [pid for pid in found if _parent(pid) not in (*found, None)]
+    return named(mark, "tirlens-worker")
 
 
-def _parent(pid: int) -> int | None:
+def named(mark: dict[str, str], *names: str) -> list[int]:
+    """The living processes that carry `mark` and have one of the `names`."""
+    return [pid for pid in marked(mark) if _name(pid) in names]
+
+
+def _name(pid: int) -> str | None:
     with contextlib.suppress(OSError):
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        return Path(f"/proc/{pid}/comm").read_text().strip()
     return None
 
 

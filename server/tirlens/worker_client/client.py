@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from tirlens.worker_client.interpreter import Interpreter
-from tirlens.worker_client.process import Process
+from tirlens.worker_client.process import Process, resident_bytes
 from tirlens.worker_client.quarantine import Quarantine
 from tirlens_worker import codec
 from tirlens_worker.protocol import (
@@ -76,7 +76,7 @@ class WorkerClient:
     @property
     def pid(self) -> int | None:
         """The process id of the running worker."""
-        return self._process.pid if self._process else None
+        return self.hello.pid if self._process and self.hello else None
 
     async def start(self) -> Problem | None:
         """Start the worker, so that the first analysis finds it warm; the problem if it fails."""
@@ -226,7 +226,7 @@ class WorkerClient:
 
     async def _recycle(self, process: Process, result: Result) -> None:
         """End a worker that is too large, or still at it; the next analysis has a new one."""
-        is_large = process.resident_bytes() > self.memory_limit_bytes
+        is_large = resident_bytes(self.pid or 0) > self.memory_limit_bytes
         is_stuck = any(problem.kind == "timeout" for problem in result.problems)
         isolates = self.hello is None or self.hello.isolates
         if self._process is process and (is_large or (is_stuck and not isolates)):

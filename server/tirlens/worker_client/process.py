@@ -79,15 +79,8 @@ class Process:
 
     @property
     def pid(self) -> int:
+        """The id of the process that was started; the worker may be a child of it."""
         return self._process.pid
-
-    def resident_bytes(self) -> int:
-        """The memory that the worker's own process takes; 0 where the system does not tell."""
-        try:
-            pages = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1]
-            return int(pages) * os.sysconf("SC_PAGE_SIZE")
-        except (OSError, ValueError, IndexError, AttributeError):
-            return 0
 
     @property
     def log(self) -> str:
@@ -152,6 +145,15 @@ class Process:
         while data := await self._process.stderr.read(1 << 16):
             self._log += data
             del self._log[:-_LOG_BYTES]
+
+
+def resident_bytes(pid: int) -> int:
+    """The memory that the process `pid` takes; 0 where the system does not tell."""
+    try:
+        pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return 0
 
 
 def descendants(pid: int) -> list[int]:
