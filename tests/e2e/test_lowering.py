@@ -45,8 +45,9 @@ def test_lowered_figures_come_after_those_of_the_source(
     assert "blocks (source) of 256 threads, 32.8 kB shared (lowered)" in hover
     assert "| arrays | A, B read by TMA; C written 4 B at a time |" in hover
     assert client.diagnostics(uri) == []
-    # A refresh for each tier; the second one says nothing new of being ready.
-    assert client.requests.count("workspace/inlayHint/refresh") == 2
+    # No more than a refresh for each tier; the second one says nothing new of being ready.
+    assert client.requests.count("workspace/inlayHint/refresh") <= 2
+    assert client.requests.count("workspace/codeLens/refresh") <= 2
     assert client.states(uri).count("ready") == 1
     # Another number of stages takes other memory.
     client.replace(uri, 2, path.read_text(encoding="utf-8").replace("num_stages=2", "num_stages=3"))

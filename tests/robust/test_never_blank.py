@@ -10,8 +10,7 @@ from support.robust import amount
 from tirlens.ide.text import split_lines
 from tirlens.model.report import Cost, KernelReport, ReadWrite
 from tirlens.pipeline import FileReport
-from tirlens.session import view
-from tirlens.session.document import Analysis, Document, Reading
+from tirlens.session import Analysis, Document, Reading, view
 from tirlens.source import read
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import Result

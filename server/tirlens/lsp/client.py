@@ -40,13 +40,12 @@ class Client:
 
     # Listener
 
-    def analysed(self, uri: str) -> None:
+    def analysed(self, uri: str, *, hints: bool, lenses: bool) -> None:
         self._publish(uri)
-        self.redraw()
+        self._redraw(hints, lenses)
 
     def redraw(self) -> None:
-        self._refresh("workspace.inlay_hint", types.WORKSPACE_INLAY_HINT_REFRESH)
-        self._refresh("workspace.code_lens", types.WORKSPACE_CODE_LENS_REFRESH)
+        self._redraw(hints=True, lenses=True)
 
     def read(self, uri: str) -> None:
         self._publish(uri)
@@ -115,6 +114,12 @@ class Client:
 
     def _can(self, capability: str) -> bool:
         return get_capability(self._server.client_capabilities, capability, False) is True
+
+    def _redraw(self, hints: bool, lenses: bool) -> None:
+        if hints:
+            self._refresh("workspace.inlay_hint", types.WORKSPACE_INLAY_HINT_REFRESH)
+        if lenses:
+            self._refresh("workspace.code_lens", types.WORKSPACE_CODE_LENS_REFRESH)
 
     def _refresh(self, capability: str, method: str) -> None:
         if self._can(f"{capability}.refresh_support"):

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tirlens.pipeline.devices import choose
 from tirlens.pipeline.options import Options
-from tirlens.pipeline.parts import Plan
+from tirlens.pipeline.parts import Part, Plan, top_level_name
 from tirlens.pipeline.reports import Sources
 from tirlens.source.kernel import SourceFile
 from tirlens_worker.facts import Caveat, KernelFacts
@@ -60,15 +60,36 @@ def finished(request: Analyze, answer: Result) -> Result:
     """
     if any(problem.kind in _ASKED_AGAIN for problem in answer.problems):
         return answer
-    done = {(item.kernel, item.call) for item in answer.lowered}
     lost: list[Lowering] = []
-    for kernel in request.kernels:
+    for kernel in _unanswered(request, answer):
         call, arch = kernel.candidates[0].expression, str(kernel.lower_to["arch"])
-        if (kernel.name, call) not in done:
-            told = [p.message for p in answer.problems if p.kernel in (kernel.name, None)]
-            why = told[0] if told else "nothing came of it"
-            lost.append(Lowering(kernel.name, "", call, arch, unfinished=why))
+        told = [p.message for p in answer.problems if p.kernel in (kernel.name, None)]
+        why = told[0] if told else "nothing came of it"
+        lost.append(Lowering(kernel.name, "", call, arch, unfinished=why))
     return replace(answer, lowered=(*answer.lowered, *lost), problems=())
+
+
+def was_cut_off(answer: Result) -> bool:
+    """Whether it was for no kernel's sake that `answer` ended where it did.
+
+    It was cancelled, or the worker was not to be had, or has died: another one may go on.
+    """
+    kinds = {problem.kind for problem in answer.problems if problem.kernel is None}
+    return not kinds.isdisjoint({*_ASKED_AGAIN, "crash"})
+
+
+def lowered_parts(plan: Plan, answer: Result) -> dict[bytes, Part]:
+    """The parts of a lowering `plan` of which `answer` has all kernels, by their keys."""
+    if plan.request is None:
+        return {}
+    open_names = {top_level_name(item) for item in _unanswered(plan.request, answer)}
+    names = {top_level_name(item) for item in plan.request.kernels} - open_names
+    return plan.kept(plan.result(replace(answer, problems=())), sorted(names))
+
+
+def _unanswered(request: Analyze, answer: Result) -> list[KernelRequest]:
+    done = {(item.kernel, item.call) for item in answer.lowered}
+    return [k for k in request.kernels if (k.name, k.candidates[0].expression) not in done]
 
 
 def with_lowered(result: Result, second: Result) -> Result:

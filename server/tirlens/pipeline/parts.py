@@ -7,7 +7,9 @@ have moved; only the parts of which this is not known are asked for.
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +34,10 @@ _PASSING = frozenset({"cancelled", "interpreter", "crash", "timeout"})
 _MODULE = ""
 _NOWHERE = Span(0, 0, 0, 0)
 _NONE: frozenset[str] = frozenset()
+# Sizes of a file that is not there, and of one that may have changed since it was read.
+_MISSING, _CHANGED = -1, -2
+# How much the time of a change may lag behind the clock: a tick of the kernel's.
+_CLOCK_NS = 10_000_000
 
 
 # The path of a file, the time of its last change in nanoseconds and its size in bytes.
@@ -82,12 +88,26 @@ class Plan:
         for kernel in whole.kernels:
             kernels.setdefault(_root(kernel.name), []).append(kernel)
         self._units = {name: _Unit(items, reach, common, text) for name, items in kernels.items()}
-        self._found = {name: unit.recall(known, whole.target) for name, unit in self._units.items()}
+        self._recall()
+
+    def again(self) -> Plan:
+        """This plan by what is known now: milliseconds, for the text is not looked at again."""
+        plan = copy.copy(self)
+        plan._recall()
+        return plan
+
+    def _recall(self) -> None:
+        target = self.whole.target
+        recalled = {name: unit.recall(self.known, target) for name, unit in self._units.items()}
+        self._found = {name: pair[1] for name, pair in recalled.items() if pair is not None}
+        self._began_ns = time.time_ns()
+        self.used = tuple(pair[0] for pair in recalled.values() if pair is not None)
+        """The keys of the parts that are known."""
         self.request = self._request()
         """What is not known, as a request; None if all of it is."""
 
     def _request(self) -> Analyze | None:
-        wanted = [unit for name, unit in self._units.items() if self._found[name] is None]
+        wanted = [unit for name, unit in self._units.items() if name not in self._found]
         if not wanted or not self.whole.kernels:
             return None
         kernels = {id(kernel) for unit in wanted for kernel in unit.kernels}
@@ -105,7 +125,7 @@ class Plan:
 
     def result(self, fresh: Result | None = None) -> Result:
         """What is known and what `fresh`, the answer to `request`, adds, as one result."""
-        parts = {name: part for name, part in self._found.items() if part is not None}
+        parts = dict(self._found)
         if fresh is not None:
             # What is told of the file itself is in every answer.
             parts.update(self._split(fresh, [_MODULE, *(self._units.keys() - parts.keys())]))
@@ -122,14 +142,15 @@ class Plan:
             ),
         )
 
-    def kept(self, result: Result) -> dict[bytes, Part]:
-        """The parts of what `result` gave that hold for other texts too, by their keys."""
+    def kept(self, result: Result, names: Sequence[str] | None = None) -> dict[bytes, Part]:
+        """The parts of `result` (those of `names`) that hold for other texts too, by key."""
         if any(item.kind in _PASSING and item.kernel is None for item in result.problems):
             return {}
         return {
             self._units[name].key_of(part): part
             for name, part in self._split(result, list(self._units)).items()
-            if not any(item.kind in _PASSING for item in part.problems)
+            if (names is None or name in names)
+            and not any(item.kind in _PASSING for item in part.problems)
         }
 
     def _split(self, result: Result, names: Sequence[str]) -> dict[str, Part]:
@@ -138,7 +159,7 @@ class Plan:
         for problem in result.problems:
             for name in self._parts_of(problem, names):
                 problems[name].append(problem)
-        files = tuple(map(_stamp, result.files))
+        files = tuple(self._stamp_of(path) for path in result.files)
         return {
             name: self._with_target(
                 Part(
@@ -152,6 +173,11 @@ class Plan:
             )
             for name in names
         }
+
+    def _stamp_of(self, path: str) -> Stamp:
+        """The stamp of a file as the worker has read it; one never met if that is unsure."""
+        stamp = _stamp(path)
+        return stamp if stamp[1] < self._began_ns - _CLOCK_NS else (path, 0, _CHANGED)
 
     def _with_target(self, part: Part) -> Part:
         """`part` with the target if another might have given something else."""
@@ -203,13 +229,13 @@ class _Unit:
 
     def recall(
         self, known: Callable[[bytes], Part | None], target: Mapping[str, Any]
-    ) -> Part | None:
+    ) -> tuple[bytes, Part] | None:
         for key in (self._exact_key, self._key):
             part = known(key)
             if part is None or part.target not in (None, target):
                 continue
             if all(_stamp(stamp[0]) == stamp for stamp in part.files):
-                return Moved(part.lines, self.lines).value(part)
+                return key, Moved(part.lines, self.lines).value(part)
         return None
 
 
@@ -217,8 +243,13 @@ def _stamp(path: str) -> Stamp:
     try:
         found = Path(path).stat()
     except OSError:
-        return path, 0, -1
+        return path, 0, _MISSING
     return path, found.st_mtime_ns, found.st_size
+
+
+def top_level_name(kernel: KernelRequest) -> str:
+    """The name of the part to which a kernel belongs."""
+    return _root(kernel.name)
 
 
 def _root(name: str) -> str:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tirlens import pipeline
-    from tirlens.session.document import Document, Reading
+    from tirlens.session.analysis import Reading
+    from tirlens.session.document import Document
     from tirlens_worker.protocol import Result
 
 

@@ -3,77 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tirlens.ide import hints
 from tirlens.ide.positions import LineMap
 from tirlens.ide.text import split_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from tirlens.ide.hints import Hint
-    from tirlens.model.report import KernelReport
-    from tirlens.pipeline import FileReport
-    from tirlens.source.kernel import KernelSource, SourceFile
-    from tirlens_worker.protocol import Result
+    from tirlens.session.analysis import Analysis, Reading
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What the text alone says."""
-
-    text: str
-    lines: Sequence[str]
-    source: SourceFile
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """What the worker and the model found for one text, on one device with one set of options."""
-
-    reading: Reading
-    result: Result
-    report: FileReport
-    duration_s: float
-
-    def reports_of(self, kernel: KernelSource) -> list[KernelReport]:
-        """The reports of `kernel`, found by the place of its `def`, else by its name."""
-        at_line = self._reports_at.get(kernel.span.line)
-        if at_line:
-            return at_line
-        names = {kernel.name, kernel.name.rpartition(".")[2], kernel.prim_func}
-        return [item for item in self.report.kernels if item.definition in names]
-
-    def same_kernel(self, kernel: KernelSource) -> KernelSource | None:
-        """The kernel of the analysed text that `kernel` is; several may share a name."""
-        same = self._sources_named.get((kernel.name, kernel.prim_func), ())
-        return min(same, key=lambda item: abs(item.span.line - kernel.span.line), default=None)
-
-    @cached_property
-    def _reports_at(self) -> dict[int, list[KernelReport]]:
-        found: dict[int, list[KernelReport]] = {}
-        for report in self.report.kernels:
-            found.setdefault(report.span.line, []).append(report)
-        return found
-
-    @cached_property
-    def _sources_named(self) -> dict[tuple[str, str | None], list[KernelSource]]:
-        found: dict[tuple[str, str | None], list[KernelSource]] = {}
-        for kernel in self.reading.source.kernels:
-            found.setdefault((kernel.name, kernel.prim_func), []).append(kernel)
-        return found
-
-    def hints(self, smallest_share: float) -> list[Hint]:
-        """The hints of all kernels but for lines below this share of their kernel's time."""
-        return [
-            hint for report in self.report.kernels for hint in hints.hints(report, smallest_share)
-        ]
-
-
-@dataclass
+@dataclass(eq=False)
 class Document:
     """One file as the editor has it.
 

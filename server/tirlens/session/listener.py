@@ -28,8 +28,8 @@ class Status:
 class Listener(Protocol):
     """Who is told of what happens; every call is made on the event loop."""
 
-    def analysed(self, uri: str) -> None:
-        """The analysis of an open file has changed, or its diagnostics have."""
+    def analysed(self, uri: str, *, hints: bool, lenses: bool) -> None:
+        """An open file has another analysis; whether that shows in its hints and in its lenses."""
 
     def read(self, uri: str) -> None:
         """What the text alone says of an open file may have changed."""

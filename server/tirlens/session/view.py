@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from tirlens.ide import diagnostics, hovers, lenses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tirlens.ide.diagnostics import Diagnostic
     from tirlens.ide.hints import Hint
     from tirlens.ide.hovers import Hover
-    from tirlens.session.document import Analysis, Document
+    from tirlens.session.analysis import Analysis
+    from tirlens.session.document import Document
     from tirlens.source.kernel import KernelSource
 
 
@@ -64,7 +65,7 @@ def code_lenses(document: Document, trusted: bool) -> list[Lens]:
     return found
 
 
-def _parts(document: Document, kernel: KernelSource, trusted: bool) -> list[lenses.Part]:
+def _parts(document: Document, kernel: KernelSource, trusted: bool) -> Sequence[lenses.Part]:
     if not trusted:
         return [lenses.Part(lenses.UNTRUSTED, "trust")]
     analysis = document.analysis
@@ -77,30 +78,11 @@ def _parts(document: Document, kernel: KernelSource, trusted: bool) -> list[lens
         waiting = document.running
         title = lenses.ANALYSING if waiting else "new: save to analyse"
         return [lenses.Part(title, "none" if waiting else "analyze")]
-    intact = document.map_from(analysis.reading).intact(
-        analysed.extent.line, analysed.extent.end_line
-    )
-    reports = analysis.reports_of(analysed)
-    parts = [part for report in reports for part in lenses.parts(report)]
-    for need in analysis.report.needs:
-        if need.kernel == analysed.name and not reports:
-            parts.extend(lenses.needs(need.names))
-    if not parts:
-        parts.append(_why_not(analysis, analysed))
-    if not intact:
-        parts.insert(0, lenses.Part(lenses.STALE, "analyze"))
-    return parts
-
-
-def _why_not(analysis: Analysis, kernel: KernelSource) -> lenses.Part:
-    for problem in analysis.report.problems:
-        if problem.kernel in (kernel.name, None):
-            first_line = problem.message.partition("\n")[0]
-            if problem.kind == "interpreter":
-                # The message has whole paths and the command to run; the diagnostic shows it.
-                first_line = "no Python with the framework, see the problem"
-            return lenses.Part(lenses.failed(first_line), "report")
-    return lenses.Part(lenses.failed("no kernel came of it"), "report")
+    parts = analysis.lens(analysed)
+    lines = document.map_from(analysis.reading)
+    if lines.intact(analysed.extent.line, analysed.extent.end_line):
+        return parts
+    return (lenses.Part(lenses.STALE, "analyze"), *parts)
 
 
 def hover(document: Document, line: int, column: int) -> Hover | None:

@@ -89,9 +89,23 @@ class Workers:
             queue.task = asyncio.ensure_future(self._warm(queue))
 
     def cancel(self, key: str) -> None:
-        """Drop the file's waiting job and end its running one."""
+        """Drop the file's jobs, and end that which is running."""
         for queue in self._queues.values():
             _drop(queue, key)
+
+    def withdraw(self, key: str) -> None:
+        """Drop or end the file's job that was submitted; a deferred one stays."""
+        for queue in self._queues.values():
+            queue.waiting.pop(key, None)
+            if queue.running == key and not queue.is_deferred:
+                queue.client.cancel()
+
+    def cancel_deferred(self, key: str) -> None:
+        """Drop or end the file's job that was deferred; a submitted one stays."""
+        for queue in self._queues.values():
+            queue.deferred.pop(key, None)
+            if queue.running == key and queue.is_deferred:
+                queue.client.cancel()
 
     async def close(self) -> None:
         """End every worker."""

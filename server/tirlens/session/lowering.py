@@ -1,0 +1,100 @@
+"""The second tier in the editor: kernels are lowered when nothing else is to be done.
+
+An analysis that is asked for while a file is lowered makes it wait.  What had been lowered by then
+is kept and not lowered again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tirlens import pipeline
+    from tirlens.session.document import Document
+    from tirlens.session.publishing import Answer, Publisher
+    from tirlens.session.workers import Workers
+    from tirlens.worker_client import WorkerClient
+
+ATTEMPTS = 3
+"""How often lowering is begun while its worker is lost each time."""
+
+
+@dataclass(eq=False)
+class _Wanted:
+    """What is to be lowered for an answer."""
+
+    answer: Answer
+    plan: pipeline.Plan
+    lost_workers: int = 0
+
+    @property
+    def document(self) -> Document:
+        return self.answer.question.document
+
+
+class Lowerings:
+    """Has kernels lowered, and publishes their answers with what that tells."""
+
+    def __init__(
+        self, workers: Workers, kept: Callable[[], pipeline.KeptParts], publisher: Publisher
+    ) -> None:
+        self._workers = workers
+        self._kept = kept
+        self._publisher = publisher
+        self._wanted: dict[Document, _Wanted] = {}
+
+    def follow(self, answer: Answer, plan: pipeline.Plan | None) -> None:
+        """Have `plan` done for `answer`, in place of what was wanted of its document before.
+
+        What is being lowered for an older answer goes on to its end: most of it is the same.
+        """
+        if plan is None or plan.request is None:
+            self.stop(answer.question.document)
+        else:
+            wanted = self._wanted[answer.question.document] = _Wanted(answer, plan)
+            self._defer(wanted)
+
+    def stop(self, document: Document) -> None:
+        """Lower nothing of `document` any more."""
+        if self._wanted.pop(document, None) is not None:
+            self._workers.cancel_deferred(document.uri)
+
+    def _defer(self, wanted: _Wanted) -> None:
+        async def job(client: WorkerClient) -> None:
+            if self._is_wanted(wanted) and await self._lowered(client, wanted):
+                await self._publish(wanted)
+
+        self._workers.defer(wanted.answer.question.interpreter, wanted.document.uri, job)
+
+    async def _lowered(self, client: WorkerClient, wanted: _Wanted) -> bool:
+        """Have lowered what is not known by now; whether that is all of it."""
+        from tirlens import pipeline
+
+        # Nothing is waited for before the worker is asked: a cancel before that would be lost.
+        plan = wanted.plan.again()
+        if plan.request is None:
+            return True
+        answer = await client.analyze(plan.request)
+        cut_off = pipeline.was_cut_off(answer)
+        if cut_off and not any(problem.kind == "cancelled" for problem in answer.problems):
+            wanted.lost_workers += 1
+            cut_off = wanted.lost_workers < ATTEMPTS
+            if cut_off and self._is_wanted(wanted):
+                self._defer(wanted)
+        if not cut_off:
+            answer = pipeline.finished(plan.request, answer)
+        parts = await asyncio.to_thread(pipeline.lowered_parts, plan, answer)
+        self._kept().keep(plan.whole.path, parts, plan.used)
+        return not cut_off
+
+    async def _publish(self, wanted: _Wanted) -> None:
+        if self._is_wanted(wanted):
+            del self._wanted[wanted.document]
+            await self._publisher.publish(wanted.answer)
+
+    def _is_wanted(self, wanted: _Wanted) -> bool:
+        return self._wanted.get(wanted.document) is wanted
