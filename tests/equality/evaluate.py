@@ -85,6 +85,8 @@ class Evaluator:
     """Values of expressions; subclasses say what calls and loads mean beyond arithmetic."""
 
     tally: Tally
+    #: Whether a condition that data decide is taken to hold, and its contrary too.
+    assume: bool
     #: Arrays of integers that the program computes addresses with, by slot and element.
     memory: dict[int, np.ndarray]
 
@@ -147,6 +149,37 @@ class Evaluator:
         if value is UNKNOWN:
             raise DataError(str(node).strip().splitlines()[-1][:60])
         return value
+
+    def holds(self, node: Any, at: Points, times: int) -> tuple[np.ndarray, np.ndarray]:
+        """Where a condition holds, and where it does not.
+
+        One that data decide may do either, with `assume`; both masks then have what can happen.
+
+        Raises:
+            DataError: it depends on data.
+        """
+        value, _ = self.value(node, at, times)
+        if value is not UNKNOWN:
+            mask = at.full(value).astype(bool)
+            return mask, ~mask
+        if not self.assume:
+            raise DataError(str(node).strip().splitlines()[-1][:60])
+        self.tally.assumed = True
+        return self._possible(node, at)
+
+    def _possible(self, node: Any, at: Points) -> tuple[np.ndarray, np.ndarray]:
+        name = ir.kind(node)
+        if name in ("And", "Or"):
+            (yes, no), (also, nor) = self._possible(node.a, at), self._possible(node.b, at)
+            return (yes & also, no | nor) if name == "And" else (yes | also, no & nor)
+        if name == "Not":
+            return self._possible(node.a, at)[::-1]
+        value, _ = self.value(node, at, 0)
+        everywhere = np.ones(at.size, dtype=bool)
+        if value is UNKNOWN:
+            return everywhere, everywhere
+        mask = at.full(value).astype(bool)
+        return mask, ~mask
 
     def times(self, at: Points) -> int:
         """How many threads do what is done at one of the points."""
@@ -211,18 +244,15 @@ class Evaluator:
         return self.call(name, node, at, times)
 
     def _chosen(self, arguments: list, at: Points, times: int) -> tuple[Any, bool]:
-        condition, _ = self.value(arguments[0], at, times)
-        if condition is UNKNOWN:
-            raise DataError("if_then_else")
-        mask = at.full(condition).astype(bool)
+        yes, no = self.holds(arguments[0], at, times)
         out: Any = np.zeros(at.size, dtype=np.int64)
         data = False
-        for side, chosen in ((arguments[1], mask), (arguments[2], ~mask)):
+        for side, chosen in ((arguments[1], yes), (arguments[2], no)):
             if not chosen.any():
                 continue
             value, made_of_data = self.value(side, at.take(chosen), times)
             data = data or made_of_data
-            if value is UNKNOWN or out is UNKNOWN:
+            if value is UNKNOWN or out is UNKNOWN or (yes & no).any():
                 out = UNKNOWN
             else:
                 out[chosen] = value

@@ -40,8 +40,11 @@ def jump_of(node: Any) -> int:
 class Executor(Threads):
     """One run of one function with its free sizes in `sizes`."""
 
-    def __init__(self, func: Any, sizes: dict[str, int], budget: int, tiles: bool) -> None:
+    def __init__(
+        self, func: Any, sizes: dict[str, int], budget: int, tiles: bool, assume: bool = False
+    ) -> None:
         self.func = func
+        self.assume = assume
         self.sizes = sizes
         self.tiles = tiles
         self.tally = Tally(budget)
@@ -207,12 +210,12 @@ class Executor(Threads):
     def _run_IfThenElse(self, node: Any, at: Points) -> np.ndarray | None:  # noqa: N802
         left: np.ndarray | None = None
         for part, rows in self._asked(at, node.condition):
-            mask = part.full(self.known(node.condition, part)).astype(bool)
+            yes, no = self.holds(node.condition, part, self.times(part))
             out = np.zeros(part.size, dtype=np.int8)
-            for body, chosen in ((node.then_case, mask), (node.else_case, ~mask)):
+            for body, chosen in ((node.then_case, yes), (node.else_case, no)):
                 if body is not None and chosen.any():
                     gone = self.statement(body, part.take(chosen))
-                    if gone is not None:
+                    if gone is not None and not (yes & no).any():
                         out[chosen] = gone
             left = self._merge(left, out if out.any() else None, rows, at)
         return left
@@ -287,8 +290,8 @@ class Executor(Threads):
         if ir.constant(node.predicate) in (True, 1):
             return self._run_SBlock(block, inner)
         for part, _ in self._asked(inner, node.predicate):
-            mask = part.full(self.known(node.predicate, part)).astype(bool)
-            self._run_SBlock(block, part.take(mask))
+            yes, _ = self.holds(node.predicate, part, self.times(part))
+            self._run_SBlock(block, part.take(yes))
         return None
 
     _run_BlockRealize = _run_SBlockRealize  # noqa: N815

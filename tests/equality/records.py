@@ -162,15 +162,23 @@ def of_function(traced: Any, limit_s: int) -> dict[str, Any]:
     }
     tiles = facts.framework == "tilelang"
     runs = [counted(traced.function, some, limit_s, tiles) for some in sizes[: 3 if names else 1]]
+    if runs[0].get("refused", "").startswith("depends on data"):
+        bound = counted(traced.function, sizes[0], limit_s, tiles, assume=True)
+        runs = [bound if "counted" in bound else runs[0]]
     return {**record, **runs[0], "more": [run for run in runs[1:] if "counted" in run]}
 
 
-def counted(function: Any, sizes: dict[str, int], limit_s: int, tiles: bool) -> dict[str, Any]:
-    """The counts of an execution with these sizes, or why there are none."""
+def counted(
+    function: Any, sizes: dict[str, int], limit_s: int, tiles: bool, assume: bool = False
+) -> dict[str, Any]:
+    """The counts of an execution with these sizes, or why there are none.
+
+    With `assume` all that conditions on data may choose is executed.
+    """
     record: dict[str, Any] = {"sizes": sizes}
     try:
         with limited(limit_s):
-            executor = Executor(function, sizes, limit_s * POINTS_PER_SECOND, tiles)
+            executor = Executor(function, sizes, limit_s * POINTS_PER_SECOND, tiles, assume)
             record["counted"] = executor.run()
     except RefusedError as error:
         record["refused"] = str(error)

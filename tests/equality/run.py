@@ -45,6 +45,8 @@ class Tally:
     duplicates: int = 0
     executed: int = 0
     equal: int = 0
+    #: Equal where all that conditions on data may choose is executed.
+    bounds: int = 0
     points: int = 0
     #: Distinct kernels by the quantities that they have something of.
     compared: Counter[str] = field(default_factory=Counter)
@@ -116,6 +118,10 @@ def take(record: dict[str, Any], tally: Tally) -> dict[str, Any] | None:
         tally.refused[reason] += 1
         tally.examples.setdefault(reason, []).append(name + record.get("detail", ""))
         return {"name": name, "refused": record["refused"]}
+    said = _flagged(facts, record["sizes"])
+    assumed = record["counted"]["assumed"]
+    if assumed and not said:
+        tally.unflagged.append(name)
     tally.executed += 1
     tally.points += record["counted"]["points"]
     try:
@@ -125,9 +131,9 @@ def take(record: dict[str, Any], tally: Tally) -> dict[str, Any] | None:
         tally.refused[reason] += 1
         tally.examples.setdefault(reason, []).append(name)
         return {"name": name, "refused": reason}
-    tally.equal += not found
+    tally.equal += not found and not assumed
+    tally.bounds += not found and assumed
     tally.compared.update(set(compared(facts, record)) - set(found))
-    said = _flagged(facts, record["sizes"])
     for quantity, text in found.items():
         bound = said or quantity.endswith("inexact)")
         (tally.flagged if bound else tally.differing)[quantity] += 1
@@ -156,6 +162,7 @@ def show(tally: Tally, examples: int) -> None:
     row("  distinct", tally.tried - tally.duplicates)
     row("  executed", tally.executed)
     row("  equal in every count", tally.equal)
+    row("  equal as upper bounds, for data decide", tally.bounds)
     row("points executed", f"{tally.points:,}")
     row("ends of processes", dict(tally.ended))
     print("equal, by quantity, where a kernel has something of it:")

@@ -38,6 +38,8 @@ class Tally:
         self.widths: dict[str, int] = {}
         #: Arrays that are touched at places which data decide.
         self.scattered: set[str] = set()
+        #: Whether a condition on data was taken to hold: all counts are upper bounds.
+        self.assumed = False
         self.points = 0
         self.budget = budget
 
@@ -81,6 +83,7 @@ class Tally:
             "operations": [[*what, times] for what, times in sorted(self.operations.items())],
             "flop": {unit: flop for unit, flop in self.flop.items() if flop},
             "issued": [[*what, bits] for what, bits in sorted(self.issued.items())],
+            "assumed": self.assumed,
             "unsaid": sorted(self.unsaid),
             "distinct": distinct,
             "scattered": sorted(self.scattered),
