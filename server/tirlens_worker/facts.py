@@ -238,6 +238,7 @@ class Launch:
 
     `grid` and `threads` are the x, y, z extents (all empty: no thread bindings, so no GPU
     kernel).  `panel` and `panel_order` are tilelang's block rasterisation (T.use_swizzle).
+    `shared_bytes` is what the source itself asks for of dynamic shared memory, for a block.
     """
 
     grid: Tuple[Expr, ...] = ()
@@ -245,6 +246,7 @@ class Launch:
     cluster: Tuple[Expr, ...] = ()
     panel: Optional[int] = None
     panel_order: str = "row"
+    shared_bytes: Optional[int] = None
 
 
 @dataclass(frozen=True)

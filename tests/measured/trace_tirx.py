@@ -20,6 +20,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from factbook import TABLES, Factbook, extracted  # noqa: E402
+from tirx_sizes import launched  # noqa: E402
 
 
 def answer_as_development_version() -> None:
@@ -63,10 +64,13 @@ def functions(found: Any) -> Iterator[Any]:
             yield from functions(item)
 
 
-def bindings(facts: Any, config: dict[str, Any]) -> dict[str, int]:
-    """The sizes that a kernel takes at run time, under the names that its configuration has."""
-    given = {name.lower(): value for name, value in config.items() if isinstance(value, int)}
-    given["num_experts"] = given.get("n_experts")
+def bindings(facts: Any, operation: str, config: dict[str, Any]) -> dict[str, int]:
+    """The sizes that a kernel takes at run time: those that its module's launcher passes, and
+    those of its configuration under the names that they have there."""
+    given: dict[str, Any] = {
+        name.lower(): value for name, value in config.items() if isinstance(value, int)
+    }
+    given.update(launched(operation, config))
     return {
         variable.name: int(size)
         for variable in facts.variables
@@ -86,7 +90,7 @@ def trace(row: dict[str, str], book: Factbook, number: int) -> None:
     kernels: list[int] = []
     for function in functions(module.get_kernel(**config)):
         facts = extracted(function, row["op"], label)
-        sizes.update(bindings(facts, config))
+        sizes.update(bindings(facts, row["op"], config))
         kernels.append(book.number(facts))
     book.add(number, [kernels], sizes)
 

@@ -89,6 +89,7 @@ class _Launch:
     occupancy: Occupancy | None
     panel: int | None
     panel_order: str
+    cluster: tuple[int, ...]
 
     @property
     def blocks_per_sm(self) -> int:
@@ -159,6 +160,7 @@ def _launch(facts: KernelFacts, counts: Any, items: Sequence[Item], device: Devi
         occupancy=occupancy(device, block) if device.kind == "gpu" else None,
         panel=facts.launch.panel,
         panel_order=facts.launch.panel_order,
+        cluster=tuple(counts.launch.cluster or ()),
     )
 
 
@@ -248,7 +250,7 @@ def _on_gpu(
     block = block_time(items, context)
     busy = {**sum_seconds(leaves), "l2 again": repeated_l2_seconds(leaves, device)}
     ahead = started_ahead(items)
-    costs = block_costs(block, launch.grid, launch.panel, launch.panel_order)
+    costs = block_costs(block, launch.grid, launch.panel, launch.panel_order, launch.cluster)
     places = launch.blocks_per_sm * device.sm_count
     time = kernel_time(
         device,

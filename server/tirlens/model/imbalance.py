@@ -2,7 +2,8 @@
 
 A loop bound or a condition on the block's index (a causal mask) gives each block its own amount of
 work.  The time of the average block is spread over the blocks as those bounds and conditions say,
-and the blocks are given in launch order to whichever place on an SM is free first.
+and the blocks are given in launch order to whichever place on an SM is free first.  The blocks of
+a cluster start and end together, and one of them issues the products that two SMs do.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def block_costs(
-    timed: Timed, grid: Sequence[int], panel: int | None, order: str
+    timed: Timed,
+    grid: Sequence[int],
+    panel: int | None,
+    order: str,
+    cluster: Sequence[int] = (),
 ) -> FloatArray | None:
     """The time of each block in launch order; None where all take the same."""
     blocks = math.prod(grid)
@@ -53,7 +58,25 @@ def block_costs(
             continue
         varies = varies or bool(weight.min() != weight.max())
         costs += seconds * weight / weight.mean()
+    if varies and math.prod(cluster) > 1:
+        costs = _together(costs, coordinates, grid, cluster)
+        varies = bool(costs.max() > costs.min() * (1 + 1e-9))
     return costs if varies else None
+
+
+def _together(
+    costs: FloatArray,
+    coordinates: tuple[npt.NDArray[np.int64], ...],
+    grid: Sequence[int],
+    cluster: Sequence[int],
+) -> FloatArray:
+    """The mean of the blocks of each cluster, for all of them."""
+    number = np.zeros(len(costs), dtype=np.int64)
+    sizes = zip((*grid, 1, 1)[:3], (*cluster, 1, 1, 1)[:3], strict=True)
+    for index, (extent, size) in zip(coordinates, sizes, strict=True):
+        number = number * -(-extent // size) + index // size
+    mean = np.bincount(number, weights=costs) / np.maximum(np.bincount(number), 1)
+    return mean[number]
 
 
 def stretch(costs: FloatArray, places: int) -> float:

@@ -40,7 +40,8 @@ def block_resources(
             count = max(count, _divided_registers(device, threads))
         count = min(count, register_limit(device, threads))
         return BlockResources(threads, lowered.shared_bytes, count, spills)
-    shared = shared_bytes(counts, items)
+    # What a source asks for itself holds its buffers, which are views of it, and their padding.
+    shared = facts.launch.shared_bytes or shared_bytes(counts, items)
     if specialised(facts, items, device):
         threads += PRODUCER_THREADS
     if divided:

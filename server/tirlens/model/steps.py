@@ -102,6 +102,9 @@ def _step_clocks(item: Item) -> float:
         return scan_clocks(item)
     if op == "sync":
         return _sync_clocks(item.node.label)
+    if item.node.attributes.get("asynchronous"):
+        # A barrier tells when it is done, and who needs it waits there.
+        return 0.0
     clocks = _STATEMENT_CLOCKS.get(op, 0.0)
     if op in ("mma", "atomic", "annotate"):
         return clocks

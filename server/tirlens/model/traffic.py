@@ -11,16 +11,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Access, Buffer
 
-from .expr import UnknownValueError, evaluate, free_variables, linear, simplify
+from .expr import UnknownValueError, evaluate
 from .footprint import Touched
 from .places import (
     SECTOR_BYTES,
@@ -33,7 +31,8 @@ from .places import (
     wanders,
 )
 from .spread import WARP
-from .waves import IntArray, Slab, dram_bytes, miss_probability
+from .walks import AXES, Walk, walk_of
+from .waves import Slab, dram_bytes, miss_probability
 from .work import Item
 
 # An L2 of two halves keeps lines in both, so that about half of it is usable.
@@ -43,7 +42,6 @@ RESIDENT_SHARE = 0.8
 # Written lines take the place of lines to be read again.  A block that passes over its data several
 # times writes during the last pass only, so that about half of what it writes comes in between.
 WRITTEN_BETWEEN = 0.6
-_AXES = {"blockIdx.x": 0, "blockIdx.y": 1, "blockIdx.z": 2}
 
 
 @dataclass(frozen=True)
@@ -69,6 +67,8 @@ class _Flow:
     compulsory: float
     start: float | None
     block_sector_bytes: float
+    step_bytes: float  # what a block touches in one turn of its walk, if it walks
+    walk: Walk | None
     wanders: bool = False
 
 
@@ -118,7 +118,7 @@ def _flow(
     own = distinct_elements(access, buffer, place, inner, shape) * size
     everything = distinct_elements(access, buffer, place, names, shape) * size
     axes = tuple(
-        sorted(_AXES.get(grid[name].tag or "", 0) for name in depends_on(access, place, grid))
+        sorted(AXES.get(grid[name].tag or "", 0) for name in depends_on(access, place, grid))
     )
     least = min(everything, float(entry.bytes))
     chosen = wanders(access, place)
@@ -132,7 +132,15 @@ def _flow(
         rows = max(min(distinct_elements(outer, buffer, place, inner, shape), own / size), 1.0)
     sectors = rows * math.ceil(own / rows / SECTOR_BYTES) * SECTOR_BYTES
     start = _start(access, buffer, place)
-    return _Flow(item, entry, access, min(own, issued), axes, least, start, sectors, chosen)
+    step = own = min(own, issued)
+    walk = None if chosen else walk_of(access, place, buffer.shape)
+    if walk is not None:
+        if walk.var is not None:
+            within = [name for name in inner if name != walk.var]
+            step = distinct_elements(access, buffer, place, within, shape) * size
+            step = min(step, own)
+        least = min(least, walk.places(launch.grid) * step)
+    return _Flow(item, entry, access, own, axes, least, start, sectors, step, walk, chosen)
 
 
 def _writes(flow: _Flow) -> bool:
@@ -222,7 +230,7 @@ def _to_dram(
     reads = _grouped([flow for flow in flows if flow.access.mode != "write"])
     writes = _grouped([flow for flow in flows if flow.access.mode != "read"])
     slabs = [
-        Slab(max(flow.block_bytes for flow in group), group[0].axes, _place_of(group[0]))
+        Slab(max(flow.step_bytes for flow in group), group[0].axes, group[0].walk)
         for group in reads
     ]
     fetched: Sequence[float] = (
@@ -232,48 +240,21 @@ def _to_dram(
             slabs, launch.grid, launch.wave_blocks, usable, launch.panel, launch.panel_order
         )
     )
-    between = sum(slab.bytes for slab in slabs if slab.axes)
+    owns = [max(flow.block_bytes for flow in group) for group in reads]
+    between = sum(own for own, slab in zip(owns, slabs, strict=True) if slab.axes)
     between += WRITTEN_BETWEEN * sum(flow.block_bytes for group in writes for flow in group)
     missed = miss_probability(between * launch.wave_blocks / usable)
-    for group, slab, amount in zip(reads, slabs, fetched, strict=True):
+    for group, own, amount in zip(reads, owns, fetched, strict=True):
         if not resident:
             # What a block reads again has left L2 if the blocks of a wave read more than it holds.
             again = len(group) > 1 and not any(flow.wanders for flow in group)
             repeated = sum(flow.item.l2_read_bytes for flow in group if again)
-            amount += max(repeated - slab.bytes * math.prod(launch.grid), 0.0) * missed
+            amount += max(repeated - own * math.prod(launch.grid), 0.0) * missed
         least = _least(group, flows, distinct)
         most = sum(float(flow.entry.bytes) for flow in group)
         _share(group, min(max(amount, least), max(most, least)), "dram_read_bytes")
     for group in writes:
         _share(group, _least(group, flows, distinct), "dram_write_bytes")
-
-
-def _place_of(flow: _Flow) -> Callable[[IntArray, IntArray, IntArray], IntArray] | None:
-    """Where an access of a block starts, if that is no sum of multiples of the block indices."""
-    place = flow.item.place
-    grid = {loop.var: _AXES.get(loop.tag or "", 0) for loop in place.around if loop.kind in SPATIAL}
-    indices = [place.resolve(index) for index in flow.access.indices]
-    sizes = [place.resolve(size) for size in flow.entry.buffer.shape]
-    if not any(
-        isinstance(atom, tuple) and free_variables(atom) & set(grid)
-        for index in indices
-        for atom in linear(simplify(index))[0]
-    ):
-        return None
-
-    def place_of(x: IntArray, y: IntArray, z: IntArray) -> IntArray:
-        env = {**place.first_values, **{name: (x, y, z)[axis] for name, axis in grid.items()}}
-        flat: Any = 0
-        for size, index in zip(sizes, indices, strict=True):
-            flat = flat * evaluate(size, env) + evaluate(index, env)
-        return np.broadcast_to(np.asarray(flat, dtype=np.int64), x.shape)
-
-    first = np.zeros(1, dtype=np.int64)
-    try:
-        place_of(first, first, first)
-    except UnknownValueError:
-        return None
-    return place_of
 
 
 def _least(group: Sequence[_Flow], flows: Sequence[_Flow], distinct: Mapping[str, int]) -> float:

@@ -5,18 +5,21 @@ of them at a time.  An access whose indices depend on some of the block indices 
 for each combination of those; the blocks of a wave that share a slab fetch it once.  A slab that
 an earlier wave fetched is fetched again with a probability that grows with what was touched since
 (Gompertz curve of the miss rate over reuse distance / capacity; D. Ernst et al., "Analytical
-performance estimation during code generation on modern GPUs").
+performance estimation during code generation on modern GPUs").  Blocks that walk over tiles
+(`walks`) take a step each time they turn, and share in a step what the blocks of a wave share.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
 import numpy.typing as npt
+
+from .walks import Walk
 
 # Waves beyond this many are extrapolated from the later half of those simulated.
 MOST_WAVES = 24
@@ -28,13 +31,17 @@ FloatArray = npt.NDArray[np.float64]
 class Slab:
     """What one block touches by an access: `bytes`, shared by blocks equal in `axes` (x, y, z).
 
-    Where the place depends on a quotient or remainder of the block indices, `place_of` gives it
-    for arrays of x, y and z.
+    Where the place depends on a quotient or remainder of the block indices, `walk` tells it for
+    each turn, and `bytes` are those of one turn.
     """
 
     bytes: float
     axes: tuple[int, ...]
-    place_of: Callable[[IntArray, IntArray, IntArray], IntArray] | None = None
+    walk: Walk | None = None
+
+    @property
+    def turns(self) -> int:
+        return 1 if self.walk is None else self.walk.turns
 
 
 def launch_order(
@@ -81,66 +88,75 @@ def dram_bytes(
     """Bytes fetched from DRAM for each slab over the whole launch."""
     blocks = math.prod(grid)
     wave_blocks = max(min(wave_blocks, blocks), 1)
-    most = min(blocks, MOST_WAVES * wave_blocks)
+    turns = max((slab.turns for slab in slabs), default=1)
+    most = min(blocks, max(MOST_WAVES // turns, 1) * wave_blocks)
     coordinates = launch_order(grid, panel, order, most)
-    waves = -(-most // wave_blocks)
-    members = [_members(slab, coordinates, grid, wave_blocks) for slab in slabs]
-    touched = np.zeros(waves)
+    steps = -(-most // wave_blocks) * turns
+    members = [_members(slab, coordinates, grid, wave_blocks, turns) for slab in slabs]
+    touched = np.zeros(steps)
     for slab, sets in zip(slabs, members, strict=True):
-        touched += slab.bytes * (wave_blocks if sets is None else sets.sizes(waves))
+        touched += slab.bytes * (wave_blocks / turns if sets is None else sets.sizes(steps))
     before = np.concatenate([[0.0], np.cumsum(touched)]) / capacity_bytes
-    all_waves = blocks / wave_blocks
+    all_steps = blocks / wave_blocks * turns
     return tuple(
-        slab.bytes * (blocks if sets is None else _fetches(sets, before, all_waves))
+        slab.bytes * (blocks if sets is None else _fetches(sets, before, all_steps))
         for slab, sets in zip(slabs, members, strict=True)
     )
 
 
 @dataclass(frozen=True)
 class _Members:
-    """The distinct slabs of each wave, ordered by slab and then by wave."""
+    """The distinct slabs of each step, ordered by slab and then by step."""
 
     slabs: IntArray
-    waves: IntArray
+    steps: IntArray
 
-    def sizes(self, waves: int) -> IntArray:
-        """How many slabs each wave has."""
-        return np.bincount(self.waves, minlength=waves)
+    def sizes(self, steps: int) -> IntArray:
+        """How many slabs each step has."""
+        return np.bincount(self.steps, minlength=steps)
 
 
 def _members(
-    slab: Slab, coordinates: tuple[IntArray, ...], grid: Sequence[int], wave_blocks: int
+    slab: Slab,
+    coordinates: tuple[IntArray, ...],
+    grid: Sequence[int],
+    wave_blocks: int,
+    turns: int,
 ) -> _Members | None:
-    """The distinct slabs of each wave; None where every block has its own."""
+    """The distinct slabs of each step; None where every block has its own."""
     extents = (*grid, 1, 1, 1)[:3]
-    if slab.place_of is not None:
-        x, y, z = coordinates
-        key = slab.place_of(x, y, z)
+    x, y, z = coordinates
+    steps = np.arange(len(x), dtype=np.int64) // wave_blocks * turns
+    if slab.walk is not None:
+        turn = np.arange(slab.turns, dtype=np.int64)[:, None]
+        key = slab.walk.place_of(x, y, z, turn)
+        steps = (steps + turn)[key >= 0]
+        key = key[key >= 0]
     elif all(extent == 1 or axis in slab.axes for axis, extent in enumerate(extents)):
         return None
     else:
-        key = np.zeros(len(coordinates[0]), dtype=np.int64)
+        key = np.zeros(len(x), dtype=np.int64)
         for axis in slab.axes:
             key = key * extents[axis] + coordinates[axis]
-    order = np.argsort(key, kind="stable")
-    slabs, waves = key[order], order // wave_blocks
+    order = np.lexsort((steps, key))
+    slabs, steps = key[order], steps[order]
     first = np.ones(len(slabs), dtype=bool)
-    first[1:] = (slabs[1:] != slabs[:-1]) | (waves[1:] != waves[:-1])
-    return _Members(slabs[first], waves[first])
+    first[1:] = (slabs[1:] != slabs[:-1]) | (steps[1:] != steps[:-1])
+    return _Members(slabs[first], steps[first])
 
 
-def _fetches(sets: _Members, before: FloatArray, all_waves: float) -> float:
+def _fetches(sets: _Members, before: FloatArray, all_steps: float) -> float:
     """How many times a slab is fetched, first touches and refetches together.
 
-    `before` is what was touched before each wave, in cache capacities.
+    `before` is what was touched before each step, in cache capacities.
     """
     again = sets.slabs[1:] == sets.slabs[:-1]
-    distance = before[sets.waves[1:]] - before[sets.waves[:-1]]
+    distance = before[sets.steps[1:]] - before[sets.steps[:-1]]
     count = np.ones(len(sets.slabs))
     count[1:][again] = miss_probability(distance[again])
-    waves = len(before) - 1
-    fetched = np.bincount(sets.waves, weights=count, minlength=waves)
+    steps = len(before) - 1
+    fetched = np.bincount(sets.steps, weights=count, minlength=steps)
     total = float(fetched.sum())
-    if all_waves > waves:
-        total += float(fetched[waves // 2 :].mean()) * (all_waves - waves)
+    if all_steps > steps:
+        total += float(fetched[steps // 2 :].mean()) * (all_steps - steps)
     return total

@@ -61,6 +61,9 @@ class Blocks(Visitor):
             if key == "thread_extent":
                 self._here = self._locator.launch(str(stmt.node.var.name), self._here)
             return self._bound_loop(stmt.node.var, tag, self.reader.expr(stmt.value), stmt.body)
+        if key == "tirx.dyn_smem_bytes":
+            asked = self.reader.literal(stmt.value)
+            self.bindings.shared_bytes = asked if isinstance(asked, int) else None
         if key == "threadblock_swizzle_pattern" and not self.bindings.rasterise(str(stmt.value)):
             self._note("block rasterisation {} is not understood".format(stmt.value))
         return self.body(stmt.body)

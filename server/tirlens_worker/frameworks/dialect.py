@@ -6,7 +6,7 @@ exist under one name or another.  Nothing here imports a framework.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
 BINARY = {
     "Add": "+",
@@ -136,6 +136,10 @@ def attributes(func: Any) -> Dict[str, Any]:
     return {str(name): attrs[name] for name in attrs.keys()}  # noqa: SIM118 - not a dict
 
 
+#: Where statements keep the statements that they consist of.
+_INNER = ("body", "block", "then_case", "else_case", "init")
+
+
 def statements(stmt: Any) -> Iterator[Any]:
     """`stmt` and all statements and blocks below it."""
     if stmt is None:
@@ -143,7 +147,7 @@ def statements(stmt: Any) -> Iterator[Any]:
     yield stmt
     for part in getattr(stmt, "seq", ()):
         yield from statements(part)
-    for name in ("body", "block", "then_case", "else_case", "init"):
+    for name in _INNER:
         yield from statements(getattr(stmt, name, None))
 
 
@@ -181,8 +185,22 @@ def jump_of(stmt: Any) -> Optional[str]:
 
 
 def jumps(stmt: Any) -> bool:
-    """Whether anything below `stmt` leaves what runs."""
-    return any(jump_of(one) is not None for one in statements(stmt))
+    """Whether anything below `stmt`, the body of a loop, leaves an iteration of it early.
+
+    A jump out of a loop inside of it does not, unless it returns.
+    """
+    return _jumps(stmt, frozenset(_JUMPS.values()))
+
+
+def _jumps(stmt: Any, leaving: FrozenSet[str]) -> bool:
+    if stmt is None:
+        return False
+    if jump_of(stmt) in leaving:
+        return True
+    if kind(stmt) in ("For", "While"):
+        leaving = frozenset({"return"})
+    inner = [getattr(stmt, name, None) for name in _INNER]
+    return any(_jumps(part, leaving) for part in (*getattr(stmt, "seq", ()), *inner))
 
 
 def last_of(stmt: Any) -> Any:

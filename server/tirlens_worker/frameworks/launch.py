@@ -21,6 +21,8 @@ class Bindings:
         self.active: Dict[str, str] = {}
         self.thread_names: Dict[int, str] = {}
         self.cluster: Tuple[Expr, ...] = ()
+        #: The dynamic shared memory that the source asks for itself.
+        self.shared_bytes: Optional[int] = None
         self.scopes = ExecScopes(unique)
         self._unique = unique
         self._extents: Dict[str, Expr] = {}
@@ -103,7 +105,12 @@ class Bindings:
             threads = (1, 1, 1)
         panel, order = self._panel
         return Launch(
-            grid=grid, threads=threads, cluster=self.cluster, panel=panel, panel_order=order
+            grid=grid,
+            threads=threads,
+            cluster=self.cluster,
+            panel=panel,
+            panel_order=order,
+            shared_bytes=self.shared_bytes,
         )
 
     def _axes(self, tags: Tuple[str, ...]) -> Tuple[Expr, ...]:

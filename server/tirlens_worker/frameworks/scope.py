@@ -117,9 +117,13 @@ class Scope:
         offset: Expr,
         parameter: bool = False,
         alias_of: Optional[str] = None,
+        scope: Optional[str] = None,
         span: Optional[Span] = None,
     ) -> str:
-        """Registers `buffer`; one that views the data of another is its alias."""
+        """Registers `buffer`; one that views the data of another is its alias.
+
+        `scope` is where it lies if its own type does not tell.
+        """
         self._kept.append(buffer)
         data = getattr(buffer, "data", None)
         owner = None if data is None else self.owner_of_data(data)
@@ -130,7 +134,7 @@ class Scope:
                 name=str(buffer.name),
                 dtype=str(buffer.dtype),
                 shape=shape,
-                scope=dialect.scope_of(buffer),
+                scope=scope or dialect.scope_of(buffer),
                 strides=strides,
                 element_offset=offset,
                 is_parameter=parameter,

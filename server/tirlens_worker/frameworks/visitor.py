@@ -39,7 +39,11 @@ class Visitor:
         self._settled: Set[int] = set()
 
     def add_buffer(
-        self, buffer: Any, parameter: bool = False, alias_of: Optional[str] = None
+        self,
+        buffer: Any,
+        parameter: bool = False,
+        alias_of: Optional[str] = None,
+        scope: Optional[str] = None,
     ) -> str:
         expr = self.reader.expr
         offset = getattr(buffer, "elem_offset", None)
@@ -51,6 +55,7 @@ class Visitor:
             0 if offset is None or parameter or dialect.kind(offset) == "Var" else expr(offset),
             parameter=parameter,
             alias_of=alias_of,
+            scope=scope,
             span=self._here[0] if self._here else None,
         )
 

@@ -174,7 +174,13 @@ class Walk(States):
     def _visit_DeclBuffer(self, stmt: Any) -> Nodes:  # noqa: N802
         data = getattr(stmt, "data", None)
         owner = None if data is None else self.scope.owner_of_data(data)
-        self.add_buffer(stmt.buffer, alias_of=owner)
+        view = None if data is None or owner is not None else self.reader.pointer(data)
+        if view is None:
+            self.add_buffer(stmt.buffer, alias_of=owner)
+        else:
+            # Through another type's pointer: the memory is that of the array pointed at.
+            source = view.buffer
+            self.add_buffer(stmt.buffer, alias_of=source.alias_of or source.id, scope=source.scope)
         return self.body(getattr(stmt, "body", None))
 
     _visit_BufferRealize = _visit_AllocBuffer  # noqa: N815

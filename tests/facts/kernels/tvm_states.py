@@ -124,3 +124,23 @@ def roles(A: T.Buffer((64, 32), "float32"), B: T.Buffer((64, 32), "float32")):
             tile = tile + 16
     A[tile % 64, lane] = T.float32(0)
 #   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ store [mod] tile[0] -> A[(tile[0] % 64), lane]
+
+
+@T.prim_func
+def searching(A: T.Buffer((300, 8), "float32"), B: T.Buffer((300,), "float32")):
+# ^ kernel searching grid 132 1 1 threads 1 1 1
+    T.device_entry()
+    bx = T.cta_id([132])
+#        ^^^^^^^^^^^^^^^ grid bx 132
+    i: T.int32 = bx
+    while i < 300:
+#   ^ serial turn (((300 - bx) + 131) // 132)
+        for k in range(8):
+#       ^ serial k 8
+            if A[i, k] < T.float32(0):
+#           ^ let [compare] A[(bx + (turn * 132)), k]
+#           ^ if (A[(bx + (turn * 132)), k] < 0.0)
+                break
+        B[i] = T.float32(0)
+#       ^^^^^^^^^^^^^^^^^^^ store -> B[(bx + (turn * 132))]
+        i = i + 132

@@ -164,6 +164,16 @@ def test_unequal_blocks_are_given_out_in_launch_order() -> None:
     assert block_costs(Timed(None, 0.0, (Timed(leaf, 4.5),)), (8,), None, "row") is None
 
 
+def test_the_blocks_of_a_cluster_take_as_long_as_each_other() -> None:
+    """The first of two blocks issues the products of both."""
+    issued = Branch(("==", ("%", "bx", 2), 0), (step((), "a"),))
+    (leaf,) = leaves(kernel((issued,), (fragment("a", 1024),)))
+    timed = Timed(None, 0.0, (Timed(leaf, 1.0),))
+    alone = block_costs(timed, (8,), None, "row")
+    assert alone is not None and alone.tolist() == [2, 0] * 4
+    assert block_costs(timed, (8,), None, "row", (2, 1, 1)) is None
+
+
 def test_two_warpgroups_fill_each_others_waits() -> None:
     """The same tiles with twice the threads: a wait for the matrix unit is hidden."""
     one = analyze(gemm(8192, 8192, 8192, tile_n=256, threads=128), H200)

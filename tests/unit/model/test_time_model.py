@@ -13,7 +13,9 @@ from tirlens.hardware import catalogue, load
 from tirlens.model import analyze
 from tirlens.model.classes import tensor_class, totals
 from tirlens.model.occupancy import BlockResources, occupancy, registers
+from tirlens.model.places import outermost
 from tirlens.model.report import Cost, KernelReport
+from tirlens.model.walks import walk_of
 from tirlens.model.waves import Slab, dram_bytes, launch_order
 from tirlens_worker.facts import (
     Access,
@@ -221,6 +223,21 @@ def test_panels_save_dram_traffic_on_a_large_gemm() -> None:
     least = 2 * 8192 * 8192 * 2
     assert least <= panelled < 0.6 * plain
     assert not math.isnan(plain)
+
+
+@pytest.mark.parametrize(("tall", "places"), [(1, 16), (8, 2)])
+def test_blocks_that_walk_share_what_their_turns_have_in_common(tall: int, places: int) -> None:
+    """Eight blocks walk over 16 tiles; tiles of one row of `tall` tiles read the same."""
+    tile = ("+", ("*", "turn", 8), "bx")
+    block = Loop("grid", "bx", 0, 8, (), tag="blockIdx.x")
+    turns = Loop("serial", "turn", 0, 2, ())
+    place = outermost({}).inside(block).inside(turns)
+    access = Access("A", "read", (("*", ("//", tile, tall), 128), 0), (128, 64))
+    walk = walk_of(access, place, (("opaque", "rows"), 64))
+    assert (walk is None) == (tall == 1)
+    if walk is not None:
+        assert (walk.turns, walk.places((8,))) == (2, places)
+        assert dram_bytes([Slab(100.0, (0,), walk)], (8,), 8, 1e9) == (100.0 * places,)
 
 
 def test_an_array_of_negative_size_is_an_error_and_no_number() -> None:

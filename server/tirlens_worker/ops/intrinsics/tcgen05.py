@@ -58,7 +58,7 @@ def _product(
                 sparsity=sparsity,
             ),
         ),
-        attributes={"lanes": 1},
+        attributes={"lanes": 1, "asynchronous": True},
     )
 
 
