@@ -84,7 +84,8 @@ def markdown(reports: Iterable[FileReport], shown: Selection) -> str:
                 lines.append("| " + " | ".join(cells) + " |")
             lines.append("")
             lines += [
-                f"- **{a.rule}** (line {a.span.line}): {_cell(a.message)}" for a in kernel.advice
+                f"- **{a.rule}** (line {a.span.line}): {_cell(labels.advice(a))}"
+                for a in kernel.advice
             ]
             lines += [f"- note: {_cell(c.message)}" for c in kernel.caveats]
             lines.append("")

@@ -78,7 +78,7 @@ def _kernel(kernel: KernelReport, path: str) -> list[str]:
         out.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     out.append("</tbody></table></div>")
     notes = [
-        f"<b>{_text(item.rule)}</b>, line {item.span.line}: {_text(item.message)}"
+        f"<b>{_text(item.rule)}</b>, line {item.span.line}: {_text(labels.advice(item))}"
         for item in kernel.advice
     ]
     notes += [_text(item.message) for item in kernel.caveats]

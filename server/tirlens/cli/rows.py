@@ -37,7 +37,7 @@ def figures_of(cost: Cost) -> tuple[str, ...]:
     """What stands behind a row's label: trips, time, share, FLOP, global and DRAM bytes, bound."""
     return (
         "" if cost.trips is None else labels.number(cost.trips),
-        labels.seconds(cost.time_s),
+        labels.spent(cost),
         labels.percent(cost.share),
         labels.quantity(cost.flop, "F"),
         labels.bytes_(cost.global_bytes),

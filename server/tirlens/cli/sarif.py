@@ -24,8 +24,7 @@ def to_sarif(reports: Iterable[FileReport]) -> dict[str, Any]:
             text = f"{kernel.name}: {lenses.lens(kernel)}"
             results.append(_result(_COST, "note", text, file.path, kernel.span))
             for advice in kernel.advice:
-                saving = advice.saving_s
-                text = advice.message + (f" (saves {labels.seconds(saving)})" if saving else "")
+                text = labels.advice(advice)
                 level = _LEVELS.get(advice.severity, "note")
                 results.append(_result(advice.rule, level, text, file.path, advice.span))
         for needs in file.needs:

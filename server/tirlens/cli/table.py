@@ -130,10 +130,9 @@ def _heat(row: Row) -> str:
 def notes(console: Console, kernel: KernelReport) -> None:
     """Advice and caveats."""
     for advice in kernel.advice:
-        saving = f" (saves about {labels.seconds(advice.saving_s)})" if advice.saving_s else ""
         line = f"  {advice.severity} at line {advice.span.line} [{advice.rule}]: "
         style = _SEVERITY_STYLES.get(advice.severity, "")
-        console.print(Text(line, style=style) + Text(advice.message + saving))
+        console.print(Text(line, style=style) + Text(labels.advice(advice)))
     if kernel.lowering_error:
         told = f"  warning: {kernel.framework} does not compile this for {kernel.device_name}: "
         console.print(Text(told + kernel.lowering_error, style="yellow"))

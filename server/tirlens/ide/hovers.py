@@ -289,8 +289,7 @@ def _advice(report: KernelReport, span: Span | None) -> str:
     items: list[str] = []
     for advice in report.advice:
         if span is None or span.line <= advice.span.line <= span.end_line:
-            saving = f" (saves {labels.seconds(advice.saving_s)})" if advice.saving_s else ""
-            items.append(f"- {_prose(advice.message)}{saving}")
+            items.append(f"- {_prose(labels.advice(advice))}")
     return "Advice\n" + "\n".join(items) if items else ""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from tirlens.model.report import KernelReport
+from tirlens.model.report import Advice, Cost, KernelReport
 
 _PREFIXES = ((24, "Y"), (21, "Z"), (18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"))
 _LEAST_COUNT = 0.01
@@ -155,3 +155,16 @@ def shorten(call: str, limit: int = 28) -> str:
                 break
             kept = candidate
     return f"{head}({kept}...)"
+
+
+def spent(cost: Cost) -> str:
+    """``2.18 ms``, or ``695 us hidden`` for work that adds nothing beside slower work."""
+    if not cost.time_s and cost.hidden_s:
+        return f"{seconds(cost.hidden_s)} hidden"
+    return seconds(cost.time_s)
+
+
+def advice(item: Advice) -> str:
+    """What to change, and ``(saves about 292 us)`` where the model can say."""
+    saving = f" (saves about {seconds(item.saving_s)})" if item.saving_s else ""
+    return f"{item.message}{saving}"

@@ -39,9 +39,12 @@ def page(title: str, reports: Sequence[KernelReport], problems: Sequence[tuple[i
         head = "".join(f"<th>{name}</th>" for name in _HEAD[1:])
         if rows:
             parts.append(f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>')
-        notes = [item.message for item in (*report.advice, *report.caveats)]
+        notes = [
+            f"{_line(item.span.line)}: {escape(labels.advice(item))}" for item in report.advice
+        ]
+        notes += dict.fromkeys(escape(item.message) for item in report.caveats)
         if notes:
-            items = "".join(f"<li>{escape(note)}</li>" for note in dict.fromkeys(notes))
+            items = "".join(f"<li>{note}</li>" for note in notes)
             parts.append(f"<ul>{items}</ul>")
     body = "\n".join(parts)
     return (
@@ -65,7 +68,7 @@ def _row(cost: Cost, depth: int) -> str:
     place = _line(cost.span.line) if cost.span.file is None else ""
     cells = (
         f"{'  ' * depth}{escape(cost.label)} {place}",
-        labels.seconds(cost.time_s),
+        labels.spent(cost),
         escape(labels.percent(cost.share)),
         f'<span class="bar" style="width:{width}px"></span>',
         labels.number(cost.trips) if cost.trips is not None else "",
