@@ -4,16 +4,17 @@ Sums and products with constants go into the offset of the instruction or out of
 stays is the arithmetic that the hardware has no instruction for: a quotient or remainder by a
 constant is a multiplication by its inverse, shifts and corrections (T. Granlund, P. Montgomery,
 "Division by invariant integers using multiplication"), by a power of two a shift or mask, by a
-variable a call of some 20 instructions.  What depends on the block alone is computed once.
+variable a call of some 20 instructions.  What depends on the block alone is computed once.  An
+index that is split into the rows and columns of its array is put together again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from tirlens_worker.facts import Access, Expr
+from tirlens_worker.facts import Access, Buffer, Expr
 
 from .expr import free_variables, operands, simplify
 from .places import SIDE_BY_SIDE, SPATIAL, Place
@@ -25,7 +26,9 @@ CHOICE = 2.0
 _DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod"})
 
 
-def index_instructions(accesses: Iterable[Access], place: Place) -> float:
+def index_instructions(
+    accesses: Iterable[Access], place: Place, buffers: Mapping[str, Buffer]
+) -> float:
     """Integer instructions of one thread for one execution of all these accesses, on average.
 
     What does not change with a loop goes out of it.
@@ -39,8 +42,8 @@ def index_instructions(accesses: Iterable[Access], place: Place) -> float:
     seen = {
         part
         for access in accesses
-        for index in access.indices
-        for part in _costly(simplify(place.resolve(index)))
+        for index in _offsets(access, place, buffers[access.buffer])
+        for part in _costly(index)
     }
     total = 0.0
     for part in seen:
@@ -50,6 +53,25 @@ def index_instructions(accesses: Iterable[Access], place: Place) -> float:
                 extent for name, extent in turns.items() if name not in names
             )
     return total
+
+
+def _offsets(access: Access, place: Place, buffer: Buffer) -> Iterator[Expr]:
+    """The indices of an access, those that are quotient and remainder of one index as that."""
+    parts = [place.resolve(index) for index in access.indices]
+    sizes = [simplify(place.resolve(extent)) for extent in buffer.shape]
+    for number, part in enumerate(parts):
+        if number + 1 < len(parts) and _is_split(part, parts[number + 1], sizes[number + 1]):
+            parts[number + 1] = operands(part)[0]
+            continue
+        yield simplify(part)
+
+
+def _is_split(row: Expr, column: Expr, size: Expr) -> bool:
+    """Whether two indices are an index over rows of `size` elements, divided and what is left."""
+    if not isinstance(row, tuple) or not isinstance(column, tuple):
+        return False
+    same = row[1:] == column[1:] and (row[0], column[0]) == ("//", "%")
+    return same and simplify(row[2]) == size
 
 
 @lru_cache(maxsize=8192)

@@ -161,7 +161,7 @@ def _leaf(item: Item, block: _Block) -> None:
     item.accumulators = block.accumulators
     item.spread = spread(item.node, item.place, buffers, item.threads, block.accumulators)
     memory = [access for access in item.node.accesses if memory_of(access, buffers) is not None]
-    item.index_instructions = index_instructions(memory, item.place)
+    item.index_instructions = index_instructions(memory, item.place, buffers)
     pairs = [(entry.arith, entry.total) for entry in count.arith]
     item.arith = _issued(item)
     unknown = any(total is None and not arith.index for arith, total in pairs)

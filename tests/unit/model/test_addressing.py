@@ -1,0 +1,29 @@
+"""Integer instructions of addresses."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens.model.addressing import index_instructions
+from tirlens.model.places import Around, Place
+from tirlens_worker.facts import Access, Buffer, Expr
+
+FLAT: Expr = ("+", ("*", "row", 1152), ("*", "j", 2))
+
+
+@pytest.mark.parametrize(
+    ("indices", "expected"),
+    [
+        # Rows and columns of one flat index are the index: the division is undone by the address.
+        ((("//", FLAT, 1152), ("%", FLAT, 1152)), 0),
+        # Of another length than the row's they are not.
+        ((("//", ("+", "j", 1), 100), ("%", ("+", "j", 1), 100)), 12),
+        ((0, ("//", "j", 8)), 1),
+        ((0, "j"), 0),
+    ],
+)
+def test_index_instructions(indices: tuple[Expr, ...], expected: float) -> None:
+    around = (Around("row", "grid", 64), Around("j", "parallel", 640))
+    place = Place(around, {"row": (0, 63), "j": (0, 639)}, {})
+    buffers = {"A": Buffer("A", "A", "float16", (64, 1152))}
+    assert index_instructions([Access("A", "read", indices)], place, buffers) == expected
