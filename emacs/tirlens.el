@@ -1,0 +1,89 @@
+;;; tirlens.el --- What each line of a GPU kernel costs  -*- lexical-binding: t -*-
+
+;; Package-Requires: ((emacs "30.1"))
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; After (load ".../emacs/tirlens.el"), `M-x tirlens' in a file with kernels shows what they cost:
+;; a line above each kernel, hints beside its lines, the reasons by `M-x eldoc', problems in
+;; Flymake.  `M-x tirlens-act' opens a kernel's report, or chooses its arguments or its device.
+;;
+;; The code of a project is run only if Emacs trusts the project's folder (`trusted-content').
+;; Eglot talks to one server in a buffer: this one takes the place of another for Python.
+
+;;; Code:
+
+(require 'eglot)
+
+(defgroup tirlens nil "What GPU kernels cost." :group 'tools)
+
+(defcustom tirlens-command '("tirlens" "serve")
+  "The command that starts the server, as a list of words."
+  :type '(repeat string))
+
+(defface tirlens-lens '((t (:inherit shadow :height 0.9)))
+  "What is shown above a kernel.")
+
+(defclass tirlens-server (eglot-lsp-server) ()
+  "The server, which tells what Eglot does not ask for by itself.")
+
+;;;###autoload
+(defun tirlens ()
+  "Show what the kernels of this buffer cost, after each save anew."
+  (interactive)
+  (eglot (list major-mode) (eglot--current-project) 'tirlens-server tirlens-command '("python")))
+
+(cl-defmethod eglot-initialization-options ((server tirlens-server))
+  "Have the code of SERVER's project run if Emacs trusts its folder."
+  (let ((buffer-file-truename (file-truename (project-root (eglot--project server)))))
+    (list :trusted (if (trusted-content-p) t :json-false))))
+
+(cl-defmethod eglot-handle-notification
+  ((server tirlens-server) (_method (eql tirlens/status)) &key uri state &allow-other-keys)
+  "Draw the file URI anew unless it is being analysed, as SERVER tells by STATE."
+  (when-let* (((not (equal state "analyzing")))
+              (buffer (find-buffer-visiting (eglot-uri-to-path uri))))
+    (with-current-buffer buffer
+      (when eglot-inlay-hints-mode
+        (eglot--update-hints-1 (point-min) (point-max)))
+      (jsonrpc-async-request
+       server :textDocument/codeLens (list :textDocument (eglot--TextDocumentIdentifier))
+       :success-fn (lambda (lenses)
+                     (when (buffer-live-p buffer)
+                       (with-current-buffer buffer (tirlens--draw lenses))))))))
+
+;;;###autoload
+(defun tirlens-act ()
+  "Open the report of the kernel at point, or choose its arguments or device."
+  (interactive)
+  (let* ((overlays (seq-filter (lambda (overlay) (overlay-get overlay 'tirlens--commands))
+                               (overlays-in (point-min) (1+ (pos-eol)))))
+         (nearest (car (seq-sort-by #'overlay-start #'> overlays)))
+         (commands (and nearest (overlay-get nearest 'tirlens--commands)))
+         (titles (mapcar (lambda (command) (plist-get command :title)) commands))
+         (title (if titles (completing-read "What: " titles nil t)
+                  (user-error "No kernel here"))))
+    (eglot-execute (eglot--current-server-or-lose)
+                   (seq-find (lambda (command) (equal (plist-get command :title) title))
+                             commands))))
+
+(defun tirlens--draw (lenses)
+  "Show the titles of LENSES above their lines."
+  (eglot--widening
+   (mapc #'delete-overlay (seq-filter (lambda (overlay) (overlay-get overlay 'tirlens--commands))
+                                      (overlays-in (point-min) (point-max))))
+   (dolist (group (seq-group-by (lambda (lens) (map-nested-elt lens '(:range :start :line)))
+                                lenses))
+     (goto-char (eglot--lsp-position-to-point (list :line (car group) :character 0)))
+     (let* ((indent (buffer-substring (point) (progn (back-to-indentation) (point))))
+            (commands (mapcar (lambda (lens) (plist-get lens :command)) (cdr group)))
+            (titles (mapconcat (lambda (command) (plist-get command :title)) commands " | "))
+            (overlay (make-overlay (pos-bol) (pos-bol))))
+       (overlay-put overlay 'tirlens--commands commands)
+       (overlay-put overlay 'eglot--overlay t)
+       (overlay-put overlay 'before-string
+                    (propertize (concat indent titles "\n") 'face 'tirlens-lens))))))
+
+(provide 'tirlens)
+;;; tirlens.el ends here
