@@ -11,8 +11,9 @@ index that is split into the rows and columns of its array is put together again
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 from tirlens_worker.facts import Access, Buffer, Expr
 
@@ -60,18 +61,18 @@ def _offsets(access: Access, place: Place, buffer: Buffer) -> Iterator[Expr]:
     parts = [place.resolve(index) for index in access.indices]
     sizes = [simplify(place.resolve(extent)) for extent in buffer.shape]
     for number, part in enumerate(parts):
-        if number + 1 < len(parts) and _is_split(part, parts[number + 1], sizes[number + 1]):
+        following = parts[number + 1] if number + 1 < len(parts) else None
+        if isinstance(part, tuple) and _is_split(part, following, sizes[number + 1 :]):
             parts[number + 1] = operands(part)[0]
             continue
         yield simplify(part)
 
 
-def _is_split(row: Expr, column: Expr, size: Expr) -> bool:
-    """Whether two indices are an index over rows of `size` elements, divided and what is left."""
-    if not isinstance(row, tuple) or not isinstance(column, tuple):
+def _is_split(row: tuple[Any, ...], column: Expr | None, sizes: Sequence[Expr]) -> bool:
+    """Whether two indices are one over rows of ``sizes[0]`` elements, divided and what is left."""
+    if not isinstance(column, tuple) or row[1:] != column[1:]:
         return False
-    same = row[1:] == column[1:] and (row[0], column[0]) == ("//", "%")
-    return same and simplify(row[2]) == size
+    return (row[0], column[0]) == ("//", "%") and simplify(row[2]) == sizes[0]
 
 
 @lru_cache(maxsize=8192)
