@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from lsprotocol import types
 from pygls.uris import to_fs_path
@@ -74,13 +75,18 @@ def inlay_hint(lines: Sequence[str], hint: Hint, encoding: Encoding) -> types.In
     )
 
 
-def code_lens(lines: Sequence[str], lens: Lens, uri: str, encoding: Encoding) -> types.CodeLens:
-    """A lens whose click the client handles, or else `tirlens.lsp.clicks`."""
+def code_lens(lines: Sequence[str], lens: Lens, uri: str, encoding: Encoding) -> dict[str, Any]:
+    """A lens whose click the client handles, or else `tirlens.lsp.clicks`; as its JSON.
+
+    A long file has hundreds, and to make them of the protocol's types takes longer than the rest.
+    """
     at = position(lines, lens.line, lens.column, encoding)
+    place = {"line": at.line, "character": at.character}
     name = _COMMANDS.get(lens.part.action, "")
-    arguments = [uri, lens.kernel] if name else None
-    command = types.Command(title=lens.part.title, command=name, arguments=arguments)
-    return types.CodeLens(range=types.Range(at, at), command=command)
+    command: dict[str, Any] = {"title": lens.part.title, "command": name}
+    if name:
+        command["arguments"] = [uri, lens.kernel]
+    return {"range": {"start": place, "end": place}, "command": command}
 
 
 def hover(lines: Sequence[str], found: Hover, encoding: Encoding) -> types.Hover:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from dataclasses import dataclass
 from typing import Any, cast
 
 from lsprotocol import types
@@ -23,6 +24,13 @@ INVALID_REQUEST = -32600
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 NOT_INITIALIZED = -32002
+
+
+@dataclass(frozen=True)
+class PlainJson:
+    """A result that is sent as it is, and not first looked through for the protocol's types."""
+
+    value: Any
 
 
 class Protocol(LanguageServerProtocol):
@@ -139,7 +147,16 @@ class Protocol(LanguageServerProtocol):
             self.answered = None
             return
         self._unanswered.discard(msg_id)
-        super()._send_response(msg_id, result, error)
+        if isinstance(result, PlainJson) and error is None:
+            self._result_types.pop(msg_id, None)
+            self._send_plain({"jsonrpc": "2.0", "id": msg_id, "result": result.value})
+        else:
+            super()._send_response(msg_id, result, error)
+
+    def _send_plain(self, message: dict[str, Any]) -> None:
+        if self.writer is not None:
+            body = json.dumps(message).encode()
+            self.writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
     def _refuse(self, identity: Any, code: int, message: str) -> None:
         self._send_response(identity, error=types.ResponseError(code=code, message=message))

@@ -19,7 +19,7 @@ from pygls.lsp.server import LanguageServer
 
 from tirlens.ide.text import Encoding
 from tirlens.lsp.client import Client
-from tirlens.lsp.protocol import Protocol
+from tirlens.lsp.protocol import PlainJson, Protocol
 from tirlens.version import __version__
 
 if TYPE_CHECKING:
@@ -137,20 +137,20 @@ def create(trust_workspace: bool = False) -> Server:
         return [convert.inlay_hint(document.lines, hint, server.encoding) for hint in hints]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
-    async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
+    async def code_lens(params: types.CodeLensParams) -> PlainJson:
         from tirlens.lsp import convert
         from tirlens.session import view
 
         document = server.document(params.text_document.uri)
         configuration = server.session.configuration
         if document is None or configuration.settings.code_lens is False:
-            return []
+            return PlainJson([])
         await server.session.first_reading(document.uri)
         lenses = view.code_lenses(document, configuration.trusted)
-        return [
-            convert.code_lens(document.lines, lens, document.uri, server.encoding)
-            for lens in lenses
-        ]
+        lines, encoding = document.lines, server.encoding
+        return PlainJson(
+            [convert.code_lens(lines, lens, document.uri, encoding) for lens in lenses]
+        )
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
@@ -222,7 +222,7 @@ async def _warm_up() -> None:
     """Import what the first request would import; the first reply is then as fast as any.
 
     Between two of them what has come meanwhile is handled.  It is not done in a thread: see
-    `session.core`.
+    `session.analyses`.
     """
     for name in _NEEDED:
         importlib.import_module(f"tirlens.{name}")

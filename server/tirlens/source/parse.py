@@ -6,11 +6,11 @@ import ast
 import io
 import re
 import tokenize
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
 from tirlens.source.kernel import SyntaxProblem
+from tirlens.source.pieces import Pieces, begins_statement
 from tirlens_worker.facts import Span
 
 _MAX_REPAIRS = 40
@@ -71,26 +71,20 @@ class Text:
 def parse(text: str) -> Text:
     """The lines and tree of `text`; what does not parse is a problem and left out of the tree."""
     lines = re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
-    work = list(lines)
+    work, pieces = list(lines), Pieces()
     problems: list[SyntaxProblem] = []
     for _ in range(_MAX_REPAIRS):
         try:
-            return _finished(lines, _parse(work), problems)
+            return _finished(lines, pieces.parse(work), problems)
         except SyntaxError as error:
             if not problems:
                 problems.append(_problem(error, lines))
-            if not _take_out(work, error):
+            if not _take_out(work, error, pieces):
                 break
         except (ValueError, RecursionError, MemoryError) as error:
             problems.append(SyntaxProblem(f"cannot be parsed: {error}", Span(1, 0, 1, 0)))
             break
     return _finished(lines, ast.Module([], []), problems)
-
-
-def _parse(lines: list[str]) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse("\n".join(lines))
 
 
 def _finished(lines: list[str], tree: ast.Module, problems: list[SyntaxProblem]) -> Text:
@@ -129,7 +123,7 @@ def _at(lines: list[str], line: int, column: int) -> str:
     return text
 
 
-def _take_out(lines: list[str], error: SyntaxError) -> bool:
+def _take_out(lines: list[str], error: SyntaxError, pieces: Pieces) -> bool:
     """Neutralise the place of a syntax error: its line first, then its top-level statement."""
     at = min(max(error.lineno or 1, 1), len(lines)) - 1
     text = lines[at]
@@ -137,7 +131,7 @@ def _take_out(lines: list[str], error: SyntaxError) -> bool:
         indent = text[: len(text) - len(text.lstrip())]
         trial = [*lines[:at], indent + "pass", *lines[at + 1 :]]
         try:
-            _parse(trial)
+            pieces.parse(trial)
         except SyntaxError as again:
             progressed = (again.lineno or 0) > at + 1
         except (ValueError, RecursionError, MemoryError):
@@ -156,21 +150,15 @@ def _take_out(lines: list[str], error: SyntaxError) -> bool:
 
 def _top_level_statement(lines: list[str], at: int) -> tuple[int, int]:
     """The lines of the statement around `at` as far as indentation tells, with its decorators."""
-    while at > 0 and not _begins_statement(lines[at]):
+    while at > 0 and not begins_statement(lines[at]):
         at -= 1
     first = at
     while first > 0 and lines[first - 1].startswith("@"):
         first -= 1
     last = at + 1
-    while last < len(lines) and not _begins_statement(lines[last]):
+    while last < len(lines) and not begins_statement(lines[last]):
         last += 1
     return first, last
-
-
-def _begins_statement(line: str) -> bool:
-    return bool(re.match(r"[A-Za-z_@\"']", line)) and not re.match(
-        r"(else|elif|except|finally)\b", line
-    )
 
 
 def _number(node: ast.AST, name: str) -> int:

@@ -115,7 +115,7 @@ class _Judge:
 
     def __init__(self, names: Names, lines: Sequence[str]) -> None:
         self._names = names
-        self._has_globals = any(map(_GLOBAL.search, lines))
+        self._has_globals = any("global" in line and _GLOBAL.search(line) for line in lines)
 
     def is_inert(self, node: ast.stmt) -> bool:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
