@@ -24,7 +24,15 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "server"), str(Path(__file__).pa
 
 from robust.test_messages import Storm  # noqa: E402
 from support import environments  # noqa: E402
-from support.robust import kernel, marked, new_mark, resident_mb, workers  # noqa: E402
+from support.robust import (  # noqa: E402
+    kernel,
+    kill_together,
+    marked,
+    named,
+    new_mark,
+    resident_mb,
+    workers,
+)
 from support.rpc import Client  # noqa: E402
 
 CHILDREN = (
@@ -44,6 +52,9 @@ BAD = [
     "_x = input()\n",
     "import time\n_w = time.sleep(0.4)\n",
     "def g(n): return g(n + 1)\n_x = g(0)\n",
+    "import os\n_x = os.kill(os.getpid(), 9)\n",
+    "import threading, time\n_t = threading.Thread(target=time.sleep, args=(99,)).start()\n",
+    "import signal\nfor s in (1, 2, 15): signal.signal(s, signal.SIG_IGN)\nwhile True: x = 1\n",
 ]
 _REQUESTS = ["inlayHint", "codeLens", "hover", "documentSymbol", "codeAction"]
 _LOST_AFTER_S = 20.0
@@ -85,10 +96,10 @@ class Server:
                     token = {"token": params["token"]}
                     self.client.notify("window/workDoneProgress/cancel", token)
         elif roll < 0.96:
-            for pid in workers(self.mark):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-                self.count["workers killed"] += 1
+            role = self.source.choice(["tirlens-guard", "tirlens-worker", "tirlens-child"])
+            victims = named(self.mark, role)
+            kill_together(victims)
+            self.count["processes killed"] += len(victims)
         elif roll < 0.97:
             device = self.source.choice(["h100-sxm", "a100-80-sxm"])
             settings = {"tirlens": {"device": device, "timeout": 2}}
@@ -131,7 +142,7 @@ class Server:
         """Wait for the answers and count them."""
         expected = [*self.asked, *self.storm.expected]
         with contextlib.suppress(TimeoutError):
-            self.client.wait(lambda: all(i in self.client.answers for i in expected), _LOST_AFTER_S)
+            self.client.wait_for_answers(expected, _LOST_AFTER_S)
         for identity in expected:
             answers = len(self.client.answers.get(identity, []))
             self.count["requests sent"] += 1
@@ -148,8 +159,11 @@ class Server:
 
     def end(self) -> None:
         """End the server in one of the ways in which servers end, and look for survivors."""
-        how = self.source.choice(["kill", "kill", "exit", "end of input"])
-        if how == "kill":
+        how = self.source.choice(["kill", "kill all", "exit", "end of input"])
+        guards = named(self.mark, "tirlens-guard")
+        if how == "kill all" and guards:
+            kill_together([self.client.process.pid, *guards, *workers(self.mark)])
+        elif how.startswith("kill"):
             self.client.process.kill()
         elif how == "exit":
             self.client.ask("shutdown")
@@ -213,7 +227,7 @@ def main() -> int:
                 server.end()
         before, after = grown_mb(Path(name), python, int(100 * min(options.minutes, 20)))
     requests = ("requests sent", "answered", "lost", "duplicated", "protocol errors")
-    events = ("servers ended", "servers died", "workers killed", "files opened", "saves")
+    events = ("servers ended", "servers died", "processes killed", "files opened", "saves")
     rows = (*events, "analyses", *requests, "survivors")
     for row in rows:
         print(f"{row:20}{count[row]:10d}")

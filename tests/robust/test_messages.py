@@ -122,7 +122,7 @@ class Storm:
 
 
 def _answered(client: Client, expected: list[Any]) -> None:
-    client.wait(lambda: all(identity in client.answers for identity in expected), amount(30, 120))
+    client.wait_for_answers(expected, amount(30, 300))
     counts = {identity: len(client.answers[identity]) for identity in expected}
     assert {identity: count for identity, count in counts.items() if count != 1} == {}
 

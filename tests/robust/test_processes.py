@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robust.conftest import Start
-from support.robust import amount, kernel, marked, named, until, workers
+from support.robust import amount, kernel, kill_together, marked, named, until, workers
 from support.rpc import Client
 
 pytestmark = pytest.mark.slow
@@ -63,7 +63,7 @@ def test_03_no_survivors(
         client.notify("exit")
         assert client.wait_end() == 0
     elif how == "all-sigkill":
-        _kill_together([client.process.pid, *_guards(mark), *workers(mark)])
+        kill_together([client.process.pid, *_guards(mark), *workers(mark)])
     else:
         (victim,) = _guards(mark) if how == "guard-sigkill" else workers(mark)
         go = set(marked(mark)) - {client.process.pid}
@@ -82,13 +82,6 @@ def _guards(mark: dict[str, str]) -> list[int]:
     if not found:
         pytest.skip("this system lets nobody make a namespace of processes")
     return found
-
-
-def _kill_together(pids: list[int]) -> None:
-    """Kill processes with none of them seeing another's end."""
-    for number in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in pids:
-            os.kill(pid, number)
 
 
 @pytest.mark.parametrize("how", ["cancel", "save", "close", "timeout"])

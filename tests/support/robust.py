@@ -83,6 +83,14 @@ def _name(pid: int) -> str | None:
     return None
 
 
+def kill_together(pids: list[int]) -> None:
+    """Kill processes with none of them seeing another's end."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
 def resident_mb(pid: int) -> float:
     """The memory that a process takes."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])

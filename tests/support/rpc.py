@@ -119,6 +119,14 @@ class Client:
             if not self._changed.wait_for(condition, timeout_s):
                 raise TimeoutError(f"waited {timeout_s} s; the server said {self.stderr[-2000:]!r}")
 
+    def wait_for_answers(self, identities: Sequence[Any], timeout_s: float) -> None:
+        """Wait until each of the requests has been answered."""
+        deadline = time.monotonic() + timeout_s
+        # To look for all of them at each message would take the square of their number.
+        for identity in identities:
+            left_s = max(0.0, deadline - time.monotonic())
+            self.wait(lambda identity=identity: identity in self.answers, left_s)
+
     def wait_end(self, timeout_s: float = 5.0) -> int:
         return self.process.wait(timeout_s)
 
