@@ -9,8 +9,9 @@ What is counted where:
 * an access counts the elements of its box, of a clipped box only those inside the buffer; an index
   that differs between the threads of a block-wide statement is taken at the first thread.
 
-A condition on data is taken to hold, an extent that depends on data is replaced by an upper bound
-where one can be derived; both leave a caveat.  What remains unknown is None.
+A condition on data is taken to hold (of two sides the dearer one runs), an extent that depends on
+data is replaced by an upper bound where one can be derived; both leave a caveat.  What remains
+unknown is None.
 """
 
 from __future__ import annotations

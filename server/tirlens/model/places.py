@@ -12,13 +12,17 @@ from tirlens_worker.facts import Access, Buffer, Expr, Let, Loop
 
 from .counting.intervals import Interval, bounds
 from .dtypes import bits
-from .expr import free_variables, substitute
+from .expr import free_variables, is_data_dependent, substitute, walk
 
 SECTOR_BYTES = 32
 # Loops whose iterations run at the same time in one block, not one after the other.
 SIDE_BY_SIDE = frozenset({"block", "parallel", "vectorized"})
 SPATIAL = frozenset({"grid", "cluster"})
 
+
+# The loops around the stores to an array of a block or thread, by its id.
+SetIn = Mapping[str, frozenset[str]]
+NOWHERE: SetIn = {}
 
 # A loop (its variable, start and extent) or a condition (no variable) on the way to a statement.
 Step = tuple[str, Expr, Expr]
@@ -105,13 +109,18 @@ def dtype_bytes(dtype: str) -> float:
 
 
 def distinct_elements(
-    access: Access, buffer: Buffer, place: Place, free: Iterable[str], shape: Sequence[Any]
+    access: Access,
+    buffer: Buffer,
+    place: Place,
+    free: Iterable[str],
+    shape: Sequence[Any],
+    set_in: SetIn = NOWHERE,
 ) -> float:
     """How many distinct elements one access touches while the variables in `free` vary.
 
     Each dimension counts what its index can reach and no more than there are combinations of
     its variables; exact for boxes with separate variables in each dimension, an upper bound
-    elsewhere.
+    elsewhere.  `set_in` tells where scalars that hold an index are set.
     """
     free = frozenset(free)
     extents = {loop.var: loop.extent or 1 for loop in place.around}
@@ -122,13 +131,13 @@ def distinct_elements(
     total = 1.0
     combinations = 1.0
     seen: set[str] = set()
-    for dimension, index in enumerate(access.indices):
-        index = place.resolve(index)
+    indices = [place.resolve(index) for index in access.indices]
+    for dimension, index in enumerate(indices):
         box = 1.0
         if access.extents:
             high = bounds(place.resolve(access.extents[dimension]), place.ranges)[1]
             box = high if math.isfinite(high) else 1.0
-        names = free_variables(index) & free
+        names = _varies_with(index, indices, free, set_in)
         low, high = bounds(index, pinned)
         reach = high - low + box
         size = shape[dimension] if dimension < len(shape) else None
@@ -136,7 +145,8 @@ def distinct_elements(
         steps = math.prod(extents.get(name, 1) for name in names) * box
         touched = min(reach, steps)
         # An index far beyond its dimension runs on into the next rows, as offsets of pointers do.
-        if isinstance(size, int) and (reach < 2 * size or access.clipped):
+        close = reach < 2 * size if isinstance(size, int) else False
+        if isinstance(size, int) and (close or access.clipped or is_data_dependent(index)):
             touched = min(touched, size)
         total *= max(touched, 1.0)
         combinations *= box
@@ -148,11 +158,44 @@ def distinct_elements(
     return min(found, math.prod(whole)) if len(whole) == len(shape) and whole else found
 
 
-def depends_on(access: Access, place: Place, names: Iterable[str]) -> frozenset[str]:
+def depends_on(
+    access: Access, place: Place, names: Iterable[str], set_in: SetIn = NOWHERE
+) -> frozenset[str]:
     """Which of `names` the place of an access depends on, through loop bounds too."""
     wanted = frozenset(names)
-    return frozenset(name for index in access.indices for name in _reach(index, place, wanted))
+    indices = [place.resolve(index) for index in access.indices]
+    return frozenset[str]().union(
+        *(_varies_with(index, indices, wanted, set_in) for index in indices)
+    )
 
 
-def _reach(expr: Expr, place: Place, wanted: frozenset[str]) -> Iterator[str]:
-    yield from free_variables(place.resolve(expr)) & wanted
+def wanders(access: Access, place: Place) -> bool:
+    """Whether the place of an access is data that no variable tells the place of.
+
+    So is a tile's number that a persistent kernel keeps in a register.
+    """
+    indices = [place.resolve(index) for index in access.indices]
+    return any(is_data_dependent(index) and not free_variables(index) for index in indices)
+
+
+def _varies_with(
+    index: Expr, indices: Sequence[Expr], names: frozenset[str], set_in: SetIn
+) -> frozenset[str]:
+    """Which of `names` an index varies with.
+
+    One that is data and names no variable is another value whenever a loop turns in which the
+    scalar that holds it is set (any loop, where that is not told), but for those loops that the
+    other indices count.
+    """
+    found = free_variables(index)
+    if found or not is_data_dependent(index):
+        return found & names
+    loops = frozenset[str]().union(*(set_in.get(name, names) for name in _loaded(index)))
+    return (loops & names) - frozenset[str]().union(*map(free_variables, indices))
+
+
+def _loaded(index: Expr) -> Iterator[str]:
+    """The arrays that an index is loaded from."""
+    for part in walk(index):
+        if isinstance(part, tuple) and part[0] == "load":
+            yield str(part[1])

@@ -25,6 +25,7 @@ from .places import (
     SPATIAL,
     Around,
     Place,
+    SetIn,
     depends_on,
     distinct_elements,
     dtype_bytes,
@@ -69,7 +70,8 @@ class _Flow:
     block_sector_bytes: float
     step_bytes: float  # what a block touches in one turn of its walk, if it walks
     walk: Walk | None
-    wanders: bool = False
+    wanders: bool
+    array_bytes: float
 
 
 def apply(
@@ -84,8 +86,9 @@ def apply(
 
     `touched` gives the distinct bytes of each array, below which its DRAM traffic cannot fall.
     """
+    set_in = _set_in(leaves, buffers)
     flows = [
-        _flow(item, entry, buffers, shapes, launch)
+        _flow(item, entry, buffers, shapes, launch, set_in)
         for item in leaves
         for entry in item.count.accesses
         if entry.bytes and buffers[entry.access.buffer].scope == "global"
@@ -104,6 +107,7 @@ def _flow(
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[Any]],
     launch: LaunchShape,
+    set_in: SetIn,
 ) -> _Flow:
     access: Access = entry.access
     buffer = buffers[access.buffer]
@@ -115,10 +119,12 @@ def _flow(
     blocks = max(math.prod(launch.grid), 1)
     inner = [name for name in names if name not in grid]
     issued = entry.bytes / blocks
-    own = distinct_elements(access, buffer, place, inner, shape) * size
-    everything = distinct_elements(access, buffer, place, names, shape) * size
+    own = distinct_elements(access, buffer, place, inner, shape, set_in) * size
+    everything = distinct_elements(access, buffer, place, names, shape, set_in) * size
     axes = tuple(
-        sorted(AXES.get(grid[name].tag or "", 0) for name in depends_on(access, place, grid))
+        sorted(
+            AXES.get(grid[name].tag or "", 0) for name in depends_on(access, place, grid, set_in)
+        )
     )
     least = min(everything, float(entry.bytes))
     chosen = wanders(access, place)
@@ -129,7 +135,9 @@ def _flow(
     rows = 1.0
     if len(access.indices) > 1:
         outer = replace(access, indices=access.indices[:-1], extents=access.extents[:-1], lanes=1)
-        rows = max(min(distinct_elements(outer, buffer, place, inner, shape), own / size), 1.0)
+        rows = max(
+            min(distinct_elements(outer, buffer, place, inner, shape, set_in), own / size), 1.0
+        )
     sectors = rows * math.ceil(own / rows / SECTOR_BYTES) * SECTOR_BYTES
     start = _start(access, buffer, place)
     step = own = min(own, issued)
@@ -137,10 +145,22 @@ def _flow(
     if walk is not None:
         if walk.var is not None:
             within = [name for name in inner if name != walk.var]
-            step = distinct_elements(access, buffer, place, within, shape) * size
+            step = distinct_elements(access, buffer, place, within, shape, set_in) * size
             step = min(step, own)
         least = min(least, walk.places(launch.grid) * step)
-    return _Flow(item, entry, access, own, axes, least, start, sectors, step, walk, chosen)
+    known = [extent for extent in shape if isinstance(extent, int)]
+    array = math.prod(known) * size if len(known) == len(shape) else math.inf
+    return _Flow(item, entry, access, own, axes, least, start, sectors, step, walk, chosen, array)
+
+
+def _set_in(leaves: Sequence[Item], buffers: Mapping[str, Buffer]) -> SetIn:
+    found: dict[str, frozenset[str]] = {}
+    for leaf in leaves:
+        for access in leaf.node.accesses:
+            if access.mode != "read" and buffers[access.buffer].scope != "global":
+                loops = frozenset(loop.var for loop in leaf.place.around)
+                found[access.buffer] = found.get(access.buffer, frozenset()) | loops
+    return found
 
 
 def _writes(flow: _Flow) -> bool:
@@ -260,10 +280,13 @@ def _to_dram(
 def _least(group: Sequence[_Flow], flows: Sequence[_Flow], distinct: Mapping[str, int]) -> float:
     """Bytes that a group of accesses of one array moves at the least.
 
-    They were grouped as touching the same bytes; where they are all that touches the array, they
-    touch all of its distinct bytes, be it in parts.
+    They were grouped as touching the same bytes, but for those of which the place is data; where
+    they are all that touches the array, they touch all of its distinct bytes, be it in parts.
     """
     least = max(flow.compulsory for flow in group)
+    if all(flow.wanders for flow in group):
+        parts = sum(flow.compulsory for flow in group)
+        least = max(least, min(parts, group[0].array_bytes))
     name = group[0].access.buffer
     if sum(flow.access.buffer == name for flow in flows) == len(group):
         return max(least, distinct.get(name, 0))

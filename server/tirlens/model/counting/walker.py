@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
-from tirlens_worker.facts import (
-    THREADS_TOGETHER,
-    Access,
-    Arith,
-    Branch,
-    Caveat,
-    Expr,
-    KernelFacts,
-    Let,
-    Loop,
-    Node,
-    Span,
-    Statement,
-    Useful,
-    While,
-)
+from tirlens_worker.facts import Branch, Expr, Let, Loop, Node, Statement, While
 
 from ..dtypes import byte_count
 from ..expr import (
-    UnknownValueError,
     conjuncts,
     free_variables,
     is_data_dependent,
@@ -34,42 +18,28 @@ from ..expr import (
     substitute,
     to_text,
 )
-from .chances import chosen_trip, congruence
 from .domain import Domain
-from .either import either
+from .either import either, outweighs
+from .filling import filled, limit
 from .intervals import bounds
-from .result import AccessCount, ArithCount, BufferCount, Counts, LaunchCount, NodeCount
+from .result import BufferCount, Counts, LaunchCount, NodeCount
 from .scope import Scope
-from .solve import Solver
+from .statements import Statements
 from .upper import upper
-from .within import within
 
 BLOCK_WIDE = frozenset({"block"})
+NEVER = Fraction(0)
 
 
-class Walker:
+class Walker(Statements):
     """Counts one kernel with one set of bindings."""
 
-    def __init__(self, facts: KernelFacts, bindings: Mapping[str, int]) -> None:
-        self.facts = facts
-        self.bindings = dict(bindings)
-        self._declared = {variable.name for variable in facts.variables}
-        self.solver = Solver()
-        self.buffers = {item.id: item for item in facts.buffers}
-        self.shapes = {
-            item.id: tuple(simplify(substitute(size, self.bindings)) for size in item.shape)
-            for item in facts.buffers
-        }
-        # Each access with the points at which it happens.
-        self.touches: list[tuple[Access, Scope]] = []
-        self._caveats: dict[Caveat, None] = {}
-        self._needs: dict[str, None] = {}
-        self._whiles = 0
-        self._kinds_known: dict[int, frozenset[str]] = {}
-
     def counts(self) -> Counts:
-        scope = Scope(Domain(), {**self.bindings})
-        root = self._body(self.facts.body, scope, by_block=False)
+        root = self._root()
+        self._shares = filled(self._limited, self._array_bytes())
+        if self._shares:
+            self.touches, self._caveats, self._whiles = [], {}, 0
+            root = self._root()
         order = [variable.name for variable in self.facts.variables if variable.name in self._needs]
         order += [name for name in self._needs if name not in self._declared]
         launch = self.facts.launch
@@ -84,6 +54,13 @@ class Walker:
             (*self.facts.caveats, *self._caveats),
             tuple(order),
         )
+
+    def _root(self) -> tuple[NodeCount, ...]:
+        return self._body(self.facts.body, Scope(Domain(), {**self.bindings}), by_block=False)
+
+    def _array_bytes(self) -> dict[str, int]:
+        sizes = {name: self._buffer(name).bytes for name in self.buffers}
+        return {name: size for name, size in sizes.items() if size is not None}
 
     def _numbers(self, exprs: Iterable[Expr]) -> tuple[int, ...] | None:
         values: list[int] = []
@@ -196,17 +173,26 @@ class Walker:
         executions = self._executions(node, scope, by_block)
         scope = scope.by_tile(scope.resolve(node.condition))
         condition = scope.resolve(node.condition)
+        is_open = self._is_open(condition, scope.domain)
         inside = self._where(scope, condition, node.sites)
         then = self._body(node.then, inside, by_block=by_block)
         orelse: tuple[NodeCount, ...] = ()
+        otherwise = scope
         if node.orelse:
-            otherwise = self._where(scope, negate(condition), node.sites)
+            otherwise = self._where(scope, negate(condition), node.sites, noted=not is_open)
             orelse = self._body(node.orelse, otherwise, by_block=by_block)
-        if self._is_open(condition, scope.domain):
+        if is_open:
+            for part in conjuncts(condition):
+                self._limited.setdefault(limit(part), []).append(then)
             costs = either(then, orelse)
             if costs:
                 text = f"{to_text(condition)} depends on data: {costs}, never to always met"
                 self._note(text, node.sites)
+            # Of two sides one runs: the one that costs more is counted, and the other not at all.
+            if orelse and outweighs(orelse, then):
+                then = self._body(node.then, replace(inside, share=NEVER), by_block=by_block)
+            elif orelse:
+                orelse = self._body(node.orelse, replace(otherwise, share=NEVER), by_block=by_block)
         return NodeCount(node, None, executions, children=then + orelse)
 
     def _while(self, node: While, scope: Scope, by_block: bool) -> NodeCount:
@@ -229,169 +215,6 @@ class Walker:
             children=self._body(node.body, inner, by_block=by_block),
             iterations=self._executions(node, inner, by_block),
         )
-
-    def _statement(self, node: Statement, scope: Scope) -> NodeCount:
-        executions = self._total(scope, (), node.per, node.sites)
-        return NodeCount(
-            node,
-            None,
-            executions,
-            tuple([self._arith(item, node, scope, executions) for item in node.arith]),
-            tuple([self._access(item, node, scope, executions) for item in node.accesses]),
-        )
-
-    def _arith(
-        self, item: Arith, node: Statement, scope: Scope, executions: int | None
-    ) -> ArithCount:
-        if item.guard is not None:
-            scope = self._guarded(scope, item.guard, node.sites)
-            executions = self._total(scope, (), node.per, node.sites)
-        number = scope.resolve(item.count)
-        if is_data_dependent(number):
-            bound = upper(number)
-            self._note(f"the number of {item.op}, {to_text(number)}, depends on data", node.sites)
-            if bound is None:
-                return ArithCount(item, None)
-            number = bound
-        total = self._times(executions, (number,), node, scope)
-        if item.op != "mma":
-            return ArithCount(item, total, total, 0)
-        kept, masked = self._useful(item.useful, node.per, scope)
-        return ArithCount(item, total, kept, masked)
-
-    def _useful(
-        self, useful: Useful | None, per: str, scope: Scope
-    ) -> tuple[int | None, int | None]:
-        """How many operations are useful, and how many more would be without the mask."""
-        if useful is None or scope.share != 1 or THREADS_TOGETHER.get(per, 1) != 1:
-            return None, None
-        domain = scope.domain
-        for name, extent in useful.loops:
-            domain = domain.with_axis(name, 0, within(extent, domain.box, scope.env))
-        count = scope.at_first_thread(within(useful.count, domain.box, scope.env))
-        condition = within(True if useful.guard is None else useful.guard, domain.box, scope.env)
-        if is_data_dependent(count) or is_data_dependent(condition):
-            return None, None
-        if self._names_data(condition, domain):
-            return None, None
-        kept = domain.where(condition)
-        try:
-            projected = scope.threads if per == "block" else frozenset[str]()
-            inside = kept.total(self.solver, (count,), projected)
-            all_ = inside if kept is domain else domain.total(self.solver, (count,), projected)
-        except UnknownValueError:
-            return None, None
-        if not (inside.exact and all_.exact):
-            return None, None
-        return inside.value, all_.value - inside.value
-
-    def _access(
-        self, item: Access, node: Statement, scope: Scope, executions: int | None
-    ) -> AccessCount:
-        buffer = self.buffers[item.buffer]
-        if item.guard is not None:
-            scope = self._guarded(scope, item.guard, node.sites)
-            executions = self._total(scope, (), node.per, node.sites)
-        self.touches.append((item, scope))
-        weights = self._lengths(item, scope, node)
-        elements = self._times(executions, (*weights, item.lanes), node, scope)
-        size = None if elements is None else byte_count(elements, buffer.dtype)
-        return AccessCount(item, buffer, executions, elements, size)
-
-    def _lengths(self, item: Access, scope: Scope, node: Statement) -> list[Expr]:
-        """The box's size in each dimension, inside the buffer if it is clipped."""
-        lengths: list[Expr] = []
-        shape = self.shapes[item.buffer]
-        for axis, size in enumerate(item.extents):
-            extent = scope.resolve(size)
-            if is_data_dependent(extent):
-                bound = upper(extent)
-                extent = shape[axis] if bound is None else bound
-                self._note("the size of a region depends on data: counted at most", node.sites)
-            index = scope.resolve(item.indices[axis]) if item.clipped else 0
-            if item.clipped and not is_data_dependent(index):
-                stop = ("min", shape[axis], ("+", index, extent))
-                extent = ("-", stop, ("max", 0, index))
-            if not isinstance(extent, int) or extent < 0:
-                extent = within(("max", 0, extent), scope.domain.box)
-            lengths.append(extent)
-        return lengths
-
-    def _times(
-        self, executions: int | None, weights: Sequence[Expr], node: Statement, scope: Scope
-    ) -> int | None:
-        """The sum of the product of `weights` over the executions of a statement."""
-        numbers = [weight for weight in weights if isinstance(weight, int)]
-        whole = scope.share == 1 and THREADS_TOGETHER.get(node.per, 1) == 1
-        if whole and executions is not None and len(numbers) == len(weights):
-            return executions * math.prod(numbers)
-        return self._total(scope, weights, node.per, node.sites)
-
-    def _guarded(self, scope: Scope, condition: Expr, sites: Sequence[Span]) -> Scope:
-        return self._where(scope, scope.resolve(condition), sites)
-
-    def _where(self, scope: Scope, condition: Expr, sites: Sequence[Span]) -> Scope:
-        """`scope` where a condition holds; what depends on data is taken to hold, with a note."""
-        domain, share = scope.domain, scope.share
-        for part in conjuncts(condition):
-            if not is_data_dependent(part) and not self._names_data(part, domain):
-                domain = domain.where(part)
-                continue
-            chosen, part_share = chosen_trip(part, domain), congruence(part)
-            if chosen is not None:
-                # A ring of stages written out: `for s in range(n): if stage == s`.
-                domain = domain.where(("==", chosen, domain.box[chosen][0]))
-                how = "counted as met once"
-            elif part_share is not None:
-                share *= part_share
-                how = f"counted {part_share} of the times"
-            else:
-                how = "counted as if it always held"
-            self._note(f"{to_text(part)} depends on data: {how}", sites)
-        return replace(scope, domain=domain, share=share)
-
-    def _is_open(self, condition: Expr, domain: Domain) -> bool:
-        """Whether data decide a condition, and nothing tells how often it holds."""
-        parts = [
-            part
-            for part in conjuncts(condition)
-            if is_data_dependent(part) or self._names_data(part, domain)
-        ]
-        return bool(parts) and all(
-            chosen_trip(part, domain) is None and congruence(part) is None for part in parts
-        )
-
-    def _names_data(self, condition: Expr, domain: Domain) -> bool:
-        """Whether a name in it is no loop, let or shape variable: a scalar read from data."""
-        return not free_variables(condition) <= domain.box.keys() | self._declared
-
-    def _executions(self, node: Node, scope: Scope, by_block: bool) -> int | None:
-        return self._total(scope, (), "block" if by_block else "thread", node.sites)
-
-    def _total(
-        self, scope: Scope, weights: Sequence[Expr], per: str, sites: Sequence[Span]
-    ) -> int | None:
-        projected = scope.threads if per == "block" else frozenset[str]()
-        if per == "block":
-            weights = [scope.at_first_thread(weight) for weight in weights]
-        try:
-            total = scope.domain.total(self.solver, weights, projected)
-        except UnknownValueError as error:
-            self._miss(error, scope)
-            return None
-        if not total.exact:
-            self._note("too many cases to count one by one: estimated from a sample", sites)
-        together = THREADS_TOGETHER.get(per, 1)
-        if scope.share == 1:
-            return -(-total.value // together)
-        return math.ceil(total.value * scope.share / together)
-
-    def _miss(self, error: UnknownValueError, scope: Scope) -> None:
-        if error.name is not None and error.name not in scope.domain.box:
-            self._needs[error.name] = None
-
-    def _note(self, message: str, sites: Sequence[Span]) -> None:
-        self._caveats[Caveat(message, sites[0] if sites else None)] = None
 
 
 def _bodies(node: Node) -> tuple[Node, ...]:

@@ -1,0 +1,94 @@
+"""Traffic of tiles that are chosen at run time, and branches on data of which one side runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tirlens.hardware import load
+from tirlens.model import analyze
+from tirlens_worker.facts import (
+    Access,
+    Branch,
+    Buffer,
+    KernelFacts,
+    Launch,
+    Loop,
+    Node,
+    Span,
+    Statement,
+)
+
+BLOCKS, TURNS, EXPERTS, WIDE = 132, 40, 64, 1 << 20
+TILE = 1 << 14
+WEIGHTS = Buffer("w", "w", "float16", (EXPERTS, WIDE), "global", is_parameter=True)
+OUTPUT = Buffer("o", "o", "float16", (WIDE * EXPERTS,), "global", is_parameter=True)
+SHARED = Buffer("s", "s", "float16", (TILE,), "shared")
+EXPERT = Buffer("expert", "expert", "int32", (1,), "local")
+
+
+def facts(*body: Node) -> KernelFacts:
+    block = Loop("block", "tx", 0, 128, tuple(body), tag="threadIdx.x")
+    grid = Loop("grid", "bx", 0, BLOCKS, (block,), tag="blockIdx.x")
+    return KernelFacts(
+        name="k",
+        definition="k",
+        span=Span(1, 0, 1, 0),
+        framework="tilelang",
+        framework_version="",
+        call="",
+        call_source="",
+        variables=(),
+        buffers=(WEIGHTS, OUTPUT, SHARED, EXPERT),
+        launch=Launch((BLOCKS,), (128,)),
+        body=(grid,),
+    )
+
+
+def copy(read: Access, write: Access) -> Statement:
+    return Statement("copy", "copy", per="block", accesses=(read, write))
+
+
+def weights(*indices: object) -> Statement:
+    return copy(
+        Access("w", "read", indices, (1, TILE), route="tma"),  # type: ignore[arg-type]
+        Access("s", "write", (0,), (TILE,)),
+    )
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_a_tile_chosen_at_run_time_is_another_in_each_turn(parts: int) -> None:
+    inner = Loop("serial", "part", 0, parts, (weights(("load", "expert", 0), ("*", "part", TILE)),))
+    report = analyze(facts(Loop("serial", "turn", 0, TURNS, (inner,))), load("h200"), {})
+    issued = BLOCKS * TURNS * parts * TILE * 2
+    read = report.dram_bytes.read
+    assert read is not None
+    # Each of the experts' parts comes, and none of them more often than it is asked for.
+    assert EXPERTS * parts * TILE * 2 <= read <= issued
+
+
+def test_of_two_sides_that_data_decide_between_the_dearer_is_counted() -> None:
+    def store(tiles: int) -> Statement:
+        return copy(Access("s", "read", (0,), (TILE,)), Access("o", "write", (0,), (tiles * TILE,)))
+
+    full = (">", ("load", "expert", 0), 3)
+    for then, orelse in ((1, 4), (4, 1)):
+        report = analyze(facts(Branch(full, (store(then),), (store(orelse),))), load("h200"), {})
+        assert report.global_bytes.write == BLOCKS * 4 * TILE * 2
+        assert any(str(BLOCKS * TILE * 2) in c.message.replace(",", "") for c in report.caveats)
+
+
+@pytest.mark.parametrize("least", [10, 40, TURNS])
+def test_a_loop_up_to_a_number_in_memory_fills_its_output_once(least: int) -> None:
+    """The output holds what `least` of the turns write; more turns would write it again."""
+    size = BLOCKS * least * TILE
+    tile = ("+", ("*", BLOCKS, "turn"), "bx")
+    place = ("*", ("load", "expert", 0), TILE)
+    store = copy(Access("s", "read", (0,), (TILE,)), Access("o", "write", (place,), (TILE,)))
+    inside = Branch(("<", tile, ("load", "expert", 0)), (store,))
+    given = facts(Loop("serial", "turn", 0, TURNS, (inside,)))
+    output = replace(OUTPUT, shape=(size,))
+    report = analyze(replace(given, buffers=(output, *given.buffers[2:])), load("h200"), {})
+    assert report.global_bytes.write == size * 2
+    assert report.dram_bytes.write == size * 2
