@@ -2,8 +2,8 @@
 
 What people call the parameters of kernels is remarkably uniform, so that a value can be assumed
 by name: block sizes, threads, data types, heads, lengths.  A value that the file itself uses under
-the same name (a keyword argument, an option's default, a constant) goes first.  Values are
-Python expressions as text, for the call made of them is shown to the user, who can paste it.
+the same name (`tirlens.source.hints`) goes first.  Values are Python expressions as text, for the
+call made of them is shown to the user, who can paste it.
 """
 
 from __future__ import annotations
@@ -158,43 +158,6 @@ def _assignments(
                 yield dict({n: v[0] for n, v in hinted.items()}, **{name: value})
 
 
-def file_hints(tree: ast.Module, text: str) -> Dict[str, Texts]:
-    """The literal values that a file gives to names, the likeliest to be an argument first."""
-    ranked: Dict[str, List[Tuple[int, str]]] = {}
-
-    def note(rank: int, name: Optional[str], value: Optional[ast.AST]) -> None:
-        literal = _literal(value, text)
-        if name and literal is not None:
-            ranked.setdefault(name, []).append((rank, literal))
-
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            option = _option(node)
-            for keyword in node.keywords:
-                if option and keyword.arg == "default":
-                    note(1, option, keyword.value)
-                elif not option and _is_own(node.func):
-                    note(0, keyword.arg, _first(keyword.value))
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                for name, value in _pairs(target, node.value):
-                    note(2, name, value)
-        elif isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values):
-                if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    note(2, key.value, _first(value))
-        elif isinstance(node, ast.FunctionDef):
-            positional = node.args.args[len(node.args.args) - len(node.args.defaults) :]
-            for argument, default in zip(positional, node.args.defaults):
-                note(3, argument.arg, default)
-            for argument, value in zip(node.args.kwonlyargs, node.args.kw_defaults):
-                note(3, argument.arg, value)
-    return {
-        name: tuple(dict.fromkeys(literal for _, literal in sorted(found, key=lambda f: f[0])))[:3]
-        for name, found in ranked.items()
-    }
-
-
 def constants_of(function: ast.AST) -> Texts:
     """The names that an eager kernel declares by ``T.const("M, N")``."""
     names: List[str] = []
@@ -208,51 +171,3 @@ def constants_of(function: ast.AST) -> Texts:
         ):
             names += [name for name in re.split(r"[\s,]+", node.args[0].value) if name]
     return tuple(dict.fromkeys(names))
-
-
-def _is_own(function: ast.AST) -> bool:
-    """Whether a call may be of the file's own: the `dim` of ``x.sum(dim=-1)`` is no size."""
-    if isinstance(function, ast.Attribute):
-        return function.attr in ("compile", "get_tir", "specialize")
-    return isinstance(function, ast.Name)
-
-
-def _option(call: ast.Call) -> Optional[str]:
-    """The attribute name under which ``add_argument("--seq-len", ...)`` stores its value."""
-    if getattr(call.func, "attr", "") != "add_argument":
-        return None
-    for argument in call.args:
-        name = argument.value if isinstance(argument, ast.Constant) else None
-        if isinstance(name, str) and (name.startswith("--") or not name.startswith("-")):
-            return name.lstrip("-").replace("-", "_")
-    return None
-
-
-def _pairs(target: ast.AST, value: ast.AST) -> Iterator[Tuple[str, ast.AST]]:
-    if isinstance(target, ast.Name):
-        yield target.id, value
-    elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
-        for left, right in zip(target.elts, value.elts):
-            if isinstance(left, ast.Name) and len(target.elts) == len(value.elts):
-                yield left.id, right
-
-
-def _first(value: ast.AST) -> ast.AST:
-    """The first element of a list of alternatives, as in a table of configurations."""
-    if isinstance(value, (ast.List, ast.Tuple)) and len(value.elts) > 0:
-        return value.elts[0] if isinstance(value, ast.List) else value
-    return value
-
-
-def _literal(value: Optional[ast.AST], text: str) -> Optional[str]:
-    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
-        inner = _literal(value.operand, text)
-        return None if inner is None else "-" + inner
-    if isinstance(value, ast.Constant) and isinstance(value.value, (bool, int, float)):
-        return repr(value.value)
-    if isinstance(value, ast.Constant) and isinstance(value.value, str):
-        return '"{}"'.format(value.value) if re.fullmatch(r"[\w.\-]+", value.value) else None
-    if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):
-        is_dtype = value.value.id == "T" and re.fullmatch(r"[a-z]+\d+\w*", value.attr)
-        return "T." + value.attr if is_dtype else None
-    return None

@@ -70,6 +70,7 @@ class KernelRequest:
     PrimFunc), ``eager`` (a jitted function that is the kernel).  All required candidates are
     analysed; of the others the first that traces.  `bindings` are values that a directive or
     option gives to parameters and shape variables by name: what is assumed must agree with them.
+    `hints` are expressions to assume first, by name.
 
     A kernel that a function defines and does not return has `local_to`, that function's dotted
     name (``test_add``, ``TestAdd.test_basic``), and `name` is dotted too (``test_add.main``).  To
@@ -89,6 +90,7 @@ class KernelRequest:
     candidates: Tuple[CallCandidate, ...] = ()
     allow_assumed: bool = True
     bindings: Mapping[str, int] = field(default_factory=no_entries)
+    hints: Mapping[str, Tuple[str, ...]] = field(default_factory=no_entries)
     local_to: Optional[str] = None
     prelude: Tuple[Span, ...] = ()
     definition: Optional[Span] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import time
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from . import assume, load, patches
 from .document import Document, describe
@@ -42,7 +42,6 @@ class Tracer:
     def __init__(self, loaded: load.Loaded) -> None:
         self._loaded = loaded
         self._document: Document = loaded.document
-        self._hints: Optional[Mapping[str, assume.Texts]] = None
 
     def trace(self, request: KernelRequest) -> Outcome:
         """All required candidates of `request`, else the first that yields a kernel."""
@@ -201,14 +200,14 @@ class Tracer:
         parameters = self._parameters(value, request)
         method = ".specialize" if hasattr(value, "specialize") else ""
         plain = "autotune" if hasattr(value, "jit_impl") else "defaults"
-        for values in assume.attempts(parameters, self._file_hints(), request.bindings):
+        for values in assume.attempts(parameters, request.hints, request.bindings):
             # A parameter that autotuning sets is no assumption of ours.
             source = "assumed" if values else plain
             yield call_text(name + method, parameters, values), source
 
     def _local_calls(self, request: KernelRequest) -> Iterator[Tuple[str, str]]:
         parameters = [assume.Parameter(name) for name in self._local_parameters(request)]
-        for values in assume.attempts(parameters, self._file_hints(), request.bindings):
+        for values in assume.attempts(parameters, request.hints, request.bindings):
             words = ", ".join("{}={}".format(name, text) for name, text in values.items())
             yield "{}({})".format(request.local_to, words), "assumed" if values else "module-level"
 
@@ -250,11 +249,6 @@ class Tracer:
         for part in rest:
             value = getattr(value, part)
         return value
-
-    def _file_hints(self) -> Mapping[str, assume.Texts]:
-        if self._hints is None:
-            self._hints = assume.file_hints(self._document.tree, self._document.text)
-        return self._hints
 
     def _span(self, request: KernelRequest, function_name: Optional[str]) -> Span:
         """The `def` of one function of a module; the request's own for all else."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from support.rpc import CAPABILITIES, Client, RpcError
+from support.rpc import CAPABILITIES, SERVER, Client, RpcError
 from tirlens.lsp import welcome
 
 pytestmark = pytest.mark.slow
@@ -93,6 +96,20 @@ def test_garbage_is_survived_and_each_id_answered_once(client: Client) -> None:
     assert "unknown answer" not in client.answers
     assert len(client.answers[None]) == 9
     assert all(len(found) == 1 for key, found in client.answers.items() if key is not None)
+
+
+def test_first_requests_wait_for_no_import_of_the_model() -> None:
+    """What the model needs takes longer to import than the first lenses may take."""
+    code = (
+        "import sys, tirlens.lsp.server, tirlens.lsp.convert, tirlens.session.view;"
+        "print(*[name for name in ('numpy', 'tirlens.model', 'tirlens.pipeline')"
+        " if name in sys.modules])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SERVER)}
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == []
 
 
 @pytest.mark.parametrize("encoding", welcome.ENCODINGS)

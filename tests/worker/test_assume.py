@@ -1,10 +1,10 @@
-"""The values that are assumed for parameters by their names, their type hints and the file."""
+"""The values that are assumed for parameters by their names and their type hints."""
 
 import ast
 
 import pytest
 
-from tirlens_worker.assume import Parameter, attempts, by_name, constants_of, file_hints
+from tirlens_worker.assume import Parameter, attempts, by_name, constants_of
 
 
 @pytest.mark.parametrize(
@@ -78,31 +78,6 @@ def test_without_parameters_there_is_one_attempt() -> None:
     assert list(attempts([], {}, {})) == [{}]
 
 
-def test_hints_are_the_literals_of_the_file_the_likeliest_first() -> None:
-    text = """
-BATCH = 2
-def main(batch=16, heads=64):
-    parser.add_argument("--seq-len", type=int, default=2048)
-    M, N = 1024, 512
-    run(batch=4, dtype=T.float16, scale=-0.5, configs=[1], other=unknown)
-def get():
-    return [{"block_M": [64, 128]}]
-"""
-    hints = file_hints(ast.parse(text), text)
-    assert hints["batch"] == ("4", "16")
-    assert hints["seq_len"] == ("2048",)
-    assert (hints["M"], hints["N"]) == (("1024",), ("512",))
-    assert hints["dtype"] == ("T.float16",)
-    assert hints["scale"] == ("-0.5",)
-    assert hints["block_M"] == ("64",)
-    assert "other" not in hints
-
-
 def test_names_of_an_eager_kernel_are_found() -> None:
     text = 'def f(A):\n    M, N = T.const("M, N")\n    K = T.const("K")\n'
     assert constants_of(ast.parse(text)) == ("M", "N", "K")
-
-
-def test_an_option_of_somebody_elses_function_is_no_hint() -> None:
-    text = "y = x.sum(dim=-1)\nz = torch.softmax(x, dim=2)\nk = kernel(dim=64)\n"
-    assert file_hints(ast.parse(text), text)["dim"] == ("64",)

@@ -7,8 +7,10 @@ away from zero.  An unknown value is ``?``, never 0.
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
+from typing import TYPE_CHECKING
 
-from tirlens.model.report import Advice, Cost, KernelReport
+if TYPE_CHECKING:
+    from tirlens.model.report import Advice, Cost, KernelReport
 
 _PREFIXES = ((24, "Y"), (21, "Z"), (18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"))
 _LEAST_COUNT = 0.01

@@ -215,17 +215,22 @@ def _plain(function: Any) -> Any:
 
 
 # What the first requests need, from the quickest to import to the slowest.
-_NEEDED = ("source", "session", "lsp.convert", "session.view", "pipeline", "lsp.commands")
+_NEEDED = ("source", "session", "lsp.convert", "session.view", "lsp.commands")
+# Time for the first requests: what is imported after it is for the first analysis.
+_FIRST_REQUESTS_S = 0.2
 
 
 async def _warm_up() -> None:
     """Import what the first request would import; the first reply is then as fast as any.
 
-    Between two of them what has come meanwhile is handled.  It is not done in a thread: see
-    `session.analyses`.
+    Between two of them what has come meanwhile is handled.
     """
     for name in _NEEDED:
         importlib.import_module(f"tirlens.{name}")
         await asyncio.sleep(0)
+    await asyncio.sleep(_FIRST_REQUESTS_S)
+    from tirlens.session.ahead import import_pipeline
+
+    await import_pipeline()
     # The modules stay: to look through them again and again would hold up requests.
     gc.freeze()

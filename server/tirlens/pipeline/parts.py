@@ -128,7 +128,8 @@ class Plan:
         parts = dict(self._found)
         if fresh is not None:
             # What is told of the file itself is in every answer.
-            parts.update(self._split(fresh, [_MODULE, *(self._units.keys() - parts.keys())]))
+            others = [name for name in self._units if name not in parts and name != _MODULE]
+            parts.update(self._split(fresh, [_MODULE, *others]))
         return replace(
             fresh or Result(self.whole.id),
             files=tuple(
@@ -222,9 +223,7 @@ class _Unit:
 
     def key_of(self, part: Part) -> bytes:
         """The key for `part`: of its statements, or of the whole text if it looks beyond them."""
-        # Assumed arguments are looked for in all of the text.
-        assumed = part.needs or any(item.call_source == "assumed" for item in part.kernels)
-        beyond = assumed or Moved(self.lines, self.lines).misses(part)
+        beyond = Moved(self.lines, self.lines).misses(part)
         return self._exact_key if beyond else self._key
 
     def recall(

@@ -11,6 +11,7 @@ from typing import Any
 from tirlens.hardware import Device
 from tirlens.pipeline.devices import choose
 from tirlens.pipeline.options import Options
+from tirlens.source import Reach
 from tirlens.source.kernel import KernelSource, SourceFile
 from tirlens_worker.protocol import Analyze, CallCandidate, KernelRequest
 
@@ -18,11 +19,14 @@ from tirlens_worker.protocol import Analyze, CallCandidate, KernelRequest
 def request(id: int, path: str, text: str, source: SourceFile, options: Options) -> Analyze:  # noqa: A002
     """The request for the kernels of `source` that `options` select, without those turned off."""
     chosen = selected(source, options)
+    reach = Reach(source.statements)
     return Analyze(
         id=id,
         path=path,
         text=text,
-        kernels=tuple(_kernel_request(kernel, options) for kernel in chosen),
+        kernels=tuple(
+            _kernel_request(kernel, options, _hints(kernel, source, reach)) for kernel in chosen
+        ),
         target=_target(choose(next(iter(chosen), None), None, options).device),
         time_limit_s=options.time_limit_s,
     )
@@ -67,7 +71,24 @@ def _matches(kernel: KernelSource, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
-def _kernel_request(kernel: KernelSource, options: Options) -> KernelRequest:
+def _hints(kernel: KernelSource, source: SourceFile, reach: Reach) -> dict[str, tuple[str, ...]]:
+    """What the text gives to the names that can be parameters of a kernel.
+
+    These stand in the statements that it depends on, so that a change of the rest of the text
+    is none of its hints unless it gives another value to one of them.
+    """
+    if kernel.local_to is None and kernel.style in ("prim_func", "ir_module"):
+        return {}
+    if not source.statements:
+        return dict(source.hints)
+    places = reach.of(reach.at([kernel.span.line]), ())
+    words = frozenset[str]().union(*(source.statements[place].words for place in places))
+    return {name: found for name, found in source.hints.items() if name in words}
+
+
+def _kernel_request(
+    kernel: KernelSource, options: Options, hints: Mapping[str, tuple[str, ...]]
+) -> KernelRequest:
     bindings = options.bindings_for(kernel)
     return KernelRequest(
         name=kernel.name,
@@ -76,6 +97,7 @@ def _kernel_request(kernel: KernelSource, options: Options) -> KernelRequest:
         prim_func=kernel.prim_func,
         candidates=tuple(_candidates(kernel, options, bindings)),
         bindings=bindings,
+        hints=hints,
         local_to=kernel.local_to,
         prelude=kernel.prelude,
         definition=kernel.definition,

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from tirlens.session.ahead import import_pipeline
 from tirlens.session.listener import Listener, Status
 from tirlens.session.lowering import Lowerings
 from tirlens.session.publishing import Answer, Publisher, Question
@@ -124,11 +125,18 @@ class Analyses:
 
     async def _question(self, document: Document, wanted: int, reading: Reading) -> Question:
         """Who is to analyse `reading`, and what of it is not known yet."""
+        configuration = self._configuration()
+        interpreter = await asyncio.to_thread(_interpreter, configuration, document, reading)
+        # Its start takes longer than all that is done here meanwhile.
+        self.workers.warm(interpreter)
+        await import_pipeline()
         self._next_id += 1
-        configuration, known = self._configuration(), self._kept.of(str(document.path))
-        plan = partial(_plan, configuration, self._next_id, document, reading, known)
-        interpreter, found = await asyncio.to_thread(plan)
-        return Question(document, wanted, reading, interpreter, found)
+        environment = f"{interpreter.path}\0{interpreter.frameworks}"
+        known = self._kept.of(str(document.path))
+        plan = await asyncio.to_thread(
+            configuration.plan, self._next_id, document, reading, environment, known
+        )
+        return Question(document, wanted, reading, interpreter, plan)
 
     def _is_asked(self, question: Question, request: Analyze) -> bool:
         """Whether it is under way: settings may change that a worker does not hear of."""
@@ -200,21 +208,13 @@ class Analyses:
                 self._listener.status(Status(document.uri, "idle", message))
 
 
-def _plan(
-    configuration: Configuration,
-    identity: int,
-    document: Document,
-    reading: Reading,
-    known: Callable[[bytes], pipeline.Part | None],
-) -> tuple[Interpreter, pipeline.Plan]:
-    interpreter = find_interpreter(
+def _interpreter(configuration: Configuration, document: Document, reading: Reading) -> Interpreter:
+    return find_interpreter(
         document.path,
         setting=configuration.interpreter_setting(document.path),
         editor=configuration.editor_interpreter,
         framework_hint=reading.source.framework_hint,
     )
-    environment = f"{interpreter.path}\0{interpreter.frameworks}"
-    return interpreter, configuration.plan(identity, document, reading, environment, known)
 
 
 def _completed(plan: pipeline.Plan, fresh: Result) -> tuple[Result, Mapping[bytes, pipeline.Part]]:

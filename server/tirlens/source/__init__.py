@@ -9,6 +9,7 @@ from tirlens.source.assemble import Assembler
 from tirlens.source.calls import CallSites
 from tirlens.source.directives import comments, directives, typechecks
 from tirlens.source.find import find
+from tirlens.source.hints import hints
 from tirlens.source.kernel import Directive, KernelSource, SourceFile, Statement, SyntaxProblem
 from tirlens.source.names import names_of
 from tirlens.source.parse import parse
@@ -43,4 +44,5 @@ def read(text: str) -> SourceFile:
         directives=tuple(assembler.file_directives),
         framework_hint=names.framework,
         statements=statements(parsed, names),
+        hints=hints(parsed.nodes),
     )

@@ -36,7 +36,7 @@ class CallSites:
         self._folder = Folder(names, text.tree)
         self._module = module_frame(text.tree)
         self._calls: dict[str, list[ast.Call]] = {}
-        for node in ast.walk(text.tree):
+        for node in text.nodes:
             if isinstance(node, ast.Call) and (name := _callee(node.func)):
                 self._calls.setdefault(name, []).append(node)
         for found in self._calls.values():

@@ -101,7 +101,8 @@ class SourceFile:
     """All that one text says: kernels in order, and what is wrong with it.
 
     `framework_hint` is ``tvm``, ``tilelang`` or None, from its imports.  `statements` are those of
-    the top level, none where a part of the text does not parse.
+    the top level, none where a part of the text does not parse.  `hints` are the values that the
+    text gives to names, see `tirlens.source.hints`.
     """
 
     kernels: tuple[KernelSource, ...] = ()
@@ -109,3 +110,4 @@ class SourceFile:
     directives: tuple[Directive, ...] = ()
     framework_hint: str | None = None
     statements: tuple[Statement, ...] = ()
+    hints: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])

@@ -25,9 +25,14 @@ class Text:
     problems: tuple[SyntaxProblem, ...] = ()
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """What each node of the tree stands in."""
-        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
 
     def span(self, node: ast.AST, end: ast.AST | None = None) -> Span:
         """Where `node` stands; the decorators of a definition are not part of it."""
