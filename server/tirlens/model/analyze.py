@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tirlens.hardware.provenance import is_measured
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts
 
 from . import attribution, cpu, traffic
+from .band import Traffic, band_s, uncertainties
 from .counted import Counted, count_all
 from .counting.result import Counts
 from .footprint import Touched
@@ -30,7 +32,7 @@ from .roofline import (
 )
 from .schedule import KernelTime, kernel_time
 from .timed import Timed
-from .verdict import band, verdict
+from .verdict import verdict
 from .work import Item, build, total
 
 SPILL_FACTOR = 3.0
@@ -69,6 +71,7 @@ def analyze(
         caveats=(
             *(CaveatNote(caveat.message, caveat.span) for caveat in facts.caveats),
             *(CaveatNote(text, facts.span) for text in device.caveats),
+            *(() if device.kind == "cpu" or is_measured(device) else (_unmeasured(facts, device),)),
         ),
     )
     try:
@@ -77,6 +80,13 @@ def analyze(
     except Exception as error:  # the model must not take the editor down, whatever the facts
         message = f"the model could not handle this kernel: {type(error).__name__}: {error}"
         return replace(report, status="error", message=message)
+
+
+def _unmeasured(facts: KernelFacts, device: Device) -> CaveatNote:
+    return CaveatNote(
+        f"what {device.id} sustains was never measured: its rates are estimates, its bands wider",
+        facts.span,
+    )
 
 
 @dataclass(frozen=True)
@@ -344,10 +354,12 @@ def _timed_report(
     tail = time.tail_s / seconds if seconds else 0.0
     launch = time.launch_s / seconds if seconds else 0.0
     if device.kind == "cpu":
-        found, width = cpu.verdict(device, utilisation, blocks, launch), device.band
+        found = cpu.verdict(device, utilisation, blocks, launch)
+        band = seconds / (1 + device.band), seconds * (1 + device.band)
     else:
         found = verdict(device, utilisation, blocks, launch, tail, time.limiter)
-        width = band(device, found.bound)
+        parts = uncertainties(device, utilisation, launch, _traffic(report))
+        band = band_s(seconds, parts)
     name = dominant_class(device, report.flop_by_class)
     flop = report.flop or 0
     moved = report.dram_bytes.total
@@ -356,7 +368,7 @@ def _timed_report(
     return replace(
         report,
         time_s=seconds,
-        time_band_s=(seconds / (1 + width), seconds * (1 + width)),
+        time_band_s=band,
         bound=found.bound,
         bound_class=found.bound_class,
         bound_reason=found.reason,
@@ -373,3 +385,11 @@ def _timed_report(
         utilisation=utilisation,
         waves=Waves(waves.count, tail) if waves else None,
     )
+
+
+def _traffic(report: KernelReport) -> Traffic | None:
+    """How much DRAM traffic a kernel has, at least has, and has if no cache keeps anything."""
+    moved, least, issued = report.dram_bytes.total, report.compulsory_bytes, report.global_bytes
+    if moved is None or least is None or issued.total is None:
+        return None
+    return Traffic(moved, least, issued.total)

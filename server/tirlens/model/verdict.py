@@ -12,10 +12,6 @@ from .roofline import COMPUTE, MEMORY
 SATURATED = 0.60
 BALANCED = 0.10
 NEAR_LIMIT = 0.80
-# The width of the time band by what bounds a kernel, in bands of the device: four measured kernels
-# of five fall into them.  Streaming is known best, what waits for its own steps least.
-_BANDS: Mapping[str, float] = {"dram": 0.8, "tensor": 0.9}
-OTHER_BAND = 1.4
 _NAMES: Mapping[str, str] = {
     "tensor": "the tensor cores",
     "fp32": "the floating-point cores",
@@ -81,11 +77,6 @@ def verdict(
         "latency",
         f"each block waits for its own steps: {_busy(first)} {used:.0%} of the time{after}",
     )
-
-
-def band(device: Device, bound: str) -> float:
-    """The relative half-width of the band around a predicted time."""
-    return device.band * _BANDS.get(bound, OTHER_BAND)
 
 
 def _busy(name: str) -> str:

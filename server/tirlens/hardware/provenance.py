@@ -1,0 +1,31 @@
+"""How sure a number of a device file is, by how its source begins.
+
+``estimate``, ``scaled`` (from another device), ``as`` (another device's own number) and
+``disputed`` (measurements disagree) say that a number was not simply measured; every other source
+is of a measurement, or of a data sheet where the number is one of a data sheet.
+"""
+
+from __future__ import annotations
+
+from tirlens.hardware.spec import Device
+
+HEARSAY = ("estimate", "scaled", "as", "disputed")
+_MEMORY = ("dram.sustained_fraction", "l2.bytes_per_s")
+
+
+def hearsay(device: Device, key: str) -> str | None:
+    """Which of `HEARSAY` the number `key` is; None if measured, an estimate if without a source."""
+    source = device.sources.get(key)
+    if source is None or source.endswith("without a source"):
+        return "estimate"
+    words = source.replace(":", " ").split()
+    return words[0] if words[0] in HEARSAY else None
+
+
+def is_measured(device: Device) -> bool:
+    """Whether any of the rates that a device sustains was measured on it."""
+    return any(
+        hearsay(device, key) is None
+        for key in device.sources
+        if key in _MEMORY or (key.startswith("peaks.") and key.endswith(".sustained_fraction"))
+    )
