@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from support.clock import slowness
 from support.rpc import CAPABILITIES, SERVER, Client, RpcError
 from tirlens.lsp import welcome
 
@@ -60,8 +61,9 @@ def test_end_of_input_ends_the_server_within_a_second(client: Client) -> None:
     client.command("tirlens.devices")
     began = time.perf_counter()
     client.process.stdin.close()
-    assert client.wait_end() == 1
-    assert time.perf_counter() - began < 1.0
+    assert client.wait_end(30) == 1
+    taken_s = time.perf_counter() - began
+    assert taken_s < 1.0 * slowness()
 
 
 @pytest.mark.parametrize(

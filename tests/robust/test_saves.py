@@ -71,7 +71,7 @@ def test_08_last_save_wins_over_random_interleavings(
                 time.sleep(source.random() * 0.15)
         if opened:
             # Every save has its "analyzing" or "ready"; what is shown last is the last one's.
-            until(lambda uri=uri, saved=saved: _flop(client, uri) == saved, 20, f"{saved} {round_}")
+            until(lambda uri=uri, saved=saved: _flop(client, uri) == saved, 90, f"{saved} {round_}")
             stale = any("stale: save to refresh" in part for part in client.lenses(uri).values())
             assert stale == (now != saved)
             client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})

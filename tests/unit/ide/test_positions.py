@@ -61,6 +61,6 @@ def test_five_thousand_lines_take_milliseconds() -> None:
     for _ in range(200):
         new[random_.randrange(5000)] = "changed"
         new.insert(random_.randrange(5000), "")
-    began = time.perf_counter()
+    began = time.thread_time()
     align(old, new)
-    assert time.perf_counter() - began < 0.25
+    assert time.thread_time() - began < 0.25
