@@ -19,7 +19,7 @@ from .footprint import Touched
 from .imbalance import block_costs, stretch
 from .launch import block_resources, lowered_for
 from .occupancy import BlockResources, occupancy
-from .pipeline import BlockContext, block_time, started_ahead
+from .pipeline import BlockContext, block_time, moved_at_once, started_ahead
 from .report import CaveatNote, KernelReport, Occupancy, ReadWrite, Waves
 from .roofline import (
     busy_seconds,
@@ -270,6 +270,7 @@ def _on_gpu(
         busy,
         ahead,
         1.0 if costs is None else stretch(costs, places),
+        moved_at_once(items),
     )
     if launch.block.spills:
         report = _with_note(

@@ -13,6 +13,7 @@ buffers (S < 1) every iteration takes latency + t_m + t_c.  Compared with an eve
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Branch, Let, Loop, Statement
 
 from .overlap import drifted, is_straight, mixed, settled
-from .places import SIDE_BY_SIDE, SPATIAL
+from .places import SIDE_BY_SIDE, SPATIAL, Place
 from .roles import concurrent, splits_the_block
 from .roofline import burst_fraction, sum_seconds
 from .spread import WARP
@@ -215,6 +216,22 @@ def started_ahead(items: Sequence[Item]) -> float:
     moved = sum(leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves)
     ahead = sum(leaf.l2_read_bytes for leaf in leaves if is_load(leaf) and _is_ahead(leaf))
     return ahead / moved if moved else 0.0
+
+
+def moved_at_once(items: Sequence[Item]) -> float:
+    """The share of all traffic to L2 that a block starts in one go, not turn by turn of a loop."""
+    leaves = [leaf for item in items for leaf in item.leaves()]
+    amounts = [leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves]
+    moved = sum(amounts)
+    once = sum(
+        amount / _turns(leaf.place) for leaf, amount in zip(leaves, amounts, strict=True) if amount
+    )
+    return once / moved if moved else 0.0
+
+
+def _turns(place: Place) -> int:
+    side_by_side = SPATIAL | SIDE_BY_SIDE | {"unroll"}
+    return math.prod(loop.extent or 1 for loop in place.around if loop.kind not in side_by_side)
 
 
 def _is_ahead(leaf: Item) -> bool:

@@ -47,16 +47,21 @@ def kernel_time(
     busy: Mapping[str, float],
     ahead: float = 0.0,
     stretch: float = 1.0,
+    at_once: float = 0.0,
 ) -> KernelTime:
     """The time of a kernel from one block's time `alone_s` and the device's `busy` seconds.
 
     Of `busy`, ``l2 again`` is what L2 serves beyond the bytes that go to DRAM.  `ahead` is the
     share of the traffic that pipelined loops start ahead of its use, `stretch` how much longer the
-    rounds of unequal blocks take than those of equal ones.
+    rounds of unequal blocks take than those of equal ones, `at_once` the share of the traffic that
+    a block starts in one go.  Where all blocks run at the same time, they load such data together,
+    then compute, then store: nothing overlaps.
 
     `tail_s` is what the quantisation into whole blocks per SM costs over an even spread.
     """
     sms = device.sm_count
+    # A launch is measured as what the smallest kernel takes, its block's start and load included.
+    launch_s = max(device.launch_s - BLOCK_START_S - device.l2.latency_s, 0.0)
     alone_s += BLOCK_START_S
     inside = max(
         (seconds for name, seconds in busy.items() if name not in MEMORY_OF_ALL), default=0.0
@@ -68,15 +73,17 @@ def kernel_time(
     limiter, shared = max(
         ((name, busy.get(name, 0.0)) for name in ("dram", "l2")), key=lambda pair: pair[1]
     )
-    overlap = OVERLAP / max(1 - ahead, OVERLAP / MOST_OVERLAP)
+    together = at_once / max(blocks / (sms * blocks_per_sm), 1.0)
+    overlap = OVERLAP ** (1 - together)
+    overlap /= max(1 - ahead, overlap / MOST_OVERLAP)
     if limiter == "dram":
         # The rate of DRAM holds for what passes L2 once; what L2 serves beyond that comes on top.
         shared = (shared**overlap + busy.get("l2 again", 0.0) ** overlap) ** (1 / overlap)
     body = (shared**overlap + rounds**overlap) ** (1 / overlap)
     if shared >= rounds:
-        return KernelTime(device.launch_s, body, 0.0, limiter)
+        return KernelTime(launch_s, body, 0.0, limiter)
     tail = max(0.0, rounds - max(even, shared)) if busiest > 1 or stretch > 1 else 0.0
-    return KernelTime(device.launch_s, body - tail, tail, None)
+    return KernelTime(launch_s, body - tail, tail, None)
 
 
 def _rounds(blocks: float, at_once: int, per_block: float, alone_s: float) -> float:

@@ -1,0 +1,33 @@
+"""From a block's time to the kernel's."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens.hardware import load
+from tirlens.model.schedule import BLOCK_START_S, kernel_time
+
+DEVICE = load("h200")
+
+
+def total(blocks: int, alone_s: float, dram_s: float, at_once: float) -> float:
+    return kernel_time(DEVICE, blocks, 1, alone_s, {"dram": dram_s}, at_once=at_once).total_s
+
+
+def test_the_smallest_kernel_takes_a_launch() -> None:
+    assert total(1, DEVICE.l2.latency_s, 0.0, 1.0) == pytest.approx(DEVICE.launch_s)
+
+
+def test_blocks_that_all_run_at_once_load_then_compute() -> None:
+    launch_s = total(1, 0.0, 0.0, 0.0) - BLOCK_START_S
+    alone_s = 5e-6
+    apart = total(DEVICE.sm_count, alone_s, 5e-6, 1.0) - launch_s
+    assert apart == pytest.approx(alone_s + BLOCK_START_S + 5e-6)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 16])
+def test_loads_turn_by_turn_and_other_rounds_overlap(rounds: int) -> None:
+    blocks = rounds * DEVICE.sm_count
+    loop, straight = (total(blocks, 5e-6, 5e-6 * rounds, share) for share in (0.0, 1.0))
+    assert loop < straight or rounds > 8
+    assert straight / loop == pytest.approx(1.0, abs=0.6 / rounds)
