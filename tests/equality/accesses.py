@@ -88,7 +88,7 @@ class Accesses(Evaluator):
         buffer = ir.buffer_of(node)
         corner, sizes = [], []
         for index in node.indices:
-            lanes = int(ir.constant(index.lanes) or 0) if ir.kind(index) == "Ramp" else 1
+            lanes = ir.lanes(index)
             if ir.kind(index) == "Ramp" and ir.constant(index.stride) != 1:
                 raise RefusedError("lanes that are not adjacent")
             corner.append(self.value(index, at, times)[0])
@@ -126,7 +126,10 @@ class Accesses(Evaluator):
         if not strides:
             strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
         offset = getattr(buffer, "elem_offset", None)
-        return strides, 0 if offset is None else self.known(offset, at)
+        if offset is None or ir.kind(offset) in ("Var", "SizeVar"):
+            # Where an array begins is the caller's to say, and as good as anywhere.
+            return strides, 0
+        return strides, self.known(offset, at)
 
     def touch_box(self, box: Box, mode: str, at: Points, times: int, clip: bool = True) -> None:
         """One access of every element of a box; with `clip`, what lies outside is left alone."""
@@ -238,10 +241,7 @@ class Accesses(Evaluator):
             )
         if name in ("BufferLoad", "TensorLoad"):
             corner = [self.value(index, at, 0)[0] for index in node.indices]
-            sizes = [
-                int(ir.constant(index.lanes) or 0) if ir.kind(index) == "Ramp" else 1
-                for index in node.indices
-            ]
+            sizes = [ir.lanes(index) for index in node.indices]
             return Box(ir.buffer_of(node), corner, sizes)
         if name == "Call" and ir.called(node) == "tl.region":
             base = self.region(node.args[0], at)

@@ -74,6 +74,8 @@ class Calls(Tiles):
             return self._atomic(name, node, at, times)
         if name in ("tl.ptx_cp_async", "tl.cp_async"):
             return self._async_copy(node, at, times)
+        if name in (*POINTERS, "tvm_access_ptr"):
+            return UNKNOWN, False
         if name == "assume":
             # A promise to the compiler, which evaluates nothing of it (TVM's RemoveAssume).
             holds, _ = self.value(node.args[0], at, 0)

@@ -153,7 +153,7 @@ def _requests(
                     continue
                 number = request.sectors if level == "global" else request.wavefronts
                 name = buffers[_root(facts, entry.access.buffer)].name
-                width = request.vector * _width(entry.buffer.dtype) / 8
+                width = max(request.vector * _width(entry.buffer.dtype) / 8, 1)
                 mine[level, name, entry.access.mode].add((width, number))
     found: Found = {}
     for level, name, mode, requests in counted["requests"]:

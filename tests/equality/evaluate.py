@@ -76,7 +76,8 @@ FUNCTIONS.update({
 UNCOUNTED = ir.words(
     "floor ceil trunc round nearbyint rint isnan isinf isfinite tl.infinity reinterpret likely "
     "tl.round_ties_away_from_zero tl.shfl_xor_sync tl.shfl_down_sync tl.shfl_up_sync tl.shfl_sync "
-    "tvm_warp_shuffle tvm_warp_shuffle_down tvm_warp_shuffle_up tvm_warp_activemask ret"
+    "tvm_warp_shuffle tvm_warp_shuffle_down tvm_warp_shuffle_up tvm_warp_activemask ret "
+    "tvm_thread_invariant"
 )
 INTEGERS = ir.words("bitwise_not popcount clz tl.__ffs")
 
@@ -238,7 +239,7 @@ class Evaluator:
                 self._count(FUNCTIONS[name], dtype, at, times)
             if name in INTEGERS and made_of_data:
                 self._count("bitwise", dtype, at, times)
-            if name in ("likely", "ret", "reinterpret") and data:
+            if name in ("likely", "ret", "reinterpret", "tvm_thread_invariant") and data:
                 return data[0][0], data[0][1] or ir.floating(dtype)
             return UNKNOWN, made_of_data
         return self.call(name, node, at, times)

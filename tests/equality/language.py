@@ -44,8 +44,18 @@ def dtype(node: Any) -> str:
 
 def element(name: str) -> tuple[str, int]:
     """``float32x4`` is four of ``float32``."""
-    found = re.fullmatch(r"(.*\d)x(\d+)", name)
+    found = re.fullmatch(r"(.*?)x(\d+)", name)
     return (found.group(1), int(found.group(2))) if found else (name, 1)
+
+
+def lanes(index: Any) -> int:
+    """How many elements an index denotes."""
+    if kind(index) != "Ramp":
+        return 1
+    found = constant(index.lanes)
+    if found is None:
+        raise RefusedError("a vector of unknown length")
+    return int(found)
 
 
 def width(name: str) -> int:

@@ -38,6 +38,15 @@ class Memory(Calls):
         at.columns["slot", name] = np.arange(at.size)
         at.threads |= {("slot", name)}
 
+    def private(self, at: Points) -> None:
+        """Gives each point a copy of the small arrays that were allocated around its threads."""
+        for column in [
+            name for name in at.columns if isinstance(name, tuple) and name[0] == "slot"
+        ]:
+            self.memory[column[1]] = self.memory[column[1]][at.full(at.columns[column])]
+            at.columns[column] = np.arange(at.size)
+            at.threads |= {column}
+
     def view(self, buffer: Any, data: Any = None) -> None:
         """Notes an array; one on the data of an earlier one is a view of it."""
         if buffer is None or ir.key(buffer) in self.views:

@@ -1,7 +1,9 @@
 """Random TVMScript functions: loop nests with all that decides how often something runs.
 
-Bounds that depend on outer loops, strides, tails under ``if``, ``else`` and ``T.where``, scalars,
-``T.if_then_else`` and ``T.Select``, thread bindings, blocks with reductions and ``T.init``.
+Bounds that depend on outer loops, triangles, strides, tails under ``if``, ``else`` and ``T.where``,
+conditions on data, counters in ``while``, ``T.if_then_else`` and ``T.Select``, blocks and threads,
+vectors, shared arrays, blocks with reductions and ``T.init``; and functions of a size that is only
+known at run time.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-SHAPES = {"A": (7, 9), "B": (13,), "C": (4, 5)}
-DTYPES = {"A": "float32", "B": "float16", "C": "int32"}
+SHAPES = {"A": (7, 9), "B": (13,), "C": (4, 5), "S": (8, 33)}
+DTYPES = {"A": "float32", "B": "float16", "C": "int32", "S": "float32"}
+SHARED = "S"
+ALLOCATE = "sblock_alloc_buffer"
 HEADER = "from tvm.script import tirx as T\n\n\n@T.prim_func(s_tir=True)\ndef main(\n"
 
 
@@ -45,8 +49,12 @@ def indices(draw: Any, scope: Scope) -> str:
         f"{name} + {number}",
         f"({name} + {other}) // {number}",
         f"{name} % {number}",
+        f"({name} * 3 + {other}) % {number + 1}",
+        f"{name} // 2 * {number} + {name} % 2",
         f"T.max({name}, {other})",
+        f"T.max({name} - {number}, 0)",
         f"T.min({name}, {number})",
+        f"T.min({name} + {other}, {number} * 2)",
     )
     return draw(st.sampled_from(forms))
 
@@ -59,6 +67,8 @@ def conditions(draw: Any, scope: Scope) -> str:
     if draw(st.booleans()):
         return plain
     word = draw(st.sampled_from(["and", "or"]))
+    if draw(st.integers(0, 5)) == 0:
+        return f"({plain}) {word} ({draw(elements(scope, 'A'))} < T.float32(1))"
     return f"({plain}) {word} ({draw(indices(scope))} < {draw(st.integers(0, 9))})"
 
 
@@ -127,12 +137,18 @@ def bodies(draw: Any, scope: Scope, fresh: list[int]) -> str:
 
 @st.composite
 def _statements(draw: Any, scope: Scope, fresh: list[int]) -> str:
-    kinds = ["store"] if scope.depth >= 5 else ["for", "for", "for", "if", "store", "block"]
+    kinds = ["store"]
+    if scope.depth < 5:
+        kinds = ["for", "for", "for", "if", "if", "store", "block", "triangle", "while"]
     kind = draw(st.sampled_from(kinds))
     if kind == "store":
         return draw(stores(scope))
     if kind == "block":
         return draw(blocks(scope, fresh))
+    if kind == "triangle":
+        return draw(triangles(scope, fresh))
+    if kind == "while":
+        return draw(counters(scope, fresh))
     if kind == "if":
         text = scope.line(f"if {draw(conditions(scope))}:") + draw(bodies(scope.inside(), fresh))
         if draw(st.booleans()):
@@ -147,19 +163,91 @@ def _statements(draw: Any, scope: Scope, fresh: list[int]) -> str:
         f"T.serial({bound}, {bound} + {extent})",
         f"T.serial({bound})",
         f"T.unroll({extent})",
+        f"T.vectorized({extent})",
+        f"T.serial(T.min({bound}, {extent}))",
         f"T.serial(0, {extent * 2}, step=2)",
     ]
     thread = not scope.threads and draw(st.integers(0, 3)) == 0
-    loop = f'T.thread_binding({extent}, thread="threadIdx.x")' if thread else None
-    loop = loop or draw(st.sampled_from(forms))
+    loop = draw(st.sampled_from(forms))
+    if thread:
+        threads = draw(st.sampled_from([1, 3, 8, 32, 48]))
+        loop = f'T.thread_binding({threads}, thread="threadIdx.x")'
     text = scope.line(f"for {name} in {loop}:")
     return text + draw(bodies(scope.inside(name, threads=thread), fresh))
 
 
 @st.composite
+def triangles(draw: Any, scope: Scope, fresh: list[int]) -> str:
+    """Three loops, each bounded by those around it, and a guard on all of them."""
+    text, inner = "", scope
+    size = draw(st.integers(2, 6))
+    extents = [str(size)]
+    for _ in range(3):
+        fresh[0] += 1
+        name = f"i{fresh[0]}"
+        text += inner.line(f"for {name} in range({draw(st.sampled_from(extents))}):")
+        inner = inner.inside(name)
+        extents = [f"{name} + 1", f"{size} - {name}", f"{name}, {size}", f"{name} // 2, {name} + 2"]
+    text += inner.line(f"if {draw(conditions(inner))}:")
+    return text + draw(stores(inner.inside()))
+
+
+@st.composite
+def counters(draw: Any, scope: Scope, fresh: list[int]) -> str:
+    """A loop that goes on while a number of its own allows it."""
+    fresh[0] += 1
+    name = f"n{fresh[0]}"
+    text = scope.line(f'{name} = T.{ALLOCATE}((1,), "int32", scope="local")')
+    text += scope.line(f"{name}[0] = {draw(indices(scope))}")
+    text += scope.line(f"while {name}[0] < {draw(st.integers(1, 9))}:")
+    inner = scope.inside()
+    text += draw(stores(inner))
+    return text + inner.line(f"{name}[0] = {name}[0] + {draw(st.integers(1, 3))}")
+
+
+@st.composite
 def programs(draw: Any) -> str:
     """The text of a module with one function `main`."""
-    parameters = "".join(
-        f'    {name}: T.Buffer({shape}, "{DTYPES[name]}"),\n' for name, shape in SHAPES.items()
+    body = Scope((), 1)
+    text = body.line(f'{SHARED} = T.{ALLOCATE}({SHAPES[SHARED]}, "float32", scope="shared")')
+    return HEADER + _parameters() + "):\n" + text + draw(bodies(body, [0]))
+
+
+def _parameters() -> str:
+    return "".join(
+        f'    {name}: T.Buffer({shape}, "{DTYPES[name]}"),\n'
+        for name, shape in SHAPES.items()
+        if name != SHARED
     )
-    return HEADER + parameters + "):\n" + draw(bodies(Scope((), 1), [0]))
+
+
+@st.composite
+def dynamic(draw: Any) -> str:
+    """A function of the sizes `m` and `n`: whole rows, tiles with a tail, triangles, guards."""
+    tile, few = draw(st.sampled_from([4, 16, 32])), draw(st.integers(1, 5))
+    nests = (
+        ["for i, j in T.grid(m, n):", "{}"],
+        [f"for i in range(T.ceildiv(m, {tile})):", f"for j in range({tile}):",
+         f"if i * {tile} + j < m:", "{}"],
+        [f"for i in range(m // {tile}):", f"for j in range({tile} * {few}):", "{}"],
+        ["for i in range(m):", "for j in range(i + 1):", "{}"],
+        ["for i in range(m):", "for j in range(i, m):", f"if j < {few * 7}:", "{}"],
+        ["for i in range(n):", f"if i % {few} == 0:", "{}"],
+        [f'for i in T.thread_binding(T.ceildiv(n, {tile}), thread="blockIdx.x"):',
+         f'for j in T.thread_binding({tile}, thread="threadIdx.x"):',
+         f"if i * {tile} + j < n:", f"for k in range({few}):", "{}"],
+    )  # fmt: skip
+    lines = draw(st.sampled_from(nests))
+    store = draw(st.sampled_from([
+        "Y[0] = X[0] * T.float32(2) + Y[0]", "Y[i] = T.exp(X[i]) / X[0]",
+        "if i < n:\n{0}    Y[i] = X[i]", "Y[i % 8] = T.Select(i < 3, X[0], X[1])",
+    ]))  # fmt: skip
+    text = "".join(
+        "    " * (depth + 1) + line.format(store.format("    " * (depth + 1))) + "\n"
+        for depth, line in enumerate(lines)
+    )
+    return (
+        HEADER + "    x: T.handle, y: T.handle, m: T.int32, n: T.int32\n):\n"
+        '    X = T.match_buffer(x, (m * 64,), "float32")\n'
+        '    Y = T.match_buffer(y, (n * 64,), "float32")\n' + text
+    )

@@ -67,9 +67,12 @@ class Threads(Memory):
                 raise RefusedError("a number of threads that differs between blocks")
             self.derived.add(variable)
             if self.small or self.jumps:
+                before = dict(self.memory)
                 for part in inner.with_threads():
                     self.tally.work(part.size)
+                    self.private(part)
                     self.statement(body, part)
+                    self.memory = dict(before)
                 return None
             return self.statement(body, inner)
         for part in at.expanded(variable, 0, size, 1):

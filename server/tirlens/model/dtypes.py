@@ -11,15 +11,14 @@ _WITHOUT_WIDTH = {"bool": 8, "handle": 64, "half": 16, "float": 32, "double": 64
 @lru_cache(maxsize=256)
 def bits(dtype: str) -> int | None:
     """Bits of one element as it is stored, all lanes of a vector type; None if not known."""
-    base, _, lanes = (
-        dtype.partition("x") if re.search(r"\dx\d+$|^boolx", dtype) else (dtype, "", "")
-    )
+    vector = re.fullmatch(r"(.+?)x(\d+)", dtype)
+    base, lanes = vector.groups() if vector else (dtype, "1")
     if base in _WITHOUT_WIDTH:
-        return _WITHOUT_WIDTH[base] * int(lanes or 1)
+        return _WITHOUT_WIDTH[base] * int(lanes)
     match = re.match(r"(?:e\d+m\d+\w*_)?(?:uint|int|float|bfloat|tfloat|tf)(\d+)", base)
     if match is None:
         return None
-    return int(match.group(1)) * int(lanes or 1)
+    return int(match.group(1)) * int(lanes)
 
 
 def byte_count(elements: int, dtype: str) -> int | None:

@@ -14,6 +14,8 @@ from .places import SECTOR_BYTES, dtype_bytes
 LINE_BYTES = 128
 BANKS = 32
 BANK_BYTES = 4
+# The longest load or store instruction.
+WIDEST_BYTES = 16
 WARP = 32
 
 IntArray = npt.NDArray[np.int64]
@@ -23,17 +25,18 @@ IntArray = npt.NDArray[np.int64]
 class Requests:
     """One access as the instructions of warps.
 
-    `vector` elements move with one instruction of a thread.  One instruction of a warp touches
-    `sectors` 32-byte sectors (global memory) and takes `wavefronts` passes of the data path that
-    L1 and shared memory have in common, which moves 128 bytes in a clock.
+    `vector` elements move with one instruction of a thread, less than one of wide types.  One
+    instruction of a warp touches `sectors` 32-byte sectors (global memory) and takes `wavefronts`
+    passes of the data path that L1 and shared memory have in common, which moves 128 bytes in a
+    clock.
     """
 
-    vector: int
+    vector: float
     sectors: float
     wavefronts: float
 
 
-def requests_of(offset: IntArray, vector: int, buffer: Buffer, written: bool) -> Requests:
+def requests_of(offset: IntArray, vector: float, buffer: Buffer, written: bool) -> Requests:
     """Lanes that start at `offset` elements and move `vector` of them.
 
     `written`: shared memory is addressed as the program says, not swizzled by a compiler.
@@ -42,6 +45,8 @@ def requests_of(offset: IntArray, vector: int, buffer: Buffer, written: bool) ->
     first = np.floor(offset * size).astype(np.int64)
     # One value for all lanes is moved once.
     width = max(int(size if np.all(offset == offset[0]) else size * vector), 1)
+    if size > WIDEST_BYTES:
+        width, vector = WIDEST_BYTES, WIDEST_BYTES / size
     last = first + width - 1
     if buffer.scope == "global":
         sectors = _distinct(first // SECTOR_BYTES, last // SECTOR_BYTES)

@@ -152,15 +152,14 @@ def _of_threads(
     out: list[Requests | None] = []
     widest = 1
     for access in accesses:
+        buffer = buffers[access.buffer]
         # A longer vector takes several instructions.
-        limit = max(int(VECTOR_BYTES / dtype_bytes(buffers[access.buffer].dtype)), 1)
-        vector = min(max(access.lanes, 1) * _written_vector(access, place), limit)
-        start = _offset(access, buffers[access.buffer], place, env)
+        limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
+        vector = min(max(access.lanes, 1) * _written_vector(access, buffer, place, env), limit)
+        start = _offset(access, buffer, place, env)
         known = None
         if start is not None and threads and memory_of(access, buffers) is not None:
-            known = requests_of(
-                np.broadcast_to(start, (WARP,)), vector, buffers[access.buffer], written=True
-            )
+            known = requests_of(np.broadcast_to(start, (WARP,)), vector, buffer, written=True)
             widest = max(widest, vector)
         out.append(known)
     return Spread(widest, 1.0, serial, tuple(out))
@@ -280,11 +279,12 @@ def _offset(
         sizes: Sequence[Expr] = access.extents or (1,) * len(access.indices)
         flat: Any = 0
         shape = [evaluate(place.resolve(extent), env) for extent in buffer.shape]
-        for extent, index, size in zip(shape, access.indices, sizes, strict=True):
+        strides = [evaluate(place.resolve(stride), env) for stride in buffer.strides]
+        for axis, (index, size) in enumerate(zip(access.indices, sizes, strict=True)):
             position = evaluate(place.resolve(index), env)
             if inside and evaluate(place.resolve(size), env) > 1:
                 position = position + next(steps, 0)
-            flat = flat * extent + position
+            flat = flat + position * strides[axis] if strides else flat * shape[axis] + position
         return np.asarray(flat, dtype=np.int64)
     except (UnknownValueError, TypeError, ValueError, ZeroDivisionError, OverflowError):
         return None
@@ -348,9 +348,19 @@ def _rows(values: npt.NDArray[Any], vector: int) -> Any:
     return whole.reshape(-1, vector)
 
 
-def _written_vector(access: Access, place: Place) -> int:
-    """Elements of one instruction: the innermost vectorized loop, if it runs along the memory."""
+def _written_vector(
+    access: Access, buffer: Buffer, place: Place, lanes: Mapping[str, Any]
+) -> int:
+    """Elements of one instruction: the innermost vectorized loop, if it runs along the memory.
+
+    It does if it does so for each of the `lanes` of a warp.
+    """
     innermost = place.around[-1] if place.around else None
     if innermost is None or innermost.kind != "vectorized" or not access.indices:
         return 1
-    return (innermost.extent or 1) if innermost.var in free_variables(access.indices[-1]) else 1
+    steps = np.arange(innermost.extent or 1, dtype=np.int64)
+    rows = {name: np.asarray(value)[..., None] for name, value in lanes.items()}
+    offset = _offset(access, buffer, place, {**rows, innermost.var: steps})
+    if offset is None or offset.shape[-1:] != steps.shape or np.any(np.diff(offset) != 1):
+        return 1
+    return len(steps)

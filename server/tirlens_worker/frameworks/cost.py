@@ -78,7 +78,10 @@ class Reader(Expressions):
         for index in node.indices:
             low, size = self.corner(index)
             indices.append(low)
-            lanes *= size if isinstance(size, int) else 1
+            if isinstance(size, int):
+                lanes *= size
+            else:
+                self.note("the length of a scalable vector is not known and is counted as 1")
         buffer = self.buffer(dialect.buffer_of(node))
         _, wide = dialect.lanes_of(buffer.dtype)
         lanes = max(lanes, 1) if wide == 1 else 1

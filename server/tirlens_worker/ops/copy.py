@@ -147,6 +147,7 @@ def im2col(call: Any, context: Context) -> Statement:
     if None in (kernel, stride, dilation, padding) or len(image.buffer.shape) != 4:
         context.note("im2col: not a constant convolution window; its reads are left out")
     else:
+        context.note("im2col: which elements of the image a tile reads is approximated")
         reads = (_window(image, row_step, column_step, rows, columns, attributes),)
     return Statement(
         op="copy",

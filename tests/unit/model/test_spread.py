@@ -125,3 +125,37 @@ def test_a_vector_of_the_program_is_cut_into_instructions_of_16_bytes() -> None:
     access = Access("A", "read", ("tx", 0), lanes=64)
     found = spread(Statement("store", "s", (), (access,)), thread_place(), {"A": buffer}, 32)
     assert found.requests == (Requests(4, 32.0, 32.0),)
+
+
+@pytest.mark.parametrize(
+    "index, lanes",
+    [
+        (("+", ("*", "tx", 8), "v"), 4),
+        (("//", "v", 4), 1),  # all the same
+        (("%", ("+", "tx", "v"), 6), 1),  # neighbours in the first lane alone
+        (("+", "tx", ("*", "v", 32)), 1),
+    ],
+)
+def test_a_vectorized_loop_is_one_instruction_where_it_runs_along_the_memory(
+    index: Expr, lanes: int
+) -> None:
+    place = thread_place()
+    inside = (*place.around, Around("v", "vectorized", 4))
+    place = Place(inside, {**place.ranges, "v": (0, 3)}, {})
+    buffer = Buffer("A", "A", "float32", (1 << 20,))
+    statement = Statement("store", "s", (), (Access("A", "read", (index,)),))
+    assert spread(statement, place, {"A": buffer}, 32).vector == lanes
+
+
+def test_an_element_of_a_long_vector_type_takes_several_instructions() -> None:
+    buffer = Buffer("A", "A", "bfloat16x128", (64,))
+    statement = Statement("store", "s", (), (Access("A", "read", ("tx",)),))
+    found = spread(statement, thread_place(), {"A": buffer}, 32)
+    assert found.requests == (Requests(1 / 16, 32.0, 32.0),)
+
+
+def test_rows_lie_as_far_apart_as_strides_say() -> None:
+    buffer = Buffer("A", "A", "float32", (32, 8), "shared", (32, 1))
+    statement = Statement("store", "s", (), (Access("A", "read", ("tx", 0)),))
+    found = spread(statement, thread_place(), {"A": buffer}, 32)
+    assert found.requests == (Requests(1, 0.0, 32.0),)
