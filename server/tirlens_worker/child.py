@@ -17,7 +17,7 @@ from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 
 from . import limits, network
 from .analysis import analyse
-from .processes import end_descendants, groups, kill_group
+from .processes import end_descendants, groups, kill_descendants, kill_group
 from .protocol import Analyze
 from .stdio import write_all
 from .warm_up import warm_up
@@ -122,21 +122,29 @@ class Child:
             )
             return orders
 
-    def end(self) -> End:
-        """Kill what is left of the child and all that it started; what became of it."""
+    def kill(self) -> None:
+        """Kill what is left of the child and all that it started; do not wait for their ends."""
+        kill_group(self.pid)
+        kill_descendants()
+
+    def ended(self) -> End:
+        """What became of the child, once it has ended."""
+        ended = self._reap(0)
+        assert ended is not None
+        return ended
+
+    def end(self) -> None:
+        """Kill what is left of the child and all that it started, and wait for it."""
         if self._closed:
-            assert self._ended is not None
-            return self._ended
+            return
         self._closed = True
         for descriptor in (*self.channels.values(), self._orders_in):
             os.close(descriptor)
         kill_group(self.pid)
-        ended = self._reap(0)
+        self.ended()
         kill_group(self.pid)
         groups.discard(self.pid)
         end_descendants()
-        assert ended is not None
-        return ended
 
     def ends_within(self, seconds: float) -> bool:
         """Whether the child comes to its end by itself within `seconds`."""
@@ -149,7 +157,12 @@ class Child:
 
     def _reap(self, options: int) -> Optional[End]:
         if self._ended is None:
-            pid, status, usage = os.wait4(self.pid, options)
+            try:
+                pid, status, usage = os.wait4(self.pid, options)
+            except ChildProcessError:
+                # Reaped with the descendants of another child.
+                self._ended = End(0, 0)
+                return self._ended
             if pid:
                 # In kilobytes, but for macOS.
                 unit = 1 if sys.platform == "darwin" else 1024

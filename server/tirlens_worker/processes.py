@@ -21,46 +21,49 @@ def kill_group(group: int) -> None:
         return
 
 
-def end_descendants() -> None:
-    """Kill and reap all children, and on Linux those of their children that so become ours."""
+def kill_descendants() -> None:
+    """Kill what this process has started, without waiting until it has ended."""
     for group in groups:
         kill_group(group)
     if namespace.is_entered():
         # All at once: none can fork past it.
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
+
+
+def end_descendants() -> None:
+    """Kill all children, and on Linux those of their children that so become ours; reap them.
+
+    In a namespace of our own what is killed stays so, and those that wait for their turn to end,
+    on a busy machine, are left to a later call.
+    """
+    kill_descendants()
+    if namespace.is_entered():
         with contextlib.suppress(ChildProcessError):
-            while True:
-                os.waitpid(-1, 0)
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
         return
     for _ in range(1000):
-        for pid in _children():
+        for pid in _children(os.getpid()):
             kill_group(pid)
             try:
                 os.kill(pid, signal.SIGKILL)
             except OSError:
                 continue
         try:
-            pid, _ = os.waitpid(-1, 0)
+            os.waitpid(-1, 0)
         except ChildProcessError:
             return
 
 
-def descendants_exceed(limit: int) -> bool:
-    """Whether this process has more than `limit` living descendants (Linux)."""
+def count_descendants(most: int) -> int:
+    """How many descendants this process has, counted until there are more than `most` (Linux)."""
     pending, seen = [os.getpid()], 0
-    while pending:
-        pid = pending.pop()
-        try:
-            with open("/proc/{0}/task/{0}/children".format(pid)) as file:
-                found = [int(word) for word in file.read().split()]
-        except (OSError, ValueError):
-            continue
+    while pending and seen <= most:
+        found = _children(pending.pop())
         seen += len(found)
         pending += found
-        if seen > limit:
-            return True
-    return False
+    return seen
 
 
 def signal_name(number: int) -> str:
@@ -71,9 +74,9 @@ def signal_name(number: int) -> str:
         return "signal {}".format(number)
 
 
-def _children() -> List[int]:
+def _children(pid: int) -> List[int]:
     try:
-        with open("/proc/self/task/{}/children".format(os.getpid())) as file:
+        with open("/proc/{0}/task/{0}/children".format(pid)) as file:
             return [int(word) for word in file.read().split()]
     except (OSError, ValueError):
         return []

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from typing import Callable, List, Optional, Sequence, Set, Tuple
 
 from .analysis import BEGIN, DONE, END, LINE, PROGRESS
-from .child import HEADER, Child, End
+from .child import HEADER, Child
 from .limits import memory_limit_bytes
-from .processes import descendants_exceed, signal_name
+from .processes import count_descendants, signal_name
 from .protocol import Analyze, Problem
 from .results import Pieces, line_span
 from .stdio import Tail
 
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in ')
 _MOST_DESCENDANTS = 128
+_MOST_COUNTED = 10_000
 _COUNT_EVERY_S = 0.1
 # A process that has closed its pipe to us is at its end, or is not and has lost its way.
 _END_WAIT_S = 0.3
@@ -79,6 +80,8 @@ class Watch:
         selector.register(self._intake.control, selectors.EVENT_READ, "control")
         open_pipes = set(self._child.channels)
         next_count = time.monotonic() + _COUNT_EVERY_S
+        # Those of an earlier analysis may still be about to end.
+        most = count_descendants(_MOST_COUNTED) + _MOST_DESCENDANTS
         while "pieces" in open_pipes and not self._done:
             now = time.monotonic()
             if now >= self._deadline:
@@ -86,7 +89,7 @@ class Watch:
                 break
             if now >= next_count:
                 next_count = now + _COUNT_EVERY_S
-                if descendants_exceed(_MOST_DESCENDANTS):
+                if count_descendants(most) > most:
                     self._flood = True
                     break
             for key, _ in selector.select(min(self._deadline, next_count) - now):
@@ -101,9 +104,9 @@ class Watch:
         selector.close()
         if not self._done:
             deserted = "pieces" not in open_pipes and not self._child.ends_within(_END_WAIT_S)
-            end = self._child.end()
+            self._child.kill()
             if not self._report.given_up:
-                self._explain(end, deserted)
+                self._explain(deserted)
         return self._report
 
     def _read(self, name: str, descriptor: int) -> bool:
@@ -155,13 +158,13 @@ class Watch:
         else:
             self._intake.pieces.take(tag, payload)
 
-    def _explain(self, end: End, deserted: bool) -> None:
+    def _explain(self, deserted: bool) -> None:
         """The problem of a child that did not come to its end."""
         self._report.crashed_in = self._current
         kernel = None if self._current is None else self._request.kernels[self._current]
         if self._current is not None:
             self._report.finished.append(self._current)
-        kind, message = self._cause(end, deserted)
+        kind, message = self._cause(deserted)
         trace = self._trace.text()
         line = innermost_line(trace, self._request.path)
         if line is None and kernel is None:
@@ -172,7 +175,7 @@ class Watch:
         name = kernel.name if kernel else None
         self._report.problems.append(Problem(kind, message, span, name, trace))
 
-    def _cause(self, end: End, deserted: bool) -> Tuple[str, str]:
+    def _cause(self, deserted: bool) -> Tuple[str, str]:
         if self._report.timed_out:
             limit = "{:g} s".format(self._request.time_limit_s)
             if self._current is None:
@@ -183,6 +186,8 @@ class Watch:
             return "crash", "too many processes were started {}".format(doing)
         if deserted:
             return "crash", "the process closed the files of its own analysis {}".format(doing)
+        # Only here is its end waited for, which on a busy machine takes its time.
+        end = self._child.ended()
         if os.WIFSIGNALED(end.status):
             number = os.WTERMSIG(end.status)
             if number == signal.SIGXCPU:

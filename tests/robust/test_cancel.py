@@ -43,14 +43,16 @@ def test_19_cancelled_again_and_again_is_not_quarantined(tmp_path: Path, tvm_pyt
     async def scenario() -> None:
         interpreter = worker_client.find_interpreter(tmp_path, setting=tvm_python)
         client = worker_client.WorkerClient(interpreter)
-        slow = "import time\n_w = time.sleep(0.5)\n" + kernel(1024)
-        request = request_of(tmp_path / "a.py", slow)
+        gate = tmp_path / "gate"
+        waits = f"import os, time\nwhile not os.path.exists({str(gate)!r}): time.sleep(0.01)\n"
+        request = request_of(tmp_path / "a.py", waits + kernel(1024))
         await client.start()
-        for _ in range(5):
+        for moment_s in (0.0, 0.01, 0.1, 0.3, 0.3):
             task = asyncio.ensure_future(client.analyze(request))
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(moment_s)
             client.cancel()
             assert [problem.kind for problem in (await task).problems] == ["cancelled"]
+        gate.touch()
         result = await client.analyze(request)
         assert (len(result.kernels), result.problems) == (1, ())
         await client.close()

@@ -12,7 +12,7 @@ from support.requests import request_of
 from support.robust import amount, kernel, resident_mb
 from tirlens import worker_client
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(amount(300, 3600))]
 
 
 def test_13_analyses_and_edits_do_not_grow_the_server(

@@ -11,7 +11,7 @@ import pytest
 from support.robust import amount
 from support.rpc import Client
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(amount(300, 1200))]
 URI = "file:///nowhere/a.py"
 _AT = {"line": 0, "character": 0}
 _RANGE = {"start": _AT, "end": {"line": 3, "character": 5}}

@@ -13,7 +13,7 @@ from robust.conftest import Start
 from support.robust import amount, kernel, kill_together, marked, named, until, workers
 from support.rpc import Client
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(amount(300, 1200))]
 
 # Children of user code in all their forms: plain, in a session of their own, ignoring signals.
 CHILDREN = """\

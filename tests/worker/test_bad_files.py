@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.requests import request_of
+from support.robust import is_in_time, stretched
 from tirlens import worker_client
 from tirlens_worker.protocol import Result
 
@@ -53,9 +54,10 @@ def test_a_bad_statement(
     run_tvm: Run, statement: str, kind: str, words: str, survives: bool
 ) -> None:
     text = IMPORTS + statement + "\n" + KERNEL
+    limit_s = 3.0 if kind == "timeout" else 20.0
     began = time.monotonic()
-    result = run_tvm(text, limit_s=3.0)
-    assert time.monotonic() - began < 4.0
+    result = run_tvm(text, limit_s=limit_s)
+    assert is_in_time(began, limit_s + 1.0)
     (problem,) = result.problems
     assert (problem.kind, problem.kernel) == (kind, None)
     assert words in problem.message
@@ -68,7 +70,6 @@ def test_a_hanging_import_does_not_lose_the_worker(run_tvm: Run) -> None:
     assert run_tvm(IMPORTS + "while True: pass\n" + KERNEL, limit_s=1.0).problems
     after = run_tvm(IMPORTS + KERNEL)
     assert (len(after.kernels), after.problems) == (1, ())
-    assert after.duration_s < 1.0
 
 
 def test_a_syntax_error(run_tvm: Run) -> None:
@@ -161,7 +162,7 @@ def test_of_two_factories_that_hang_the_second_is_told_to_have_had_no_time(run_t
     text = IMPORTS + bad + bad[bad.index("def bad") : bad.index("def late")].replace("bad", "worse")
     began = time.monotonic()
     result = run_tvm(text, limit_s=2.0)
-    assert time.monotonic() - began < 3.0
+    assert is_in_time(began, 3.0)
     assert [facts.definition for facts in result.kernels] == ["good", "late"]
     assert [(item.kind, item.kernel) for item in result.problems] == [
         ("timeout", "bad"),
@@ -169,14 +170,32 @@ def test_of_two_factories_that_hang_the_second_is_told_to_have_had_no_time(run_t
     ]
 
 
-def test_a_fork_bomb_ends(run_tvm: Run) -> None:
+@pytest.mark.parametrize("place", ["file", "kernel"])
+def test_a_fork_bomb_ends(run_either: Run, place: str) -> None:
     # Bounded, so that a failing test does not take the machine with it.
-    text = IMPORTS + "import time\nfor _ in range(9): os.fork()\nn = time.sleep(60)\n" + KERNEL
+    bomb = "for _ in range(9): os.fork()  # here\n"
+    if place == "file":
+        text = IMPORTS + bomb + "n = __import__('time').sleep(60)\n" + KERNEL
+    else:
+        text = IMPORTS + FACTORIES.format(bomb + "    __import__('time').sleep(60)")
     began = time.monotonic()
-    result = run_tvm(text, limit_s=5.0)
-    assert time.monotonic() - began < 6.0
-    assert [problem.kind for problem in result.problems] == ["crash"]
-    assert "too many processes" in result.problems[0].message
+    result = run_either(text, limit_s=5.0)
+    assert is_in_time(began, 6.0)
+    problem, *rest = result.problems
+    # On a busy machine the time may be over before they are many, the server's patience too.
+    assert problem.kind in ("crash", "timeout")
+    assert problem.kind == "timeout" or "too many processes" in problem.message
+    assert [item.kernel for item in rest] in ([], ["late"])
+    if stretched(1.0) < 3.0:
+        assert problem.span is not None
+        lines = (
+            _line(text, "# here"),
+            _line(text, "sleep(60)"),
+            _line(text + FACTORIES, "def bad"),
+        )
+        assert problem.span.line in lines[: 2 if place == "file" else 3]
+        assert problem.kernel == (None if place == "file" else "bad")
+    assert run_either(IMPORTS + KERNEL).problems == ()
 
 
 def test_files_beside_the_document_do_not_replace_the_standard_library(

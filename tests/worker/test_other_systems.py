@@ -15,7 +15,7 @@ import pytest
 
 import tirlens_worker
 from support.requests import request_of
-from support.robust import until
+from support.robust import is_alive, is_in_time, until
 from tirlens.worker_client import BlockingClient, find_interpreter
 from tirlens.worker_client.process import descendants, worker_environment
 from tirlens_worker import codec
@@ -86,9 +86,10 @@ def test_without_fork_a_bad_statement_is_told_once_at_its_line(
     run: Run, statement: str, kind: str, words: str
 ) -> None:
     text = IMPORTS + statement + "\n" + KERNEL
+    limit_s = 1.5 if kind == "timeout" else 20.0
     began = time.monotonic()
-    (problem,) = run(text, limit_s=1.5).problems
-    assert time.monotonic() - began < 2.5
+    (problem,) = run(text, limit_s=limit_s).problems
+    assert is_in_time(began, limit_s + 1.0)
     assert (problem.kind, problem.kernel) == (kind, None)
     assert words in problem.message
     assert problem.span is not None
@@ -175,7 +176,7 @@ def test_where_the_system_does_not_tell_of_a_parents_end_it_is_looked_for(
     pids = [worker, *descendants(worker)]
     os.kill(server.pid if who == "server" else worker, signal.SIGKILL)
     try:
-        until(lambda: not any(_alive(pid) for pid in pids), 2.0, "the end of all")
+        until(lambda: not any(is_alive(pid) for pid in pids), 2.0, "the end of all")
     finally:
         server.kill()
         server.wait()
@@ -186,10 +187,3 @@ def _command(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:
         return ""
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
