@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from support.robust import kernel
 from tirlens.model.report import KernelReport
 from tirlens.session import Configuration, Session, Status
 from tirlens.session.lowering import ATTEMPTS
@@ -64,6 +63,16 @@ def second(n):
 # tirlens: second(8192)
 """
 )
+# Asked of the same worker, and nothing to lower comes of it.
+BROKEN = """\
+import tilelang.language as T
+
+
+@T.prim_func
+def broken(A: T.Tensor((64,), "float32")):
+    with T.Kernel(1) as bx:
+        A[0] = no_such_name
+"""
 BeforeLowering = Callable[[WorkerClient, Analyze], Awaitable[None]]
 
 
@@ -205,7 +214,7 @@ def test_what_was_lowered_before_an_interruption_is_kept(play: Callable[[Play], 
 
         def interrupt(note: Progress) -> None:
             if note.done == 1 and other not in scene.session.documents:
-                scene.session.open(other, scene.folder / "b.py", 1, kernel(1024))
+                scene.session.open(other, scene.folder / "b.py", 1, BROKEN)
 
         scene.before.append(stop)
         scene.on_progress = interrupt

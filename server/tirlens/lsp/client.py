@@ -80,6 +80,17 @@ class Client:
 
     # Others
 
+    def watch_files(self) -> None:
+        """Ask to be told of Python files that change, be it outside of the editor."""
+        if not self._can("workspace.did_change_watched_files.dynamic_registration"):
+            return
+        watchers = [types.FileSystemWatcher(glob_pattern="**/*.py")]
+        method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+        options = types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers)
+        registration = types.Registration(id=method, method=method, register_options=options)
+        params = types.RegistrationParams(registrations=[registration])
+        self._server.protocol.send_request(types.CLIENT_REGISTER_CAPABILITY, params)
+
     def closed(self, uri: str) -> None:
         """Take back what was shown of a file that is closed."""
         self._end(uri)

@@ -79,6 +79,7 @@ def create(trust_workspace: bool = False) -> Server:
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
+        server.client.watch_files()
         await _warm_up()
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
@@ -112,6 +113,13 @@ def create(trust_workspace: bool = False) -> Server:
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
         server.session.close(params.text_document.uri)
         server.client.closed(params.text_document.uri)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
+        from tirlens.lsp import convert
+
+        if server.has_session:
+            server.session.written([convert.path_of(change.uri) for change in params.changes])
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:

@@ -96,6 +96,10 @@ class Plan:
         plan._recall()
         return plan
 
+    def is_older(self, path: str) -> bool:
+        """Whether the file `path` was last changed before this was planned."""
+        return _stamp(path)[1] < self._began_ns - _CLOCK_NS
+
     def _recall(self) -> None:
         target = self.whole.target
         recalled = {name: unit.recall(self.known, target) for name, unit in self._units.items()}
@@ -177,8 +181,7 @@ class Plan:
 
     def _stamp_of(self, path: str) -> Stamp:
         """The stamp of a file as the worker has read it; one never met if that is unsure."""
-        stamp = _stamp(path)
-        return stamp if stamp[1] < self._began_ns - _CLOCK_NS else (path, 0, _CHANGED)
+        return _stamp(path) if self.is_older(path) else (path, 0, _CHANGED)
 
     def _with_target(self, part: Part) -> Part:
         """`part` with the target if another might have given something else."""

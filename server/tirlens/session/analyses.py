@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -56,15 +56,10 @@ class Analyses:
 
         return pipeline.KeptParts()
 
-    def begin(self, document: Document, *, anew: bool = False) -> None:
-        """Bring the analysis of `document` up to date with its saved text and the settings.
-
-        With `anew` what is under way will not do, for files have changed that it may have read.
-        """
+    def begin(self, document: Document) -> None:
+        """Bring the analysis of `document` up to date with its saved text and the settings."""
         document.wanted += 1
         document.cancelled = False
-        if anew:
-            self._asked.pop(document, None)
         wanted = document.wanted
         work = partial(self._analyze, document, wanted)
         task = asyncio.ensure_future(
@@ -72,6 +67,14 @@ class Analyses:
         )
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def follow(self, document: Document, files: Iterable[str]) -> None:
+        """Bring the analysis of `document` up to date with `files`, on which it depends."""
+        asked = self._asked.get(document)
+        if asked is not None and not all(map(asked[0].plan.is_older, files)):
+            # What is under way may have read them before.
+            del self._asked[document]
+        self.begin(document)
 
     def give_up(self, document: Document) -> None:
         """Let no worker go on with `document`, and show nothing of what was wanted before."""

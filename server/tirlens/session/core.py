@@ -73,9 +73,10 @@ class Session:
         """Files have changed on disk: analyse what depends on them, but for the one saved `by`."""
         files = {os.path.realpath(path) for path in paths}
         for document in list(self.documents.values()):
-            analysis = document.analysis
-            if document is not by and analysis is not None and analysis.files & files:
-                self._analyses.begin(document, anew=True)
+            if document is not by and document.analysis is not None:
+                found = document.analysis.files & files
+                if found:
+                    self._analyses.follow(document, found)
 
     def close(self, uri: str) -> None:
         document = self.documents.pop(uri, None)
