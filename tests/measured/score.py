@@ -34,10 +34,14 @@ AVERAGED = {"tileops/": "TileOPs", "tirx_kernels/": "TIRx", "neusight/": "NeuSig
 
 @dataclass(frozen=True)
 class Figures:
-    """One line of the table: the errors of the model, and the MAPE of the others."""
+    """One line of the table: the errors of the model, and the MAPE of the others.
+
+    `band_width` is the mean half-width of the time band over the model's own time.
+    """
 
     errors: metrics.Errors
     inside_band: float
+    band_width: float
     tau: float | None
     sheet: float | None
     calibrated: float | None
@@ -54,6 +58,10 @@ def figures(group: Sequence[Scored]) -> Figures:
         errors=errors,
         inside_band=mean(
             row.band_s[0] <= row.measurement.measured_s <= row.band_s[1] for row in group
+        ),
+        band_width=mean(
+            (row.band_s[1] - row.band_s[0]) / 2 / (row.model_s - row.measurement.harness_s)
+            for row in group
         ),
         tau=metrics.kendall_tau(predicted, measured),
         sheet=_mape(group, lambda row: row.datasheet_s),
@@ -87,6 +95,15 @@ def by_class(row: Scored) -> Key:
     return item.half, item.device_id, item.klass
 
 
+def by_source(row: Scored) -> Key:
+    item = row.measurement
+    return item.half, item.klass if item.klass in APART else item.source
+
+
+def by_kind(row: Scored) -> Key:
+    return row.measurement.half, row.measurement.klass
+
+
 def by_family(row: Scored) -> Key:
     item = row.measurement
     return item.half, item.device_id, item.klass if item.klass in APART else item.family
@@ -111,6 +128,7 @@ def average(
         "mape": over(item.errors.mape for item in chosen),
         "median": over(item.errors.median for item in chosen),
         "inside_band": over(item.inside_band for item in chosen),
+        "band_width": over(item.band_width for item in chosen),
         "tau": over(item.tau for item in chosen),
         "sheet": over(item.sheet for item in chosen),
         "calibrated": over(item.calibrated for item in chosen),
@@ -130,7 +148,7 @@ def contests(rows: Iterable[Scored]) -> list[tuple[str, list[Scored]]]:
 
 HEAD = (
     f"{'':40}{'n':>5}{'MAPE':>8}{'median':>8}{'p90':>8}{'spread':>7}{'bias':>6}{'band':>6}"
-    f"{'tau':>6}   {'sheet':>7}{'calib.':>7}{'analyzer':>9}"
+    f"{'width':>7}{'tau':>6}   {'sheet':>7}{'calib.':>7}{'analyzer':>9}"
 )
 
 
@@ -147,7 +165,8 @@ def line(name: str, group: Sequence[Scored]) -> str:
     return (
         f"{name[:39]:40}{errors.number:5}{_share(errors.mape, 8)}{_share(errors.median, 8)}"
         f"{_share(errors.p90, 8)}{errors.spread:7.2f}{errors.bias:6.2f}{found.inside_band:6.0%}"
-        f"{tau}   {_share(found.sheet, 7)}{_share(found.calibrated, 7)}{_share(found.analyzer, 9)}"
+        f"{found.band_width:7.0%}{tau}   {_share(found.sheet, 7)}{_share(found.calibrated, 7)}"
+        f"{_share(found.analyzer, 9)}"
     )
 
 
@@ -155,7 +174,8 @@ def average_line(name: str, values: Mapping[str, float | None]) -> str:
     tau = values["tau"]
     return (
         f"{name:40}{values['families']:5}{_share(values['mape'], 8)}{_share(values['median'], 8)}"
-        f"{'':21}{_share(values['inside_band'], 6)}{'' if tau is None else f'{tau:6.2f}'}   "
+        f"{'':21}{_share(values['inside_band'], 6)}{_share(values['band_width'], 7)}"
+        f"{'' if tau is None else f'{tau:6.2f}'}   "
         f"{_share(values['sheet'], 7)}{_share(values['calibrated'], 7)}"
         f"{_share(values['analyzer'], 9)}"
     )
@@ -175,6 +195,12 @@ def print_tables(found: Scores) -> None:
                 print(line(f"{device:13} {family}", group))
         for source, name in AVERAGED.items():
             print(average_line(f"average of families, {name}", average(families, half, source)))
+    for half in HALVES:
+        print(f"\n{half.upper()}, by source and by class\n{HEAD}")
+        for by in (by_source, by_kind):
+            for (group_half, name), group in grouped(found.rows, by).items():
+                if group_half == half and not (by is by_kind and name in APART):
+                    print(line(name, group))
     print("\nONE PROBLEM, SEVERAL KERNELS: tau and best time / time of the kernel chosen")
     for name, group in contests(found.rows):
         predicted = [row.model_s for row in group]
