@@ -15,12 +15,18 @@ from statistics import median
 import pytest
 
 from tirlens.hardware import load
+from tirlens.model.roofline import sustained_roofline_seconds
 
-MICRO = Path(__file__).parents[2] / "measured" / "micro.csv"
+MEASURED = Path(__file__).parents[2] / "measured"
 Row = Mapping[str, str]
 
-with MICRO.open(newline="", encoding="utf-8") as file:
-    ROWS: list[Row] = list(csv.DictReader(file))
+
+def _rows(table: str) -> list[Row]:
+    with (MEASURED / table).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+ROWS, PUBLIC = _rows("micro.csv"), _rows("public.csv")
 
 
 def _best(gpu: str, op: str, field: str = "gbps", dtype: str | None = None) -> float:
@@ -218,3 +224,34 @@ def test_an_h200_is_between_its_burst_and_what_its_power_sustains(dtype: str) ->
     burst = _best("H200 SXM 141GB", "cuBLAS GEMM burst", "tflops", dtype) * 1e12
     long = _best("H200 SXM 141GB", "cuBLAS GEMM sustained", "tflops", dtype) * 1e12
     assert 0.97 * long <= found.flop_per_s * found.sustained_fraction <= 1.05 * burst
+
+
+# Bytes of an element with its share of a block's exponent, and the class that computes with it.
+TENSTORRENT = {
+    "bfloat16": (2.0, "tensor.bfloat16"),
+    "bfloat8_b": (17 / 16, "tensor.float8"),
+    "bfloat4_b": (9 / 16, "tensor.float4"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "gpu"), [("wormhole-n150", "Wormhole n150"), ("blackhole-p150", "Blackhole p150")]
+)
+def test_no_product_of_a_tenstorrent_is_faster_than_its_lower_bound(name: str, gpu: str) -> None:
+    """Small products take up to eight times the bound: how tiles are placed is not modelled."""
+    device, large, seen = load(name), [], 0
+    for row in PUBLIC:
+        if row["gpu"] != gpu:
+            continue
+        size = json.loads(row["shape"])
+        m, n, k = size["M"], size["N"], size["K"]
+        each, peak = TENSTORRENT[row["dtype"]]
+        moved = each * (m * k + k * n + m * n)
+        bound = sustained_roofline_seconds(device, {peak: 2 * m * n * k}, moved)
+        share = float(row["latency_us"]) * 1e-6 / bound
+        seen += 1
+        assert share > 0.93, (row["dtype"], size)
+        if 2 * m * n * k > 5e10:
+            large.append(share)
+    assert seen > 30 and len(large) > 10
+    assert median(large) < 1.15
