@@ -171,11 +171,9 @@ class _Model:
     def _report(self, device_id: str, number: int, bindings: Mapping[str, int]) -> KernelReport:
         device = self._devices.setdefault(device_id, load(device_id))
         facts = self._facts[number]
-        needed = {variable.name for variable in facts.variables}
-        sizes = {name: size for name, size in bindings.items() if name in needed}
-        key = (device_id, number, tuple(sizes.items()))
+        key = (device_id, number, tuple(bindings.items()))
         if key not in self._reports:
-            self._reports[key] = analyze(facts, device, sizes)
+            self._reports[key] = analyze(facts, device, bindings)
         return self._reports[key]
 
 

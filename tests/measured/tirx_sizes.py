@@ -1,12 +1,14 @@
 """What the launchers of mlc-ai/TIRx-kernels pass at run time, by the configuration measured.
 
 A function here does the arithmetic of its module's `prepare_data` or `run_gpu`, which make tensors
-on a GPU and so cannot be asked.  What the contents of an array decide is in none of them.
+on a GPU and so cannot be asked.  How often loops turn that the contents of an array decide, the
+report asks for by the loop's name; `turned` gives the mean over the blocks, as these arrays are
+filled for the measurement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Config = Mapping[str, Any]
@@ -85,6 +87,76 @@ LAUNCHERS: dict[str, Callable[[Config], Sizes]] = {
     "gdn_cp_prefill_sm100": _prefill,
     "silu_and_mul_nvfp4_experts_quantize": _experts,
 }
+
+
+def _tiles(config: Config, rows: Sequence[int], whiles: Sequence[str]) -> Sizes:
+    """Each role turns once a tile of 224 x 128, and looks for the group of each anew."""
+    tiles = sum(_ceildiv(group, 224) for group in rows) * _ceildiv(config["N"], 128)
+    return {name: 1 if number % 2 else _ceildiv(tiles, SMS) for number, name in enumerate(whiles)}
+
+
+def _groups(config: Config, loops: Sequence[str], whiles: Sequence[str]) -> Sizes:
+    from tirx_kernels.deepgemm._sm100_fp8_fp4_gemm_1d1d import spec
+
+    rows = spec.make_actual_ms(config["num_groups"], config["expected_m_per_group"], config["seed"])
+    return _tiles(config, rows, whiles)
+
+
+def _seen(config: Config, loops: Sequence[str], whiles: Sequence[str]) -> Sizes:
+    """Tiles of 256 keys that a query sees: all before it, or those of two chunks of two ranks."""
+    queries, keys = config["seq_len"], config["seq_len_kv"]
+    if config["disable_cp"]:
+        mean = keys - queries // 2
+    else:
+        ranks, chunk = keys // queries, queries // 2
+        rank = ranks // 3
+        mean = (rank + (2 * ranks - 1 - rank) + 1) * chunk // 2
+    return dict.fromkeys(loops, _ceildiv(mean, 256))
+
+
+def _no_orphans(config: Config, loops: Sequence[str], whiles: Sequence[str]) -> Sizes:
+    """All tokens belong to a sequence."""
+    return dict.fromkeys(loops, 0)
+
+
+def _half_full(config: Config, loops: Sequence[str], whiles: Sequence[str]) -> Sizes:
+    """Each expert has any number of its rows, all alike likely; a thread takes 16 values."""
+    from tirx_kernels.flashinfer.activation import silu_and_mul_nvfp4_experts_quantize as module
+
+    grid, threads = module._launch_shape(config["n_experts"], config["m"], config["k"])
+    values = (config["m"] + 1) // 2 * config["k"] * config["n_experts"]
+    return dict.fromkeys(whiles, _ceildiv(values, 16 * grid * threads))
+
+
+TURNS: dict[str, Callable[[Config, Sequence[str], Sequence[str]], Sizes]] = {
+    "deepgemm_sm100_m_grouped_fp8_gemm_contiguous": _groups,
+    "deepgemm_sm100_m_grouped_fp8_gemm_masked": _groups,
+    "deepgemm_sm100_fp8_mqa_logits": _seen,
+    "recurrent_kda_decode_grouped": _no_orphans,
+    "silu_and_mul_nvfp4_experts_quantize": _half_full,
+}
+
+
+def turned(operation: str, config: Config, facts: Any) -> Sizes:
+    """How often the loops turn that data decide, by the names that the report asks for."""
+    turns = TURNS.get(operation)
+    if turns is None:
+        return {}
+    loops: list[str] = []
+    whiles: list[str] = []
+
+    def visit(nodes: Sequence[Any]) -> None:
+        for node in nodes:
+            kind = type(node).__name__
+            if kind == "While":
+                whiles.append(f"while_{len(whiles) + 1}")
+            elif kind == "Loop" and "load" in str(node.extent):
+                loops.append(node.var)
+            for part in ("body", "then", "orelse"):
+                visit(getattr(node, part, ()))
+
+    visit(facts.body)
+    return turns(config, loops, whiles)
 
 
 def launched(operation: str, config: Config) -> Sizes:

@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from factbook import TABLES, Factbook, extracted  # noqa: E402
-from tirx_sizes import launched  # noqa: E402
+from tirx_sizes import launched, turned  # noqa: E402
 
 
 def answer_as_development_version() -> None:
@@ -91,6 +91,7 @@ def trace(row: dict[str, str], book: Factbook, number: int) -> None:
     for function in functions(module.get_kernel(**config)):
         facts = extracted(function, row["op"], label)
         sizes.update(bindings(facts, row["op"], config))
+        sizes.update(turned(row["op"], config, facts))
         kernels.append(book.number(facts))
     book.add(number, [kernels], sizes)
 

@@ -18,6 +18,7 @@ from .counting.result import Counts
 from .footprint import Touched
 from .imbalance import block_costs, stretch
 from .launch import block_resources, lowered_for
+from .liveness import REGISTER_SCOPES
 from .occupancy import BlockResources, occupancy
 from .pipeline import BlockContext, block_time, moved_at_once, started_ahead
 from .report import CaveatNote, KernelReport, Occupancy, ReadWrite, Waves
@@ -30,7 +31,7 @@ from .roofline import (
     sum_seconds,
     sustained_roofline_seconds,
 )
-from .schedule import KernelTime, kernel_time
+from .schedule import MEMORY_OF_ALL, KernelTime, kernel_time
 from .timed import Timed
 from .verdict import verdict
 from .work import Item, build, total
@@ -252,6 +253,8 @@ def _on_gpu(
     )
     if launch.occupancy is None:
         report = _with_note(report, _does_not_fit(launch, device))
+    if launch.block.spills:
+        _spill(leaves)
     context = BlockContext(
         device=device,
         blocks=launch.blocks,
@@ -273,12 +276,16 @@ def _on_gpu(
         moved_at_once(items),
     )
     if launch.block.spills:
-        report = _with_note(
-            report,
-            SPILLS,
-        )
-        time = replace(time, body_s=time.body_s * SPILL_FACTOR, limiter=None)
+        report = _with_note(report, SPILLS)
     return _finished(report, device, items, (block, time), "gpu", launch.blocks)
+
+
+def _spill(leaves: Sequence[Item]) -> None:
+    """What works on arrays in registers that do not fit there takes longer."""
+    for leaf in leaves:
+        if any(entry.buffer.scope.startswith(REGISTER_SCOPES) for entry in leaf.count.accesses):
+            for name in leaf.seconds.keys() - MEMORY_OF_ALL - {"shared"}:
+                leaf.seconds[name] *= SPILL_FACTOR
 
 
 def _does_not_fit(launch: _Launch, device: Device) -> str:

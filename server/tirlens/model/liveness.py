@@ -2,22 +2,28 @@
 
 The compiler gives the registers of an array that is read for the last time to the next one.  An
 array lives from its first access to its last; one that is used inside a loop and outside of it
-lives through the whole loop, and so does one whose value goes from one iteration to the next.
+lives through the whole loop, and so does one whose value goes from one iteration to the next.  The
+registers of a thread's own array live apart where all indices are constants.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tirlens_worker.facts import Buffer, Loop, Statement, While
+from tirlens_worker.facts import Access, Buffer, Loop, Statement, While
 
-from .places import SIDE_BY_SIDE, SPATIAL
+from .places import SIDE_BY_SIDE, SPATIAL, dtype_bytes
 from .work import Item
 
 REGISTER_SCOPES = ("local", "wmma")
+REGISTER_BYTES = 4.0
+
+
+#: An array, or one register of it.
+Unit = tuple[str, int | None]
 
 
 @dataclass
@@ -48,8 +54,9 @@ def live_bytes(items: Sequence[Item], counts: Any) -> float:
     return most
 
 
-def _lives(leaves: Sequence[Item], buffers: Mapping[str, Any]) -> dict[str, _Life]:
-    lives: dict[str, _Life] = {}
+def _lives(leaves: Sequence[Item], buffers: Mapping[str, Any]) -> dict[Unit, _Life]:
+    lives: dict[Unit, _Life] = {}
+    whole = _indexed_at_run_time(leaves)
     for number, leaf in enumerate(leaves):
         for entry in leaf.count.accesses:
             buffer: Buffer = entry.buffer
@@ -63,12 +70,42 @@ def _lives(leaves: Sequence[Item], buffers: Mapping[str, Any]) -> dict[str, _Lif
             # A fragment is spread over the threads, a local array is each thread's own.
             spread_out = buffer.scope == "local.fragment"
             held = known.bytes / leaf.threads if spread_out else float(known.bytes)
-            life = lives.get(name)
-            if life is None:
-                lives[name] = _Life(number, number, entry.access.mode != "write", held)
-            else:
-                life.last, life.bytes = number, max(life.bytes, held)
+            registers: Iterable[int | None] = (None,)
+            if name not in whole:
+                registers, held = _registers(entry.access, buffer), REGISTER_BYTES
+            for register in registers:
+                life = lives.get((name, register))
+                if life is None:
+                    started = entry.access.mode != "write"
+                    lives[name, register] = _Life(number, number, started, held)
+                else:
+                    life.last, life.bytes = number, max(life.bytes, held)
     return lives
+
+
+def _registers(access: Access, buffer: Buffer) -> range:
+    """Which registers of a thread's array, or of the array that it views, an access touches."""
+    size = dtype_bytes(buffer.dtype)
+    (index,), offset = access.indices, buffer.element_offset
+    assert isinstance(index, int) and isinstance(offset, int)
+    first = (offset + index) * size
+    return range(
+        int(first // REGISTER_BYTES),
+        math.ceil((first + access.lanes * size) / REGISTER_BYTES),
+    )
+
+
+def _indexed_at_run_time(leaves: Sequence[Item]) -> frozenset[str]:
+    """The arrays that are not accessed element by element with constant indices alone."""
+    found: set[str] = set()
+    for leaf in leaves:
+        for entry in leaf.count.accesses:
+            access, buffer = entry.access, entry.buffer
+            places = (*access.indices, buffer.element_offset)
+            constant = len(places) == 2 and all(isinstance(place, int) for place in places)
+            if not constant or buffer.scope != "local" or access.extents:
+                found.add(buffer.alias_of or buffer.id)
+    return frozenset(found)
 
 
 def _loops(items: Sequence[Item]) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ from .report import Occupancy
 # product, the operands of the next instructions.  Eight compiled tilelang GEMMs on sm_80 have 67 to
 # 114 registers above their accumulators (mean 86); simple kernels of other kinds 16 to 24.
 BASE_REGISTERS = {True: 85, False: 20}
-SPILL_MARGIN = 40
+SPILL_MARGIN = {True: 40, False: 20}
 # What tilelang's ``set_max_nreg`` and its warp specialisation leave to the threads that compute.
 COMPUTING_REGISTERS = 240
 
@@ -35,12 +35,12 @@ def registers(
     `tensor` tells kernels with matrix instructions, which hold operand fragments too; `divided`
     those whose warpgroups hand registers to the ones that compute (``setmaxnreg``).
 
-    A kernel spills when its fragments and a margin of 40 exceed what a thread can have
-    (28 of 28 compiled tilelang GEMM configurations are told right by this rule).
+    A kernel with matrix instructions spills when its fragments and a margin of 40 exceed what a
+    thread can have (28 of 28 compiled tilelang GEMM configurations are told right by this rule).
     """
     held = -(-fragment_bytes // (4 * max(threads, 1)))
     limit = register_limit(device, threads)
-    spills = held + SPILL_MARGIN > (COMPUTING_REGISTERS if divided else limit)
+    spills = held + SPILL_MARGIN[tensor] > (COMPUTING_REGISTERS if divided else limit)
     return min(limit, held + BASE_REGISTERS[tensor]), spills
 
 

@@ -65,6 +65,32 @@ def settled(
     return tuple(out)
 
 
+def released(timed: Timed) -> Timed:
+    """A loop that starts products which a barrier tells the end of, beside what else it does."""
+    products = sum(part.own_s for part in _started(timed))
+    others = timed.total_s - products
+    if not products:
+        return timed
+    return _kept(timed, max(products - others, STARTED_SHARE * products) / products)
+
+
+def _started(timed: Timed) -> Iterator[Timed]:
+    if _is_asynchronous(timed):
+        yield timed
+    for child in timed.children:
+        yield from _started(child)
+
+
+def _kept(timed: Timed, share: float) -> Timed:
+    own = timed.own_s * share if _is_asynchronous(timed) else timed.own_s
+    return Timed(timed.item, own, tuple(_kept(child, share) for child in timed.children))
+
+
+def _is_asynchronous(timed: Timed) -> bool:
+    node = None if timed.item is None else timed.item.node
+    return isinstance(node, Statement) and bool(node.attributes.get("asynchronous"))
+
+
 def is_straight(item: Item) -> bool:
     """Whether a node is code of single threads, or of a tile loop, without a barrier."""
     return all(leaf.node.op in STRAIGHT for leaf in item.leaves())

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Branch, Let, Loop, Statement
 
-from .overlap import drifted, is_straight, mixed, settled
+from .overlap import drifted, is_straight, mixed, released, settled
 from .places import SIDE_BY_SIDE, SPATIAL, Place
 from .roles import concurrent, splits_the_block
 from .roofline import burst_fraction, sum_seconds
@@ -106,7 +106,16 @@ def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True
     children = _in_turn(item.children, context, inner, mixes=not is_straight(item))
     if len(item.children) == 1 and not waits:
         children = (_timed(item.children[0], context, inner, waits=False),)
-    return drifted(item, Timed(item, 0.0, children), _threads_of(item))
+    timed = drifted(item, Timed(item, 0.0, children), _threads_of(item))
+    return released(timed) if _is_outermost(item) else timed
+
+
+def _is_outermost(item: Item) -> bool:
+    """Whether a node is a loop over turns that stands in no other one."""
+    in_turn = SPATIAL | SIDE_BY_SIDE
+    if not isinstance(item.node, Loop) or item.node.kind in in_turn:
+        return False
+    return all(loop.kind in in_turn for loop in item.place.around)
 
 
 def _threads_of(item: Item) -> int:

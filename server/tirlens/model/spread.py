@@ -348,9 +348,7 @@ def _rows(values: npt.NDArray[Any], vector: int) -> Any:
     return whole.reshape(-1, vector)
 
 
-def _written_vector(
-    access: Access, buffer: Buffer, place: Place, lanes: Mapping[str, Any]
-) -> int:
+def _written_vector(access: Access, buffer: Buffer, place: Place, lanes: Mapping[str, Any]) -> int:
     """Elements of one instruction: the innermost vectorized loop, if it runs along the memory.
 
     It does if it does so for each of the `lanes` of a warp.

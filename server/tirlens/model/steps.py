@@ -2,9 +2,10 @@
 
 Figures are in clocks of the SM and those of an NVIDIA GPU since Volta; sources: Z. Jia et al.,
 "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking" (dependent issue 4 clocks,
-shared-memory load about 20 to 30, shuffle about 23), W. Luo et al., "Benchmarking and Dissecting
-the Nvidia Hopper GPU Architecture" (special functions 18 to 40, wgmma 128 for n = 256), and
-tilelang's templates of reductions and scans (``src/tl_templates/cuda/{reduce,scan}.h``).
+shared-memory load about 20 to 30, an atomic operation there no more, shuffle about 23), W. Luo
+et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (special functions 18 to
+40, wgmma 128 for n = 256), and tilelang's templates of reductions and scans
+(``src/tl_templates/cuda/{reduce,scan}.h``).
 """
 
 from __future__ import annotations
@@ -106,6 +107,8 @@ def _step_clocks(item: Item) -> float:
         # A barrier tells when it is done, and who needs it waits there.
         return 0.0
     clocks = _STATEMENT_CLOCKS.get(op, 0.0)
+    if op == "atomic" and not item.read_bytes and not item.write_bytes:
+        return SHARED_CLOCKS
     if op in ("mma", "atomic", "annotate"):
         return clocks
     if item.shared_bytes:

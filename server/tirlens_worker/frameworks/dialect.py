@@ -6,7 +6,7 @@ exist under one name or another.  Nothing here imports a framework.
 
 from __future__ import annotations
 
-from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 BINARY = {
     "Add": "+",
@@ -184,23 +184,19 @@ def jump_of(stmt: Any) -> Optional[str]:
     return _JUMPS.get(kind(stmt))
 
 
-def jumps(stmt: Any) -> bool:
+def jumps(stmt: Any, leaving: Iterable[str] = ("continue", "break", "return")) -> bool:
     """Whether anything below `stmt`, the body of a loop, leaves an iteration of it early.
 
     A jump out of a loop inside of it does not, unless it returns.
     """
-    return _jumps(stmt, frozenset(_JUMPS.values()))
-
-
-def _jumps(stmt: Any, leaving: FrozenSet[str]) -> bool:
     if stmt is None:
         return False
     if jump_of(stmt) in leaving:
         return True
     if kind(stmt) in ("For", "While"):
-        leaving = frozenset({"return"})
+        leaving = tuple(jump for jump in leaving if jump == "return")
     inner = [getattr(stmt, name, None) for name in _INNER]
-    return any(_jumps(part, leaving) for part in (*getattr(stmt, "seq", ()), *inner))
+    return any(jumps(part, leaving) for part in (*getattr(stmt, "seq", ()), *inner))
 
 
 def last_of(stmt: Any) -> Any:

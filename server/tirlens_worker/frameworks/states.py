@@ -10,12 +10,15 @@
             ...
         turn += 1
 
-A loop that does nothing but ask a barrier again and again is a wait.  In all loops, a scalar that
+A loop that does nothing but ask a barrier again and again is a wait.  One whose block goes on with
+the work of a block that it has cancelled (cluster launch control) is counted as one turn: what the
+cancelled block would have done is counted there.  In all loops, a scalar that
 each iteration changes by the same amount has a known value.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from ..facts import Expr, Loop, Statement, While
@@ -23,11 +26,13 @@ from ..ops.build import plus, times
 from . import dialect
 from .affine import mentions, trips
 from .branches import Branches
+from .cost import holds_data
 from .text import text
 from .visitor import Nodes
 from .writes import Write, writes
 
 _WAITS = ("mbarrier", "wait", "nanosleep", "fence", "ld_acquire", "ld_volatile", "ld_relaxed")
+_QUERY = re.compile(r"clusterlaunchcontrol_query|clc_query|clc_is_cancel|clc_get_first")
 _WAITING_WORDS = frozenset({"acquire", "volatile", "relaxed", "try_wait", "test_wait"})
 
 
@@ -80,13 +85,45 @@ class States(Branches):
     def _enter(self, stmt: Any, number: Expr) -> Dict[str, Expr]:
         """Makes scalars hold what they hold in iteration `number`; what each adds, by its id."""
         changed = self._changed(stmt)
-        steps = self._steps(changed, dialect.jumps(stmt))
-        starts = {name: self.scope.scalars[name] for name in steps}
+        steps = self._steps(changed, dialect.jumps(stmt, ("continue",)))
+        held = dict(self.scope.scalars)
         for name in changed:
             self.scope.forget(name)
-        for name, amount in steps.items():
-            self.scope.scalars[name] = plus(starts[name], times(amount, number))
+        before = {name: held[name] for name in steps}
+        now = {name: plus(before[name], times(steps[name], number)) for name in steps}
+        self.scope.scalars.update(now)
+        self.scope.scalars.update(self._derived(stmt, changed, held, before, now))
         return steps
+
+    def _derived(
+        self,
+        stmt: Any,
+        changed: Dict[str, List[Write]],
+        held: Dict[str, Expr],
+        before: Dict[str, Expr],
+        now: Dict[str, Expr],
+    ) -> Dict[str, Expr]:
+        """What scalars hold that an iteration makes of its counters, behind their steps.
+
+        The first iteration finds what it would have made of them: ``row = turn * 2 + half`` in
+        front of the loop and, behind ``turn += blocks``, at its end.  Counters held `before` and
+        hold `now`.
+        """
+        order = [self.scope.buffer_id(write.buffer) for write in writes(stmt)]
+        last = max((place for place, name in enumerate(order) if name in now), default=-1)
+        out: Dict[str, Expr] = {}
+        for name, stores in changed.items():
+            (store, *more), start = stores, held.get(name)
+            late = order.index(name) > last
+            if more or start is None or store.value is None or not (store.certain and late):
+                continue
+            self.scope.scalars.update(before)
+            first = self.reader.expr(store.value)
+            self.scope.scalars.update(now)
+            value = self.reader.expr(store.value)
+            if now and first == start and not holds_data(value, self.scope.data):
+                out[name] = value
+        return out
 
     def _leave(self, steps: Dict[str, Expr], before: Dict[str, Expr], count: Expr) -> None:
         """Makes the scalars hold what they hold after `count` iterations."""
@@ -105,16 +142,35 @@ class States(Branches):
             self._branches = branches
             self._loops -= 1
             self._leave(steps, before, count)
+            if dialect.jumps(stmt):
+                for name in steps:
+                    self.scope.forget(name)
 
     def _visit_While(self, stmt: Any) -> Nodes:  # noqa: N802 - named after the IR's class
         parts = _parts(stmt.body)
         if all(map(_waits, parts)):
             self._forget(write.buffer for write in writes(stmt.body))
             return self._statement(Statement("sync", "wait", per=self._per))
+        if _takes_over(stmt.body):
+            return self._own_turn(stmt)
         stop = self._stop(stmt, parts)
         if stop is not None:
             return self._scheduled(stmt, parts, stop)
         return self._counted(stmt)
+
+    def _own_turn(self, stmt: Any) -> Nodes:
+        """The first turn of a loop, which does what the block was launched for."""
+        label = "while {}".format(text(self.reader.expr(stmt.condition)))
+        self._loops += 1
+        branches, self._branches = self._branches, 0
+        try:
+            inner = self._scoped(stmt.body)
+        finally:
+            self._branches = branches
+            self._loops -= 1
+        self._forget(write.buffer for write in writes(stmt.body))
+        counter = self.scope.unique("turn")
+        return (Loop("serial", counter, 0, 1, inner, label=label, sites=self._here),)
 
     def _counted(self, stmt: Any) -> Nodes:
         counter = self.scope.unique("turn")
@@ -200,6 +256,16 @@ def _waits(stmt: Any) -> bool:
     if name.rpartition(".")[2].startswith(("ld", "atom")):
         return bool(words & _WAITING_WORDS)
     return any(word in name for word in _WAITS)
+
+
+def _takes_over(stmt: Any) -> bool:
+    """Whether a statement asks whose work it has got by cancelling the launch of a block."""
+    return any(
+        dialect.kind(part) == "Evaluate"
+        and dialect.kind(part.value) == "Call"
+        and _QUERY.search(dialect.op_name(part.value)) is not None
+        for part in dialect.statements(stmt)
+    )
 
 
 def _is_text(node: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Iterable, Mapping, Optional, Tuple
+from typing import Any, Iterable, Iterator, List, Mapping, Optional, Tuple
 
 from ..facts import Access, Expr, Statement
 from .registry import Context, Region
@@ -72,6 +72,23 @@ def lanes(region: Region, mode: str, route: str, count: int) -> Access:
     return Access(
         buffer=region.buffer.id, mode=mode, indices=region.indices, lanes=count, route=route
     )
+
+
+def registers(call: Any, context: Context, mode: str) -> Iterator[Access]:
+    """A thread's registers among the operands, those next to each other as one access."""
+    run: List[Region] = []
+    for region in map(context.region, call.args):
+        if region is None or region.buffer.scope != "local" or len(region.indices) != 1:
+            continue
+        if run and not (
+            region.buffer.id == run[0].buffer.id
+            and region.indices[0] == plus(run[0].indices[0], len(run))
+        ):
+            yield lanes(run[0], mode, "thread", len(run))
+            run = []
+        run.append(region)
+    if run:
+        yield lanes(run[0], mode, "thread", len(run))
 
 
 def executor(*regions: Region) -> str:

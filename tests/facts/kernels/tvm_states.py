@@ -144,3 +144,21 @@ def searching(A: T.Buffer((300, 8), "float32"), B: T.Buffer((300,), "float32")):
         B[i] = T.float32(0)
 #       ^^^^^^^^^^^^^^^^^^^ store -> B[(bx + (turn * 132))]
         i = i + 132
+
+
+@T.prim_func
+def derived(A: T.Buffer((100, 32), "float32")):
+# ^ kernel derived grid 8 1 1 threads 64 1 1
+    T.device_entry()
+    bx = T.cta_id([8])
+#        ^^^^^^^^^^^^^ grid bx 8
+    tx = T.thread_id([64])
+#        ^^^^^^^^^^^^^^^^^ block tx 64
+    pair: T.int32 = bx
+    row: T.int32 = pair * 2 + tx // 32
+    while pair < 50:
+#   ^ serial turn (((50 - bx) + 7) // 8)
+        A[row, tx % 32] = T.float32(0)
+#       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ store -> A[(((bx + (turn * 8)) * 2) + (tx // 32)), (tx % 32)]
+        pair = pair + 8
+        row = pair * 2 + tx // 32

@@ -120,6 +120,42 @@ def test_an_array_gives_its_registers_to_the_next() -> None:
     assert peak(kernel((step((), "a"), turns, step(("c",), "c")), buffers)) >= 2 * each
 
 
+def test_registers_of_an_array_live_apart_where_indices_are_constants() -> None:
+    """A view of two registers an element; what is used up makes room before the next is made."""
+    buffers = (
+        Buffer("a", "a", "float32", (8,), "local"),
+        Buffer("pairs", "pairs", "uint64", (4,), "local", alias_of="a"),
+    )
+    made = [one("pairs", "write", pair) for pair in range(4)]
+    used = [one("a", "read", register) for register in range(8)]
+    assert peak(kernel((*made, *used), buffers)) == 8 * 4
+    by_pairs = [part for pair in range(4) for part in (made[pair], *used[2 * pair :][:2])]
+    assert peak(kernel(tuple(by_pairs), buffers)) == 2 * 4
+    at_run_time = Statement("call", "a", (), (Access("a", "read", ("tx",)),))
+    assert peak(kernel((*by_pairs, at_run_time), buffers)) == 8 * 4
+
+
+def one(name: str, mode: str, index: int) -> Statement:
+    return Statement("call", name, (), (Access(name, mode, (index,)),))
+
+
+def test_products_that_a_barrier_tells_the_end_of_run_beside_the_rest_of_their_loop() -> None:
+    """Waits shorter than the products hide behind them, longer ones hide most of the products."""
+    work = Arith("mma", "float16", 256 * 256 * 64, accumulator="float32", shape=(256, 256, 64))
+
+    def time_s(waits: int, asynchronous: bool) -> float:
+        product = Statement("mma", "m", (work,), attributes={"asynchronous": asynchronous})
+        wait = Loop("serial", "u", 0, waits, (Statement("sync", "wait"),))
+        first = Branch(("==", "tx", 0), (Loop("serial", "k", 0, 4096, (product, wait)),))
+        found = analyze(kernel((first,), ()), load("b200")).time_s
+        assert found is not None
+        return found
+
+    alone = time_s(0, True)
+    assert time_s(2, True) == pytest.approx(alone, rel=0.05)
+    assert time_s(64, False) > 1.1 * time_s(64, True) > 1.5 * alone
+
+
 def peak(facts: KernelFacts) -> float:
     counts = Walker(facts, {}).counts()
     items = build(facts, counts, {}, {item.id: item for item in facts.buffers})

@@ -15,7 +15,7 @@ from typing import Any, List, Optional, Tuple
 
 from ...facts import Access, Arith, Statement
 from ..atomic import update
-from ..build import bits, label, lanes, not_understood
+from ..build import bits, label, lanes, not_understood, registers
 from ..registry import Context, Region, accounts
 from .mma import strings
 from .tensor_map import tensor_copy
@@ -147,7 +147,10 @@ def _memory(call: Any, context: Context, words: List[str], modifiers: List[str])
     return Statement(
         op="store" if writing else "load",
         label=_text(words, modifiers),
-        accesses=(lanes(where, "write" if writing else "read", "thread", size),),
+        accesses=(
+            lanes(where, "write" if writing else "read", "thread", size),
+            *registers(call, context, "read" if writing else "write"),
+        ),
     )
 
 

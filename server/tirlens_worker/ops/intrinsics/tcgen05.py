@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Any, Optional, Tuple
 
-from ...facts import Arith, Expr, Statement
-from ..build import bits, not_understood, short_name
+from ...facts import Access, Arith, Expr, Statement
+from ..build import bits, not_understood, registers, short_name
 from ..known_bits import known_bits
 from ..registry import Context, accounts
 from .mma import predicate, strings
@@ -122,12 +122,29 @@ def _described(call: Any, context: Context, first: int) -> Statement:
     return Statement(op="call", label="T.{}()".format(short_name(call.op.name)))
 
 
-@accounts("tl.tcgen05_ld", "tl.tcgen05_st", "tir.ptx.tcgen05_ld*", "tir.ptx.tcgen05_st*")
+@accounts("tl.tcgen05_ld", "tl.tcgen05_st")
 @accounts("tl.ptx_tcgen05_cp_warpx4", "tl.ptx_tcgen05_sf_warp_transpose", "tir.ptx.tcgen05_cp")
 @accounts("tir.ptx.tcgen05_shift")
 def move(call: Any, context: Context) -> Statement:
+    return _move(call, ())
+
+
+@accounts("tir.ptx.tcgen05_ld*")
+def load(call: Any, context: Context) -> Statement:
+    """(registers..., address in tensor memory, modifiers)."""
+    return _move(call, tuple(registers(call, context, "write")))
+
+
+@accounts("tir.ptx.tcgen05_st*")
+def store(call: Any, context: Context) -> Statement:
+    """(address in tensor memory, registers..., modifiers)."""
+    return _move(call, tuple(registers(call, context, "read")))
+
+
+def _move(call: Any, accesses: Tuple[Access, ...]) -> Statement:
     return Statement(
         op="copy",
         label="T.{}()".format(short_name(call.op.name)),
+        accesses=accesses,
         attributes={"tensor_memory": True},
     )
