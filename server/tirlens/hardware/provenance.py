@@ -23,9 +23,19 @@ def hearsay(device: Device, key: str) -> str | None:
 
 
 def is_measured(device: Device) -> bool:
-    """Whether any of the rates that a device sustains was measured on it."""
+    """Whether the file has a measurement for any of the rates that the device sustains."""
     return any(
         hearsay(device, key) is None
         for key in device.sources
         if key in _MEMORY or (key.startswith("peaks.") and key.endswith(".sustained_fraction"))
+    )
+
+
+def caveats(device: Device) -> tuple[str, ...]:
+    """What is to be told with every estimate for a device."""
+    if device.kind == "cpu" or is_measured(device):
+        return device.caveats
+    return (
+        *device.caveats,
+        f"the rates that {device.id} sustains are taken from other devices: its bands are wider",
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tirlens.hardware.provenance import is_measured
+from tirlens.hardware.provenance import caveats
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts
 
@@ -71,8 +71,7 @@ def analyze(
         lowering_error=facts.refused.get(device.arch, ""),
         caveats=(
             *(CaveatNote(caveat.message, caveat.span) for caveat in facts.caveats),
-            *(CaveatNote(text, facts.span) for text in device.caveats),
-            *(() if device.kind == "cpu" or is_measured(device) else (_unmeasured(facts, device),)),
+            *(CaveatNote(text, facts.span) for text in caveats(device)),
         ),
     )
     try:
@@ -81,13 +80,6 @@ def analyze(
     except Exception as error:  # the model must not take the editor down, whatever the facts
         message = f"the model could not handle this kernel: {type(error).__name__}: {error}"
         return replace(report, status="error", message=message)
-
-
-def _unmeasured(facts: KernelFacts, device: Device) -> CaveatNote:
-    return CaveatNote(
-        f"what {device.id} sustains was never measured: its rates are estimates, its bands wider",
-        facts.span,
-    )
 
 
 @dataclass(frozen=True)
