@@ -7,6 +7,7 @@ turn of a wave is a step of its own in `waves`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,8 @@ PlaceOf = Callable[[IntArray, IntArray, IntArray, IntArray], IntArray]
 AXES = {"blockIdx.x": 0, "blockIdx.y": 1, "blockIdx.z": 2}
 # Beyond this many turns a block is taken to touch all of its tiles at once.
 MOST_TURNS = 4096
+# Beyond this many places, of all blocks and turns, the turns are not told apart.
+MOST_PLACES = 1 << 16
 # Tells rows apart in an array whose size is not known.
 _FAR = 1 << 20
 
@@ -71,7 +74,9 @@ def walk_of(access: Access, place: Place, shape: Sequence[Expr]) -> Walk | None:
         ),
         None,
     )
-    if turning is None or not turning.extent or turning.extent > MOST_TURNS:
+    blocks = math.prod(loop.extent or 1 for loop in place.around if loop.kind in SPATIAL)
+    most = min(MOST_TURNS, MOST_PLACES // max(blocks, 1))
+    if turning is None or not turning.extent or turning.extent > most:
         walk = Walk(_place_of(indices, shape, place, grid, None, 1))
     else:
         extent = next(extent for var, _, extent in place.steps if var == turning.var)
