@@ -10,6 +10,7 @@ from tirlens.model.classes import FREE_OPS, INTEGER_OPS, totals
 from tirlens.model.counted import count_all
 from tirlens.model.counting.result import Counts, leaves
 from tirlens.model.spread import memory_of
+from tirlens.model.symbolic import formulas
 from tirlens.model.work import build
 from tirlens_worker.facts import KernelFacts
 
@@ -50,7 +51,7 @@ def compared(facts: KernelFacts, record: Mapping[str, Any]) -> Iterator[str]:
             yield "sectors per request" if level == "global" else "passes of shared memory"
     if facts.variables and len(record["more"]) == 2:
         yield "counts at three sizes"
-        yield from (f"formula of {name} at three sizes" for name in _formulas(facts))
+        yield from (f"formula of {name} at three sizes" for name in formulas(facts))
 
 
 def _at_sizes(facts: KernelFacts, sizes: Mapping[str, int], counted: Mapping[str, Any]) -> Found:
@@ -167,7 +168,7 @@ def _requests(
 
 
 def _by_formula(
-    formulas: Mapping[str, str], sizes: Mapping[str, int], counted: Mapping[str, Any]
+    texts: Mapping[str, str], sizes: Mapping[str, int], counted: Mapping[str, Any]
 ) -> Found:
     """What stands in the hover of a kernel with shape variables, as Python evaluates it."""
     moved = [
@@ -177,18 +178,12 @@ def _by_formula(
     ]
     truth = {"flop": sum(counted["flop"].values()), "global_bytes": sum(moved) // 8}
     names = {"ceildiv": lambda a, b: -(-a // b), **sizes}
-    values = {name: eval(text, dict(names)) for name, text in formulas.items()}
+    values = {name: eval(text, dict(names)) for name, text in texts.items()}
     return {
-        f"formula of {name}": f"{formulas[name]} is {value:,} for {truth[name]:,} at {sizes}"
+        f"formula of {name}": f"{texts[name]} is {value:,} for {truth[name]:,} at {sizes}"
         for name, value in values.items()
         if value != truth[name]
     }
-
-
-def _formulas(facts: KernelFacts) -> Mapping[str, str]:
-    from tirlens.model.symbolic import formulas
-
-    return formulas(facts)
 
 
 def _terms(arith: Any) -> list[tuple[str, str]]:
