@@ -28,8 +28,8 @@ Tell = Callable[[bytes, bytes], None]
 def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
     """Analyse the kernels of `request` with the indices `only`.
 
-    ``BEGIN`` and ``END`` frame the pieces of one kernel, with its index; ``LINE`` says which
-    statement of the text is about to run.  ``DONE`` is the last piece.
+    ``BEGIN`` and ``END`` frame the pieces of one kernel, with its index; ``LINE`` says at
+    which line of the text something is about to be done.  ``DONE`` is the last piece.
     """
     try:
         document = Document(request.path, request.text)
@@ -57,6 +57,7 @@ def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
         for done, index in enumerate(only):
             kernel = request.kernels[index]
             tell(BEGIN, b"%d" % index)
+            tell(LINE, b"%d" % kernel.span.line)
             patches.install(request.target)
             progress = Progress(request.id, kernel.name, done, len(only))
             tell(PROGRESS, codec.dumps(progress))

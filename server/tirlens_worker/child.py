@@ -16,7 +16,8 @@ import traceback
 from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 
 from . import limits, network
-from .analysis import analyse
+from .analysis import LINE, analyse
+from .mark import Mark
 from .processes import end_descendants, groups, kill_descendants, kill_group
 from .protocol import Analyze
 from .stdio import write_all
@@ -44,7 +45,8 @@ class Child:
     One that is forked before there is a request has the cost of its start behind it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, mark: Mark) -> None:
+        self.mark = mark
         pieces, self._pieces_in = os.pipe()
         output, self._output_in = os.pipe()
         trace, self._trace_in = os.pipe()
@@ -69,6 +71,7 @@ class Child:
 
     def start(self, request: Analyze, only: Sequence[int], time_limit_s: float) -> None:
         """Have it analyse the kernels of `request` with the indices `only`."""
+        self.mark.line = None
         orders = pickle.dumps((request, tuple(only), time_limit_s))
         with contextlib.suppress(BrokenPipeError):  # What has become of it shows on its pipes.
             write_all(self._orders_in, _LENGTH.pack(len(orders)) + orders)
@@ -102,7 +105,13 @@ class Child:
 
         def tell(tag: bytes, payload: bytes) -> None:
             # A child that user code forks has inherited this pipe and must not use it.
-            if os.getpid() == own:
+            if os.getpid() != own:
+                return
+            if tag == LINE:
+                # A text that has closed the pipe ends at the next statement, not at a kernel.
+                os.fstat(self._pieces_in)
+                self.mark.line = int(payload)
+            else:
                 write_all(self._pieces_in, HEADER.pack(tag, len(payload)) + payload)
 
         analyse(request, only, tell)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, BinaryIO, Optional
 
 from . import child, codec, patches, processes, warm_up
+from .mark import Mark
 from .protocol import Analyze, Problem, Result
 from .serving import Worker
 from .supervise import Run
@@ -16,8 +17,8 @@ from .supervise import Run
 class ForkingWorker(Worker):
     """Keeps the framework imported and forks."""
 
-    def __init__(self, reader: BinaryIO, writer: BinaryIO) -> None:
-        super().__init__(reader, writer)
+    def __init__(self, reader: BinaryIO, writer: BinaryIO, mark: Mark) -> None:
+        super().__init__(reader, writer, mark)
         patches.install({})
         warm_up.warm_up()
         child.prepare()
@@ -66,7 +67,7 @@ class ForkingWorker(Worker):
         """Fork the child of the next analysis ahead, from this process as it is now."""
         if self._spare is not None:
             self._spare.end()
-        self._spare = child.Child()
+        self._spare = child.Child(self._mark)
 
     def _terminate(self, number: int, frame: Any) -> None:
         """The server is gone: take along what the analysis has started."""

@@ -10,6 +10,7 @@ import sys
 from typing import List
 
 from . import codec, limits, namespace, stdio
+from .mark import Mark
 from .protocol import PROTOCOL_VERSION, Hello, Progress
 from .serving import Worker
 
@@ -25,6 +26,7 @@ def main(arguments: List[str]) -> int:
     is_alone = may_be_alone and namespace.enter(options.parent)
     limits.set_name("tirlens-worker")
     limits.lower_priority(limits.WORKER_NICE)
+    mark = Mark(options.mark)
     reader, writer = stdio.claim()
     if options.parent and not is_alone:
         limits.die_with_parent(options.parent, signal.SIGTERM)
@@ -45,11 +47,11 @@ def main(arguments: List[str]) -> int:
         if can_fork:
             from .forking import ForkingWorker
 
-            worker = ForkingWorker(reader, writer)
+            worker = ForkingWorker(reader, writer, mark)
         else:
             from .plain import PlainWorker
 
-            worker = PlainWorker(reader, writer)
+            worker = PlainWorker(reader, writer, mark)
         # The time limits of requests start when the framework has been imported.
         stdio.write_message(writer, codec.dumps(Progress(0, "ready")))
         worker.serve()
@@ -61,6 +63,7 @@ def main(arguments: List[str]) -> int:
 def _options(arguments: List[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("tirlens_worker")
     parser.add_argument("parent", nargs="?", type=int, help="the server's process id")
+    parser.add_argument("--mark", help="the memory for the line that is being executed")
     parser.add_argument(
         "--no-fork", action="store_true", help="analyse in this process, as where nothing can fork"
     )

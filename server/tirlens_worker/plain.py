@@ -14,6 +14,7 @@ from types import FrameType
 from typing import BinaryIO, Callable, List, Optional
 
 from . import analysis, network, origins, patches, warm_up
+from .mark import Mark
 from .protocol import Analyze, Problem
 from .results import Pieces, line_span
 from .serving import Worker
@@ -22,8 +23,8 @@ from .serving import Worker
 class PlainWorker(Worker):
     """Analyses one request after the other in the main thread."""
 
-    def __init__(self, reader: BinaryIO, writer: BinaryIO) -> None:
-        super().__init__(reader, writer)
+    def __init__(self, reader: BinaryIO, writer: BinaryIO, mark: Mark) -> None:
+        super().__init__(reader, writer, mark)
         patches.install({})
         warm_up.warm_up()
         faulthandler.enable(all_threads=False)
@@ -32,7 +33,7 @@ class PlainWorker(Worker):
     def _answer(self, request: Analyze) -> None:
         self._import_ahead(request)
         modules, search_path = dict(sys.modules), list(sys.path)
-        _Run(request, self._send).run()
+        _Run(request, self._send, self._mark).run()
         for name in set(sys.modules) - set(modules):
             # The next text may have other versions of the user's own modules.
             if not origins.is_installed(sys.modules[name]):
@@ -43,8 +44,9 @@ class PlainWorker(Worker):
 class _Run:
     """One analysis, and the timer that answers for it when its time is over."""
 
-    def __init__(self, request: Analyze, send: Callable[[bytes], None]) -> None:
+    def __init__(self, request: Analyze, send: Callable[[bytes], None], mark: Mark) -> None:
         self._request = request
+        self._mark = mark
         self._send = send
         self._pieces = Pieces(request)
         self._began = time.monotonic()
@@ -64,6 +66,8 @@ class _Run:
     def _tell(self, tag: bytes, payload: bytes) -> None:
         if tag == analysis.PROGRESS:
             self._send(payload)
+        elif tag == analysis.LINE:
+            self._mark.line = int(payload)
         elif tag == analysis.BEGIN:
             self._current = int(payload)
             self._waiting.remove(self._current)

@@ -10,12 +10,16 @@ This module runs on Python 3.8 and imports nothing but the standard library and 
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Tuple, Union
 
 from .facts import KernelFacts, LoweredLaunch, Span, no_entries
 
 PROTOCOL_VERSION = 1
+
+#: What is in the memory that server and worker share: the line of the text that is executed, or 0.
+MARK = struct.Struct("<I")
 
 
 @dataclass(frozen=True)

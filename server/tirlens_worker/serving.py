@@ -7,15 +7,17 @@ import json
 from typing import Any, BinaryIO, Optional
 
 from . import codec, preload, stdio
+from .mark import Mark
 from .protocol import Analyze, Progress
 
 
 class Worker(abc.ABC):
     """Answers requests until the pipe is closed."""
 
-    def __init__(self, reader: BinaryIO, writer: BinaryIO) -> None:
+    def __init__(self, reader: BinaryIO, writer: BinaryIO, mark: Mark) -> None:
         self._reader = reader
         self._writer = writer
+        self._mark = mark
 
     def serve(self) -> None:
         while True:

@@ -59,7 +59,7 @@ class Run:
             if report.timed_out:
                 limit_s += _EXTRA_S
             # Its end, which on a busy machine takes its time, is not waited for.
-            self._children.append(Child())
+            self._children.append(Child(self._children[0].mark))
         if report.timed_out and (late or report.crashed_in is not None):
             self._pieces.add_not_reached(waiting)
         return self._pieces.encode(time.monotonic() - self._began, self._output.text())

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import Callable, List, Optional, Sequence, Set, Tuple
 
-from .analysis import BEGIN, DONE, END, LINE, PROGRESS
+from .analysis import BEGIN, DONE, END, PROGRESS
 from .child import HEADER, Child
 from .limits import memory_limit_bytes
 from .processes import count_descendants, signal_name
@@ -68,7 +68,6 @@ class Watch:
         self._buffer = bytearray()
         self._trace = Tail()
         self._current: Optional[int] = None
-        self._line: Optional[int] = None
         self._done = False
         self._flood = False
 
@@ -146,8 +145,6 @@ class Watch:
     def _take(self, tag: bytes, payload: bytes) -> None:
         if tag == PROGRESS:
             self._intake.on_progress(payload)
-        elif tag == LINE:
-            self._line = int(payload)
         elif tag == BEGIN:
             self._current = int(payload)
         elif tag == END:
@@ -168,7 +165,7 @@ class Watch:
         trace = self._trace.text()
         line = innermost_line(trace, self._request.path)
         if line is None and kernel is None:
-            line = self._line
+            line = self._child.mark.line
         span = kernel.span if kernel else None
         if line is not None:
             span = line_span(self._request.text, line)

@@ -2,11 +2,14 @@
 
 import os
 import stat
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from support.robust import marked, new_mark, until
 from tirlens import worker_client
 
 _ANSWER = '{"python": "%s", "frameworks": %s, "folders": ["%s"]}'
@@ -99,6 +102,33 @@ def test_an_unusable_setting_says_why(tmp_path: Path, kind: str) -> None:
     found = worker_client.find_interpreter(tmp_path / "a.py", setting=path, environ={})
     assert found.problem is not None
     assert "cannot be used" in found.problem.message
+
+
+_PROBING = """
+import os, sys
+sys.path[:0] = {path!r}
+from pathlib import Path
+from support.robust import marked, new_mark, until
+from tirlens import worker_client
+os.environ["PYTHONPATH"] = {folder!r}
+worker_client.probe(Path(sys.executable))
+"""
+
+
+def test_03_a_probe_does_not_outlive_its_server(tmp_path: Path) -> None:
+    """The probe that is asked here never answers: what it imports has no end."""
+    started = tmp_path / "started"
+    (tmp_path / "json.py").write_text(
+        f"import time\nopen({str(started)!r}, 'w').close()\ntime.sleep(60)\n"
+    )
+    mark = new_mark()
+    script = _PROBING.format(path=sys.path, folder=str(tmp_path))
+    server = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, **mark})
+    until(started.exists, 20.0, "the probe")
+    assert len(marked(mark)) == 2
+    server.kill()
+    server.wait()
+    until(lambda: not marked(mark), 2.0, "its end")
 
 
 def test_a_probe_is_repeated_when_packages_change(tmp_path: Path) -> None:

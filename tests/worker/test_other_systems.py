@@ -110,8 +110,11 @@ def test_without_fork_a_kernel_that_hangs_keeps_what_came_before(run: Run) -> No
 
 @pytest.mark.parametrize("end", ["os._exit(3)", "os.abort()", "__import__('ctypes').string_at(0)"])
 def test_without_fork_a_crash_costs_a_worker_and_no_other_file(run: Run, end: str) -> None:
-    (problem,) = run(IMPORTS + f"x = {end}\n" + KERNEL).problems
+    text = IMPORTS + f"x = {end}  # here\n" + KERNEL
+    (problem,) = run(text).problems
     assert problem.kind == "crash"
+    assert problem.span is not None
+    assert problem.span.line == _line(text, "# here")
     assert _well(run)
 
 

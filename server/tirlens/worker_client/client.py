@@ -191,12 +191,14 @@ class WorkerClient:
         self, process: Process, request: Analyze, on_progress: OnProgress | None
     ) -> Result:
         try:
+            process.mark.clear()
             await process.send(codec.dumps(request))
             return await self._receive(process, request, on_progress)
         except asyncio.TimeoutError:
             await self._stop()
             message = f"the analysis was stopped after {request.time_limit_s:g} s"
-            return Result(request.id, problems=(Problem("timeout", message),))
+            span = process.mark.span_in(request.text)
+            return Result(request.id, problems=(Problem("timeout", message, span),))
         except (OSError, EOFError):
             return await self._crashed(process, request)
 
@@ -240,9 +242,9 @@ class WorkerClient:
             return _cancelled(request)
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
         message = f"the worker ended during the analysis ({how})"
-        return Result(
-            request.id, problems=(Problem("crash", message, detail=self._last_log[-4000:]),)
-        )
+        span = process.mark.span_in(request.text)
+        problem = Problem("crash", message, span, detail=self._last_log[-4000:])
+        return Result(request.id, problems=(problem,))
 
     async def _stop(self) -> None:
         process, self._process = self._process, None

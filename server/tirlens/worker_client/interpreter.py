@@ -18,7 +18,16 @@ _PROBE_TIMEOUT_S = 20.0
 _OLDEST_PYTHON = (3, 8)
 # Found without importing: the frameworks take seconds to import and may print or crash.
 _PROBE = """
-import importlib.util as u, json, platform, sys, sysconfig
+import os, sys
+try:
+    # On Linux it ends with its server: PR_SET_PDEATHSIG, SIGKILL.
+    import ctypes
+    ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
+except Exception:
+    pass
+if hasattr(os, "getppid") and os.name == "posix" and os.getppid() != int(sys.argv[1]):
+    sys.exit("the server is gone")
+import importlib.util as u, json, platform, sysconfig
 try:
     from importlib.metadata import version
 except ImportError:
@@ -135,7 +144,7 @@ _cache: dict[Path, tuple[tuple[str, ...], tuple[int, ...], Probe]] = {}
 
 
 def _ask(path: Path) -> tuple[Probe, tuple[str, ...]]:
-    command = [str(path), "-c", _PROBE]
+    command = [str(path), "-c", _PROBE, str(os.getpid())]
     try:
         answer = subprocess.run(
             command,

@@ -15,12 +15,13 @@ from pathlib import Path
 import platformdirs
 
 import tirlens_worker
+from tirlens.worker_client.mark import Mark
 
 _LOG_BYTES = 64 * 1024
 # CREATE_NO_WINDOW and BELOW_NORMAL_PRIORITY_CLASS.
 _CREATION_FLAGS = 0x08000000 | 0x00004000 if sys.platform == "win32" else 0
 # In the environment of a worker and so of all that comes from it, also of what has left it.
-_MARK = "TIRLENS_WORKER"
+_NAME = "TIRLENS_WORKER"
 
 
 def worker_environment(base: Mapping[str, str]) -> dict[str, str]:
@@ -47,9 +48,10 @@ def worker_environment(base: Mapping[str, str]) -> dict[str, str]:
 class Process:
     """A running worker."""
 
-    def __init__(self, process: asyncio.subprocess.Process, mark: str) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, name: str, mark: Mark) -> None:
         self._process = process
-        self._mark = mark
+        self._name = name
+        self.mark = mark
         self._log = bytearray()
         self._logging = asyncio.ensure_future(self._read_log())
 
@@ -60,22 +62,28 @@ class Process:
         Raises:
             OSError: it cannot be executed.
         """
-        mark = uuid.uuid4().hex
+        name, mark = uuid.uuid4().hex, Mark()
         script = Path(tirlens_worker.__file__).with_name("__main__.py")
-        process = await asyncio.create_subprocess_exec(
-            str(python),
-            str(script),
-            str(os.getpid()),
-            *options,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**worker_environment(os.environ), _MARK: mark},
-            cwd=Path(python.anchor),
-            start_new_session=True,
-            creationflags=_CREATION_FLAGS,
-        )
-        return cls(process, mark)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                str(python),
+                str(script),
+                str(os.getpid()),
+                "--mark",
+                mark.name,
+                *options,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**worker_environment(os.environ), _NAME: name},
+                pass_fds=mark.descriptors,
+                cwd=Path(python.anchor),
+                start_new_session=True,
+                creationflags=_CREATION_FLAGS,
+            )
+        finally:
+            mark.inherited()
+        return cls(process, name, mark)
 
     @property
     def pid(self) -> int:
@@ -135,7 +143,7 @@ class Process:
 
     async def kill(self) -> None:
         """Kill the worker and every process that descends from it."""
-        for pid in (*descendants(self.pid), self.pid, *_marked(self._mark)):
+        for pid in (*descendants(self.pid), self.pid, *_named(self._name)):
             _kill(pid)
         await self._process.wait()
         self._logging.cancel()
@@ -169,9 +177,9 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def _marked(mark: str) -> list[int]:
-    """The processes with this mark in the environment they were started with (Linux)."""
-    wanted = f"{_MARK}={mark}".encode()
+def _named(name: str) -> list[int]:
+    """The processes with this name in the environment they were started with (Linux)."""
+    wanted = f"{_NAME}={name}".encode()
     found: list[int] = []
     if sys.platform.startswith("linux"):
         for entry in Path("/proc").iterdir():

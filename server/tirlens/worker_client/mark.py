@@ -1,0 +1,55 @@
+"""Where the text is that a worker executes, also when the worker cannot tell any more."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+import sys
+import tempfile
+import uuid
+
+from tirlens_worker.facts import Span
+from tirlens_worker.protocol import MARK
+
+
+class Mark:
+    """Memory that a worker shares, with the line that it executes; `name` is its name there.
+
+    `descriptors` are open files that the worker must inherit, until `inherited`.
+    """
+
+    def __init__(self) -> None:
+        self.descriptors: tuple[int, ...] = ()
+        if sys.platform == "win32":
+            self.name = f"tirlens-{uuid.uuid4().hex}"
+            self._memory = mmap.mmap(-1, MARK.size, tagname=self.name)
+            return
+        if hasattr(os, "memfd_create"):
+            descriptor = os.memfd_create("tirlens-mark")
+        else:
+            with tempfile.TemporaryFile() as file:
+                descriptor = os.dup(file.fileno())
+        os.ftruncate(descriptor, MARK.size)
+        self.descriptors = (descriptor,)
+        self.name = str(descriptor)
+        self._memory = mmap.mmap(descriptor, MARK.size)
+
+    def clear(self) -> None:
+        """Forget the line of an earlier text."""
+        MARK.pack_into(self._memory, 0, 0)
+
+    def span_in(self, text: str) -> Span | None:
+        """The line, without its indentation, of the `text` that is executed; None before any is."""
+        (number,) = MARK.unpack_from(self._memory)
+        lines = re.split(r"\r\n|\r|\n", text)
+        if not 0 < number <= len(lines):
+            return None
+        line = lines[number - 1].rstrip()
+        return Span(number, len(line) - len(line.lstrip()), number, len(line))
+
+    def inherited(self) -> None:
+        """Close what only the start of the worker needs."""
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+        self.descriptors = ()
