@@ -245,6 +245,11 @@ class Evaluator:
         return self.call(name, node, at, times)
 
     def _chosen(self, arguments: list, at: Points, times: int) -> tuple[Any, bool]:
+        if all(ir.constant(side) is not None for side in arguments[1:]):
+            # Whichever it is, nothing is done for it.
+            known = self.value(arguments[0], at, times)[0]
+            if known is UNKNOWN:
+                return UNKNOWN, True
         yes, no = self.holds(arguments[0], at, times)
         out: Any = np.zeros(at.size, dtype=np.int64)
         data = False

@@ -133,12 +133,12 @@ class Executor(Threads):
             else:
                 out = None
                 if int(node.kind) == _VECTORIZED:
-                    self.requests.vectors.append(variable)
+                    self.requests.vectors.add(variable)
                 for inner in part.expanded(variable, start, extent, stride):
                     self.tally.work(inner.size)
                     self.statement(node.body, inner)
                 if int(node.kind) == _VECTORIZED:
-                    self.requests.vectors.pop()
+                    self.requests.vectors.discard(variable)
             left = self._merge(left, out, rows, at)
         return left
 
@@ -287,6 +287,8 @@ class Executor(Threads):
                 inner.columns[variable], _ = self.value(bound, inner, self.times(inner))
                 if self.mentions(bound) & (inner.threads | self.derived):
                     inner.threads |= {variable}
+                if self.mentions(bound) & self.requests.vectors:
+                    self.requests.vectors.add(variable)
         if ir.constant(node.predicate) in (True, 1):
             return self._run_SBlock(block, inner)
         for part, _ in self._asked(inner, node.predicate):

@@ -31,9 +31,9 @@ class Requests:
     def __init__(self) -> None:
         self.found: dict[tuple[str, str, str], set] = defaultdict(set)
         self.seen: set[int] = set()
-        #: The extents of the thread indices, and the vectorized loops that are under way.
+        #: The extents of the thread indices; the vectorized loops under way, and what follows them.
         self.threads: dict[str, int] = {}
-        self.vectors: list[int] = []
+        self.vectors: set[int] = set()
 
     def note(
         self,
@@ -70,16 +70,16 @@ class Requests:
     def _lanes(self, at: Points, address: np.ndarray) -> np.ndarray | None:
         """The addresses of the lanes of the first warp, a column for each iteration of a vector."""
         whole = min(LANES, int(np.prod(list(self.threads.values()))))
-        if at.waiting:
-            return np.broadcast_to(address[:1], (whole,))[:, None]
         number: Any = 0
         for tag in reversed(_THREADS):
             number = number * self.threads.get(tag, 1) + at.columns.get(tag, 0)
         number = at.full(number)
         same = np.ones(at.size, dtype=bool)
         for name, column in at.columns.items():
-            if isinstance(column, np.ndarray) and name not in at.threads | set(self.vectors):
+            if isinstance(column, np.ndarray) and name not in at.threads | self.vectors:
                 same &= column == column[0]
+        if at.waiting:
+            return np.broadcast_to(address[same], (whole, int(same.sum())))
         rows = np.flatnonzero(same & (number < LANES))
         rows = rows[np.argsort(number[rows], kind="stable")]
         numbers, counts = np.unique(number[rows], return_counts=True)
