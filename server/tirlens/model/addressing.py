@@ -17,7 +17,7 @@ from typing import Any
 
 from tirlens_worker.facts import Access, Buffer, Expr
 
-from .expr import free_variables, operands, simplify
+from .expr import free_variables, operands, operators, simplify
 from .places import SIDE_BY_SIDE, SPATIAL, Place
 
 POWER_OF_TWO = 1.0
@@ -25,6 +25,9 @@ BY_CONSTANT = 6.0
 BY_VARIABLE = 20.0
 CHOICE = 2.0
 _DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod"})
+_COSTLY = _DIVISIONS | {"select", "min", "max"}
+# Shifts and masks are divisions once they are simplified.
+_MAY_COST = _COSTLY | {">>", "&"}
 
 
 def index_instructions(
@@ -34,18 +37,21 @@ def index_instructions(
 
     What does not change with a loop goes out of it.
     """
+    seen = {
+        part
+        for access in accesses
+        if _may_cost(access, place)
+        for index in _offsets(access, place, buffers[access.buffer])
+        for part in _costly(index)
+    }
+    if not seen:
+        return 0.0
     turns = {
         loop.var: loop.extent or 1
         for loop in place.around
         if loop.kind not in SPATIAL | SIDE_BY_SIDE
     }
     tiles = frozenset(loop.var for loop in place.around if loop.kind == "parallel")
-    seen = {
-        part
-        for access in accesses
-        for index in _offsets(access, place, buffers[access.buffer])
-        for part in _costly(index)
-    }
     total = 0.0
     for part in seen:
         names = free_variables(part)
@@ -54,6 +60,12 @@ def index_instructions(
                 extent for name, extent in turns.items() if name not in names
             )
     return total
+
+
+def _may_cost(access: Access, place: Place) -> bool:
+    return any(
+        not operators(place.resolve(index)).isdisjoint(_MAY_COST) for index in access.indices
+    )
 
 
 def _offsets(access: Access, place: Place, buffer: Buffer) -> Iterator[Expr]:
@@ -83,7 +95,7 @@ def _costly(expr: Expr) -> frozenset[Expr]:
 def _parts(expr: Expr) -> Iterator[Expr]:
     if not isinstance(expr, tuple):
         return
-    if expr[0] in _DIVISIONS or expr[0] in ("select", "min", "max"):
+    if expr[0] in _COSTLY:
         yield expr
     for operand in operands(expr):
         yield from _parts(operand)

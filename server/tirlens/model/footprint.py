@@ -11,6 +11,7 @@ from tirlens_worker.facts import Access, Buffer, Expr, KernelFacts
 
 from .counting.domain import Domain
 from .counting.images import Image, image
+from .counting.intervals import bounds
 from .counting.result import Counts, leaves
 from .counting.scope import Scope
 from .counting.solve import Solver
@@ -120,8 +121,10 @@ def _touched(access: Access, scope: Scope, shape: tuple[int, ...], solver: Solve
             name = f"element {axis}"
             domain = domain.with_axis(name, 0, length)
             position = simplify(("+", position, name))
-        inside = ("and", (">=", position, 0), ("<", position, shape[axis]))
-        domain = domain.where(within(inside, domain.box))
+        low, high = bounds(position, domain.box)
+        if low < 0 or high >= shape[axis]:
+            inside = ("and", (">=", position, 0), ("<", position, shape[axis]))
+            domain = domain.where(within(inside, domain.box))
         coordinates.append(position)
     if domain.empty:
         return Image({axis: range(0) for axis in range(len(shape))})

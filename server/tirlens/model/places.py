@@ -5,19 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from tirlens_worker.facts import Access, Buffer, Expr, Let, Loop
 
 from .counting.intervals import Interval, bounds
 from .dtypes import bits
-from .expr import free_variables, is_data_dependent, substitute, walk
+from .expr import evaluate, free_variables, is_data_dependent, substitute, walk
 
 SECTOR_BYTES = 32
 # Loops whose iterations run at the same time in one block, not one after the other.
 SIDE_BY_SIDE = frozenset({"block", "parallel", "vectorized"})
 SPATIAL = frozenset({"grid", "cluster"})
+THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+WARP = 32
 
 
 # The loops around the stores to an array of a block or thread, by its id.
@@ -63,10 +68,22 @@ class Place:
             for name, reach in self.ranges.items()
         }
 
+    @cached_property
+    def first_warp(self) -> Mapping[str, npt.NDArray[np.int64]]:
+        """The values of the thread variables in the lanes of the first warp."""
+        threads = {loop.tag: loop for loop in self.around if loop.kind == "block" and loop.tag}
+        loops = [threads[tag] for tag in THREADS if tag in threads]
+        return _lanes(tuple((loop.var, loop.extent) for loop in loops if loop.extent))
+
+    @cached_property
+    def extents(self) -> Mapping[str, int]:
+        """The extents of the loops, unknown ones counted 1."""
+        return {loop.var: loop.extent or 1 for loop in self.around}
+
     def inside(self, loop: Loop) -> Place:
-        extent = bounds(substitute(loop.extent, self.lets), self.ranges)[1]
-        first, last = bounds(substitute(loop.start, self.lets), self.ranges)
-        step = bounds(substitute(loop.step, self.lets), self.ranges)[1]
+        extent = bounds(self.resolve(loop.extent), self.ranges)[1]
+        first, last = bounds(self.resolve(loop.start), self.ranges)
+        step = bounds(self.resolve(loop.step), self.ranges)[1]
         count = int(extent) if math.isfinite(extent) else None
         reach: Interval = (first, last)
         if math.isfinite(step):
@@ -90,13 +107,29 @@ class Place:
         lets = {**self.lets, let.var: substitute(let.value, self.lets)}
         return Place(self.around, self.ranges, lets, self.conditions, self.steps)
 
-    def extent(self, kinds: Iterable[str]) -> int:
-        """How many iterations the loops of these kinds have together, unknown ones counted 1."""
-        wanted = frozenset(kinds)
-        return math.prod(loop.extent or 1 for loop in self.around if loop.kind in wanted)
-
     def resolve(self, expr: Expr) -> Expr:
-        return substitute(expr, self.lets) if self.lets else expr
+        if isinstance(expr, tuple):
+            return substitute(expr, self.lets) if self.lets else expr
+        return self.lets.get(expr, expr) if isinstance(expr, str) else expr
+
+    def first_value(self, expr: Expr) -> Any:
+        """`expr` with every variable at its first value.
+
+        Raises:
+            UnknownValueError: it depends on data or on a variable without a range.
+        """
+        return expr if isinstance(expr, int) else evaluate(self.resolve(expr), self.first_values)
+
+
+@lru_cache(maxsize=128)
+def _lanes(axes: tuple[tuple[str, int], ...]) -> Mapping[str, npt.NDArray[np.int64]]:
+    """Each variable, the fastest first, in the lanes of a block's first warp."""
+    lane = np.arange(WARP, dtype=np.int64)
+    values: dict[str, npt.NDArray[np.int64]] = {}
+    for name, extent in axes:
+        values[name] = lane % extent
+        lane = lane // extent
+    return values
 
 
 def outermost(bindings: Mapping[str, int]) -> Place:
@@ -123,11 +156,7 @@ def distinct_elements(
     elsewhere.  `set_in` tells where scalars that hold an index are set.
     """
     free = frozenset(free)
-    extents = {loop.var: loop.extent or 1 for loop in place.around}
-    pinned = {
-        name: reach if name in free else (reach[0], reach[0])
-        for name, reach in place.ranges.items()
-    }
+    extents = place.extents
     total = 1.0
     combinations = 1.0
     seen: set[str] = set()
@@ -138,7 +167,7 @@ def distinct_elements(
             high = bounds(place.resolve(access.extents[dimension]), place.ranges)[1]
             box = high if math.isfinite(high) else 1.0
         names = _varies_with(index, indices, free, set_in)
-        low, high = bounds(index, pinned)
+        low, high = bounds(index, _pinned(index, free, place.ranges))
         reach = high - low + box
         size = shape[dimension] if dimension < len(shape) else None
         # A tile that steps over a constant stride touches one box a step, not all between.
@@ -156,6 +185,17 @@ def distinct_elements(
     found = max(min(total, combinations) * max(access.lanes, 1), 1.0)
     whole = [size for size in shape if isinstance(size, int)]
     return min(found, math.prod(whole)) if len(whole) == len(shape) and whole else found
+
+
+def _pinned(
+    index: Expr, free: frozenset[str], ranges: Mapping[str, Interval]
+) -> dict[str, Interval]:
+    """The ranges of the variables in `index`, of those that are not free their first value."""
+    return {
+        name: reach if name in free else (reach[0], reach[0])
+        for name in free_variables(index)
+        if (reach := ranges.get(name)) is not None
+    }
 
 
 def depends_on(

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
 
 from tirlens_worker.facts import Buffer
 
-from .places import SECTOR_BYTES, dtype_bytes
+from .places import SECTOR_BYTES, WARP, dtype_bytes
 
 LINE_BYTES = 128
 BANKS = 32
 BANK_BYTES = 4
 # The longest load or store instruction.
 WIDEST_BYTES = 16
-WARP = 32
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -36,36 +33,35 @@ class Requests:
     wavefronts: float
 
 
-def requests_of(offset: IntArray, vector: float, buffer: Buffer, written: bool) -> Requests:
-    """Lanes that start at `offset` elements and move `vector` of them.
+def requests_of(starts: Sequence[int], vector: float, buffer: Buffer, written: bool) -> Requests:
+    """Lanes that start at some elements and move `vector` of them.
 
     `written`: shared memory is addressed as the program says, not swizzled by a compiler.
     """
     size = dtype_bytes(buffer.dtype)
-    first = np.floor(offset * size).astype(np.int64)
+    first = [math.floor(start * size) for start in starts]
     # One value for all lanes is moved once.
-    width = max(int(size if np.all(offset == offset[0]) else size * vector), 1)
+    width = max(int(size if len(set(starts)) == 1 else size * vector), 1)
     if size > WIDEST_BYTES:
         width, vector = WIDEST_BYTES, WIDEST_BYTES / size
-    last = first + width - 1
     if buffer.scope == "global":
-        sectors = _distinct(first // SECTOR_BYTES, last // SECTOR_BYTES)
-        lines = _distinct(first // LINE_BYTES, last // LINE_BYTES)
+        sectors = _distinct(first, width, SECTOR_BYTES)
+        lines = _distinct(first, width, LINE_BYTES)
         return Requests(vector, float(sectors), float(max(lines, sectors / 4)))
     if written:
         return Requests(vector, 0.0, _bank_wavefronts(first, width))
-    return Requests(vector, 0.0, max(len(np.unique(first)) * width / LINE_BYTES, 1.0))
+    return Requests(vector, 0.0, max(len(set(first)) * width / LINE_BYTES, 1.0))
 
 
-def _distinct(first: IntArray, last: IntArray) -> int:
-    widest = int((last - first).max()) + 1
-    if widest == 1:
-        return len(np.unique(first))
-    spans = first[:, None] + np.arange(widest)
-    return len(np.unique(spans[spans <= last[:, None]]))
+def _distinct(first: Sequence[int], width: int, unit: int) -> int:
+    """How many units of memory hold the `width` bytes from each of some addresses on."""
+    held = {start // unit for start in first}
+    for start in first:
+        held.update(range(start // unit + 1, (start + width - 1) // unit + 1))
+    return len(held)
 
 
-def _bank_wavefronts(first: IntArray, width: int) -> float:
+def _bank_wavefronts(first: Sequence[int], width: int) -> float:
     """Passes of shared memory: the most different words of one bank, phase by phase.
 
     32 banks of 4 bytes; requests of 8 bytes a lane go in two phases of 16 lanes, of 16 bytes in
@@ -75,7 +71,10 @@ def _bank_wavefronts(first: IntArray, width: int) -> float:
     lanes = max(WARP // words, 1)
     total = 0.0
     for start in range(0, len(first), lanes):
-        word = first[start : start + lanes, None] // BANK_BYTES + np.arange(words)
-        different = np.unique(word)
-        total += int(np.bincount(different % BANKS, minlength=1).max())
+        different = {
+            address // BANK_BYTES + word
+            for address in first[start : start + lanes]
+            for word in range(words)
+        }
+        total += max(Counter(word % BANKS for word in different).values())
     return total

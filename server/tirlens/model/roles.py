@@ -72,6 +72,6 @@ def _warps(condition: Expr, axes: tuple[tuple[str, int], ...]) -> frozenset[int]
         holds = np.broadcast_to(np.asarray(evaluate(condition, env), dtype=bool), index.shape)
     except UnknownValueError:
         return None
-    warps = frozenset(np.unique(index[holds] // WARP).tolist())
+    warps = frozenset(np.flatnonzero(np.bincount(index[holds] // WARP)).tolist())
     # All warps take part: no role of its own.
     return warps if len(warps) * WARP < len(index) else None

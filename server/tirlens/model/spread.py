@@ -34,12 +34,13 @@ from .expr import (
     free_variables,
     is_data_dependent,
     linear,
-    operands,
+    operators,
     simplify,
-    walk,
 )
-from .places import Place, dtype_bytes
-from .requests import WARP, IntArray, Requests, requests_of
+from .places import WARP, Place, dtype_bytes
+from .requests import Requests, requests_of
+
+IntArray = npt.NDArray[np.int64]
 
 VECTOR_BYTES = 16
 SELECTS = frozenset({"select", "opaque", "load"})
@@ -112,7 +113,7 @@ def _is_branch(access: Access, place: Place) -> bool:
 
 
 def _chooses(expr: Expr) -> bool:
-    return isinstance(expr, tuple) and (expr[0] == "select" or any(map(_chooses, operands(expr))))
+    return "select" in operators(expr)
 
 
 def active_threads(place: Place, threads: int) -> int:
@@ -141,14 +142,8 @@ def _of_threads(
     accesses: Sequence[Access], place: Place, buffers: Mapping[str, Buffer], serial: bool
 ) -> Spread:
     """Statements that each thread executes by itself: its vectors are written in the program."""
-    env: dict[str, Any] = dict(place.first_values)
-    lane = np.arange(WARP, dtype=np.int64)
-    threads = {loop.tag: loop for loop in place.around if loop.kind == "block" and loop.tag}
-    for tag in ("threadIdx.x", "threadIdx.y", "threadIdx.z"):
-        loop = threads.get(tag)
-        if loop is not None and loop.extent:
-            env[loop.var] = lane % loop.extent
-            lane = lane // loop.extent
+    env = {**place.first_values, **place.first_warp}
+    threads = any(loop.kind == "block" and loop.tag for loop in place.around)
     out: list[Requests | None] = []
     widest = 1
     for access in accesses:
@@ -156,10 +151,12 @@ def _of_threads(
         # A longer vector takes several instructions.
         limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
         vector = min(max(access.lanes, 1) * _written_vector(access, buffer, place, env), limit)
-        start = _offset(access, buffer, place, env)
-        known = None
-        if start is not None and threads and memory_of(access, buffers) is not None:
-            known = requests_of(np.broadcast_to(start, (WARP,)), vector, buffer, written=True)
+        known = start = None
+        if threads and memory_of(access, buffers) is not None:
+            start = _offset(access, buffer, place, env)
+        if start is not None:
+            starts = start.tolist() if start.ndim else [start.item()] * WARP
+            known = requests_of(starts, vector, buffer, written=True)
             widest = max(widest, vector)
         out.append(known)
     return Spread(widest, 1.0, serial, tuple(out))
@@ -174,12 +171,13 @@ class _Layout:
     matrix: bool
 
 
-def _lanes(points: int, extents: tuple[int, ...], vector: int, matrix: bool) -> IntArray:
+@lru_cache(maxsize=512)
+def _lanes(points: int, innermost: int, vector: int, matrix: bool) -> IntArray:
     """Which of the flattened points the lanes of a warp start at."""
     lane = np.arange(WARP, dtype=np.int64)
     start = lane * vector
-    if matrix and extents and extents[-1] >= 8:
-        start = lane // 4 * extents[-1] + lane % 4 * 2
+    if matrix and innermost >= 8:
+        start = lane // 4 * innermost + lane % 4 * 2
     return start[start < points]
 
 
@@ -194,16 +192,18 @@ def _of_block(
     threads = layout.threads
     parallel = [loop for loop in place.around if loop.kind in ("parallel", "vectorized")]
     box = _box(accesses, place)
-    extents = (*(loop.extent or 1 for loop in parallel), *box)
+    extents = (*(loop.extent or 1 for loop in parallel), *box) or (1,)
     total = max(math.prod(extents), 1)
+    vector = min(layout.most, _divided(total, extents[-1], threads))
     window = WARP * VECTOR_BYTES
     if layout.matrix:
-        window = max(window, 8 * (extents[-1] if extents else 1))
-    env: dict[str, Any] = dict(place.first_values)
-    points = _coordinates(extents or (1,), window)
-    env.update({loop.var: axis for loop, axis in zip(parallel, points, strict=False)})
+        window = max(window, 8 * extents[-1])
+    points = _coordinates(extents, window)
+    env: dict[str, Any] = {
+        **place.first_values,
+        **{loop.var: axis for loop, axis in zip(parallel, points, strict=False)},
+    }
     inside = points[len(parallel) :]
-    vector = min(layout.most, _divided(total, extents[-1] if extents else 1, threads))
     offsets: list[IntArray | None] = []
     for access in accesses:
         offset = None
@@ -212,15 +212,16 @@ def _of_block(
             if offset is None or _told_apart(access, place):
                 vector = 1
             if offset is not None:
-                offset = np.broadcast_to(offset, points[0].shape)
+                if not offset.ndim:
+                    offset = np.full_like(points[0], offset)
                 vector = min(vector, _contiguous(offset, buffers[access.buffer], vector))
         offsets.append(offset)
     vector = _undivided(conditions, place, env, vector)
-    lanes = _lanes(len(points[0]), extents, vector, layout.matrix)
+    lanes = _lanes(len(points[0]), extents[-1], vector, layout.matrix)
     requests = tuple(
         None
         if offset is None
-        else requests_of(offset[lanes], vector, buffers[access.buffer], written=False)
+        else requests_of(offset[lanes].tolist(), vector, buffers[access.buffer], written=False)
         for access, offset in zip(accesses, offsets, strict=True)
     )
     return Spread(vector, max(total / (vector * threads), 1.0), serial, requests)
@@ -239,7 +240,7 @@ def _box(accesses: Sequence[Access], place: Place) -> tuple[int, ...]:
     found: tuple[int, ...] = ()
     for access in accesses:
         try:
-            sizes = [evaluate(place.resolve(size), place.first_values) for size in access.extents]
+            sizes = [place.first_value(size) for size in access.extents]
         except UnknownValueError:
             continue
         box = tuple(int(size) for size in sizes if size > 1)
@@ -257,11 +258,7 @@ def _divided(total: int, innermost: int, threads: int) -> int:
 
 def _told_apart(access: Access, place: Place) -> bool:
     """Whether an index is chosen by a condition, which the compiler does not vectorise."""
-    return any(
-        isinstance(part, tuple) and part[0] in SELECTS
-        for index in access.indices
-        for part in walk(place.resolve(index))
-    )
+    return any(not operators(place.resolve(index)).isdisjoint(SELECTS) for index in access.indices)
 
 
 def _offset(
@@ -278,16 +275,20 @@ def _offset(
         steps = iter(inside)
         sizes: Sequence[Expr] = access.extents or (1,) * len(access.indices)
         flat: Any = 0
-        shape = [evaluate(place.resolve(extent), env) for extent in buffer.shape]
-        strides = [evaluate(place.resolve(stride), env) for stride in buffer.strides]
+        shape = [_value(extent, place, env) for extent in buffer.shape]
+        strides = [_value(stride, place, env) for stride in buffer.strides]
         for axis, (index, size) in enumerate(zip(access.indices, sizes, strict=True)):
-            position = evaluate(place.resolve(index), env)
-            if inside and evaluate(place.resolve(size), env) > 1:
+            position = _value(index, place, env)
+            if inside and _value(size, place, env) > 1:
                 position = position + next(steps, 0)
             flat = flat + position * strides[axis] if strides else flat * shape[axis] + position
         return np.asarray(flat, dtype=np.int64)
     except (UnknownValueError, TypeError, ValueError, ZeroDivisionError, OverflowError):
         return None
+
+
+def _value(expr: Expr, place: Place, env: Mapping[str, Any]) -> Any:
+    return expr if isinstance(expr, int) else evaluate(place.resolve(expr), env)
 
 
 def _contiguous(offset: IntArray, buffer: Buffer, most: int) -> int:
@@ -298,9 +299,10 @@ def _contiguous(offset: IntArray, buffer: Buffer, most: int) -> int:
         vector //= 2
     while vector > 1:
         rows = _rows(offset, vector)
-        steps = np.diff(rows, axis=1)
-        together = not np.any(steps - 1) and not np.any(rows[:, 0] % vector)
-        if len(rows) and (together or not np.any(steps)):
+        steps = rows[:, 1:] - rows[:, :-1]
+        if len(rows) and (steps == 1).all() and not (rows[:, 0] % vector).any():
+            return vector
+        if len(rows) and not steps.any():
             return vector
         vector //= 2
     return 1

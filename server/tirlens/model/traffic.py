@@ -18,7 +18,7 @@ from typing import Any
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Access, Buffer
 
-from .expr import UnknownValueError, evaluate
+from .expr import UnknownValueError
 from .footprint import Touched
 from .places import (
     SECTOR_BYTES,
@@ -169,11 +169,10 @@ def _writes(flow: _Flow) -> bool:
 
 def _start(access: Access, buffer: Buffer, place: Place) -> float | None:
     """Where the first thread of the first block starts to read, in elements."""
-    env = place.first_values
     try:
         flat = 0
         for size, index in zip(buffer.shape, access.indices, strict=True):
-            flat = flat * evaluate(place.resolve(size), env) + evaluate(place.resolve(index), env)
+            flat = flat * place.first_value(size) + place.first_value(index)
         return float(flat)
     except (UnknownValueError, ValueError, ZeroDivisionError):
         return None

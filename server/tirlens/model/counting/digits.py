@@ -16,11 +16,21 @@ from itertools import pairwise
 
 from tirlens_worker.facts import Expr
 
-from ..expr import free_variables, from_linear, is_integer, linear, rebuild, substitute, walk
+from ..expr import (
+    free_variables,
+    from_linear,
+    is_integer,
+    linear,
+    operands,
+    operators,
+    rebuild,
+    substitute,
+)
 from .within import within
 
 IntBox = Mapping[str, tuple[int, int]]
 _ROUNDS = 8
+_DIVISIONS = frozenset({"//", "%"})
 
 
 @dataclass(frozen=True)
@@ -64,11 +74,13 @@ def digits(
 
 def _divisions(expr: Expr) -> Iterator[tuple[str, Expr, int]]:
     """Operator, numerator and divisor of each division of integers by a constant."""
-    for part in walk(expr):
-        if not isinstance(part, tuple) or part[0] not in ("//", "%"):
-            continue
-        if isinstance(part[2], int) and part[2] > 1 and is_integer(part[1]):
-            yield part[0], part[1], int(part[2])
+    if not isinstance(expr, tuple) or operators(expr).isdisjoint(_DIVISIONS):
+        return
+    by_constant = expr[0] in _DIVISIONS and isinstance(expr[2], int) and expr[2] > 1
+    if by_constant and is_integer(expr[1]):
+        yield expr[0], expr[1], int(expr[2])
+    for operand in operands(expr):
+        yield from _divisions(operand)
 
 
 def _number_of_divisions(exprs: Iterable[Expr]) -> int:
@@ -90,7 +102,10 @@ def _replaced(
         projected = projected.union(new)
     number = len(change.exprs)
     known: dict[Expr, Expr] = {}
-    written = [within(expr, box, known=known) for expr in exprs]
+    written = [
+        expr if free_variables(expr).isdisjoint(new) else within(expr, box, known=known)
+        for expr in exprs
+    ]
     conditions = tuple(c for c in (*written[number:], *more) if c is not True)
     return Change(box, tuple(written[:number]), conditions, projected)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tirlens_worker.facts import Expr
@@ -36,59 +36,84 @@ class Domain:
     predicates: tuple[Expr, ...] = ()
     missing: tuple[Expr, ...] = ()
     empty: bool = False
+    # The domain that this is with one more variable, on which there is no condition, and that one.
+    _outer: tuple[Domain, str] | None = field(default=None, repr=False, compare=False)
     _points: dict[frozenset[str], Sum] = field(
         default_factory=dict[frozenset[str], Sum], init=False, repr=False, compare=False
     )
 
+    def _changed(
+        self,
+        box: Box | None = None,
+        guards: tuple[Guard, ...] | None = None,
+        predicates: tuple[Expr, ...] | None = None,
+        missing: tuple[Expr, ...] = (),
+        empty: bool = False,
+    ) -> Domain:
+        """The domain with another box, guards or predicates, more that is missing, or empty."""
+        return Domain(
+            self.box if box is None else box,
+            self.guards if guards is None else guards,
+            self.predicates if predicates is None else predicates,
+            self.missing + missing,
+            self.empty or empty,
+        )
+
     def with_axis(self, name: str, start: Expr, extent: Expr) -> Domain:
         """The points with one more variable, in ``range(start, start + extent)``."""
+        if isinstance(start, int) and isinstance(extent, int) and extent > 0:
+            return self._with_free_axis(name, (int(start), start + extent - 1))
         stop = simplify(("+", start, extent))
         low, high = bounds(start, self.box)[0], bounds(stop, self.box)[1]
         if isinstance(extent, int) and extent <= 0:
-            return replace(self, box={**self.box, name: (0, 0)}, empty=True)
+            return self._changed(box={**self.box, name: (0, 0)}, empty=True)
         unknown = self._unknown(start) + self._unknown(extent)
         if unknown or math.isinf(low) or math.isinf(high):
-            missing = unknown or (start, extent)
-            return replace(
-                self, box={**self.box, name: (-math.inf, math.inf)}, missing=self.missing + missing
-            )
+            box = {**self.box, name: (-math.inf, math.inf)}
+            return self._changed(box=box, missing=unknown or (start, extent))
         if high <= low:
-            return replace(self, box={**self.box, name: (low, low)}, empty=True)
-        domain = replace(self, box={**self.box, name: (low, high - 1)})
+            return self._changed(box={**self.box, name: (low, low)}, empty=True)
+        domain = self._with_free_axis(name, (low, high - 1))
         if not isinstance(start, int):
             domain = domain.where(("<=", start, name))
         if not isinstance(stop, int):
             domain = domain.where(("<", name, stop))
         return domain
 
+    def _with_free_axis(self, name: str, interval: Interval) -> Domain:
+        outer = None if name in self.box else (self, name)
+        box = {**self.box, name: interval}
+        return Domain(box, self.guards, self.predicates, self.missing, self.empty, outer)
+
     def where(self, condition: Expr) -> Domain:
         """The points at which `condition`, which holds no data, is true."""
         domain = self
         for part in conjuncts(condition):
-            domain = domain._where(part)
+            domain = domain.where_part(part)
         return domain
 
-    def _where(self, condition: Expr) -> Domain:
+    def where_part(self, condition: Expr) -> Domain:
+        """`where` for one of a condition's `conjuncts`."""
         if not isinstance(condition, (str, tuple)):
-            return self if condition else replace(self, empty=True)
+            return self if condition else self._changed(empty=True)
         unknown = self._unknown(condition)
         if unknown:
-            return replace(self, missing=self.missing + unknown)
+            return self._changed(missing=unknown)
         solvable = guard(condition)
         if solvable is None:
             truth = bounds(condition, self.box)
             if truth[0] == truth[1] == 0:
-                return replace(self, empty=True)
+                return self._changed(empty=True)
             if truth[0] > 0:
                 return self
-            return replace(self, predicates=(*self.predicates, condition))
+            return self._changed(predicates=(*self.predicates, condition))
         truth = solvable.truth(self.box)
         if truth is not None:
-            return self if truth else replace(self, empty=True)
+            return self if truth else self._changed(empty=True)
         tightened = tighten(solvable, self.box)
         if tightened is None:
-            return replace(self, guards=(*self.guards, solvable))
-        return replace(self, box=tightened, empty=self.empty or _is_empty(tightened, solvable))
+            return self._changed(guards=(*self.guards, solvable))
+        return self._changed(box=tightened, empty=_is_empty(tightened, solvable))
 
     def joined(self, digits: Sequence[str], name: str) -> tuple[Domain, dict[str, Expr]]:
         """The same points with one variable for some that are its digits, and what those are of it.
@@ -104,20 +129,19 @@ class Domain:
         box = {other: reach for other, reach in self.box.items() if other not in values}
         box[name] = (0, unit - 1)
         values = {digit: within(value, box) for digit, value in values.items()}
-        domain = replace(self, box=box, guards=(), predicates=())
+        domain = self._changed(box=box, guards=(), predicates=())
         for condition in (*(item.expr() for item in self.guards), *self.predicates):
             domain = domain.where(within(substitute(condition, values), domain.box))
         return domain, values
 
     def _unknown(self, expr: Expr) -> tuple[Expr, ...]:
         """What in `expr` is neither a variable of the domain nor computable."""
+        names = scope_of(expr)
+        if not self.missing and names <= self.box.keys():
+            return ()
         return tuple(
-            name for name in sorted(scope_of(expr)) if name not in self.box or name in self._lost
+            name for name in sorted(names) if name not in self.box or self.box[name][0] == -math.inf
         )
-
-    @cached_property
-    def _lost(self) -> frozenset[str]:
-        return frozenset(name for name, (low, _) in self.box.items() if low == -math.inf)
 
     def total(
         self,
@@ -166,11 +190,21 @@ class Domain:
         """
         known = self._points.get(projected)
         if known is None:
-            known = ZERO if self.empty else ONE
-            for part in () if self.empty else self.parts:
-                known = known * solver.solve_part(part.merging(projected))
-            self._points[projected] = known
+            known = self._points[projected] = self._counted(solver, projected)
         return known
+
+    def _counted(self, solver: Solver, projected: frozenset[str]) -> Sum:
+        if self.empty:
+            return ZERO
+        if self._outer is not None:
+            outer, name = self._outer
+            low, high = self.box[name]
+            length = 1 if name in projected else int(high) - int(low) + 1
+            return outer.points(solver, projected) * Sum(length)
+        total = ONE
+        for part in self.parts:
+            total = total * solver.solve_part(part.merging(projected))
+        return total
 
     @cached_property
     def problem(self) -> Problem:
@@ -187,6 +221,10 @@ class Domain:
     @cached_property
     def parts(self) -> list[Problem]:
         """The independent parts of the points."""
+        if self._outer is not None and not self.missing:
+            outer, name = self._outer
+            low, high = self.box[name]
+            return [*outer.parts, Problem({name: (int(low), int(high))})]
         return components(self.problem)
 
 

@@ -24,9 +24,9 @@ def bounds(expr: Expr, box: Mapping[str, Interval]) -> Interval:
 
     What `box` does not name, and data, may have any value.
     """
-    if isinstance(expr, str):
-        return box.get(expr, EVERYTHING)
     if not isinstance(expr, tuple):
+        if isinstance(expr, str):
+            return box.get(expr, EVERYTHING)
         return (expr, expr) if isinstance(expr, float) else (int(expr), int(expr))
     op = expr[0]
     if op in ("load", "opaque"):
@@ -60,7 +60,8 @@ def linear_bounds(
     low: Bound = constant
     high: Bound = constant
     for atom, factor in terms.items():
-        least, most = bounds(atom, box)
+        known = isinstance(atom, str)
+        least, most = box.get(atom, EVERYTHING) if known else bounds(atom, box)
         if factor < 0:
             least, most = most, least
         low += factor * least

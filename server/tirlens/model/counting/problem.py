@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from tirlens_worker.facts import Expr
 
@@ -18,7 +18,8 @@ IntBox = dict[str, tuple[int, int]]
 class Problem:
     """``scale * sum over box of product of guards (0 or 1) and weights``, `projected` ones merged.
 
-    A predicate (a condition that is no `Guard`) is a weight of 0 or 1.
+    A predicate (a condition that is no `Guard`) is a weight of 0 or 1.  `settled` tells that the
+    box is as narrow, and the weights are as short, as `problem` makes them.
     """
 
     box: IntBox
@@ -26,6 +27,7 @@ class Problem:
     weights: tuple[Expr, ...] = ()
     projected: frozenset[str] = frozenset()
     scale: int = 1
+    settled: bool = field(default=False, compare=False)
 
     def factors(self) -> tuple[Expr, ...]:
         """Guards and weights as expressions."""
@@ -34,7 +36,9 @@ class Problem:
     def merging(self, projected: frozenset[str]) -> Problem:
         """The same sum with points merged that differ in `projected` variables alone."""
         mine = projected.intersection(self.box)
-        return replace(self, projected=mine) if mine else self
+        if not mine:
+            return self
+        return Problem(self.box, self.guards, self.weights, mine, self.scale, self.settled)
 
     def key(self) -> object:
         """What is the same for equal problems."""
@@ -59,6 +63,7 @@ def problem(
     box = dict(box)
     parts = [part for factor in factors for part in _parts(factor)]
     kept: list[tuple[Expr, Guard | None]] = []
+    settled = False
     for _ in range(_ROUNDS):
         kept = []
         before = dict(box)
@@ -79,11 +84,12 @@ def problem(
         if scale == 0:
             return NOTHING
         if box == before:
+            settled = True
             break
         parts = [part for part, _ in kept]
     guards = dict.fromkeys(condition for _, condition in kept if condition is not None)
     weights = tuple(part for part, condition in kept if condition is None)
-    return Problem(box, tuple(guards), weights, projected.intersection(box), scale)
+    return Problem(box, tuple(guards), weights, projected.intersection(box), scale, settled)
 
 
 def _parts(factor: Expr) -> tuple[Expr, ...]:
@@ -133,6 +139,7 @@ def components(whole: Problem) -> list[Problem]:
             tuple(guards[root]),
             tuple(weights[root]),
             whole.projected.intersection(names),
+            settled=whole.settled,
         )
         for root, names in groups.items()
     ]

@@ -32,6 +32,8 @@ class Scope:
 
     def resolve(self, expr: Expr) -> Expr:
         """`expr` in loop variables alone, simplified."""
+        if isinstance(expr, int):
+            return expr
         return within(expr, self.domain.box, self.env, self._resolved)
 
     def at_first_thread(self, expr: Expr) -> Expr:

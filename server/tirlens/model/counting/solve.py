@@ -136,7 +136,7 @@ def without_projected(whole: Problem) -> Problem:
         free = frozenset(name for name in whole.projected if not _is_bound(whole, name))
         if free and not is_empty(whole.box):
             box = {name: interval for name, interval in whole.box.items() if name not in free}
-            whole = replace(whole, box=box, projected=whole.projected - free)
+            whole = replace(whole, box=box, projected=whole.projected - free, settled=False)
             continue
         simpler = _without_a_variable(whole)
         if simpler is None:
@@ -154,6 +154,8 @@ def _is_bound(whole: Problem, name: str) -> bool:
 
 def _narrowed(part: Problem) -> Problem | None:
     """The problem with what follows for the ranges of its variables; None if nothing does."""
+    if part.settled:
+        return None
     narrower = problem(part.box, part.factors(), part.projected)
     return None if narrower.scale and narrower.box == part.box else narrower
 

@@ -33,6 +33,7 @@ from ..expr import (
 from .chances import chosen_trip, congruence
 from .domain import Domain
 from .filling import limit
+from .intervals import Interval, bounds
 from .result import AccessCount, ArithCount, NodeCount
 from .scope import Scope
 from .solve import Solver
@@ -136,15 +137,14 @@ class Statements:
         lengths: list[Expr] = []
         shape = self.shapes[item.buffer]
         for axis, size in enumerate(item.extents):
-            extent = scope.resolve(size)
+            extent = size if isinstance(size, int) else scope.resolve(size)
             if is_data_dependent(extent):
                 bound = upper(extent)
                 extent = shape[axis] if bound is None else bound
                 self._note("the size of a region depends on data: counted at most", node.sites)
             index = scope.resolve(item.indices[axis]) if item.clipped else 0
             if item.clipped and not is_data_dependent(index):
-                stop = ("min", shape[axis], ("+", index, extent))
-                extent = ("-", stop, ("max", 0, index))
+                extent = _inside(index, extent, shape[axis], scope.domain.box)
             if not isinstance(extent, int) or extent < 0:
                 extent = within(("max", 0, extent), scope.domain.box)
             lengths.append(extent)
@@ -170,7 +170,7 @@ class Statements:
         domain, share = scope.domain, scope.share
         for part in conjuncts(condition):
             if not is_data_dependent(part) and not self._names_data(part, domain):
-                domain = domain.where(part)
+                domain = domain.where_part(part)
                 continue
             chosen, part_share = chosen_trip(part, domain), congruence(part)
             if chosen is not None:
@@ -231,3 +231,13 @@ class Statements:
 
     def _note(self, message: str, sites: Sequence[Span]) -> None:
         self._caveats[Caveat(message, sites[0] if sites else None)] = None
+
+
+def _inside(index: Expr, extent: Expr, size: Expr, box: Mapping[str, Interval]) -> Expr:
+    """The length of a range from `index` on that lies inside of a dimension."""
+    if isinstance(extent, int) and isinstance(size, int):
+        low, high = bounds(index, box)
+        if low >= 0 and high + extent <= size:
+            return extent
+    stop = ("min", size, ("+", index, extent))
+    return ("-", stop, ("max", 0, index))

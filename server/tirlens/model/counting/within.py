@@ -33,17 +33,17 @@ def within(
 
 
 def _within(expr: Expr, box: Box, env: Mapping[str, Expr], known: dict[Expr, Expr]) -> Expr:
+    if isinstance(expr, tuple):
+        shorter = known.get(expr)
+        if shorter is None:
+            shorter = known[expr] = _compound(expr, box, env, known)
+        return shorter
     if isinstance(expr, str):
         if expr in env:
             return env[expr]
         low, high = box.get(expr, EVERYTHING)
         return int(low) if low == high else expr
-    if not isinstance(expr, tuple):
-        return expr
-    shorter = known.get(expr)
-    if shorter is None:
-        shorter = known[expr] = _compound(expr, box, env, known)
-    return shorter
+    return expr
 
 
 def _compound(
@@ -64,6 +64,8 @@ def _compound(
 
 
 def _operation(op: str, parts: tuple[Expr, ...], box: Box) -> Expr:
+    if op in ("+", "-"):
+        return _put_together(rebuild(op, parts))
     if op in _ROUND_DOWN and bounds(parts[0], box)[0] >= 0 and bounds(parts[1], box)[0] > 0:
         op = _ROUND_DOWN[op]
     if op in (">>", "&"):
@@ -79,11 +81,13 @@ def _operation(op: str, parts: tuple[Expr, ...], box: Box) -> Expr:
     result = rebuild(op, parts)
     if isinstance(result, tuple) and result[0] in ("min", "max"):
         return _extremum(result, box)
-    return _put_together(result) if op in ("+", "-") else result
+    return result
 
 
 def _put_together(expr: Expr) -> Expr:
     """A sum with ``x // c * c + x % c`` in it written with `x`, whatever factor both have."""
+    if not _has_remainder(expr):
+        return expr
     terms, constant = linear(expr)
     remainders = [atom for atom in terms if isinstance(atom, tuple) and atom[0] == "%"]
     for remainder in remainders:
@@ -94,6 +98,18 @@ def _put_together(expr: Expr) -> Expr:
             rest = {a: f for a, f in terms.items() if a not in (remainder, quotient)}
             return _put_together(rebuild("+", (from_linear(rest, constant), ("*", value, factor))))
     return expr
+
+
+def _has_remainder(expr: Expr) -> bool:
+    """Whether a term of a sum in linear form is a remainder, or a multiple of one."""
+    if isinstance(expr, tuple) and expr[0] == "+":
+        terms: tuple[Expr, ...] = expr[1:]
+        for term in terms:
+            if isinstance(term, tuple):
+                atom: Expr = term[1] if term[0] == "*" else term
+                if isinstance(atom, tuple) and atom[0] == "%":
+                    return True
+    return False
 
 
 def _divided(op: str, value: Expr, divisor: int, box: Box) -> Expr:

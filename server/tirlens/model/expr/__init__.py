@@ -12,6 +12,7 @@ from .terms import (
     is_data_dependent,
     linear,
     operands,
+    operators,
     substitute,
     walk,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "linear",
     "negate",
     "operands",
+    "operators",
     "rebuild",
     "simplify",
     "simplify_cast",

@@ -19,20 +19,23 @@ def simplify(expr: Expr) -> Expr:
         return expr
     if op == "cast":
         return simplify_cast(expr[1], simplify(expr[2]))
-    return rebuild(op, tuple(simplify(operand) for operand in expr[1:]))
+    parts: tuple[Expr, ...] = expr[1:]
+    return rebuild(op, tuple([simplify(p) if isinstance(p, tuple) else p for p in parts]))
 
 
 def rebuild(op: str, parts: tuple[Expr, ...]) -> Expr:
     """The operation `op`, none of those with names among their operands, on simplified operands."""
-    if not any(isinstance(part, (str, tuple)) for part in parts):
-        try:
-            return evaluate((op, *parts), {})
-        except UnknownValueError:
-            return (op, *parts)
+    for part in parts:
+        if isinstance(part, (str, tuple)):
+            break
+    else:
+        return _folded(op, parts)
     if op in ("&", ">>", "<<") and len(parts) == 2:
         op, parts = _arithmetic(op, parts[0], parts[1])
-    if op in ("+", "-", "*"):
-        return _simplify_sum(op, parts)
+    if op == "*":
+        return _product(parts)
+    if op in ("+", "-"):
+        return _sum(op, parts)
     if op in ("//", "%") and isinstance(parts[1], int) and parts[1] > 0:
         return _simplify_division(op, parts[0], int(parts[1]))
     if op in ("min", "max"):
@@ -49,6 +52,13 @@ def rebuild(op: str, parts: tuple[Expr, ...]) -> Expr:
     if op in COMPARISONS and parts[0] == parts[1]:
         return bool(COMPARISONS[op](0, 0))
     return (op, *parts)
+
+
+def _folded(op: str, numbers: tuple[Expr, ...]) -> Expr:
+    try:
+        return evaluate((op, *numbers), {})
+    except UnknownValueError:
+        return (op, *numbers)
 
 
 # Shifts by more bits than a word has are no index arithmetic.
@@ -95,28 +105,32 @@ def is_integer(expr: Expr) -> bool:
     return not isinstance(expr, float)
 
 
-def _simplify_sum(op: str, parts: tuple[Expr, ...]) -> Expr:
-    if op == "*":
-        factor = 1
-        others: list[Expr] = []
-        for part in parts:
-            if isinstance(part, int):
-                factor *= int(part)
-            else:
-                others.append(part)
-        if factor == 0:
-            return 0
-        if any(isinstance(part, float) for part in parts):
+def _product(parts: tuple[Expr, ...]) -> Expr:
+    factor = 1
+    others: list[Expr] = []
+    for part in parts:
+        if isinstance(part, int):
+            factor *= int(part)
+        else:
+            others.append(part)
+    if factor == 0:
+        return 0
+    for part in others:
+        if isinstance(part, float):
+            return ("*", *parts)
+    if len(others) > 1:
+        product = ("*", *others)
+        return product if factor == 1 else ("*", product, factor)
+    terms: dict[Expr, int] = {}
+    constant = collect(others[0], factor, terms)
+    return from_linear(terms, constant)
+
+
+def _sum(op: str, parts: tuple[Expr, ...]) -> Expr:
+    for part in parts:
+        if isinstance(part, float):
             return (op, *parts)
-        if len(others) > 1:
-            product = ("*", *others)
-            return product if factor == 1 else ("*", product, factor)
-        terms: dict[Expr, int] = {}
-        constant = collect(others[0], factor, terms)
-        return from_linear(terms, constant)
-    if any(isinstance(part, float) for part in parts):
-        return (op, *parts)
-    terms = {}
+    terms: dict[Expr, int] = {}
     constant = collect((op, *parts), 1, terms)
     return from_linear(terms, constant)
 
@@ -216,5 +230,5 @@ def conjuncts(condition: Expr) -> tuple[Expr, ...]:
     """The conditions that must all hold for `condition` to hold."""
     condition = simplify(condition)
     if isinstance(condition, tuple) and condition[0] == "and":
-        return tuple(item for part in condition[1:] for item in conjuncts(part))
+        return condition[1:]
     return () if condition is True else (condition,)

@@ -8,6 +8,7 @@ from typing import Any
 
 from tirlens_worker.facts import Expr
 
+_NOTHING = frozenset[str]()
 UNKNOWN_OPERATORS = frozenset({"load", "opaque"})
 
 
@@ -32,16 +33,23 @@ def free_variables(expr: Expr) -> frozenset[str]:
     if isinstance(expr, str):
         return frozenset((expr,))
     if not isinstance(expr, tuple):
-        return frozenset()
-    return frozenset[str]().union(*map(free_variables, operands(expr)))
+        return _NOTHING
+    return _NOTHING.union(*map(free_variables, operands(expr)))
+
+
+def operators(expr: Expr) -> frozenset[str]:
+    """The operators in `expr`."""
+    return _operators(expr) if isinstance(expr, tuple) else _NOTHING
 
 
 @lru_cache(maxsize=16384)
+def _operators(expr: tuple[Any, ...]) -> frozenset[str]:
+    return frozenset((expr[0],)).union(*map(operators, operands(expr)))
+
+
 def is_data_dependent(expr: Expr) -> bool:
     """Whether a part of `expr` is not known before the run, whatever the bindings."""
-    if not isinstance(expr, tuple):
-        return False
-    return expr[0] in UNKNOWN_OPERATORS or any(map(is_data_dependent, operands(expr)))
+    return isinstance(expr, tuple) and not _operators(expr).isdisjoint(UNKNOWN_OPERATORS)
 
 
 def substitute(expr: Expr, env: Mapping[str, Expr]) -> Expr:
@@ -69,25 +77,30 @@ def linear(expr: Expr) -> tuple[dict[Expr, int], int]:
 
 def collect(expr: Expr, factor: int, terms: dict[Expr, int]) -> int:
     """Add ``factor * expr``, which is simplified, to `terms`; return its constant part."""
-    if isinstance(expr, int):
-        return factor * int(expr)
     if isinstance(expr, tuple):
         op = expr[0]
         if op == "+":
             constant = 0
             for operand in expr[1:]:
-                constant += collect(operand, factor, terms)
+                if isinstance(operand, str):
+                    terms[operand] = terms.get(operand, 0) + factor
+                else:
+                    constant += collect(operand, factor, terms)
             return constant
-        if op == "-" and len(expr) == 3:
-            left = collect(expr[1], factor, terms)
-            return left + collect(expr[2], -factor, terms)
-        if op == "-":
-            return collect(expr[1], -factor, terms)
         if op == "*" and len(expr) == 3:
-            if isinstance(expr[2], int):
-                return collect(expr[1], factor * int(expr[2]), terms)
-            if isinstance(expr[1], int):
-                return collect(expr[2], factor * int(expr[1]), terms)
+            _, left, right = expr
+            if isinstance(right, int):
+                return collect(left, factor * int(right), terms)
+            if isinstance(left, int):
+                return collect(right, factor * int(left), terms)
+        elif op == "-":
+            if len(expr) == 2:
+                return collect(expr[1], -factor, terms)
+            if len(expr) == 3:
+                left = collect(expr[1], factor, terms)
+                return left + collect(expr[2], -factor, terms)
+    elif isinstance(expr, int):
+        return factor * int(expr)
     terms[expr] = terms.get(expr, 0) + factor
     return 0
 
