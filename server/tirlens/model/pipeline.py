@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Branch, Let, Loop, Statement
+from tirlens_worker.facts import Branch, Let, Loop, Statement, While
 
 from .overlap import drifted, is_straight, mixed, released, settled
 from .places import SIDE_BY_SIDE, SPATIAL, Place
@@ -103,6 +103,8 @@ def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True
         inner = repeats * trips
         if node.kind == "pipelined":
             return _pipelined(item, context, repeats, trips)
+    if isinstance(node, While):
+        inner = repeats * _mean_trips(item)
     children = _in_turn(item.children, context, inner, mixes=not is_straight(item))
     if len(item.children) == 1 and not waits:
         children = (_timed(item.children[0], context, inner, waits=False),)
@@ -113,7 +115,9 @@ def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True
 def _is_outermost(item: Item) -> bool:
     """Whether a node is a loop over turns that stands in no other one."""
     in_turn = SPATIAL | SIDE_BY_SIDE
-    if not isinstance(item.node, Loop) or item.node.kind in in_turn:
+    if not isinstance(item.node, (Loop, While)):
+        return False
+    if isinstance(item.node, Loop) and item.node.kind in in_turn:
         return False
     return all(loop.kind in in_turn for loop in item.place.around)
 

@@ -97,6 +97,12 @@ class Place:
             steps = (*steps, (loop.var, self.resolve(loop.start), self.resolve(loop.extent)))
         return Place((*self.around, around), ranges, self.lets, self.conditions, steps)
 
+    def turning(self, name: str, turns: int) -> Place:
+        """The place inside a loop that runs until something happens, `turns` times on average."""
+        around = Around(name, "serial", turns)
+        ranges = {**self.ranges, name: (0, max(turns - 1, 0))}
+        return Place((*self.around, around), ranges, self.lets, self.conditions, self.steps)
+
     def where(self, condition: Expr) -> Place:
         """The place behind a condition that holds, in one of its branches."""
         condition = self.resolve(condition)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from tirlens_worker.facts import Branch, Buffer, KernelFacts, Let, Loop, Statement
+from tirlens_worker.facts import Branch, Buffer, KernelFacts, Let, Loop, Statement, While
 
 from .addressing import index_instructions
 from .classes import ArithTotals, totals
@@ -112,6 +112,8 @@ def _nodes(counts: tuple[Any, ...], place: Place, block: _Block) -> tuple[Item, 
             )
         else:
             inner = place.inside(node) if isinstance(node, Loop) else place
+            if isinstance(node, While):
+                inner = place.turning(f"while {id(node)}", count.trips or 1)
             children = _nodes(count.children, inner, block)
         item = Item(node, count, place, children)
         if isinstance(node, Statement):

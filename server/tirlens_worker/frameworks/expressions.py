@@ -23,7 +23,7 @@ _PRINTED = 60
 #: Calls that give the address of what stands in them, and those that only change its type.
 _ADDRESSES = frozenset({"address_of", "tl.access_ptr", "buffer_data", "tl.tileop.access_ptr"})
 _SAME_ADDRESS = frozenset({"reinterpret", "cuda.cvta_generic_to_shared"})
-_BEHIND = frozenset({"ptx.addr", "handle_add_byte_offset"})
+_BEHIND = frozenset({"ptx.addr", "handle_add_byte_offset", "ptr_byte_offset"})
 #: Calls that hand out their first argument's value unchanged, as far as counting goes.
 TRANSPARENT = frozenset({"likely", "ret", "reinterpret", "tvm_warp_activemask"})
 

@@ -159,3 +159,15 @@ def scalars(A: T.Buffer((2048,), "float32"), B: T.Buffer((2048,), "float32")):
         n = n + 1
     B[i + tx] = total
 #   ^^^^^^^^^^^^^^^^^ store total[0] -> B[((bx * 32) + tx)]
+
+
+@T.prim_func
+def behind(A: T.Buffer((32, 8), "float32")):
+# ^ kernel behind grid 1 1 1 threads 32 1 1
+    T.device_entry()
+    bx = T.cta_id([1])
+#        ^^^^^^^^^^^^^ grid bx 1
+    tx = T.thread_id([32])
+#        ^^^^^^^^^^^^^^^^^ block tx 32
+    T.cuda.atomic_add(T.ptr_byte_offset(T.address_of(A[tx, 0]), 8, "float32"), T.float32(1))
+#   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ atomic [add] -> A[tx, 2]

@@ -22,10 +22,12 @@ from tirlens_worker.facts import (
     Arith,
     Branch,
     Buffer,
+    Expr,
     KernelFacts,
     Launch,
     Loop,
     Statement,
+    While,
 )
 
 
@@ -238,6 +240,23 @@ def test_blocks_that_walk_share_what_their_turns_have_in_common(tall: int, place
     if walk is not None:
         assert (walk.turns, walk.places((8,))) == (2, places)
         assert dram_bytes([Slab(100.0, (0,), walk)], (8,), 8, 1e9) == (100.0 * places,)
+
+
+def test_a_loop_without_a_variable_reads_anew_each_time_it_turns() -> None:
+    """What a loop reads where a register says that each of its turns sets, it reads once a turn."""
+    buffers = (Buffer("A", "A", "float32", (1 << 30,)), Buffer("i", "i", "int32", (1,), "local"))
+    there: Expr = ("load", "i", 0)
+    read = Statement("load", "A", (), (Access("A", "read", (there,)),))
+    moved = Statement("store", "i", (), (Access("i", "write", (0,)),))
+    turns = While((">", there, 0), (read, moved))
+    threads = Loop("block", "tx", 0, 256, (turns,), tag="threadIdx.x")
+    blocks = Loop("grid", "bx", 0, 512, (threads,), tag="blockIdx.x")
+    facts = replace(gemm(), buffers=buffers, body=(blocks,), variables=())
+    facts = replace(facts, launch=Launch((512,), (256,)))
+    few, many = (analyze(facts, load("b200"), {"while_1": turns}) for turns in (8, 64))
+    assert few.dram_bytes.read and many.dram_bytes.read
+    assert many.dram_bytes.read == pytest.approx(8 * few.dram_bytes.read)
+    assert few.time_s and many.time_s and many.time_s > 4 * few.time_s
 
 
 def test_an_array_of_negative_size_is_an_error_and_no_number() -> None:
