@@ -48,6 +48,12 @@ def issued_share(arith: Arith, place: Place, spread: Spread, threads: int, matri
     return 1.0 / max(math.prod(invariant), 1)
 
 
+def packed_share(arith: Arith, spread: Spread) -> float:
+    """Instructions of an operation on neighbours: two floats become two halves in one (F2FP)."""
+    halves = arith.op == "cast" and arith.accumulator in ("float16", "bfloat16")
+    return 0.5 if halves and arith.dtype == "float32" and spread.vector > 1 else 1.0
+
+
 @lru_cache(maxsize=512)
 def _of_rows(
     extents: tuple[int, ...], varies: tuple[bool, ...], threads: int, vector: int

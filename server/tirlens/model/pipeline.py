@@ -108,7 +108,7 @@ def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True
     children = _in_turn(item.children, context, inner, mixes=not is_straight(item))
     if len(item.children) == 1 and not waits:
         children = (_timed(item.children[0], context, inner, waits=False),)
-    timed = drifted(item, Timed(item, 0.0, children), _threads_of(item))
+    timed = _drifted(item, Timed(item, 0.0, children), context)
     return released(timed) if _is_outermost(item) else timed
 
 
@@ -120,6 +120,12 @@ def _is_outermost(item: Item) -> bool:
     if isinstance(item.node, Loop) and item.node.kind in in_turn:
         return False
     return all(loop.kind in in_turn for loop in item.place.around)
+
+
+def _drifted(item: Item, timed: Timed, context: BlockContext) -> Timed:
+    return drifted(
+        item, timed, _threads_of(item), lambda leaf: busy_seconds_of_block(leaf, context)
+    )
 
 
 def _threads_of(item: Item) -> int:
@@ -283,7 +289,7 @@ def _pipelined(item: Item, context: BlockContext, repeats: float, trips: float) 
     inner = Timed(
         item, 0.0, tuple(_computing(child, context, repeats * trips) for child in item.children)
     )
-    rest = drifted(item, inner, _threads_of(item)).children
+    rest = _drifted(item, inner, context).children
     compute = sum(part.total_s for part in rest) / iterations
     if not loads:
         return Timed(item, 0.0, rest)

@@ -16,7 +16,7 @@ from tirlens_worker.facts import Branch, Buffer, KernelFacts, Let, Loop, Stateme
 from .addressing import index_instructions
 from .classes import ArithTotals, totals
 from .expr import is_data_dependent
-from .hoisting import issued_share
+from .hoisting import issued_share, packed_share
 from .places import Place, outermost
 from .spread import Spread, active_threads, memory_of, spread
 
@@ -188,7 +188,10 @@ def _issued(item: Item) -> ArithTotals:
     if one is None:
         return totals(pairs)
     matrix = any(access.buffer in item.accumulators for access in item.node.accesses)
-    shares = [issued_share(arith, item.place, one, item.threads, matrix) for arith, _ in pairs]
+    shares = [
+        issued_share(arith, item.place, one, item.threads, matrix) * packed_share(arith, one)
+        for arith, _ in pairs
+    ]
     return totals(pairs, shares)
 
 

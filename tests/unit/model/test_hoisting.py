@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.hoisting import issued_share
+from tirlens.model.hoisting import issued_share, packed_share
 from tirlens.model.places import Around, Place
 from tirlens.model.spread import Spread
 from tirlens_worker.facts import Arith
@@ -53,3 +53,12 @@ def test_in_a_tile_loop(
 def test_in_an_unrolled_loop_of_a_thread(over: tuple[str, ...], expected: float) -> None:
     loops = (("t", "block", 128), ("k", "serial", 16), ("u", "unroll", 4))
     assert share(over, loops) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("target", "vector", "expected"),
+    [("float16", 2, 0.5), ("bfloat16", 8, 0.5), ("float16", 1, 1.0), ("int32", 4, 1.0)],
+)
+def test_neighbours_are_packed_in_one_conversion(target: str, vector: int, expected: float) -> None:
+    cast = Arith("cast", "float32", accumulator=target)
+    assert packed_share(cast, Spread(vector, 1.0, False, ())) == expected
