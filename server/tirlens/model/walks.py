@@ -43,9 +43,11 @@ class Walk:
     turns: int = 1
     var: str | None = None
 
-    def places(self, grid: Sequence[int]) -> int:
-        """How many places all blocks together touch."""
+    def places(self, grid: Sequence[int]) -> float:
+        """How many places all blocks together touch; infinity where they are too many to tell."""
         gx, gy, gz = (*grid, 1, 1, 1)[:3]
+        if gx * gy * gz * self.turns > MOST_PLACES:
+            return math.inf
         index = np.arange(gx * gy * gz, dtype=np.int64)
         turn = np.arange(self.turns, dtype=np.int64)[:, None]
         found = np.unique(self.place_of(index % gx, index // gx % gy, index // (gx * gy), turn))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from tirlens.hardware import load
 from tirlens.model import analyze
+from tirlens.model.walks import MOST_PLACES, Walk
 from tirlens_worker.facts import (
     Access,
     Branch,
@@ -92,3 +94,9 @@ def test_a_loop_up_to_a_number_in_memory_fills_its_output_once(least: int) -> No
     report = analyze(replace(given, buffers=(output, *given.buffers[2:])), load("h200"), {})
     assert report.global_bytes.write == size * 2
     assert report.dram_bytes.write == size * 2
+
+
+def test_places_too_many_to_tell_are_no_bound() -> None:
+    walk = Walk(lambda x, y, z, turn: x // 2 + 0 * (y + z + turn))
+    assert walk.places((8, 1, 1)) == 4
+    assert walk.places((MOST_PLACES + 1, 1, 1)) == math.inf
