@@ -17,6 +17,7 @@ _FILES = 50
 
 @dataclass
 class _File:
+    version: int = 0
     parts: dict[bytes, Part] = field(default_factory=dict[bytes, Part])
     answers: OrderedDict[frozenset[bytes], None] = field(
         default_factory=OrderedDict[frozenset[bytes], None]
@@ -43,14 +44,22 @@ class KeptParts:
 
         return known
 
+    def version(self, path: str) -> int:
+        """A number that changes whenever more is known of the file `path`."""
+        file = self._files.get(path)
+        return 0 if file is None else file.version
+
     def keep(self, path: str, parts: Mapping[bytes, Part], used: Iterable[bytes] = ()) -> None:
         """Keep `parts`, which with those under the keys `used` make up an answer about `path`."""
         file = self._files.setdefault(path, _File())
         self._files.move_to_end(path)
         file.parts.update(parts)
+        file.version += bool(parts)
         answer = frozenset((*parts, *used))
+        # One that has come piece by piece is one answer.
+        for less in [one for one in file.answers if one <= answer]:
+            del file.answers[less]
         file.answers[answer] = None
-        file.answers.move_to_end(answer)
         while len(file.answers) > self._most_answers:
             file.answers.popitem(last=False)
         wanted = frozenset[bytes]().union(*file.answers)

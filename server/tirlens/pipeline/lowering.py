@@ -78,12 +78,9 @@ def was_cut_off(answer: Result) -> bool:
     return not kinds.isdisjoint({*_ASKED_AGAIN, "crash"})
 
 
-def lowered_parts(plan: Plan, answer: Result) -> dict[bytes, Part]:
-    """The parts of a lowering `plan` of which `answer` has all kernels, by their keys."""
-    if plan.request is None:
-        return {}
-    open_names = {top_level_name(item) for item in _unanswered(plan.request, answer)}
-    names = {top_level_name(item) for item in plan.request.kernels} - open_names
+def lowered_parts(plan: Plan, request: Analyze, answer: Result) -> dict[bytes, Part]:
+    """The parts of a lowering `plan` that the `finished` answer to a `request` of it gives."""
+    names = {top_level_name(kernel) for kernel in request.kernels}
     return plan.kept(plan.result(replace(answer, problems=())), sorted(names))
 
 

@@ -96,6 +96,12 @@ class Plan:
         plan._recall()
         return plan
 
+    def since(self, asked: Plan) -> Plan:
+        """This plan for the answer to the same request that `asked` has made before."""
+        plan = copy.copy(self)
+        plan._began_ns = asked._began_ns
+        return plan
+
     def is_older(self, path: str) -> bool:
         """Whether the file `path` was last changed before this was planned."""
         return _stamp(path)[1] < self._began_ns - _CLOCK_NS
@@ -107,11 +113,15 @@ class Plan:
         self._began_ns = time.time_ns()
         self.used = tuple(pair[0] for pair in recalled.values() if pair is not None)
         """The keys of the parts that are known."""
-        self.request = self._request()
+        self._open = [unit for name, unit in self._units.items() if name not in self._found]
+        self.request = self._request(self._open)
         """What is not known, as a request; None if all of it is."""
 
-    def _request(self) -> Analyze | None:
-        wanted = [unit for name, unit in self._units.items() if name not in self._found]
+    def next_request(self) -> Analyze | None:
+        """What is not known of one top-level name alone."""
+        return self._request([unit for unit in self._open if unit.kernels][:1])
+
+    def _request(self, wanted: Sequence[_Unit]) -> Analyze | None:
         if not wanted or not self.whole.kernels:
             return None
         kernels = {id(kernel) for unit in wanted for kernel in unit.kernels}

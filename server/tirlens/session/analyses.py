@@ -135,11 +135,14 @@ class Analyses:
         await import_pipeline()
         self._next_id += 1
         environment = f"{interpreter.path}\0{interpreter.frameworks}"
-        known = self._kept.of(str(document.path))
-        plan = await asyncio.to_thread(
-            configuration.plan, self._next_id, document, reading, environment, known
-        )
-        return Question(document, wanted, reading, interpreter, plan)
+        path = str(document.path)
+        plan = partial(configuration.plan, self._next_id, document, reading, environment)
+        while True:
+            version = self._kept.version(path)
+            found = await asyncio.to_thread(plan, self._kept.of(path))
+            # What was told meanwhile is not asked again.
+            if found.request is None or self._kept.version(path) == version:
+                return Question(document, wanted, reading, interpreter, found)
 
     def _is_asked(self, question: Question, request: Analyze) -> bool:
         """Whether it is under way: settings may change that a worker does not hear of."""
@@ -148,7 +151,8 @@ class Analyses:
             return False
         if replace(its_request, id=request.id) != request:
             return False
-        asked.wanted, asked.reading, asked.plan = question.wanted, question.reading, question.plan
+        asked.wanted, asked.reading = question.wanted, question.reading
+        asked.plan = question.plan.since(asked.plan)
         return True
 
     async def _run(self, client: WorkerClient, question: Question, request: Analyze) -> None:

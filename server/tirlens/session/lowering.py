@@ -1,7 +1,7 @@
 """The second tier in the editor: kernels are lowered when nothing else is to be done.
 
-An analysis that is asked for while a file is lowered makes it wait.  What had been lowered by then
-is kept and not lowered again.
+An analysis that is asked for while a file is lowered makes it wait.  Each top-level name is
+therefore lowered by itself, and what had been lowered by then is kept.
 """
 
 from __future__ import annotations
@@ -65,31 +65,40 @@ class Lowerings:
 
     def _defer(self, wanted: _Wanted) -> None:
         async def job(client: WorkerClient) -> None:
-            if self._is_wanted(wanted) and await self._lowered(client, wanted):
-                await self._publish(wanted)
+            if self._is_wanted(wanted):
+                await self._lower(client, wanted)
 
         self._workers.defer(wanted.answer.question.interpreter, wanted.document.uri, job)
 
-    async def _lowered(self, client: WorkerClient, wanted: _Wanted) -> bool:
-        """Have lowered what is not known by now; whether that is all of it."""
+    async def _lower(self, client: WorkerClient, wanted: _Wanted) -> None:
+        """Have one name lowered of what is not known by now; publish when all is."""
         from tirlens import pipeline
 
         # Nothing is waited for before the worker is asked: a cancel before that would be lost.
         plan = wanted.plan.again()
-        if plan.request is None:
-            return True
-        answer = await client.analyze(plan.request)
-        cut_off = pipeline.was_cut_off(answer)
-        if cut_off and not any(problem.kind == "cancelled" for problem in answer.problems):
+        request = plan.next_request()
+        if request is None:
+            await self._publish(wanted)
+            return
+        answer = await client.analyze(request)
+        if pipeline.was_cut_off(answer):
+            if any(problem.kind == "cancelled" for problem in answer.problems):
+                return
             wanted.lost_workers += 1
-            cut_off = wanted.lost_workers < ATTEMPTS
-            if cut_off and self._is_wanted(wanted):
-                self._defer(wanted)
-        if not cut_off:
-            answer = pipeline.finished(plan.request, answer)
-        parts = await asyncio.to_thread(pipeline.lowered_parts, plan, answer)
+            if wanted.lost_workers < ATTEMPTS:
+                self._go_on(wanted)
+                return
+            wanted.lost_workers = 0
+        answer = pipeline.finished(request, answer)
+        if answer.problems:
+            return
+        parts = await asyncio.to_thread(pipeline.lowered_parts, plan, request, answer)
         self._kept().keep(plan.whole.path, parts, plan.used)
-        return not cut_off
+        self._go_on(wanted)
+
+    def _go_on(self, wanted: _Wanted) -> None:
+        if self._is_wanted(wanted):
+            self._defer(wanted)
 
     async def _publish(self, wanted: _Wanted) -> None:
         if self._is_wanted(wanted):
