@@ -6,10 +6,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from support.robust import new_mark
+from support.robust import FULL, new_mark
 from support.rpc import Client
 
 Start = Callable[..., Client]
+_FULL_LIMIT_S = 3 * 3600
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The whole numbers take longer than a test otherwise may."""
+    for item in items if FULL else ():
+        item.add_marker(pytest.mark.timeout(_FULL_LIMIT_S))
 
 
 @pytest.fixture
