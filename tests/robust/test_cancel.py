@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
+from robust.conftest import Start
 from support.requests import request_of
 from support.robust import kernel
 from tirlens import worker_client
@@ -58,3 +60,25 @@ def test_19_cancelled_again_and_again_is_not_quarantined(tmp_path: Path, tvm_pyt
         await client.close()
 
     asyncio.run(scenario())
+
+
+def test_19_debug_information_tells_versions_and_durations_and_no_source(
+    start: Start, tmp_path: Path, tvm_python: Path
+) -> None:
+    client = start()
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    for number in range(1, 54):
+        text = kernel(128 * number, "secret_kernel") + "secret_name = 'secret value'\n"
+        if number == 1:
+            uri = client.open(tmp_path / "secret_file.py", text)
+        else:
+            client.replace(uri, number, text)
+            client.save(uri)
+        client.wait_ready(uri, number)
+    information = client.command("tirlens.debugInformation")
+    assert "secret" not in json.dumps(information)
+    assert len(information["durations_s"]) == 50
+    (worker,) = information["workers"]
+    assert worker["interpreter"] == str(tvm_python)
+    assert worker["frameworks"]["tvm"].startswith("0.27")
+    assert {"tirlens", "python", "platform", "packages"} <= information.keys()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import signal
 import subprocess
@@ -162,6 +163,27 @@ def test_a_worker_that_cannot_start_says_why(tmp_path: Path) -> None:
     (problem,) = result.problems
     assert problem.kind == "interpreter"
     assert "no good" in problem.message
+
+
+def test_19_a_worker_that_does_not_start_is_started_again_later_and_later(tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    broken = tmp_path / "python"
+    broken.write_text(f"#!/bin/sh\ndate +%s.%N >> {starts}\nexit 1\n")
+    broken.chmod(0o755)
+
+    async def scenario() -> None:
+        client = worker_client.WorkerClient(worker_client.Interpreter(path=broken, why="a test"))
+        for _ in range(4):
+            problem = await client.start()
+            assert problem is not None
+            assert problem.kind == "interpreter"
+
+    asyncio.run(scenario())
+    times = [float(line) for line in starts.read_text().split()]
+    pauses = [later - earlier for earlier, later in itertools.pairwise(times)]
+    assert len(pauses) == 3
+    # No bound from above: a busy machine takes its time.
+    assert all(pause > 0.9 * least for pause, least in zip(pauses, (0.5, 1.0, 2.0), strict=True))
 
 
 def test_a_cancel_that_comes_too_late_leaves_the_next_analysis_alone(
