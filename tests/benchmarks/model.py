@@ -74,8 +74,9 @@ class Row:
 def measured_kernels() -> Iterator[tuple[str, Kernels]]:
     """Each set of facts in the repository."""
     for path in sorted((ROOT / "tests/measured/facts").glob("*.json.gz")):
-        content: Any = json.loads(gzip.decompress(path.read_bytes()))
-        items: list[dict[str, Any]] = content["facts"] if "facts" in content else content
+        content: list[dict[str, Any]] | dict[str, list[dict[str, Any]]]
+        content = json.loads(gzip.decompress(path.read_bytes()))
+        items = content["facts"] if isinstance(content, dict) else content
         kernels = [from_json(KernelFacts, item.get("facts", item)) for item in items]
         yield path.name.split(".")[0], [(facts.definition, facts) for facts in kernels]
 
