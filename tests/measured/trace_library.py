@@ -109,7 +109,7 @@ def trace_tvm() -> Factbook:
             kernel, sizes = half_precision(operation, shape, warp)
             book.add(number, [[facts(operation, *kernel)]], sizes)
         elif row["source"] == "neusight" and row["family"] == "gemm_fp32":
-            arguments = sgemm_arguments(json.loads(row["config"]), shape)
+            arguments = sgemm_arguments(json.loads(row["config"]), shape, operation)
             if isinstance(arguments, str):
                 book.skip(arguments)
             else:
@@ -155,8 +155,13 @@ def half_precision(operation: str, shape: dict[str, int], warp: int) -> Made:
     return (library.softmax_by_block, columns, threads, "float16", warp), {"rows": rows}
 
 
-def sgemm_arguments(launch: dict[str, str], shape: dict[str, int]) -> tuple[int, ...] | str:
-    """The arguments of `sgemm`, from cuBLAS's kernel name and grid, or why there are none."""
+def sgemm_arguments(
+    launch: dict[str, str], shape: dict[str, int], operation: str
+) -> tuple[int, ...] | str:
+    """The arguments of `sgemm`, from cuBLAS's kernel name and grid, or why there are none.
+
+    The kernels of linear layers (``_tn`` in their names) read weights that lie as (n, k).
+    """
     kernel = launch["kernel"]
     found = re.search(r"sgemm_(\d+)x(\d+)|tilesize(\d+)x(\d+)x8", kernel)
     if found is None:
@@ -173,7 +178,7 @@ def sgemm_arguments(launch: dict[str, str], shape: dict[str, int]) -> tuple[int,
         launched *= int(extent)
     if launched > blocks * 1.2:
         return "a product split along k over blocks"
-    return batch, m, n, k, tile_m, tile_n, threads
+    return batch, m, n, k, tile_m, tile_n, threads, operation == "linear"
 
 
 def trace_tilelang(

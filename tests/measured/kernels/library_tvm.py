@@ -76,13 +76,24 @@ def _unary(operation: str, dtype: str) -> Kernel:
     return kernel
 
 
-def sgemm(batch: int, m: int, n: int, k: int, tile_m: int, tile_n: int, threads: int) -> Kernel:
+def sgemm(
+    batch: int,
+    m: int,
+    n: int,
+    k: int,
+    tile_m: int,
+    tile_n: int,
+    threads: int,
+    transposed: bool = False,
+) -> Kernel:
     """A register-tiled fp32 product of (m, k) and (k, n), k in steps of 8, double-buffered.
+
+    With `transposed` the second matrix lies as (n, k), as the weights of a linear layer do.
 
     The structure of cuBLAS's ``sgemm_<tile>`` and CUTLASS's ``simt_sgemm_<tile>_8x``: while a step
     is multiplied from one half of shared memory, the next one travels to registers.  The 4 x 8
-    lanes of a warp hold pieces of 4 x 4 results, four floats a load, and A is kept transposed with
-    its rows padded, so that no load from or store to shared memory meets a bank twice.
+    lanes of a warp hold pieces of 4 x 4 results, four floats a load, and what lies along k is kept
+    with its rows padded, so that no load from or store to shared memory meets a bank twice.
     """
     step = 8
     each_n = 8 if tile_m * tile_n // threads >= 64 else 4
@@ -91,18 +102,20 @@ def sgemm(batch: int, m: int, n: int, k: int, tile_m: int, tile_n: int, threads:
     across = tile_n // warp_n
     load_a, load_b = tile_m * step // threads, tile_n * step // threads
     steps = -(-k // step)
+    second = (batch, n, k) if transposed else (batch, k, n)
+    row_b = tile_n + 4 if transposed else tile_n
 
     @T.prim_func(s_tir=True, check_well_formed=False)
     def kernel(a: T.handle, b: T.handle, c: T.handle):
         A = T.match_buffer(a, (batch, m, k), "float32")
-        B = T.match_buffer(b, (batch, k, n), "float32")
+        B = T.match_buffer(b, second, "float32")
         C = T.match_buffer(c, (batch, m, n), "float32")
         for bz in T.thread_binding(batch, thread="blockIdx.z"):
             for by in T.thread_binding((m + tile_m - 1) // tile_m, thread="blockIdx.y"):
                 for bx in T.thread_binding((n + tile_n - 1) // tile_n, thread="blockIdx.x"):
                     for t in T.thread_binding(threads, thread="threadIdx.x"):
                         As = T.alloc_buffer((2, step, tile_m + 4), "float32", scope="shared")
-                        Bs = T.alloc_buffer((2, step, tile_n), "float32", scope="shared")
+                        Bs = T.alloc_buffer((2, step, row_b), "float32", scope="shared")
                         a_next = T.alloc_buffer((load_a,), "float32", scope="local")
                         b_next = T.alloc_buffer((load_b,), "float32", scope="local")
                         a_own = T.alloc_buffer((each_m,), "float32", scope="local")
@@ -117,7 +130,12 @@ def sgemm(batch: int, m: int, n: int, k: int, tile_m: int, tile_n: int, threads:
                                     bz, by * tile_m + (i * threads + t) // step, t % step
                                 ]
                         for i in T.unroll(load_b):
-                            if bx * tile_n + (i * threads + t) % tile_n < n:
+                            if transposed:
+                                if bx * tile_n + (i * threads + t) // step < n:
+                                    Bs[0, t % step, (i * threads + t) // step] = B[
+                                        bz, bx * tile_n + (i * threads + t) // step, t % step
+                                    ]
+                            elif bx * tile_n + (i * threads + t) % tile_n < n:
                                 Bs[0, (i * threads + t) // tile_n, (i * threads + t) % tile_n] = B[
                                     bz,
                                     (i * threads + t) // tile_n,
@@ -136,7 +154,17 @@ def sgemm(batch: int, m: int, n: int, k: int, tile_m: int, tile_n: int, threads:
                                         (ko + 1) * step + t % step,
                                     ]
                             for i in T.unroll(load_b):
-                                if (
+                                if transposed:
+                                    if (
+                                        bx * tile_n + (i * threads + t) // step < n
+                                        and (ko + 1) * step + t % step < k
+                                    ):
+                                        b_next[i] = B[
+                                            bz,
+                                            bx * tile_n + (i * threads + t) // step,
+                                            (ko + 1) * step + t % step,
+                                        ]
+                                elif (
                                     bx * tile_n + (i * threads + t) % tile_n < n
                                     and (ko + 1) * step + (i * threads + t) // tile_n < k
                                 ):
@@ -169,11 +197,16 @@ def sgemm(batch: int, m: int, n: int, k: int, tile_m: int, tile_n: int, threads:
                             for i in T.unroll(load_a):
                                 As[(ko + 1) % 2, t % step, (i * threads + t) // step] = a_next[i]
                             for i in T.unroll(load_b):
-                                Bs[
-                                    (ko + 1) % 2,
-                                    (i * threads + t) // tile_n,
-                                    (i * threads + t) % tile_n,
-                                ] = b_next[i]
+                                if transposed:
+                                    Bs[(ko + 1) % 2, t % step, (i * threads + t) // step] = b_next[
+                                        i
+                                    ]
+                                else:
+                                    Bs[
+                                        (ko + 1) % 2,
+                                        (i * threads + t) // tile_n,
+                                        (i * threads + t) % tile_n,
+                                    ] = b_next[i]
                             T.tvm_storage_sync("shared")
                         for i in T.unroll(each_m):
                             for j in T.unroll(each_n // 4):
