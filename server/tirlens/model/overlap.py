@@ -22,6 +22,7 @@ from .work import Item
 # 401 TFLOP/s where the sum of the parts gives 447 and 310.
 DRIFT = 0.5
 WARPGROUP = 128
+MATRIX_ROWS = 64  # of one matrix instruction of a warpgroup
 # Statements that the compiler moves about freely: no barrier, no operation on a whole tile.
 STRAIGHT = frozenset({"store", "let", "call"})
 # Starting matrix instructions takes some issue slots even when nobody waits for them.
@@ -152,7 +153,7 @@ def drifted(
     node = item.node
     if threads < 2 * WARPGROUP or not isinstance(node, Loop) or node.kind in SPATIAL | SIDE_BY_SIDE:
         return timed
-    if not timed.total_s or not any(_product_seconds(timed)):
+    if not any(_product_seconds(timed)) or not _has_own_rows(item, threads // WARPGROUP):
         return timed
     units: dict[str, float] = {}
     for leaf in item.leaves():
@@ -161,6 +162,17 @@ def drifted(
                 units[name] = units.get(name, 0.0) + seconds
     apart = max(timed.total_s - max(units.values(), default=0.0), 0.0)
     return timed.scaled(1 - DRIFT * apart / timed.total_s)
+
+
+def _has_own_rows(item: Item, groups: int) -> bool:
+    """Whether products have rows for each warpgroup.
+
+    Groups that share rows have parts of their columns, and wait for each other to put the parts of
+    a row together.
+    """
+    shapes = [entry.arith.shape for leaf in item.leaves() for entry in leaf.count.arith]
+    rows = [shape[0] for shape in shapes if shape and isinstance(shape[0], int)]
+    return min(rows, default=0) >= MATRIX_ROWS * groups
 
 
 def _product_seconds(timed: Timed) -> Iterator[float]:
