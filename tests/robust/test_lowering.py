@@ -111,6 +111,19 @@ class Scene:
     def open(self) -> None:
         self.session.open(self.uri, self.folder / "a.py", 1, self.text)
 
+    async def held(self) -> asyncio.Event:
+        """The file is open and its lowering about to begin; set, the event lets it go on."""
+        gate = asyncio.Event()
+
+        async def hold(_: WorkerClient, __: Analyze) -> None:
+            await gate.wait()
+
+        self.before.append(hold)
+        self.open()
+        await self.ready(1)
+        await until(lambda: self.asked)
+        return gate
+
     async def analyze(self, client: WorkerClient, request: Analyze, *others: Any) -> Result:
         if not any(item.lower_to for item in request.kernels):
             return await REAL(client, request, *others)
@@ -170,15 +183,7 @@ async def until(true: Callable[[], object]) -> None:
 
 def test_what_is_asked_meanwhile_begins_nothing_anew(play: Callable[[Play], None]) -> None:
     async def steps(scene: Scene) -> None:
-        gate = asyncio.Event()
-
-        async def hold(_: WorkerClient, __: Analyze) -> None:
-            await gate.wait()
-
-        scene.before.append(hold)
-        scene.open()
-        await scene.ready(1)
-        await until(lambda: scene.asked)
+        gate = await scene.held()
         scene.session.save(scene.uri)
         await scene.ready(2)
         scene.session.set_device(scene.uri, "h200")
@@ -269,23 +274,18 @@ def test_a_lost_worker_is_tried_again_but_not_for_ever(
     play(steps)
 
 
-@pytest.mark.parametrize("how", ["close", "cancel", "turned off"])
+@pytest.mark.parametrize("how", ["close", "cancel", "turned off", "distrusted"])
 def test_what_is_not_wanted_any_more_is_not_lowered(play: Callable[[Play], None], how: str) -> None:
     async def steps(scene: Scene) -> None:
-        gate = asyncio.Event()
-
-        async def hold(_: WorkerClient, __: Analyze) -> None:
-            await gate.wait()
-
-        scene.before.append(hold)
-        scene.open()
-        await scene.ready(1)
-        await until(lambda: scene.asked)
+        gate = await scene.held()
         document = scene.session.documents[scene.uri]
         if how == "close":
             scene.session.close(scene.uri)
         elif how == "cancel":
             scene.session.cancel(scene.uri)
+        elif how == "distrusted":
+            scene.session.configure(Configuration(trusted=False))
+            await until(lambda: (scene.uri, "untrusted") in scene.told.states)
         else:
             settings = scene.session.configuration.settings
             scene.session.configure(

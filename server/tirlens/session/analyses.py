@@ -79,10 +79,7 @@ class Analyses:
     def give_up(self, document: Document) -> None:
         """Let no worker go on with `document`, and show nothing of what was wanted before."""
         document.wanted += 1
-        self._asked.pop(document, None)
-        self._lowerings.stop(document)
-        self.workers.cancel(document.uri)
-        self._ended(document)
+        self._stop(document)
 
     def forget(self) -> None:
         """Have everything asked anew."""
@@ -95,8 +92,7 @@ class Analyses:
 
     async def _analyze(self, document: Document, wanted: int) -> None:
         if not self._configuration().trusted:
-            self._withdraw(document)
-            self._ended(document)
+            self._stop(document)
             self._listener.status(Status(document.uri, "untrusted"))
         reading = await self._readings.of_saved_text(document)
         if not self._configuration().trusted:
@@ -183,6 +179,13 @@ class Analyses:
             self._lowerings.follow(answer, lowering)
             # Last: who is told that a file is ready has been told what there is to see in it.
             self._listener.status(_status(question, "ready"))
+
+    def _stop(self, document: Document) -> None:
+        """Let no worker go on with `document`."""
+        self._asked.pop(document, None)
+        self._lowerings.stop(document)
+        self.workers.cancel(document.uri)
+        self._ended(document)
 
     def _withdraw(self, document: Document) -> None:
         """Let no worker go on with an analysis of `document`; one that lowers it may."""
