@@ -24,7 +24,7 @@ DRIFT = 0.5
 WARPGROUP = 128
 MATRIX_ROWS = 64  # of one matrix instruction of a warpgroup
 # Statements that the compiler moves about freely: no barrier, no operation on a whole tile.
-STRAIGHT = frozenset({"store", "let", "call"})
+STRAIGHT = frozenset({"store", "let", "call", "load"})
 # Starting matrix instructions takes some issue slots even when nobody waits for them.
 STARTED_SHARE = 0.1
 

@@ -83,8 +83,9 @@ def _in_turn(
 
 
 def _starts_loads(item: Item) -> bool:
-    return any(entry.access.mode == "read" and entry.bytes for entry in item.count.accesses) and (
-        bool(item.read_bytes)
+    return item.node.op == "load" or (
+        any(entry.access.mode == "read" and entry.bytes for entry in item.count.accesses)
+        and bool(item.read_bytes)
     )
 
 

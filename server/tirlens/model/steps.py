@@ -52,7 +52,7 @@ def wait_seconds(item: Item, device: Device, waits: bool = True) -> float:
     """
     if item.node.op == "gemm":
         return _matrix_wait(item, device)
-    seconds = _step_clocks(item) / device.clock_hz
+    seconds = _step_clocks(item, waits) / device.clock_hz
     started = any(entry.access.route in ("tma", "async") for entry in item.count.accesses)
     if item.read_bytes and waits and not started:
         seconds += _batches(item) * load_latency_s(item, device)
@@ -95,7 +95,7 @@ def _batches(item: Item) -> float:
     return max(math.ceil(spread.repeats * held / LOADING_REGISTERS), 1)
 
 
-def _step_clocks(item: Item) -> float:
+def _step_clocks(item: Item, waits: bool) -> float:
     op = item.node.op
     if op == "reduce":
         return reduce_clocks(item)
@@ -111,7 +111,7 @@ def _step_clocks(item: Item) -> float:
         return SHARED_CLOCKS
     if op in ("mma", "atomic", "annotate"):
         return clocks
-    if item.shared_bytes:
+    if item.shared_bytes and (waits or op != "load"):
         clocks += SHARED_CLOCKS
     return clocks + chain_clocks(item)
 

@@ -156,6 +156,22 @@ def test_products_that_a_barrier_tells_the_end_of_run_beside_the_rest_of_their_l
     assert time_s(64, False) > 1.1 * time_s(64, True) > 1.5 * alone
 
 
+def test_loads_that_follow_each_other_wait_for_shared_memory_once() -> None:
+    """Eight loads of a thread are under way together; a barrier between them keeps them apart."""
+    buffers = (Buffer("s", "s", "float32", (1024,), "shared"),)
+    load_one = Statement("load", "ld", (), (Access("s", "read", ("tx",)),))
+    barrier = Statement("sync", "arrive")
+
+    def alone_s(*body: Node) -> float:
+        found = analyze(kernel((Loop("serial", "k", 0, 100_000, body),), buffers), H200).time_s
+        assert found is not None
+        return found
+
+    together, apart = alone_s(*[load_one] * 8), alone_s(*[load_one, barrier] * 8)
+    barriers = alone_s(*[barrier] * 8)
+    assert apart - barriers > 1.5 * together
+
+
 def peak(facts: KernelFacts) -> float:
     counts = Walker(facts, {}).counts()
     items = build(facts, counts, {}, {item.id: item for item in facts.buffers})
