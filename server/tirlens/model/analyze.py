@@ -18,6 +18,7 @@ from .counting.result import Counts
 from .footprint import Touched
 from .imbalance import block_costs, stretch
 from .launch import block_resources, lowered_for
+from .launches import launches, together
 from .liveness import REGISTER_SCOPES
 from .occupancy import BlockResources, occupancy
 from .pipeline import BlockContext, block_time, moved_at_once, started_ahead
@@ -53,6 +54,9 @@ def analyze(
     Pure, in milliseconds, and never raises: what cannot be known is None with a caveat, and facts
     that the model cannot handle give a report whose status is ``error`` or ``needs-bindings``.
     """
+    parts = launches(facts)
+    if len(parts) > 1:
+        return together([analyze(part, device, bindings) for part in parts])
     extra = {**facts.sizes, **{name: int(value) for name, value in (bindings or {}).items()}}
     bound = {item.name: extra[item.name] for item in facts.variables if item.name in extra}
     report = KernelReport(

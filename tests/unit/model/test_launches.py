@@ -1,0 +1,81 @@
+"""Functions that launch several kernels in turn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tirlens.hardware import load
+from tirlens.model import analyze
+from tirlens.model.launches import launches
+from tirlens_worker.facts import (
+    Access,
+    Arith,
+    Buffer,
+    KernelFacts,
+    Launch,
+    Loop,
+    Node,
+    Span,
+    Statement,
+)
+
+LENGTH = 1 << 22
+
+
+def grid(number: int, blocks: int, threads: int, source: str, target: str) -> Loop:
+    place = ("+", ("*", f"bx{number}", threads), f"tx{number}")
+    store = Statement(
+        "store",
+        "store",
+        arith=(Arith("add", "float32"),),
+        accesses=(Access(source, "read", (place,)), Access(target, "write", (place,))),
+    )
+    block = Loop("block", f"tx{number}", 0, threads, (store,), tag="threadIdx.x")
+    return Loop("grid", f"bx{number}", 0, blocks, (block,), tag="blockIdx.x")
+
+
+def facts(*body: Node, blocks: int, threads: int) -> KernelFacts:
+    return KernelFacts(
+        name="k",
+        definition="k",
+        span=Span(1, 0, 1, 0),
+        framework="tilelang",
+        framework_version="",
+        call="",
+        call_source="",
+        variables=(),
+        buffers=tuple(Buffer(name, name, "float32", (LENGTH,), "global") for name in "abc"),
+        launch=Launch((blocks, 1, 1), (threads, 1, 1)),
+        body=body,
+    )
+
+
+FIRST = grid(1, LENGTH // 256, 256, "a", "b")
+SECOND = grid(2, 64, 128, "b", "c")
+BOTH = facts(FIRST, SECOND, blocks=LENGTH // 256, threads=256)
+
+
+def test_each_grid_is_a_launch_of_its_own() -> None:
+    assert [part.launch.grid for part in launches(BOTH)] == [(LENGTH // 256, 1, 1), (64, 1, 1)]
+    assert [part.launch.threads for part in launches(BOTH)] == [(256, 1, 1), (128, 1, 1)]
+    alone = replace(BOTH, body=(FIRST,))
+    assert launches(alone) == (alone,)
+
+
+def test_their_report_is_the_sum_and_its_parts_add_up() -> None:
+    device = load("h200")
+    report = analyze(BOTH, device)
+    alone = [
+        analyze(facts(body, blocks=blocks, threads=threads), device)
+        for body, blocks, threads in ((FIRST, LENGTH // 256, 256), (SECOND, 64, 128))
+    ]
+    assert report.status == "ok"
+    assert report.flop == LENGTH + 64 * 128
+    assert report.global_bytes.total == 8 * report.flop
+    assert report.time_s == pytest.approx(sum(part.time_s or 0.0 for part in alone))
+    assert report.time_s == pytest.approx(sum(cost.time_s or 0.0 for cost in report.loops))
+    assert sum(cost.share or 0.0 for cost in report.loops) == pytest.approx(1)
+    assert report.grid == (LENGTH // 256, 1, 1)
+    assert any("2 kernels in turn" in note.message for note in report.caveats)
