@@ -19,7 +19,14 @@ from tirlens_worker.facts import KernelFacts
 
 HERE = Path(__file__).resolve().parent
 
-FILES = ("h200_tileops", "tirx_b200", "library_tilelang", "library_tvm", "tilelang_readmes")
+FILES = (
+    "h200_tileops",
+    "tirx_b200",
+    "library_tilelang",
+    "library_tvm",
+    "tilelang_readmes",
+    "tilelang_attention",
+)
 # A row of which the harness is more than this share says little of the kernel.
 MOST_HARNESS = 0.25
 

@@ -1,6 +1,6 @@
 """What the measured tables leave to be said: device, harness, class, half and ideal work.
 
-Every row of ``h200_tileops.csv``, ``public.csv`` and ``tilelang_readmes.csv`` that stands for
+Every row of ``h200_tileops.csv``, ``public.csv`` and ``tilelang_*.csv`` that stands for
 traced kernels becomes one `Measurement`.
 """
 
@@ -67,6 +67,8 @@ CLASSES = {
 TINY_S = 5e-6
 # Sources that came when the constants stood.
 NEVER_FITTED = ("tilelang_fp8", "tilelang_mamba2")
+# Sources of which a row has set a constant: how much two warpgroups overlap.
+FITTED = ("tilelang_sink",)
 # Sources that tell neither their device nor their harness: their order is scored, not their times.
 RANKED_ONLY = ("tilelang_docs",)
 _TENSOR_FAMILIES = ("gemm", "attention", "mamba", "moe")
@@ -192,6 +194,8 @@ def _public_half(row: Mapping[str, str]) -> str:
     source, family = row["source"], row["family"]
     if source == "neusight" and family in ("elementwise", "gemm_fp32"):
         return "fitted"
+    if source in FITTED:
+        return "fitted"
     if source in NEVER_FITTED:
         return "held out"
     return half_of(row["op"] if source == "tirx_kernels" else f"{source} {family} {row['gpu']}")
@@ -219,6 +223,14 @@ def _ideal(
         return 2 * m * n * k, m * n + n * k + m * k, "tensor.float8"
     if row["source"] == "tilelang_mamba2":
         return _chunk_scan(shape)
+    if row["source"] == "tilelang_sink":
+        # Half of the scores are masked; queries and outputs, keys and values of fewer heads.
+        rows, heads = shape["batch"] * shape["seq_len"] * shape["dim"], shape["heads"]
+        return (
+            2 * heads * shape["seq_len"] * rows,
+            4 * rows * (heads + shape["kv_heads"]),
+            "tensor.bfloat16",
+        )
     if family in ("gemm", "gemv") and "K" in shape:
         m, n, k = shape.get("M", 1), shape["N"], shape["K"]
         peak = "tensor.float16" if family == "gemm" else "fp32"

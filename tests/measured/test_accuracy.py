@@ -41,6 +41,8 @@ def test_average_of_the_families(found: Scores, half: str, source: str, mape: fl
         ("held out", "h200", "tensor GEMM", 0.10, 0.95),
         ("held out", "h200", "elementwise", 0.10, 0.90),
         ("fitted", "h800-sxm", "tensor GEMM", 0.10, 0.95),
+        ("fitted", "h800-sxm", "attention", 0.10, 0.95),
+        ("fitted", "h200", "reduction and norm", 0.08, 0.90),
         ("held out", "a100-80-sxm", "tensor GEMM", 0.12, 0.95),
         ("fitted", "a100-80-pcie", "SIMT GEMM", 0.10, 0.95),
         ("fitted", "l4", "elementwise", 0.05, 0.95),
@@ -96,3 +98,24 @@ def test_the_kernels_that_stand_for_a_library_do_its_work(found: Scores):
             assert row.flop >= item.flop or item.klass == "elementwise", item.name
             checked += 1
     assert checked > 1900
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "bound"),
+    [
+        # Streams far longer than L2.
+        ("h200_tileops.csv", 98, "dram"),
+        ("h200_tileops.csv", 197, "dram"),
+        # 8192 x 8192 x 16384 and the same in fp8; attention over 16384 tokens.
+        ("public.csv", 191, "tensor"),
+        ("tilelang_readmes.csv", 6, "tensor"),
+        ("tilelang_attention.csv", 7, "tensor"),
+        # A few blocks for 132 SMs.
+        ("h200_tileops.csv", 72, "parallelism"),
+    ],
+)
+def test_what_bounds_a_kernel_whose_bound_is_plain(found: Scores, table: str, row: int, bound: str):
+    scored = next(
+        one for one in found.rows if (one.measurement.table, one.measurement.row) == (table, row)
+    )
+    assert scored.bound == bound
