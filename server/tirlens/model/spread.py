@@ -275,8 +275,9 @@ def _offset(
         steps = iter(inside)
         sizes: Sequence[Expr] = access.extents or (1,) * len(access.indices)
         flat: Any = 0
-        shape = [_value(extent, place, env) for extent in buffer.shape]
-        strides = [_value(stride, place, env) for stride in buffer.strides]
+        # How many rows there are says nothing of where one begins.
+        shape = [1, *(_value(extent, place, env) for extent in buffer.shape[1:])]
+        strides = _strides(buffer, place, env)
         for axis, (index, size) in enumerate(zip(access.indices, sizes, strict=True)):
             position = _value(index, place, env)
             if inside and _value(size, place, env) > 1:
@@ -285,6 +286,14 @@ def _offset(
         return np.asarray(flat, dtype=np.int64)
     except (UnknownValueError, TypeError, ValueError, ZeroDivisionError, OverflowError):
         return None
+
+
+def _strides(buffer: Buffer, place: Place, env: Mapping[str, Any]) -> list[Any]:
+    """The strides of an array in elements; none where it is compact or they are not known."""
+    try:
+        return [_value(stride, place, env) for stride in buffer.strides]
+    except UnknownValueError:
+        return []
 
 
 def _value(expr: Expr, place: Place, env: Mapping[str, Any]) -> Any:
