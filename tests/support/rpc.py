@@ -224,7 +224,9 @@ class Client:
             message = json.loads(stream.read(length))
             if "method" in message and "id" in message:
                 self.requests.append(message["method"])
-                self.send({"jsonrpc": "2.0", "id": message["id"], "result": None})
+                # Its input may be closed by now.
+                with contextlib.suppress(OSError, ValueError):
+                    self.send({"jsonrpc": "2.0", "id": message["id"], "result": None})
             with self._changed:
                 if "method" not in message:
                     self.answers.setdefault(message.get("id"), []).append(message)
