@@ -21,6 +21,7 @@ from .launch import block_resources, lowered_for
 from .launches import launches, together
 from .liveness import REGISTER_SCOPES
 from .occupancy import BlockResources, occupancy
+from .offsets import evenly
 from .pipeline import BlockContext, block_time, moved_at_once, started_ahead
 from .report import CaveatNote, KernelReport, Occupancy, ReadWrite, Waves
 from .roofline import (
@@ -54,6 +55,7 @@ def analyze(
     Pure, in milliseconds, and never raises: what cannot be known is None with a caveat, and facts
     that the model cannot handle give a report whose status is ``error`` or ``needs-bindings``.
     """
+    facts = evenly(facts)
     parts = launches(facts)
     if len(parts) > 1:
         return together([analyze(part, device, bindings) for part in parts])

@@ -1,0 +1,79 @@
+"""Batches of sequences of different lengths, laid end to end."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens.hardware import load
+from tirlens.model import analyze
+from tirlens_worker.facts import (
+    Access,
+    Buffer,
+    Expr,
+    KernelFacts,
+    Launch,
+    Let,
+    Loop,
+    Span,
+    Statement,
+)
+
+BATCH, TILE, WIDTH = 4, 64, 128
+
+
+def facts(length: int, start: Expr, stop: Expr) -> KernelFacts:
+    """Each block copies the rows from `start` to `stop` of its sequence, tile by tile."""
+    trips = ("//", ("+", ("-", "stop", "start"), TILE - 1), TILE)
+    place = ("+", "start", ("*", "k", TILE))
+    copy = Statement(
+        "copy",
+        "copy",
+        per="block",
+        accesses=(
+            Access("rows", "read", (place, 0), (TILE, WIDTH), clipped=True),
+            Access("tile", "write", (0, 0), (TILE, WIDTH)),
+        ),
+    )
+    loop = Loop("serial", "k", 0, trips, (copy,))
+    block = Loop(
+        "block", "tx", 0, 128, (Let("start", start), Let("stop", stop), loop), tag="threadIdx.x"
+    )
+    return KernelFacts(
+        name="k",
+        definition="k",
+        span=Span(1, 0, 1, 0),
+        framework="tilelang",
+        framework_version="",
+        call="",
+        call_source="",
+        variables=(),
+        buffers=(
+            Buffer("rows", "rows", "float16", (BATCH * length, WIDTH), "global"),
+            Buffer("offsets", "offsets", "int32", (BATCH + 1,), "global"),
+            Buffer("tile", "tile", "float16", (TILE, WIDTH), "shared"),
+        ),
+        launch=Launch((BATCH,), (128,)),
+        body=(Loop("grid", "bx", 0, BATCH, (block,), tag="blockIdx.x"),),
+    )
+
+
+@pytest.mark.parametrize("length", [64, 640, 1000])
+def test_offsets_split_the_rows_evenly(length: int) -> None:
+    first, last = ("load", "offsets", "bx"), ("load", "offsets", ("+", "bx", 1))
+    known = facts(length, ("*", "bx", length), ("*", ("+", "bx", 1), length))
+    device = load("h200")
+    report, same = analyze(facts(length, first, last), device), analyze(known, device)
+    assert report.time_s == same.time_s is not None
+    assert report.global_bytes == same.global_bytes
+    assert report.dram_bytes == same.dram_bytes
+    assert any("offsets is data" in note.message for note in report.caveats)
+    assert not same.caveats
+
+
+def test_an_array_that_starts_nothing_is_left_alone() -> None:
+    """The difference of its neighbours is a number of trips and no more, which stays unknown."""
+    last = ("load", "offsets", ("+", "bx", 1))
+    given = facts(64, 0, ("-", last, ("load", "offsets", "bx")))
+    report = analyze(given, load("h200"))
+    assert report.status == "ok"
+    assert report.time_s is None
