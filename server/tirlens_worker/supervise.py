@@ -50,7 +50,9 @@ class Run:
             if report.given_up:
                 return None
             late = limit_s > self._request.time_limit_s
-            if not (late and report.timed_out and report.crashed_in is None):
+            again = len(self._children) > 1
+            # The file has been imported before: that there was no time to do so again is no news.
+            if not (again and report.timed_out and report.crashed_in is None):
                 self._pieces.add(report.problems)
             waiting = [index for index in waiting if index not in report.finished]
             # After a kernel that crashed or hung the others are tried in a new child.
@@ -60,7 +62,7 @@ class Run:
                 limit_s += _EXTRA_S
             # Its end, which on a busy machine takes its time, is not waited for.
             self._children.append(Child(self._children[0].mark))
-        if report.timed_out and (late or report.crashed_in is not None):
+        if report.timed_out and (again or report.crashed_in is not None):
             self._pieces.add_not_reached(waiting)
         return self._pieces.encode(time.monotonic() - self._began, self._output.text())
 
