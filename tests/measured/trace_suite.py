@@ -24,6 +24,13 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "server")]
 
 
+# What the benchmarks compare with; nothing of it is called.
+OTHERS = (
+    "benchmarks.baselines", "fla", "fla.ops", "fla.ops.delta_rule", "fla.ops.gated_delta_rule",
+    "fla.ops.gla", "triton", "triton.language",
+)  # fmt: skip
+
+
 @dataclass
 class Recorder:
     """What has been launched, by benchmark."""
@@ -169,21 +176,36 @@ def _plain(cell: Any) -> Any:
 
 def without_other_libraries() -> None:
     """The libraries that benchmarks compare with are not called."""
-    stub = types.ModuleType("benchmarks.baselines")
+    for name in OTHERS:
+        stub = types.ModuleType(name)
+        stub.__path__ = []  # so that its parts can be imported
+        stub.__getattr__ = _nothing_of  # type: ignore[method-assign]
+        sys.modules[name] = stub
+    baselines = sys.modules["benchmarks.baselines"]
     for name in ("TORCH_COMPILE", "FLAGGEMS", "FLASHINFER", "VLLM"):
-        setattr(stub, f"{name}_TAG", name.lower().replace("_", "-"))
+        setattr(baselines, f"{name}_TAG", name.lower().replace("_", "-"))
+    baselines.reference_tolerance = lambda *_: {}  # type: ignore[attr-defined]
 
-    def nothing(*_: Any, **__: Any) -> Any:
-        return nothing
 
-    def answer(name: str) -> Any:
+class _Nothing:
+    """Whatever is asked of another library: it can be called, subscripted and asked on."""
+
+    def __call__(self, *_: Any, **__: Any) -> _Nothing:
+        return self
+
+    def __getitem__(self, _: Any) -> _Nothing:
+        return self
+
+    def __getattr__(self, name: str) -> _Nothing:
         if name.startswith("__"):
             raise AttributeError(name)
-        return nothing
+        return self
 
-    stub.reference_tolerance = lambda *_: {}
-    stub.__getattr__ = answer  # type: ignore[method-assign]
-    sys.modules[stub.__name__] = stub
+
+def _nothing_of(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return _Nothing()
 
 
 def patch_tilelang() -> None:
@@ -279,11 +301,11 @@ class Plugin:
 
 def main(checkout: str, output: str, *options: str) -> None:
     sys.path[:0] = [str(Path(checkout) / "src"), checkout]
+    import no_gpu  # torch is whole before what it may use is replaced
     from trace_tileops import answer_as_h200
 
     answer_as_h200()
     without_other_libraries()
-    import no_gpu
     import pytest
 
     pretending = no_gpu.pretend()
