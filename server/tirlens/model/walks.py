@@ -50,8 +50,21 @@ class Walk:
             return math.inf
         index = np.arange(gx * gy * gz, dtype=np.int64)
         turn = np.arange(self.turns, dtype=np.int64)[:, None]
-        found = np.unique(self.place_of(index % gx, index // gx % gy, index // (gx * gy), turn))
-        return int(np.count_nonzero(found >= 0))
+        found = self.place_of(index % gx, index // gx % gy, index // (gx * gy), turn)
+        return _distinct(found[found >= 0])
+
+
+def _distinct(places: IntArray) -> int:
+    """How many different numbers there are, none of which is negative."""
+    if not places.size:
+        return 0
+    most = int(places.max()) + 1
+    if most > 8 * places.size:
+        ordered = np.sort(places)
+        return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+    seen = np.zeros(most, dtype=bool)
+    seen[places] = True
+    return int(np.count_nonzero(seen))
 
 
 def walk_of(access: Access, place: Place, shape: Sequence[Expr]) -> Walk | None:
