@@ -29,10 +29,13 @@ def block_resources(
     threads = math.prod(counts.launch.threads or (1,))
     lowered = lowered_for(facts, device)
     held = math.ceil(live_bytes(items, counts)) * threads
-    tensor = any(leaf.node.op == "gemm" for item in items for leaf in item.leaves())
-    divided = specialised(facts, items, device) or any(
-        "maxnreg" in leaf.node.label.replace("_", "") for item in items for leaf in item.leaves()
+    # Warps that wgmma feeds from shared memory and TMA from other warps hold no operands.
+    tensor = not specialised(facts, items, device) and any(
+        leaf.node.op == "gemm" for item in items for leaf in item.leaves()
     )
+    said = {leaf.node.label for item in items for leaf in item.leaves()}
+    divided = specialised(facts, items, device) or any("maxnreg" in _plain(one) for one in said)
+    divided = divided and not any("nosetmaxnreg" in _plain(one) for one in said)
     count, spills = registers(device, held, threads, tensor, divided)
     if lowered is not None:
         threads = lowered.threads
@@ -48,6 +51,10 @@ def block_resources(
         count = max(count, _divided_registers(device, threads))
     # The compiler keeps to what the launched threads can have, and spills the rest.
     return BlockResources(threads, shared, min(count, register_limit(device, threads)), spills)
+
+
+def _plain(label: str) -> str:
+    return label.replace("_", "")
 
 
 def lowered_for(facts: KernelFacts, device: Device) -> LoweredLaunch | None:

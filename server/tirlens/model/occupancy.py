@@ -10,7 +10,8 @@ from .report import Occupancy
 
 # What a thread holds beside its fragments: addresses, loop counters, temporaries and, in a matrix
 # product, the operands of the next instructions.  Eight compiled tilelang GEMMs on sm_80 have 67 to
-# 114 registers above their accumulators (mean 86); simple kernels of other kinds 16 to 24.
+# 114 registers above their accumulators (mean 86); simple kernels of other kinds 16 to 24, and
+# mamba2's chunk scans with wgmma 15 and 26.
 BASE_REGISTERS = {True: 85, False: 20}
 SPILL_MARGIN = {True: 40, False: 20}
 # What tilelang's ``set_max_nreg`` and its warp specialisation leave to the threads that compute.
