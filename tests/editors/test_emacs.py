@@ -34,7 +34,7 @@ def _seen_in(program: Emacs, folder: Path, **given: Any) -> dict[str, Any]:
     home = folder / "home"
     home.mkdir()
     given |= {
-        "package": str(REPOSITORY / "emacs/tirlens.el"),
+        "package": str(REPOSITORY / "server/emacs/tirlens.el"),
         "command": [str(server_python()), "-m", "tirlens", "serve"],
         "answer": str(answer),
     }

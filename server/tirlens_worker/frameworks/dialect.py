@@ -191,10 +191,11 @@ def jumps(stmt: Any, leaving: Iterable[str] = ("continue", "break", "return")) -
     """
     if stmt is None:
         return False
-    if jump_of(stmt) in leaving:
+    jump = jump_of(stmt)
+    if jump is not None and jump in leaving:
         return True
     if kind(stmt) in ("For", "While"):
-        leaving = tuple(jump for jump in leaving if jump == "return")
+        leaving = tuple(way for way in leaving if way == "return")
     inner = [getattr(stmt, name, None) for name in _INNER]
     return any(jumps(part, leaving) for part in (*getattr(stmt, "seq", ()), *inner))
 

@@ -165,7 +165,7 @@ def scalars(A: T.Buffer((2048,), "float32"), B: T.Buffer((2048,), "float32")):
 def behind(A: T.Buffer((32, 8), "float32")):
 # ^ kernel behind grid 1 1 1 threads 32 1 1
     T.device_entry()
-    bx = T.cta_id([1])
+    bx = T.cta_id([1])  # noqa: F841
 #        ^^^^^^^^^^^^^ grid bx 1
     tx = T.thread_id([32])
 #        ^^^^^^^^^^^^^^^^^ block tx 32
