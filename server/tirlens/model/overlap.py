@@ -8,7 +8,9 @@ instructions of all statements, so that their time is that of the unit with the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Loop, Statement
@@ -34,15 +36,16 @@ def settled(
 ) -> tuple[Timed, ...]:
     """The times of siblings, with the waits for what some of them start for others."""
     out = list(timed)
+    readers = _Readers(items)
     for number, item in enumerate(items):
         if _starts_copy(item):
-            later = _first_reader(items, number, frozenset(_written(item, "shared")))
+            later = readers.first(number, _written(item, "shared"))
             if later is not None:
                 between = sum(part.total_s for part in timed[number + 1 : later])
                 left = max(device.dram.latency_s * repeats - between, 0.0)
                 out[number] = Timed(item, out[number].own_s + left, out[number].children)
         elif _loads_registers(item):
-            later = _first_reader(items, number, frozenset(_written(item, "local")))
+            later = readers.first(number, _written(item, "local"))
             if later is not None:
                 between = sum(part.total_s for part in timed[number + 1 : later])
                 total = out[number].total_s
@@ -50,7 +53,7 @@ def settled(
                     kept = max(total - between, STARTED_SHARE * total)
                     out[number] = out[number].scaled(kept / total)
         elif _starts_product(item):
-            later = _first_reader(items, number, frozenset(_written(item, "local")))
+            later = readers.first(number, _written(item, "local"))
             end = len(items) if later is None else later
             beside = sum(
                 part.total_s
@@ -228,12 +231,35 @@ def _written(item: Item, scope: str) -> Iterator[str]:
                 yield entry.access.buffer
 
 
-def _first_reader(items: Sequence[Item], number: int, targets: frozenset[str]) -> int | None:
-    for later in range(number + 1, len(items)):
-        for leaf in items[later].leaves():
-            product = _is_product(leaf)
-            for entry in leaf.count.accesses:
-                mine = entry.access.buffer in targets and entry.access.mode != "write"
-                if mine and not (product and entry.buffer.scope.startswith("local")):
-                    return later
-    return None
+class _Readers:
+    """Which of some siblings read each buffer, products that add to their own registers apart."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self._items = items
+
+    def first(self, number: int, targets: Iterable[str]) -> int | None:
+        """The first sibling behind `number` that reads one of `targets`."""
+        later = [
+            places[place]
+            for name in targets
+            if (places := self._places.get(name))
+            and (place := bisect_right(places, number)) < len(places)
+        ]
+        return min(later, default=None)
+
+    @cached_property
+    def _places(self) -> Mapping[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for number, item in enumerate(self._items):
+            for name in set(_waited_for(item)):
+                found.setdefault(name, []).append(number)
+        return found
+
+
+def _waited_for(item: Item) -> Iterator[str]:
+    for leaf in item.leaves():
+        product = _is_product(leaf)
+        for entry in leaf.count.accesses:
+            own = product and entry.buffer.scope.startswith("local")
+            if entry.access.mode != "write" and not own:
+                yield entry.access.buffer
