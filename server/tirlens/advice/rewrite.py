@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tirlens.model.expr import free_variables, simplify, substitute
+from tirlens.model.nodes import every_node, expressions
 from tirlens_worker.facts import (
     Access,
     Branch,
@@ -41,7 +42,7 @@ def statements(facts: KernelFacts) -> Iterator[tuple[Statement, Path]]:
 
 def inside(loop: Loop) -> Iterator[Statement]:
     """The statements anywhere below `loop`."""
-    return (node for node, _ in _walk(loop.body, ()) if isinstance(node, Statement))
+    return (node for node in every_node(loop.body) if isinstance(node, Statement))
 
 
 def thread_loop(facts: KernelFacts) -> Loop | None:
@@ -99,7 +100,7 @@ def with_threads(facts: KernelFacts, threads: int) -> KernelFacts | None:
     loop = thread_loop(facts)
     if loop is None or not facts.launch.threads or loop.extent != facts.launch.threads[0]:
         return None
-    if any(loop.var in _names(node) for node, _ in _walk(facts.body, ())):
+    if any(loop.var in _names(node) for node in every_node(facts.body)):
         return None
 
     def edit(node: Node) -> Node:
@@ -150,7 +151,7 @@ def with_vectors(facts: KernelFacts, width: int) -> KernelFacts | None:
     loop = thread_loop(facts)
     if loop is None or not isinstance(loop.extent, int) or loop.extent % (32 * width):
         return None
-    nodes = [node for node, _ in _walk(loop.body, ())]
+    nodes = list(every_node(loop.body))
     own = [node for node in nodes if isinstance(node, Statement)]
     if not all(_steps_by_element(statement, loop.var) for statement in own):
         return None
@@ -209,27 +210,9 @@ def _steps_by_element(statement: Statement, thread: str) -> bool:
 def _names(node: Node) -> frozenset[str]:
     """The variables in the expressions of a node itself, apart from those that it binds."""
     found: set[str] = set()
-    for expr in _expressions(node):
+    for expr in expressions(node):
         found |= free_variables(expr)
     return frozenset(found)
-
-
-def _expressions(node: Node) -> Iterator[Expr]:
-    if isinstance(node, Loop):
-        yield from (node.start, node.extent, node.step)
-    elif isinstance(node, Branch | While):
-        yield node.condition
-    elif isinstance(node, Let):
-        yield node.value
-    else:
-        for access in node.accesses:
-            yield from (*access.indices, *access.extents)
-            if access.guard is not None:
-                yield access.guard
-        for item in node.arith:
-            yield item.count
-            if item.guard is not None:
-                yield item.guard
 
 
 def _with_buffer(facts: KernelFacts, changed: Buffer) -> KernelFacts:

@@ -20,7 +20,8 @@ from tirlens_worker.facts import (
     Statement,
 )
 
-from .expr import linear, simplify, substitute, to_text
+from .expr import linear, simplify, substitute, to_text, walk
+from .nodes import every_node, expressions
 
 
 def evenly(facts: KernelFacts) -> KernelFacts:
@@ -52,16 +53,12 @@ def evenly(facts: KernelFacts) -> KernelFacts:
     return replace(facts, body=_placed(facts.body, steps), caveats=(*facts.caveats, *notes))
 
 
-def _loads(value: Any) -> Iterator[tuple[Any, ...]]:
-    if isinstance(value, tuple):
-        parts = cast("tuple[Any, ...]", value)
-        if parts and parts[0] == "load":
-            yield parts
-        for part in parts:
-            yield from _loads(part)
-    elif is_dataclass(value):
-        for item in fields(value):
-            yield from _loads(getattr(value, item.name))
+def _loads(body: Sequence[Node]) -> Iterator[tuple[Any, ...]]:
+    for node in every_node(body):
+        for expr in expressions(node):
+            for part in walk(expr):
+                if isinstance(part, tuple) and part[0] == "load":
+                    yield part
 
 
 def _rows(

@@ -221,9 +221,9 @@ class Statements:
         if not total.exact:
             self._note("too many cases to count one by one: estimated from a sample", sites)
         together = THREADS_TOGETHER.get(per, 1)
-        if scope.share == 1:
-            return -(-total.value // together)
-        return math.ceil(total.value * scope.share / together)
+        # Without fractions, whose sums and products are reduced each time.
+        part, whole = scope.share.numerator, scope.share.denominator * together
+        return -(-total.value * part // whole)
 
     def _miss(self, error: UnknownValueError, scope: Scope) -> None:
         if error.name is not None and error.name not in scope.domain.box:
