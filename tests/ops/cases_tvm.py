@@ -235,8 +235,8 @@ def named_functions(T):
 
 # A pointer with an offset in bytes: 32 of them are 8 elements, and v2.b32 is two.
 @becomes(
-    "load thread: ; read A[2] thread",
-    "store thread: ; write A[] thread",
+    "load thread: ; read A[2] thread, write r[2] thread",
+    "store thread: ; write A[] thread, read r[] thread",
     "atomic thread: 1 x add uint32; atomic A[] thread",
 )
 def ptx_memory(T):
