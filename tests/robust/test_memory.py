@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pkgutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from robust.conftest import Start
 from support.requests import request_of
 from support.robust import amount, kernel, resident_mb
+from support.rpc import Client
 from tirlens import worker_client
+from tirlens.advice import rules
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(amount(300, 3600))]
 
@@ -48,8 +51,16 @@ def test_13_files_that_come_and_go_leave_nothing_behind(start: Start, tmp_path: 
         client.lenses(uri)
         client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
         if number == 100:
+            client.wait(lambda: _has_imported_all(client), 60)
             warm_mb = resident_mb(client.process.pid)
     assert resident_mb(client.process.pid) - warm_mb < 10
+
+
+def _has_imported_all(client: Client) -> bool:
+    """Whether the server has done with what it imports while it has nothing else to do."""
+    modules = client.command("tirlens.debugInformation")["modules"]
+    needed = {f"{rules.__name__}.{item.name}" for item in pkgutil.iter_modules(rules.__path__)}
+    return needed <= set(modules)
 
 
 def test_13_a_worker_that_has_grown_is_replaced(tmp_path: Path, tvm_python: Path) -> None:
