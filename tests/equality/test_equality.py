@@ -39,6 +39,7 @@ REFUSED = {
     "scalar": "unknown",  # a loop that runs until data say so
     "scalars": "unknown",
     "overlapping_scopes": "clusters of blocks",
+    "behind": "the call cuda.atomic_add",
 }
 # Where the model says itself that it gives a bound.
 BOUNDS = {"jumps"}
