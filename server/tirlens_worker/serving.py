@@ -41,6 +41,7 @@ class Worker(abc.ABC):
             # A total of 0 tells the server that the time limit does not run yet.
             self._send(codec.dumps(Progress(request.id, "importing " + ", ".join(names))))
             preload.preload(names)
+            self._send(codec.dumps(Progress(request.id, "running", total=1)))
         return bool(names)
 
     @abc.abstractmethod

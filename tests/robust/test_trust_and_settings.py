@@ -141,3 +141,24 @@ def test_18_two_folders_with_two_interpreters_in_one_window(
     status = {p["uri"]: p for name, p in client.notifications if name == "tirlens/status"}
     assert [status[uri]["interpreter"] for uri in uris] == [str(tvm_python), str(tilelang_python)]
     assert all(status[uri]["interpreter_why"] == "the setting" for uri in uris)
+
+
+@pytest.mark.slow
+def test_18_a_file_that_an_interpreter_does_not_suit_leaves_the_others_alone(
+    start: Start, tmp_path: Path, tvm_python: Path
+) -> None:
+    client = start()
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    suited = client.open(tmp_path / "suited.py", kernel(1024))
+    client.wait_ready(suited)
+    for number in range(1, 6):
+        # The one that is not suited comes while the other is waited for.
+        other = client.open(tmp_path / f"{number}.py", TILELANG)
+        client.replace(suited, 1 + number, kernel(1024 * (1 + number)))
+        client.save(suited)
+        client.save(other)
+        client.wait_ready(suited, 1 + number)
+        client.wait(lambda other=other: client.diagnostics(other) != [], 60)
+        assert client.diagnostics(suited) == []
+        (told,) = client.diagnostics(other)
+        assert "needs tilelang" in told["message"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -250,17 +252,24 @@ def test_14_what_an_edit_does_not_reach_is_not_analysed_again(client: Any) -> No
 def test_14_a_changed_module_of_the_users_own_is_a_changed_context(client: Any) -> None:
     editor = client()
     inner, helper = editor.folder / "inner.py", editor.folder / "helper.py"
-    inner.write_text("SIZE = 64\n")
-    helper.write_text("from inner import SIZE\n")
+    _write_earlier(inner, "SIZE = 64\n")
+    _write_earlier(helper, "from inner import SIZE\n")
     text = TVM.replace("N = 256", "from helper import SIZE as N")
     editor.save(text)
     assert editor.save(text)[1] is None
-    inner.write_text("SIZE = 3200\n")
+    _write_earlier(inner, "SIZE = 3200\n")
     result, analysed = editor.save(text)
     assert analysed == ALL
     sizes = {facts.name: facts.buffers[0].shape for facts in result.kernels}
     assert sizes["sized"] == (6400,)
     assert editor.save(text)[1] is None
+
+
+def _write_earlier(path: Path, text: str) -> None:
+    """Write a file as if that were a second ago: one of this moment is read again to be sure."""
+    path.write_text(text)
+    then = time.time_ns() - 1_000_000_000
+    os.utime(path, ns=(then, then))
 
 
 def _plain(result: Result) -> Any:

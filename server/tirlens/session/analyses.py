@@ -20,6 +20,7 @@ from tirlens.session.lowering import Lowerings
 from tirlens.session.publishing import Answer, Publisher, Question
 from tirlens.session.workers import Workers
 from tirlens.worker_client import Interpreter, WorkerClient, find_interpreter
+from tirlens_worker.protocol import Result
 
 if TYPE_CHECKING:
     from tirlens import pipeline
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tirlens.session.configuration import Configuration
     from tirlens.session.document import Document
     from tirlens.session.readings import Readings
-    from tirlens_worker.protocol import Analyze, Progress, Result
+    from tirlens_worker.protocol import Analyze, Progress
 
 logger = logging.getLogger(__name__)
 
@@ -102,10 +103,12 @@ class Analyses:
         question = await self._question(document, wanted, reading)
         if not question.is_current:
             return
-        request = question.plan.request
-        if request is None:
+        request, problem = question.plan.request, question.interpreter.problem
+        if request is None or problem is not None:
             self._withdraw(document)
-            known = await asyncio.to_thread(question.plan.result)
+            # No worker is asked in vain: it may be at work for a file that it does suit.
+            told = Result(request.id, problems=(problem,)) if request and problem else None
+            known = await asyncio.to_thread(question.plan.result, told)
             self._kept.keep(question.plan.whole.path, {}, question.plan.used)
             await self._answer(Answer(question, known))
             return

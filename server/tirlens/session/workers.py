@@ -63,7 +63,7 @@ class Workers:
         for other in self._queues.values():
             if other is not queue:
                 _drop(other, key)
-        if queue is None or queue.client.interpreter != interpreter:
+        if queue is None or _has_changed(queue.client.interpreter, interpreter):
             replaced = queue
             queue = _Queue(WorkerClient(interpreter))
             self._queues[interpreter.path] = queue
@@ -150,6 +150,11 @@ class Workers:
                 await queue.client.close()
 
         queue.task = asyncio.ensure_future(close())
+
+
+def _has_changed(before: Interpreter, now: Interpreter) -> bool:
+    """Whether there is something else to be had under the same path; why it was chosen is not."""
+    return (before.python, before.frameworks) != (now.python, now.frameworks)
 
 
 def _drop(queue: _Queue, key: str) -> None:

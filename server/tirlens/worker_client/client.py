@@ -219,10 +219,12 @@ class WorkerClient:
                 continue
             if isinstance(message, Result):
                 return message
-            self._importing = message.total == 0
-            if message.total == 0:
+            was_importing, self._importing = self._importing, message.total == 0
+            if self._importing:
                 # It imports modules of the framework first; the request's time starts after.
-                deadline = time.monotonic() + _START_LIMIT_S + limit_s
+                deadline = time.monotonic() + _START_LIMIT_S
+            elif was_importing:
+                deadline = time.monotonic() + limit_s
             if on_progress is not None:
                 on_progress(message)
 
