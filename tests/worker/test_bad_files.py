@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +43,8 @@ def _line(text: str, word: str) -> int:
     [
         ("while True: x = 1  # here", "timeout", "still being imported", False),
         ("y = os._exit(3)  # here", "crash", "exit status 3", False),
-        ("z = __import__('ctypes').string_at(0)  # here", "crash", "SIGSEGV", False),
+        # The framework's own handler of SIGSEGV may abort where it cannot print any more.
+        ("z = __import__('ctypes').string_at(0)  # here", "crash", "SIGSEGV|SIGABRT", False),
         ("os.abort() if True else 0; q = os.abort()  # here", "crash", "SIGABRT", False),
         ("w = sys.exit(1)  # here", "trace", "sys.exit", True),
         ("import no_such_module  # here", "import", "no_such_module", True),
@@ -60,7 +62,7 @@ def test_a_bad_statement(
     assert is_in_time(began, limit_s + 1.0)
     (problem,) = result.problems
     assert (problem.kind, problem.kernel) == (kind, None)
-    assert words in problem.message
+    assert re.search(words, problem.message)
     assert problem.span is not None
     assert problem.span.line == _line(text, "# here")
     assert [facts.name for facts in result.kernels] == (["double"] if survives else [])
