@@ -20,7 +20,7 @@ from .imbalance import block_costs, stretch
 from .launch import block_resources, lowered_for
 from .launches import launches, together
 from .liveness import REGISTER_SCOPES
-from .occupancy import BlockResources, occupancy
+from .occupancy import BlockResources, does_not_fit, occupancy
 from .offsets import evenly
 from .pipeline import BlockContext, block_time, moved_at_once, started_ahead
 from .report import CaveatNote, KernelReport, Occupancy, ReadWrite, Waves
@@ -250,7 +250,7 @@ def _on_gpu(
         waves=Waves(launch.blocks / (launch.blocks_per_sm * device.sm_count), 0.0),
     )
     if launch.occupancy is None:
-        report = _with_note(report, _does_not_fit(launch, device))
+        report = _with_note(report, does_not_fit(device, launch.block))
     if launch.block.spills:
         _spill(leaves)
     context = BlockContext(
@@ -284,16 +284,6 @@ def _spill(leaves: Sequence[Item]) -> None:
         if any(entry.buffer.scope.startswith(REGISTER_SCOPES) for entry in leaf.count.accesses):
             for name in leaf.seconds.keys() - MEMORY_OF_ALL - {"shared"}:
                 leaf.seconds[name] *= SPILL_FACTOR
-
-
-def _does_not_fit(launch: _Launch, device: Device) -> str:
-    limits = device.limits
-    if launch.block.shared_bytes > limits.shared_bytes_per_block:
-        return (
-            f"a block takes {launch.block.shared_bytes} bytes of shared memory, more than the "
-            f"{limits.shared_bytes_per_block} of {device.id}"
-        )
-    return f"a block of {launch.block.threads} threads does not fit on an SM of {device.id}"
 
 
 def _with_note(report: KernelReport, message: str) -> KernelReport:

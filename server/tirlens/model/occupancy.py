@@ -77,3 +77,14 @@ def occupancy(device: Device, block: BlockResources) -> Occupancy | None:
         fraction=min(1.0, blocks * threads / limits.threads_per_sm),
         limiter=limiter,
     )
+
+
+def does_not_fit(device: Device, block: BlockResources) -> str:
+    """Why not one `block` fits on an SM of `device`."""
+    limit = device.limits.shared_bytes_per_block
+    if block.shared_bytes > limit:
+        return (
+            f"a block takes {block.shared_bytes} bytes of shared memory, more than the "
+            f"{limit} of {device.id}"
+        )
+    return f"a block of {block.threads} threads does not fit on an SM of {device.id}"
