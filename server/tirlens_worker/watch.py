@@ -191,9 +191,20 @@ class Watch:
                 return "timeout", "the limit of CPU time was reached {}".format(doing)
             if number == signal.SIGKILL and end.peak_bytes > memory_limit_bytes() // 2:
                 return "memory", "the process was killed {}, most likely for memory".format(doing)
-            return "crash", "the process crashed {} ({})".format(doing, signal_name(number))
+            first = first_signal(self._trace.text(), number)
+            return "crash", "the process crashed {} ({})".format(doing, signal_name(first))
         code = os.WEXITSTATUS(end.status)
         return "crash", "the process ended {} with exit status {}".format(doing, code)
+
+
+def first_signal(trace: str, number: int) -> int:
+    """The signal that a process which ended by `number` met first, by faulthandler's report.
+
+    A framework's own handler of a segmentation fault may abort while it prints.
+    """
+    if number == signal.SIGABRT and trace.startswith("Fatal Python error: Segmentation fault"):
+        return signal.SIGSEGV
+    return number
 
 
 def innermost_line(trace: str, path: str) -> Optional[int]:

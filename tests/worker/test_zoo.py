@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -170,8 +169,7 @@ def test_16_what_a_kernel_does_not_need_does_it_no_harm(run_tvm: Run, statements
         ("x = os.execv('/bin/sleep', ['sleep', '60'])  # here", "crash", "closed the files"),
         ("import threading, time\ndef end(): os._exit(4)\n"  # noqa: ISC004
          "x = threading.Thread(target=end).start() or time.sleep(9)  # here", "crash", "status 4"),
-        # The framework's own handler of SIGSEGV may abort where it cannot print any more.
-        ("import ctypes\nz = ctypes.memset(1, 0, 10)  # here", "crash", "SIGSEGV|SIGABRT"),
+        ("import ctypes\nz = ctypes.memset(1, 0, 10)  # here", "crash", "SIGSEGV"),
     ],
 )  # fmt: skip
 def test_16_what_does_harm_to_its_own_process_is_told_once_at_its_line(
@@ -184,7 +182,7 @@ def test_16_what_does_harm_to_its_own_process_is_told_once_at_its_line(
     assert is_in_time(began, limit_s + 1.0)
     (problem,) = result.problems
     assert (problem.kind, problem.kernel) == (kind, None)
-    assert re.search(words, problem.message)
+    assert words in problem.message
     assert problem.span is not None
     assert problem.span.line == _line(text, "# here")
     assert _well(run_either)
