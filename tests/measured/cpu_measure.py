@@ -13,10 +13,8 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
-import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +27,7 @@ import tvm  # noqa: E402
 
 from tirlens_worker.codec import to_json  # noqa: E402
 from tirlens_worker.facts import KernelFacts, Span  # noqa: E402
+from tirlens_worker.frameworks.calibration import first_in_line  # noqa: E402
 from tirlens_worker.frameworks.extract import extract  # noqa: E402
 
 FAMILIES = ("matmul", "convolution", "stencil", "reduction", "elementwise", "layout", "held_out")
@@ -78,22 +77,6 @@ def seconds(func: Any, facts: KernelFacts, target: Any) -> float:
         number = max(1, int(REPEAT_S / max(once, 1e-8)))
         timer = inner.time_evaluator(name, tvm.cpu(), number=number, repeat=repeats)
         return min(timer(*given).results)
-
-
-@contextmanager
-def first_in_line() -> Iterator[None]:
-    """Meanwhile no ordinary process takes the processor away, where the system grants that."""
-
-    def schedule(policy: int, priority: int) -> None:
-        for thread in Path("/proc/self/task").glob("*"):
-            with suppress(OSError):
-                os.sched_setscheduler(int(thread.name), policy, os.sched_param(priority))
-
-    schedule(os.SCHED_FIFO, 1)
-    try:
-        yield
-    finally:
-        schedule(os.SCHED_OTHER, 0)
 
 
 def kernels() -> Iterator[tuple[str, str, str, Any]]:

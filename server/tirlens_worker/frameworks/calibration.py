@@ -10,8 +10,12 @@ import importlib
 import json
 import os
 import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Dict, Iterator, List, Tuple
 
+# Rounds lie seconds apart: what else the machine does for a while disturbs one of them at most.
+ROUNDS = 2
 REPEATS = 25
 REPEAT_S = 2e-4
 
@@ -34,8 +38,10 @@ def measure(sizes: Dict[str, int]) -> Dict[str, float]:
     host = tvm.get_global_func("target.llvm_get_system_cpu")
     target = tvm.target.Target({"kind": "llvm", "mcpu": str(host())})
     found: Dict[str, float] = {}
-    for name, func, steps in _kernels(sizes):
-        found[name] = _seconds(tvm, func, target) / steps
+    for _ in range(ROUNDS):
+        for name, func, steps in _kernels(sizes):
+            step_s = _seconds(tvm, func, target) / steps
+            found[name] = min(step_s, found.get(name, step_s))
     return found
 
 
@@ -55,7 +61,27 @@ def _seconds(tvm: Any, func: Any, target: Any) -> float:
     once = inner.time_evaluator(name, tvm.cpu(), number=1, repeat=2)(*given).min
     number = max(1, int(REPEAT_S / max(once, 1e-8)))
     timer = inner.time_evaluator(name, tvm.cpu(), number=number, repeat=REPEATS)
-    return float(min(timer(*given).results))
+    with first_in_line():
+        return float(min(timer(*given).results))
+
+
+@contextmanager
+def first_in_line() -> Iterator[None]:
+    """Meanwhile no ordinary process takes the processor away, where the system grants that."""
+
+    def schedule(policy: int, priority: int) -> None:
+        for thread in Path("/proc/self/task").glob("*"):
+            with suppress(OSError):
+                os.sched_setscheduler(int(thread.name), policy, os.sched_param(priority))
+
+    if not hasattr(os, "sched_setscheduler"):
+        yield
+        return
+    schedule(os.SCHED_FIFO, 1)
+    try:
+        yield
+    finally:
+        schedule(os.SCHED_OTHER, 0)
 
 
 def _kernels(sizes: Dict[str, int]) -> Iterator[Tuple[str, Any, float]]:
