@@ -34,7 +34,7 @@ DEVICES = {
     "Tesla P4": "p4",
     "Tesla P100-PCIE-16GB": "p100-pcie",
     "Tesla T4": "t4",
-    "Tesla V100-PCIE-32GB": "v100-sxm2",
+    "Tesla V100-PCIE-32GB": "v100-pcie",
 }
 
 # What the clock of a table measures besides the kernel: NeuSight's smallest kernels take 17 us.

@@ -46,7 +46,7 @@ def test_average_of_the_families(found: Scores, half: str, source: str, mape: fl
         ("held out", "a100-80-sxm", "tensor GEMM", 0.12, 0.95),
         ("fitted", "a100-80-pcie", "SIMT GEMM", 0.10, 0.95),
         ("fitted", "l4", "elementwise", 0.05, 0.95),
-        ("fitted", "v100-sxm2", "elementwise", 0.08, 0.95),
+        ("fitted", "v100-pcie", "elementwise", 0.08, 0.95),
     ],
 )
 def test_a_class_on_a_device(

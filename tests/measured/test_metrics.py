@@ -75,7 +75,7 @@ def test_the_halves_stay_where_they_are():
     assert half_of("src/tileops/kernels/gemm/dense.py") == "held out"
     assert "h200 tileops/gemm" in sides["held out"]
     assert "a100-80-pcie neusight/elementwise" not in sides["held out"]
-    assert "v100-sxm2 neusight/softmax" not in sides["fitted"]
+    assert "v100-pcie neusight/softmax" not in sides["fitted"]
 
 
 ITEM = Measurement(

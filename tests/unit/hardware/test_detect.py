@@ -41,6 +41,7 @@ QUERY = ("name", "compute_cap", "memory.total", "clocks.max.sm", "power.limit")
         ("NVIDIA GeForce RTX 3090, 8.6, 24576, 1695, 350.00", "rtx-3090"),
         ("Tesla T4, 7.5, 15360, 1590, 70.00", "t4"),
         ("Tesla V100-SXM2-32GB, 7.0, 32768, 1530, 300.00", "v100-sxm2"),
+        ("Tesla V100-PCIE-32GB, 7.0, 32768, 1380, 250.00", "v100-pcie"),
         ("Tesla P100-PCIE-16GB, 6.0, 16384, 1328, 250.00", "p100-pcie"),
         ("Tesla P4, 6.1, 7680, 1114, 75.00", "p4"),
     ],

@@ -116,7 +116,7 @@ def test_a_stencil_of_many_streams_reaches_less_than_dram_sustains(name: str) ->
 
 
 # Their sustained rate is of the measured kernels themselves, and held by their score.
-KERNELS = {"h20", "p100-pcie", "p4"}
+KERNELS = {"h20", "p100-pcie", "p4", "v100-pcie"}
 
 
 @pytest.mark.parametrize("name", [name for name in catalogue() if load(name).kind == "gpu"])
