@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from measured import baselines
-from measured.tables import Measurement, measurements
-from tirlens.hardware import Device, load
+from measured.tables import Measurement, board, measurements
+from tirlens.hardware import Device
 from tirlens.model import analyze
 from tirlens.model.report import KernelReport
 from tirlens_worker.codec import from_json
@@ -96,7 +96,7 @@ def scores(files: Iterable[Path] | None = None) -> Scores:
                 leave_out(f"without a predicted time: {item.family}")
             else:
                 predicted.append((item, best, len(entry["alternatives"])))
-    devices = {item.device_id: load(item.device_id) for item, _, _ in predicted}
+    devices = {item.device_id: board(item.device_id) for item, _, _ in predicted}
     shares = {
         name: baselines.calibrate(
             (
@@ -176,7 +176,7 @@ class _Model:
         )
 
     def _report(self, device_id: str, number: int, bindings: Mapping[str, int]) -> KernelReport:
-        device = self._devices.setdefault(device_id, load(device_id))
+        device = self._devices.setdefault(device_id, board(device_id))
         facts = self._facts[number]
         key = (device_id, number, tuple(bindings.items()))
         if key not in self._reports:

@@ -55,11 +55,19 @@ def test_traffic_is_uncertain_between_its_bounds_only() -> None:
 
 def test_what_was_not_measured_is_less_certain() -> None:
     assert hearsay(load("a30"), "dram.sustained_fraction") == "estimate"
-    assert hearsay(load("mi210"), "dram.sustained_fraction") == "disputed"
+    assert hearsay(load("mi250x"), "dram.sustained_fraction") == "as"
     assert hearsay(H200, "dram.sustained_fraction") is None
     assert hearsay(replace(H200, sources={}), "dram.sustained_fraction") == "estimate"
-    assert width("mi210", dram=0.97) > width("a30", dram=0.97) > width("h200", dram=0.97)
+    assert width("a30", dram=0.97) > width("mi250x", dram=0.97) > width("mi210", dram=0.97)
     assert width("a30", tensor=0.97) > width("h200", tensor=0.97)
+
+
+def test_what_measurements_disagree_on_is_least_certain() -> None:
+    key = "dram.sustained_fraction"
+    disputed = replace(H200, sources={**H200.sources, key: "disputed: two boards"})
+    assert hearsay(disputed, key) == "disputed"
+    parts = uncertainties(disputed, {"dram": 0.97}, 0.0, None)
+    assert math.hypot(*parts.values()) > width("a30", dram=0.97)
 
 
 def test_a_device_whose_rates_are_those_of_others_says_so() -> None:
