@@ -18,6 +18,8 @@ from measured.tables import Measurement
 from tirlens.hardware import Device
 
 LAUNCH_S = 2e-6
+# A unit that the ideal work alone keeps busy for this share of the measured time is what bounds it.
+KNOWN_BUSY = 0.8
 # Nearest to the usual 0.86 first: it stays where no row tells.
 _SHARES = sorted((share / 50 for share in range(10, 51)), key=lambda share: abs(share - 0.86))
 
@@ -70,6 +72,25 @@ def calibrate(items: Iterable[Measurement], device: Device) -> Shares | None:
         )
 
     return min((Shares(m, a) for m in _SHARES for a in _SHARES), key=loss)
+
+
+def known_class(item: Measurement, device: Device) -> str | None:
+    """What bounds a kernel by its measured time alone: ``memory``, ``compute`` or None.
+
+    Its ideal work must keep DRAM, or the arithmetic of its class, busy nearly all of the time; for
+    DRAM's part the arrays are larger than what L2 could keep from one run to the next.  Of most
+    kernels neither can be said, as the ideal work leaves out what the kernel does beside it.
+    """
+    parts = _parts(item, device)
+    if parts is None or item.bytes is None:
+        return None
+    arithmetic_s, memory_s = parts
+    own_s = item.measured_s - item.harness_s
+    memory = memory_s / device.dram.sustained_fraction / own_s
+    arithmetic = arithmetic_s / device.peaks[item.peak].sustained_fraction / own_s
+    if memory > KNOWN_BUSY > arithmetic and item.bytes > 2 * device.l2.bytes:
+        return "memory"
+    return "compute" if arithmetic > KNOWN_BUSY > memory else None
 
 
 def _parts(item: Measurement, device: Device) -> tuple[float, float] | None:

@@ -37,13 +37,16 @@ class Scored:
 
     `candidates` is 1 where the kernel's configuration is known; else the fastest of that many
     predictions is `model_s`.  `flop` and `compulsory_bytes` are the model's counts of the kernel.
-    The other predictors are None where they say nothing.
+    `known_class` is what bounds it by the measurement alone (`baselines.known_class`), the other
+    predictors None where they say nothing.
     """
 
     measurement: Measurement
     model_s: float
     band_s: tuple[float, float]
     bound: str
+    bound_class: str
+    known_class: str | None
     flop: int | None
     compulsory_bytes: int | None
     candidates: int
@@ -66,6 +69,7 @@ class _Launch:
     time_s: float
     band_s: tuple[float, float]
     bound: str
+    bound_class: str
     flop: int | None
     compulsory_bytes: int | None
 
@@ -129,6 +133,8 @@ def _scored(
         model_s=best.time_s + item.harness_s,
         band_s=(best.band_s[0] + item.harness_s, best.band_s[1] + item.harness_s),
         bound=best.bound,
+        bound_class=best.bound_class,
+        known_class=baselines.known_class(item, device),
         flop=best.flop,
         compulsory_bytes=best.compulsory_bytes,
         candidates=candidates,
@@ -171,6 +177,7 @@ class _Model:
             time_s,
             (low_s, high_s),
             longest.bound or "",
+            longest.bound_class or "",
             _total(report.flop for report in reports),
             _total(report.compulsory_bytes for report in reports),
         )

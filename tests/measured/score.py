@@ -146,6 +146,16 @@ def contests(rows: Iterable[Scored]) -> list[tuple[str, list[Scored]]]:
     ]
 
 
+def bounds(rows: Iterable[Scored]) -> dict[Key, dict[str, int]]:
+    """How often each class is predicted, by half and the class that is known from the time."""
+    found: dict[Key, dict[str, int]] = {}
+    for row in rows:
+        if row.known_class is not None:
+            told = found.setdefault((row.measurement.half, row.known_class), {})
+            told[row.bound_class] = told.get(row.bound_class, 0) + 1
+    return dict(sorted(found.items()))
+
+
 HEAD = (
     f"{'':40}{'n':>5}{'MAPE':>8}{'median':>8}{'p90':>8}{'spread':>7}{'bias':>6}{'band':>6}"
     f"{'width':>7}{'tau':>6}   {'sheet':>7}{'calib.':>7}{'analyzer':>9}"
@@ -201,6 +211,12 @@ def print_tables(found: Scores) -> None:
             for (group_half, name), group in grouped(found.rows, by).items():
                 if group_half == half and not (by is by_kind and name in APART):
                     print(line(name, group))
+    print("\nBOUND CLASS, of kernels whose ideal work alone fills 80 % of the measured time")
+    for (half, known), told in bounds(found.rows).items():
+        number = sum(told.values())
+        right = (told.get(known, 0) + told.get("balanced", 0)) / number
+        said = ", ".join(f"{name} {times}" for name, times in sorted(told.items()))
+        print(f"{half:8} {known:8} {number:5} {right:6.1%} right: {said}")
     print("\nONE PROBLEM, SEVERAL KERNELS: tau and best time / time of the kernel chosen")
     for name, group in contests(found.rows):
         predicted = [row.model_s for row in group]
@@ -240,6 +256,7 @@ def as_data(found: Scores) -> dict[str, Any]:
             half: {name: average(families, half, source) for source, name in AVERAGED.items()}
             for half in HALVES
         },
+        "bounds": [{"group": key, **told} for key, told in bounds(found.rows).items()],
         "shares": {device: asdict(shares) for device, shares in found.shares.items()},
         "left_out": dict(found.left_out),
     }

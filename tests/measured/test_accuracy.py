@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from measured.predict import Scored, Scores, scores
-from measured.score import average, by_class, by_family, by_kind, figures, grouped
+from measured.score import average, bounds, by_class, by_family, by_kind, figures, grouped
 
 pytestmark = pytest.mark.slow
 
@@ -119,3 +119,13 @@ def test_what_bounds_a_kernel_whose_bound_is_plain(found: Scores, table: str, ro
         one for one in found.rows if (one.measurement.table, one.measurement.row) == (table, row)
     )
     assert scored.bound == bound
+
+
+def test_the_bound_is_right_where_the_measured_time_tells_it(found: Scores):
+    """In nine kernels of ten, of either class and half."""
+    known = bounds(found.rows)
+    assert set(known) == {
+        (half, name) for half in ("fitted", "held out") for name in ("memory", "compute")
+    }
+    for key, told in known.items():
+        assert told.get(key[1], 0) + told.get("balanced", 0) >= 0.9 * sum(told.values()), key

@@ -118,3 +118,26 @@ def test_a_row_without_ideal_work_has_no_roofline():
     item = replace(ITEM, flop=None, bytes=None)
     assert baselines.datasheet_s(item, device) is None
     assert baselines.calibrate([item], device) is None
+
+
+@pytest.mark.parametrize(
+    ("share_s", "arithmetic_s", "gigabytes", "known"),
+    [
+        (0.9, 0.1, 10, "memory"),
+        (0.9, 0.1, 0.05, None),  # what L2 holds need not come from DRAM
+        (0.5, 0.5, 10, None),
+        (0.1, 0.9, 10, "compute"),
+        (0.9, 0.9, 10, None),  # both
+    ],
+)
+def test_the_class_that_the_time_alone_tells(
+    share_s: float, arithmetic_s: float, gigabytes: float, known: str | None
+):
+    """The shares are of the harness-free time, at the sustained rates."""
+    device = load("h200")
+    moved = gigabytes * 1e9
+    own_s = moved / device.dram.bytes_per_s / device.dram.sustained_fraction / share_s
+    peak = device.peaks["fp32"]
+    flop = arithmetic_s * own_s * peak.flop_per_s * peak.sustained_fraction
+    item = replace(ITEM, bytes=moved, flop=flop, measured_s=own_s + 1e-3, harness_s=1e-3)
+    assert baselines.known_class(item, device) == known
