@@ -141,6 +141,27 @@ class Arith:
 
 
 @dataclass(frozen=True)
+class Signal:
+    """What a statement does to a barrier, or to what its threads have started.
+
+    `kind`: ``wait`` (until a phase of the barrier is over), ``arrive``, ``sync`` (both), ``commit``
+    (an arrival when the products started so far are done), ``bring`` (the phase is not over before
+    what the statement copies is there), ``drain`` (no barrier: a wait for all products that its
+    threads have started but the last `count`).
+    `barrier` is the id of an array of `slots` barriers, or empty for the barriers that a block has
+    by number; `index` says which.  `count` threads have to arrive to end a phase (None: not known).
+    `parity` is the one that the first execution of a wait waits for (None: not known).
+    """
+
+    kind: str
+    barrier: str = ""
+    index: Expr = 0
+    slots: Expr = 1
+    count: Optional[Expr] = None
+    parity: Optional[int] = None
+
+
+@dataclass(frozen=True)
 class Statement:
     """A leaf of the tree: a store, a tile operation, an intrinsic call.
 
@@ -151,7 +172,7 @@ class Statement:
     ``warp`` and ``warpgroup`` once by each 32 or 128 of the threads together (tile operations of
     TVM's execution scopes): as often as by thread, divided by `THREADS_TOGETHER`.
     `sites` runs from the place in the kernel's own text to the innermost macro; the first is
-    where a cost is shown.
+    where a cost is shown.  `signals` are what it does to barriers, in their order.
     """
 
     op: str
@@ -161,6 +182,7 @@ class Statement:
     per: str = "thread"
     sites: Tuple[Span, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=no_entries)
+    signals: Tuple[Signal, ...] = ()
 
 
 @dataclass(frozen=True)

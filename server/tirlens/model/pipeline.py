@@ -18,11 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Branch, Let, Loop, Statement, While
+from tirlens_worker.facts import Branch, Loop, Statement, While
 
 from .overlap import drifted, is_straight, mixed, released, settled
 from .places import SIDE_BY_SIDE, SPATIAL, Place
-from .roles import concurrent, splits_the_block
+from .program import Costs, mean_trips, sides
+from .roles import at_barriers, concurrent, splits_the_block
 from .roofline import burst_fraction, sum_seconds
 from .spread import WARP
 from .steps import wait_seconds
@@ -70,7 +71,8 @@ def _in_turn(
     waited = False
     for group in concurrent(items):
         if len(group) > 1:
-            out.extend(_longest([(_timed(item, context, repeats),) for item in group]))
+            met = at_barriers(group, _costs(context), repeats)
+            out.extend(met or _longest([(_timed(item, context, repeats),) for item in group]))
             waited = False
             continue
         item = next(iter(group))
@@ -98,14 +100,14 @@ def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True
         return _roles(item, context, repeats)
     inner = repeats
     if isinstance(node, Loop) and node.kind not in SPATIAL | SIDE_BY_SIDE | {"unroll"}:
-        trips = _mean_trips(item)
+        trips = mean_trips(item)
         if node.kind == "serial" and _overlaps(item):
             trips = max(1.0, trips / (WHOLE_UNROLL if trips <= WHOLE_UNROLL else PART_UNROLL))
         inner = repeats * trips
         if node.kind == "pipelined":
             return _pipelined(item, context, repeats, trips)
     if isinstance(node, While):
-        inner = repeats * _mean_trips(item)
+        inner = repeats * mean_trips(item)
     children = _in_turn(item.children, context, inner, mixes=not is_straight(item))
     if len(item.children) == 1 and not waits:
         children = (_timed(item.children[0], context, inner, waits=False),)
@@ -136,10 +138,20 @@ def _threads_of(item: Item) -> int:
 
 def _roles(item: Item, context: BlockContext, repeats: float) -> Timed:
     """A branch of which the warps of a block take different sides at the same time."""
-    first = sum(not isinstance(node, Let) for node in item.node.then)
-    sides = (item.children[:first], item.children[first:])
-    timed = [_in_turn(side, context, repeats) for side in sides]
+    met = at_barriers((item,), _costs(context), repeats)
+    if met is not None:
+        return met[0]
+    timed = [_in_turn(side, context, repeats) for side in sides(item)]
     return Timed(item, 0.0, tuple(_longest(timed)))
+
+
+def _costs(context: BlockContext) -> Costs:
+    return Costs(
+        context.device,
+        context.blocks,
+        lambda items, repeats: _in_turn(items, context, repeats),
+        lambda leaf: busy_seconds_of_block(leaf, context),
+    )
 
 
 def _longest(roles: Sequence[tuple[Timed, ...]]) -> list[Timed]:
@@ -157,13 +169,6 @@ def loads_only(item: Item) -> bool:
     """Whether a node reads global memory and computes nothing."""
     leaves = tuple(item.leaves())
     return bool(leaves) and all(leaf.read_bytes and not leaf.arith.flop for leaf in leaves)
-
-
-def _mean_trips(item: Item) -> float:
-    count = item.count
-    if count.iterations is not None and count.executions:
-        return max(count.iterations / count.executions, 0.0)
-    return float(count.trips or 1)
 
 
 def _overlaps(item: Item) -> bool:

@@ -93,6 +93,7 @@ class Blocks(Visitor):
             self._add_window(match)
         annotations = dialect.annotations_of(block)
         self._declare_reducers(getattr(block, "annotations", None))
+        self._declare_barriers(getattr(block, "annotations", None))
         cluster = annotations.get("cluster_dims")
         if cluster is not None:
             self.bindings.cluster = tuple(int(extent) for extent in cluster)
@@ -126,6 +127,16 @@ class Blocks(Visitor):
                 owner = self.scope.owner_of_data(data)
                 if owner is not None:
                     self.scope.reducers[owner] = str(about["op"])
+
+    def _declare_barriers(self, annotations: Any) -> None:
+        """``T.alloc_barrier``: how many threads have to arrive at each."""
+        if annotations is None or "barrier_init" not in annotations:
+            return
+        for data, arrivals in annotations["barrier_init"].items():
+            owner = self.scope.owner_of_data(data)
+            for number, threads in enumerate(arrivals):
+                if owner is not None:
+                    self.scope.barriers.counts(owner, number, self.reader.expr(threads))
 
     def _tile_threads(self, extents: Any, stmt: Any) -> Nodes:
         """tilelang's launch: the block is run by ``extents`` threads."""

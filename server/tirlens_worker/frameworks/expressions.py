@@ -176,6 +176,15 @@ class Expressions:
     def clipped(self, index: Expr, extent: Expr, size: Expr) -> Expr:
         return self.scope.ranges.clipped(index, extent, size)
 
+    def first(self, node: Any) -> Optional[int]:
+        """The value that `node` has where it is computed for the first time, if that is known."""
+        ranges = self.scope.ranges
+        return self.scope.barriers.first(self.expr(node), lambda name: ranges.of(name)[0])
+
+    def arrivals(self, barrier: Buffer) -> Tuple[Expr, ...]:
+        """How many arrivals end a phase of each barrier of an array, as far as that is known."""
+        return self.scope.barriers.arrivals.get(barrier.id, ())
+
     def reducer(self, buffer: Buffer) -> Optional[str]:
         return self.scope.reducers.get(buffer.id)
 

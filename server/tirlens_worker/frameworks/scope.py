@@ -7,6 +7,7 @@ from typing import Any, Dict, FrozenSet, List, Optional, Set, Tuple, Union
 from ..facts import Buffer, Caveat, Expr, Span, Variable
 from ..ops import Layout, Region, TensorMap
 from . import dialect
+from .barriers import Barriers
 from .ranges import Ranges
 from .regions import offset as offset_of
 from .roles import Held
@@ -36,6 +37,7 @@ class Scope:
         #: source dimension, as a pair of its lower corner and the window's dimension or None).
         self.windows: Dict[str, Tuple[str, Tuple[Tuple[Expr, Optional[int]], ...]]] = {}
         self.ranges = Ranges()
+        self.barriers = Barriers()
         #: What tilelang's reducers combine by (``sum``, ``max`` ...), by buffer id.
         self.reducers: Dict[str, str] = {}
         #: The conditions that hold where the walk is.
@@ -52,7 +54,7 @@ class Scope:
 
     def forget(self, buffer_id: str) -> None:
         """What a scalar holds is not known any more, in whatever thread."""
-        self.scalars.pop(buffer_id, None)
+        self.barriers.remember(buffer_id, self.scalars.pop(buffer_id, None))
         self.pointers.pop(buffer_id, None)
         self.elsewhere.pop(buffer_id, None)
 

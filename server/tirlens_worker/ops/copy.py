@@ -17,6 +17,7 @@ from typing import Any, Dict, Optional, Tuple
 from ..facts import Access, Arith, Expr, Statement
 from .build import access, elements_inside, executor, hints_of, label, not_understood, plus
 from .registry import Context, Region, accounts
+from .sync import signal
 
 
 @accounts("tl.tileop.copy", "tl.tileop.ascend_copy")
@@ -45,6 +46,7 @@ def _copy(call: Any, context: Context, name: str, route: str) -> Statement:
     attributes: Dict[str, Any] = {}
     if "cluster_mask" in hints:
         attributes["cluster_mask"] = context.literal(hints["cluster_mask"])
+    told = signal("bring", hints["barrier"], context) if "barrier" in hints else None
     return Statement(
         op="copy",
         label=label(name, source, target),
@@ -55,6 +57,7 @@ def _copy(call: Any, context: Context, name: str, route: str) -> Statement:
         ),
         per=executor(source, target),
         attributes=attributes,
+        signals=() if told is None else (told,),
     )
 
 

@@ -98,6 +98,14 @@ class Context(Protocol):
         """When the load `node` happens at all, beyond `guard`; None for always."""
         ...
 
+    def first(self, node: Any) -> Optional[int]:
+        """The value that `node` has where it is computed for the first time, if that is known."""
+        ...
+
+    def arrivals(self, barrier: Buffer) -> Tuple[Expr, ...]:
+        """How many arrivals end a phase of each barrier of an array, as far as that is known."""
+        ...
+
     def reducer(self, buffer: Buffer) -> Optional[str]:
         """What an explicit reducer of tilelang combines by (``sum``), None for other arrays."""
         ...

@@ -6,9 +6,9 @@ table of the PTX dialect ``backend/cuda/ptx/table.py``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Iterator, List, Optional
 
-from ..facts import Statement
+from ..facts import Signal, Statement
 from .build import short_name
 from .registry import Context, accounts
 
@@ -41,6 +41,56 @@ TVM = """
 """
 
 
+#: What a call does to the barrier that is its first operand.
+_SIGNALS = {
+    "mbarrier_wait_parity": "wait",
+    "ptx_wait_barrier": "wait",
+    "mbarrier_arrive": "arrive",
+    "mbarrier_arrive_expect_tx": "arrive",
+    "ptx_arrive_barrier": "arrive",
+    "ptx_arrive_barrier_expect_tx": "arrive",
+    "tcgen05_mma_arrive": "commit",
+}
+
+
 @accounts(*("tl." + name for name in TILELANG.split()), *("tir." + name for name in TVM.split()))
 def synchronize(call: Any, context: Context) -> Statement:
-    return Statement(op="sync", label="T.{}()".format(short_name(call.op.name)))
+    return Statement(
+        op="sync",
+        label="T.{}()".format(short_name(call.op.name)),
+        signals=tuple(_signals(short_name(call.op.name), list(call.args), context)),
+    )
+
+
+def _signals(name: str, operands: List[Any], context: Context) -> Iterator[Signal]:
+    if name in _SIGNALS and operands:
+        kind = _SIGNALS[name]
+        parity = context.first(operands[1]) if kind == "wait" and len(operands) > 1 else None
+        found = signal(kind, operands[0], context, parity)
+        if found is not None:
+            yield found
+    elif name == "tvm_storage_sync" and len(operands) == 3:
+        yield Signal("sync", index=context.expr(operands[1]), count=context.expr(operands[2]))
+    elif name == "named_barrier_arrive":
+        yield Signal("arrive", index=context.expr(operands[0]), count=context.expr(operands[1]))
+    elif name in ("wait_wgmma", "warpgroup_wait"):
+        yield Signal("drain", count=context.expr(operands[0]) if operands else 0)
+
+
+def signal(
+    kind: str, barrier: Any, context: Context, parity: Optional[int] = None
+) -> Optional[Signal]:
+    """What is done to the barrier that the operand `barrier` denotes; None if it denotes none."""
+    where = context.region(barrier)
+    if where is None or len(where.indices) != 1:
+        return None
+    index, counts = where.indices[0], context.arrivals(where.buffer)
+    which = index if isinstance(index, int) else 0
+    return Signal(
+        kind,
+        where.buffer.id,
+        index,
+        where.buffer.shape[0],
+        counts[which] if which < len(counts) else None,
+        None if parity is None else parity & 1,
+    )

@@ -1,0 +1,102 @@
+"""Roles that wait for each other at barriers, against what one works out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens.model.events import follow
+from tirlens.model.places import outermost
+from tirlens.model.program import Body, Bring, Choice, Meet, Multiply, Repeat, Run
+from tirlens.model.work import Item
+from tirlens_worker.facts import Signal
+
+HERE = Item(None, None, outermost({}))
+TURNS = 40
+
+
+def code(seconds: float, **units: float) -> Run:
+    return Run((), seconds, units)
+
+
+def meet(kind: str, barrier: str, slots: int = 1, parity: int | None = None) -> Meet:
+    index = ("%", "k", slots) if slots > 1 else 0
+    return Meet(HERE, 1, 0.0, Signal(kind, barrier, index, slots, 1, parity), 1)
+
+
+def loop(*steps: Run | Bring | Multiply | Meet | Choice, turns: float = TURNS) -> Repeat:
+    return Repeat(HERE, turns, steps, "k", 0)
+
+
+def copy(busy_s: float, latency_s: float, slots: int) -> Bring:
+    told = Signal("bring", "full", ("%", "k", slots), slots)
+    return Bring(HERE, 1, 0.0, busy_s, latency_s, (told,))
+
+
+def times(*roles: Body) -> list[float]:
+    found = follow(roles, lambda _: 1.0)
+    assert found is not None
+    return [one.end_s for one in found]
+
+
+@pytest.mark.parametrize(
+    ("slots", "latency", "transfer", "compute", "period"),
+    [
+        (1, 5.0, 1.0, 2.0, 8.0),  # one buffer: nothing overlaps
+        (2, 5.0, 1.0, 2.0, 4.0),  # the way through the ring, over its length
+        (3, 5.0, 1.0, 3.0, 3.0),  # the computation
+        (4, 2.0, 3.0, 1.0, 3.0),  # the transfer
+    ],
+)
+def test_a_ring_turns_as_often_as_its_slowest_part(
+    slots: int, latency: float, transfer: float, compute: float, period: float
+) -> None:
+    producer = loop(
+        meet("wait", "empty", slots, parity=1),
+        copy(transfer, latency, slots),
+        meet("arrive", "full", slots),
+    )
+    consumer = loop(
+        meet("wait", "full", slots, parity=0), code(compute), meet("arrive", "empty", slots)
+    )
+    end = max(times((producer,), (consumer,)))
+    first = latency + transfer + compute
+    assert end == pytest.approx(first + (TURNS - 1) * period, rel=0.03)
+
+
+def test_one_barrier_for_two_buffers_is_a_ring_of_one() -> None:
+    """The buffers alternate, the barriers do not: the producer is never two turns ahead."""
+    producer = loop(meet("wait", "empty", parity=1), copy(1.0, 5.0, 1), meet("arrive", "full"))
+    consumer = loop(meet("wait", "full", parity=0), code(2.0), meet("arrive", "empty"))
+    assert max(times((producer,), (consumer,))) == pytest.approx(TURNS * 8.0)
+
+
+def test_roles_that_wait_for_each_other_for_ever() -> None:
+    one = loop(meet("wait", "a", parity=0), meet("arrive", "b"))
+    other = loop(meet("wait", "b", parity=0), meet("arrive", "a"))
+    assert follow([(one,), (other,)], lambda _: 1.0) is None
+
+
+def test_two_roles_take_turns_at_the_tensor_cores_and_compute_meanwhile() -> None:
+    """Each has 3 s of products and 3 s of other code: together they keep the tensor cores busy."""
+    drain = Meet(HERE, 1, 0.0, Signal("drain", count=0), 1)
+    role = loop(Multiply(HERE, 1, 0.0, 3.0, 0.0), drain, code(3.0))
+    alone, (first, second) = times((role,))[0], times((role,), (role,))
+    assert alone == pytest.approx(TURNS * 6.0)
+    assert max(first, second) == pytest.approx(TURNS * 6.0 + 3.0)
+
+
+def test_roles_share_a_unit_that_both_keep_busy() -> None:
+    role = loop(code(2.0, sfu=2.0))
+    assert max(times((role,), (role,))) == pytest.approx(TURNS * 4.0, rel=0.05)
+
+
+@pytest.mark.parametrize("turns", [2.5, 7.0, 100.0])
+def test_a_mean_number_of_turns_is_kept_on_average(turns: float) -> None:
+    role = Repeat(HERE, 4, (loop(code(1.0), turns=turns),))
+    assert times((role,))[0] == pytest.approx(4 * turns)
+
+
+def test_a_branch_is_taken_by_its_condition_or_its_share() -> None:
+    first = Choice(HERE, 0.0, (code(10.0),), (code(1.0),), ("==", "k", 0))
+    half = Choice(HERE, 0.5, (code(2.0),), (), None)
+    assert times((loop(first, half, turns=8),))[0] == pytest.approx(10 + 7 + 8)
