@@ -30,21 +30,26 @@ _COSTLY = _DIVISIONS | {"select", "min", "max"}
 _MAY_COST = _COSTLY | {">>", "&"}
 
 
-def index_instructions(
+def index_parts(
     accesses: Iterable[Access], place: Place, buffers: Mapping[str, Buffer]
-) -> float:
-    """Integer instructions of one thread for one execution of all these accesses, on average.
-
-    What does not change with a loop goes out of it.
-    """
-    seen = {
+) -> frozenset[Expr]:
+    """The parts of these accesses' offsets that take instructions of their own."""
+    return frozenset(
         part
         for access in accesses
         if _may_cost(access, place)
         for index in _offsets(access, place, buffers[access.buffer])
         for part in _costly(index)
-    }
-    if not seen:
+    )
+
+
+def index_instructions(parts: Iterable[Expr], place: Place) -> float:
+    """Integer instructions of one thread for one execution of all these parts, on average.
+
+    What does not change with a loop goes out of it.
+    """
+    parts = tuple(parts)
+    if not parts:
         return 0.0
     turns = {
         loop.var: loop.extent or 1
@@ -53,7 +58,7 @@ def index_instructions(
     }
     tiles = frozenset(loop.var for loop in place.around if loop.kind == "parallel")
     total = 0.0
-    for part in seen:
+    for part in parts:
         names = free_variables(part)
         if names & tiles or any(name in turns for name in names):
             total += _cost(part) / math.prod(

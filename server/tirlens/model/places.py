@@ -80,8 +80,12 @@ class Place:
         """The extents of the loops, unknown ones counted 1."""
         return {loop.var: loop.extent or 1 for loop in self.around}
 
-    def inside(self, loop: Loop) -> Place:
-        extent = bounds(self.resolve(loop.extent), self.ranges)[1]
+    def inside(self, loop: Loop, counted: int | None = None) -> Place:
+        """The place in a loop's body; `counted` turns are taken where its extent is data."""
+        length = self.resolve(loop.extent)
+        if counted is not None and is_data_dependent(length):
+            length = counted
+        extent = bounds(length, self.ranges)[1]
         first, last = bounds(self.resolve(loop.start), self.ranges)
         step = bounds(self.resolve(loop.step), self.ranges)[1]
         count = int(extent) if math.isfinite(extent) else None
@@ -94,7 +98,7 @@ class Place:
         ranges = {**self.ranges, loop.var: reach}
         steps = self.steps
         if loop.kind not in SPATIAL | SIDE_BY_SIDE:
-            steps = (*steps, (loop.var, self.resolve(loop.start), self.resolve(loop.extent)))
+            steps = (*steps, (loop.var, self.resolve(loop.start), length))
         return Place((*self.around, around), ranges, self.lets, self.conditions, steps)
 
     def turning(self, name: str, turns: int) -> Place:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from tirlens_worker.facts import Branch, Buffer, KernelFacts, Let, Loop, Statement, While
+from tirlens_worker.facts import Branch, Buffer, Expr, KernelFacts, Let, Loop, Statement, While
 
-from .addressing import index_instructions
+from .addressing import index_instructions, index_parts
 from .classes import ArithTotals, totals
 from .expr import is_data_dependent
 from .hoisting import issued_share, packed_share
@@ -78,7 +78,7 @@ def build(
         max(math.prod(counts.launch.threads or (1,)), 1),
         frozenset(_accumulators(counts, buffers)),
     )
-    return _nodes(counts.root, outermost(bindings), block)
+    return _nodes(counts.root, outermost(bindings), block, frozenset())
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,10 @@ def _accumulators(counts: Any, buffers: Mapping[str, Buffer]) -> Iterator[str]:
                 yield access.buffer
 
 
-def _nodes(counts: tuple[Any, ...], place: Place, block: _Block) -> tuple[Item, ...]:
+def _nodes(
+    counts: tuple[Any, ...], place: Place, block: _Block, known: frozenset[Expr]
+) -> tuple[Item, ...]:
+    """The items of a body; `known` are parts of addresses that were computed on the way to it."""
     items: list[Item] = []
     for count in counts:
         node = count.node
@@ -107,17 +110,17 @@ def _nodes(counts: tuple[Any, ...], place: Place, block: _Block) -> tuple[Item, 
         if isinstance(node, Branch):
             first = len(node.then)
             children = (
-                *_nodes(count.children[:first], place.where(node.condition), block),
-                *_nodes(count.children[first:], place.where(("not", node.condition)), block),
+                *_nodes(count.children[:first], place.where(node.condition), block, known),
+                *_nodes(count.children[first:], place.where(("not", node.condition)), block, known),
             )
         else:
-            inner = place.inside(node) if isinstance(node, Loop) else place
+            inner = place.inside(node, count.trips) if isinstance(node, Loop) else place
             if isinstance(node, While):
                 inner = place.turning(f"while {id(node)}", count.trips or 1)
-            children = _nodes(count.children, inner, block)
+            children = _nodes(count.children, inner, block, known)
         item = Item(node, count, place, children)
         if isinstance(node, Statement):
-            _leaf(item, block)
+            known = _leaf(item, block, known)
         elif isinstance(node, Loop) and node.kind == "parallel" and not in_tile_loop(place):
             _agree(tuple(item.leaves()), block)
         items.append(item)
@@ -157,13 +160,17 @@ def _loads_at_once(leaf: Item) -> bool:
     )
 
 
-def _leaf(item: Item, block: _Block) -> None:
+def _leaf(item: Item, block: _Block, known: frozenset[Expr]) -> frozenset[Expr]:
+    """Fill in a leaf; returns the parts of addresses that are known behind it."""
     count, buffers = item.count, block.buffers
     item.threads = active_threads(item.place, block.threads)
     item.accumulators = block.accumulators
     item.spread = spread(item.node, item.place, buffers, item.threads, block.accumulators)
     memory = [access for access in item.node.accesses if memory_of(access, buffers) is not None]
-    item.index_instructions = index_instructions(memory, item.place, buffers)
+    parts = index_parts(memory, item.place, buffers)
+    # The compiler computes once what is the same in all of a body, but for what is loaded again.
+    item.index_instructions = index_instructions(parts - known, item.place)
+    known |= {part for part in parts if not is_data_dependent(part)}
     pairs = [(entry.arith, entry.total) for entry in count.arith]
     item.arith = _issued(item)
     unknown = any(total is None and not arith.index for arith, total in pairs)
@@ -179,6 +186,7 @@ def _leaf(item: Item, block: _Block) -> None:
             _global(item, entry)
         elif entry.bytes is not None and scope.startswith("shared"):
             item.shared_bytes += entry.bytes
+    return known
 
 
 def _issued(item: Item) -> ArithTotals:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.addressing import index_instructions
+from tirlens.model.addressing import index_instructions, index_parts
 from tirlens.model.places import Around, Place
 from tirlens_worker.facts import Access, Buffer, Expr
 
@@ -26,4 +26,5 @@ def test_index_instructions(indices: tuple[Expr, ...], expected: float) -> None:
     around = (Around("row", "grid", 64), Around("j", "parallel", 640))
     place = Place(around, {"row": (0, 63), "j": (0, 639)}, {})
     buffers = {"A": Buffer("A", "A", "float16", (64, 1152))}
-    assert index_instructions([Access("A", "read", indices)], place, buffers) == expected
+    parts = index_parts([Access("A", "read", indices)], place, buffers)
+    assert index_instructions(parts, place) == expected

@@ -34,6 +34,7 @@ from .chances import chosen_trip, congruence
 from .domain import Domain
 from .filling import limit
 from .intervals import Interval, bounds
+from .passing import Passed
 from .result import AccessCount, ArithCount, NodeCount
 from .scope import Scope
 from .solve import Solver
@@ -63,6 +64,8 @@ class Statements:
         # What runs up to a number in memory, and how much of it is taken to.
         self._limited: dict[Expr | None, list[Sequence[NodeCount]]] = {}
         self._shares: Mapping[Expr | None, Fraction] = {}
+        # Extents that are data, and how often a loop over them is taken to turn.
+        self._passed: dict[Expr, Passed | None] = {}
 
     def _statement(self, node: Statement, scope: Scope) -> NodeCount:
         executions = self._total(scope, (), node.per, node.sites)

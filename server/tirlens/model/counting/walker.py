@@ -22,6 +22,7 @@ from .domain import Domain
 from .either import either, outweighs
 from .filling import filled, limit
 from .intervals import bounds
+from .passing import passed
 from .result import BufferCount, Counts, LaunchCount, NodeCount
 from .scope import Scope
 from .statements import Statements
@@ -159,15 +160,18 @@ class Walker(Statements):
             self._note(f"{text} trips of {node.var} depend on data: bound by hand", node.sites)
             return self.bindings[node.var]
         bound = upper(extent)
-        if bound is None:
-            message = f"{text} trips of {node.var} depend on data: bind {node.var} to a number"
-            self._note(message, node.sites)
-            return extent
-        message = (
-            f"{text} trips of {node.var} depend on data: counted as {to_text(bound)}, the most"
-        )
-        self._note(message, node.sites)
-        return bound
+        if bound is not None:
+            how = f"counted as {to_text(bound)}, the most"
+            self._note(f"{text} trips of {node.var} depend on data: {how}", node.sites)
+            return bound
+        once = passed(node, scope, self.buffers, self.shapes) or self._passed.get(extent)
+        # A loop over the same extent that meets no array, a consumer's, turns as often.
+        self._passed[extent] = once
+        how = f"bind {node.var} to a number"
+        if once is not None:
+            how = f"counted as {once.turns}, which pass over {once.buffer} once; {how} if not so"
+        self._note(f"{text} trips of {node.var} depend on data: {how}", node.sites)
+        return extent if once is None else once.turns
 
     def _branch(self, node: Branch, scope: Scope, by_block: bool) -> NodeCount:
         executions = self._executions(node, scope, by_block)

@@ -1,0 +1,99 @@
+"""How often a loop turns whose extent is data: as often as it takes to pass over its arrays once.
+
+A decoder that reads the length of a sequence, or of its part of one, from memory walks over keys
+that are declared for the longest.  Where the parts of several blocks or outer turns lie in the same
+dimension, they have it between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from tirlens_worker.facts import Access, Branch, Buffer, Expr, Let, Loop, Node, Statement
+
+from ..expr import free_variables, operands
+from .scope import Scope
+
+
+@dataclass(frozen=True)
+class Passed:
+    """The turns after which a loop has passed over one dimension of an array."""
+
+    turns: int
+    buffer: str
+
+
+def passed(
+    loop: Loop,
+    scope: Scope,
+    buffers: Mapping[str, Buffer],
+    shapes: Mapping[str, Sequence[Expr]],
+) -> Passed | None:
+    """The fewest turns that pass over one of the global arrays that a loop walks along, if any."""
+    found: list[Passed] = []
+    for access, inside in _accesses(loop.body, scope):
+        buffer = buffers[access.buffer]
+        if buffer.scope != "global":
+            continue
+        indices = [inside.resolve(index) for index in access.indices]
+        for axis, (index, size) in enumerate(zip(indices, shapes[access.buffer], strict=False)):
+            step = slope(index, loop.var)
+            if isinstance(size, int) and step is not None and step > 0:
+                beside = indices[:axis] + indices[axis + 1 :]
+                most = size / step
+                share = most / _sharing(index, beside, loop.var, scope)
+                found.append(Passed(math.ceil(share if share >= 1 else most), buffer.name))
+    return min(found, key=lambda one: one.turns, default=None)
+
+
+def slope(expr: Expr, name: str) -> Fraction | None:
+    """By how much an expression grows with a variable; None where it does not do so evenly."""
+    if expr == name:
+        return Fraction(1)
+    if not isinstance(expr, tuple) or name not in free_variables(expr):
+        return Fraction(0)
+    op = expr[0]
+    parts = [slope(part, name) for part in operands(expr)]
+    if op == "cast":
+        return parts[-1]
+    if op in ("+", "-") and None not in parts:
+        known = [part for part in parts if part is not None]
+        if op == "-" and len(known) > 1:
+            known[1:] = [-part for part in known[1:]]
+        return -known[0] if op == "-" and len(known) == 1 else sum(known, Fraction(0))
+    if op == "*" and len(parts) == 2:
+        for part, factor in ((parts[0], expr[2]), (parts[1], expr[1])):
+            if isinstance(factor, int) and part is not None:
+                return part * factor
+    if op in ("//", "truncdiv") and isinstance(expr[2], int) and expr[2] > 0:
+        return None if parts[0] is None else parts[0] / expr[2]
+    return None
+
+
+def _sharing(index: Expr, beside: Sequence[Expr], own: str, scope: Scope) -> int:
+    """How many values of outer variables have parts of the same dimension."""
+    elsewhere = frozenset[str]().union(*map(free_variables, beside))
+    names = free_variables(index) - elsewhere - scope.threads - {own}
+    count = 1
+    for name in names & scope.domain.box.keys():
+        low, high = scope.domain.box[name]
+        if math.isfinite(low) and math.isfinite(high):
+            count *= max(int(high - low) + 1, 1)
+    return count
+
+
+def _accesses(nodes: Sequence[Node], scope: Scope) -> Iterator[tuple[Access, Scope]]:
+    for node in nodes:
+        if isinstance(node, Let):
+            scope = replace(scope, env={**scope.env, node.var: scope.resolve(node.value)})
+        elif isinstance(node, Statement):
+            for access in node.accesses:
+                yield access, scope
+        elif isinstance(node, Branch):
+            yield from _accesses(node.then, scope)
+            yield from _accesses(node.orelse, scope)
+        else:
+            yield from _accesses(node.body, scope)
