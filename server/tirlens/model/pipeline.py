@@ -23,10 +23,11 @@ from tirlens_worker.facts import Branch, Loop, Statement, While
 from .overlap import drifted, is_straight, mixed, released, settled
 from .places import SIDE_BY_SIDE, SPATIAL, Place
 from .program import Costs, mean_trips, sides
+from .recurrence import turns
 from .roles import at_barriers, concurrent, splits_the_block
 from .roofline import burst_fraction, sum_seconds
 from .spread import WARP
-from .steps import wait_seconds
+from .steps import carried_seconds, wait_seconds
 from .timed import Timed
 from .work import Item, in_tile_loop
 
@@ -174,15 +175,23 @@ def loads_only(item: Item) -> bool:
 def _overlaps(item: Item) -> bool:
     """Whether the compiler can bring the loads of a loop's iterations together.
 
-    Barriers and conditions on data keep them apart.  Inside a tile loop the code is a thread's.
+    Barriers and conditions on data keep them apart; a tile in shared memory brings barriers.
     """
-    single = in_tile_loop(item.place)
     return all(
-        (leaf.node.per == "thread" or single)
+        (leaf.node.per == "thread" or _is_of_threads(leaf))
         and leaf.node.op != "sync"
         and not (leaf.spread is not None and leaf.spread.serial)
         for leaf in item.leaves()
     )
+
+
+def _is_of_threads(leaf: Item) -> bool:
+    """Whether a tile loop's statement becomes code that each thread runs without the others."""
+    stores = any(
+        entry.access.mode != "read" and entry.buffer.scope.startswith("shared")
+        for entry in leaf.count.accesses
+    )
+    return in_tile_loop(leaf.place) and not stores
 
 
 def leaf_seconds(item: Item, context: BlockContext) -> float:
@@ -225,11 +234,16 @@ def _drawn_rate(item: Item) -> float:
 
 def step_seconds(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> float:
     """What the executions of a leaf in one block take beside throughput."""
+    together = 1.0
     if item.count.executions is not None:
         # A guarded statement runs less often than its loops turn.
         each = item.threads if item.node.per == "thread" else 1
         repeats = min(repeats, item.count.executions / (context.blocks * each))
-    return wait_seconds(item, context.device, waits) * repeats
+        if repeats:
+            together = max(turns(item, context.blocks) / repeats, 1.0)
+    waiting = wait_seconds(item, context.device, waits, together) * repeats
+    chain = carried_seconds(item, context.device, context.blocks)
+    return max(waiting, chain - leaf_seconds(item, context))
 
 
 def started_ahead(items: Sequence[Item]) -> float:

@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from tirlens.hardware.spec import Device
 
 from .places import dtype_bytes
+from .recurrence import carried
+from .reuse import fresh_share
 from .spread import WARP
 from .work import Item
 
@@ -44,19 +46,38 @@ _STATEMENT_CLOCKS: Mapping[str, float] = {
 }
 
 
-def wait_seconds(item: Item, device: Device, waits: bool = True) -> float:
+def wait_seconds(item: Item, device: Device, waits: bool = True, together: float = 1.0) -> float:
     """The time of one execution of a leaf that no throughput explains.
 
     `waits`: whether its loads wait for memory, or for data that comes with earlier loads.
-    A load that is only started here (TMA, cp.async) makes nobody wait.
+    A load that is only started here (TMA, cp.async) makes nobody wait.  The compiler brings the
+    loads of `together` turns of a loop into one execution.
     """
     if item.node.op == "gemm":
         return _matrix_wait(item, device)
     seconds = _step_clocks(item, waits) / device.clock_hz
     started = any(entry.access.route in ("tma", "async") for entry in item.count.accesses)
     if item.read_bytes and waits and not started:
-        seconds += _batches(item) * load_latency_s(item, device)
+        fresh = min(fresh_share(item) * together, 1.0)
+        kept = SHARED_CLOCKS / device.clock_hz
+        each = fresh * load_latency_s(item, device) + (1 - fresh) * kept
+        seconds += _batches(item) * each
     return seconds
+
+
+def carried_seconds(item: Item, device: Device, blocks: int) -> float:
+    """How long a thread's chain of turns takes that each need the result of the one before."""
+    if item.node.op not in ("store", "let"):
+        return 0.0
+    chain = carried(item, blocks)
+    if chain is None:
+        return 0.0
+    link = DEPENDENT_CLOCKS / device.clock_hz
+    if chain.scope.startswith("shared"):
+        link += SHARED_CLOCKS / device.clock_hz
+    elif chain.scope == "global":
+        link += device.l2.latency_s
+    return chain.turns * link
 
 
 def _matrix_wait(item: Item, device: Device) -> float:
