@@ -33,7 +33,7 @@ from .roofline import (
     sum_seconds,
     sustained_roofline_seconds,
 )
-from .schedule import MEMORY_OF_ALL, KernelTime, kernel_time
+from .schedule import MEMORY_OF_ALL, KernelTime, drifts_apart, kernel_time
 from .timed import Timed
 from .verdict import verdict
 from .work import Item, build, total
@@ -272,6 +272,7 @@ def _on_gpu(
         ahead,
         1.0 if costs is None else stretch(costs, places),
         moved_at_once(items),
+        drifts_apart(leaves),
     )
     if launch.block.spills:
         report = _with_note(report, SPILLS)

@@ -7,10 +7,12 @@ DRAM and L2 serve all SMs and bound the whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device
+
+from .work import Item
 
 # Starting a block on an SM and draining its stores, when nothing else hides it: fitted on kernels
 # whose blocks do little (one or four elements a thread) in the fitted half.
@@ -23,6 +25,11 @@ OVERLAP = 2.5
 MEMORY_OF_ALL = frozenset({"dram", "l2", "l2 again"})
 # Traffic that a pipeline starts ahead hides behind the computation but for its start and end.
 MOST_OVERLAP = 10.0
+# Warps that never wait for each other drift apart, and fill the units of their SM and the queues of
+# DRAM at the same time: torch's elementwise kernels take the longer of the two.
+DRIFTED_OVERLAP = 6.0
+# Statements that make no warp wait for another one, as long as they touch no shared memory.
+_WAITLESS = frozenset({"store", "let", "call", "load", "copy", "fill", "annotate"})
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,11 @@ class KernelTime:
         return self.launch_s + self.body_s + self.tail_s
 
 
+def drifts_apart(leaves: Iterable[Item]) -> bool:
+    """Whether each warp goes through a kernel by itself, without a barrier or shared memory."""
+    return all(leaf.node.op in _WAITLESS and not leaf.shared_bytes for leaf in leaves)
+
+
 def kernel_time(
     device: Device,
     blocks: int,
@@ -48,6 +60,7 @@ def kernel_time(
     ahead: float = 0.0,
     stretch: float = 1.0,
     at_once: float = 0.0,
+    drifts: bool = False,
 ) -> KernelTime:
     """The time of a kernel from one block's time `alone_s` and the device's `busy` seconds.
 
@@ -55,7 +68,7 @@ def kernel_time(
     share of the traffic that pipelined loops start ahead of its use, `stretch` how much longer the
     rounds of unequal blocks take than those of equal ones, `at_once` the share of the traffic that
     a block starts in one go.  Where all blocks run at the same time, they load such data together,
-    then compute, then store: nothing overlaps.
+    then compute, then store: nothing overlaps.  `drifts` tells that no warp waits for another one.
 
     `tail_s` is what the quantisation into whole blocks per SM costs over an even spread.
     """
@@ -74,16 +87,30 @@ def kernel_time(
         ((name, busy.get(name, 0.0)) for name in ("dram", "l2")), key=lambda pair: pair[1]
     )
     together = at_once / max(blocks / (sms * blocks_per_sm), 1.0)
-    overlap = OVERLAP ** (1 - together)
-    overlap /= max(1 - ahead, overlap / MOST_OVERLAP)
-    if limiter == "dram":
+    again = busy.get("l2 again", 0.0) if limiter == "dram" else 0.0
+    if drifts:
         # The rate of DRAM holds for what passes L2 once; what L2 serves beyond that comes on top.
-        shared = (shared**overlap + busy.get("l2 again", 0.0) ** overlap) ** (1 / overlap)
-    body = (shared**overlap + rounds**overlap) ** (1 / overlap)
+        shared = _overlapped(shared, again, DRIFTED_OVERLAP)
+        waits = _rounds(busiest, blocks_per_sm, 0.0, alone_s) * stretch
+        drifted = max(
+            _overlapped(shared, waits, OVERLAP), _overlapped(shared, rounds, DRIFTED_OVERLAP)
+        )
+        # The blocks of the first wave have not drifted yet.
+        body = drifted + together * (1 - ahead) * max(shared + rounds - drifted, 0.0)
+    else:
+        overlap = OVERLAP ** (1 - together)
+        overlap /= max(1 - ahead, overlap / MOST_OVERLAP)
+        shared = _overlapped(shared, again, overlap)
+        body = _overlapped(shared, rounds, overlap)
     if shared >= rounds:
         return KernelTime(launch_s, body, 0.0, limiter)
     tail = max(0.0, rounds - max(even, shared)) if busiest > 1 or stretch > 1 else 0.0
     return KernelTime(launch_s, body - tail, tail, None)
+
+
+def _overlapped(first: float, second: float, power: float) -> float:
+    """The time of two things that overlap as well as `power` tells."""
+    return (first**power + second**power) ** (1 / power)
 
 
 def _rounds(blocks: float, at_once: int, per_block: float, alone_s: float) -> float:

@@ -31,3 +31,15 @@ def test_loads_turn_by_turn_and_other_rounds_overlap(rounds: int) -> None:
     loop, straight = (total(blocks, 5e-6, 5e-6 * rounds, share) for share in (0.0, 1.0))
     assert loop < straight or rounds > 8
     assert straight / loop == pytest.approx(1.0, abs=0.6 / rounds)
+
+
+def test_warps_that_wait_for_nobody_overlap_but_for_the_first_wave() -> None:
+    busy = {"dram": 10e-3, "fp32": 7e-3}
+
+    def seconds(waves: int, drifts: bool) -> float:
+        blocks = waves * DEVICE.sm_count
+        return kernel_time(DEVICE, blocks, 1, 1e-6, busy, at_once=1.0, drifts=drifts).total_s
+
+    assert 10e-3 < seconds(1000, drifts=True) < 10.3e-3 < seconds(1000, drifts=False)
+    assert seconds(1, drifts=True) == pytest.approx(seconds(1, drifts=False))
+    assert seconds(1, drifts=True) > 17e-3
