@@ -44,24 +44,36 @@ def block_costs(
     blocks = math.prod(grid)
     if not 1 < blocks <= MOST_BLOCKS:
         return None
+    leaves = list(_leaves(timed))
+    paths = _paths([item for item, _ in leaves])
+    if not any(paths):
+        return None
     coordinates = launch_order(grid, panel, order)
     weights: dict[tuple[Step, ...], FloatArray | None] = {}
-    costs = np.zeros(blocks)
-    varies = False
-    for item, seconds in _leaves(timed):
-        path = _relevant(item.place)
+    for path, (item, _) in zip(paths, leaves, strict=True):
         if path not in weights:
             weights[path] = _weight(path, item.place, coordinates)
-        weight = weights[path]
-        if weight is None or not weight.any():
-            costs += seconds
-            continue
-        varies = varies or bool(weight.min() != weight.max())
-        costs += seconds * weight / weight.mean()
-    if varies and math.prod(cluster) > 1:
+    if all(weight is None or weight.min() == weight.max() for weight in weights.values()):
+        return None
+    means = {path: None if one is None else float(one.mean()) for path, one in weights.items()}
+    costs = np.zeros(blocks)
+    for path, (_, seconds) in zip(paths, leaves, strict=True):
+        weight, mean = weights[path], means[path]
+        costs += seconds * weight / mean if weight is not None and mean else seconds
+    if math.prod(cluster) > 1:
         costs = _together(costs, coordinates, grid, cluster)
-        varies = bool(costs.max() > costs.min() * (1 + 1e-9))
-    return costs if varies else None
+        if costs.max() <= costs.min() * (1 + 1e-9):
+            return None
+    return costs
+
+
+def _paths(items: Sequence[Item]) -> list[tuple[Step, ...]]:
+    """What decides how often each statement is reached; those of one body share their place."""
+    found: dict[int, tuple[Step, ...]] = {}
+    for item in items:
+        if id(item.place) not in found:
+            found[id(item.place)] = _relevant(item.place)
+    return [found[id(item.place)] for item in items]
 
 
 def _together(

@@ -51,20 +51,20 @@ class Walk:
         index = np.arange(gx * gy * gz, dtype=np.int64)
         turn = np.arange(self.turns, dtype=np.int64)[:, None]
         found = self.place_of(index % gx, index // gx % gy, index // (gx * gy), turn)
-        return _distinct(found[found >= 0])
+        return len(distinct(found[found >= 0]))
 
 
-def _distinct(places: IntArray) -> int:
-    """How many different numbers there are, none of which is negative."""
-    if not places.size:
-        return 0
-    most = int(places.max()) + 1
-    if most > 8 * places.size:
-        ordered = np.sort(places)
-        return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+def distinct(numbers: IntArray) -> IntArray:
+    """The different ones of some numbers, none of which is negative, in their order."""
+    if not numbers.size:
+        return numbers.ravel()
+    most = int(numbers.max()) + 1
+    if most > 8 * numbers.size:
+        ordered = np.sort(numbers, axis=None)
+        return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))]
     seen = np.zeros(most, dtype=bool)
-    seen[places] = True
-    return int(np.count_nonzero(seen))
+    seen[numbers] = True
+    return np.flatnonzero(seen)
 
 
 def walk_of(access: Access, place: Place, shape: Sequence[Expr]) -> Walk | None:

@@ -19,12 +19,13 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from .walks import Walk
+from .walks import Walk, distinct
 
 # Waves beyond this many are extrapolated from the later half of those simulated.
 MOST_WAVES = 24
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+_LARGEST = int(np.iinfo(np.int64).max) - 1
 
 
 @dataclass(frozen=True)
@@ -138,11 +139,13 @@ def _members(
         key = np.zeros(len(x), dtype=np.int64)
         for axis in slab.axes:
             key = key * extents[axis] + coordinates[axis]
-    order = np.lexsort((steps, key))
-    slabs, steps = key[order], steps[order]
-    first = np.ones(len(slabs), dtype=bool)
-    first[1:] = (slabs[1:] != slabs[:-1]) | (steps[1:] != steps[:-1])
-    return _Members(slabs[first], steps[first])
+    if not len(key):
+        return _Members(key, steps)
+    count = int(steps.max()) + 1
+    if int(key.max()) > _LARGEST // count:
+        key = np.unique(key, return_inverse=True)[1]
+    slabs, steps = np.divmod(distinct(key * count + steps), count)
+    return _Members(slabs, steps)
 
 
 def _fetches(sets: _Members, before: FloatArray, all_steps: float) -> float:
