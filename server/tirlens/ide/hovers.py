@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from tirlens_worker.facts import Span
 
 _ROWS = 12
+_LEAST_UNCERTAIN = 0.01
+_UNCERTAIN = {"reuse": "re-reads"}
 _N = TypeVar("_N", int, float)
 
 
@@ -73,7 +76,7 @@ def kernel(report: KernelReport) -> str:
         ("rate", _known(report.flop_per_s, lambda value: labels.rate(value, "FLOP"))),
         ("bandwidth", _known(report.dram_bytes_per_s, lambda value: labels.rate(value, "B"))),
         ("roofline", _known(report.roofline_time_s, labels.seconds)),
-        ("band", _band(report.time_band_s)),
+        ("band", _band(report)),
         ("launch", _launch(report)),
         ("registers", _known(report.registers_per_thread, "{} a thread (estimated)".format)),
         ("arrays", launch.moves(report)),
@@ -248,8 +251,19 @@ def _useful(report: KernelReport) -> str:
     return f"{labels.percent(useful / issued)}: {', '.join(parts)}"
 
 
-def _band(band: tuple[float, float] | None) -> str:
-    return f"{labels.seconds(band[0])} to {labels.seconds(band[1])}" if band else ""
+def _band(report: KernelReport) -> str:
+    """``1.2 ms to 1.5 ms: waits 10%, rate 8%``: the largest part of what is uncertain first."""
+    if report.time_band_s is None:
+        return ""
+    low, high = report.time_band_s
+    parts = sorted(report.uncertainty.items(), key=lambda pair: -pair[1])
+    told = [
+        f"{_UNCERTAIN.get(name, name)} {labels.percent(math.expm1(part))}"
+        for name, part in parts
+        if part >= _LEAST_UNCERTAIN
+    ]
+    band = f"{labels.seconds(low)} to {labels.seconds(high)}"
+    return f"{band}: {', '.join(told)}" if told else band
 
 
 def _launch(report: KernelReport) -> str:

@@ -305,7 +305,9 @@ def _unscheduled(
     block = cpu.weighted(items, lambda leaf: max(leaf.seconds.values(), default=0.0))
     time = KernelTime(0.0, bound, 0.0, None)
     report = _finished(report, device, items, (block, time), "unscheduled", device.sm_count)
-    return replace(report, time_band_s=None, bound_reason="lower bound, unscheduled")
+    return replace(
+        report, time_band_s=None, uncertainty={}, bound_reason="lower bound, unscheduled"
+    )
 
 
 def _finished(
@@ -352,6 +354,7 @@ def _timed_report(
     launch = time.launch_s / seconds if seconds else 0.0
     if device.kind == "cpu":
         found = cpu.verdict(device, utilisation, blocks, launch)
+        parts: dict[str, float] = {}
         band = seconds / (1 + device.band), seconds * (1 + device.band)
     else:
         found = verdict(device, utilisation, blocks, launch, tail, time.limiter)
@@ -366,6 +369,7 @@ def _timed_report(
         report,
         time_s=seconds,
         time_band_s=band,
+        uncertainty=parts,
         bound=found.bound,
         bound_class=found.bound_class,
         bound_reason=found.reason,

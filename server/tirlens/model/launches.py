@@ -67,10 +67,8 @@ def together(reports: Sequence[KernelReport]) -> KernelReport:
         peak_fraction=_mean([(report.peak_fraction, share) for report, share in parts]),
         dram_bytes_per_s=dram / time_s if dram is not None and time_s else None,
         dram_fraction=_mean([(report.dram_fraction, share) for report, share in parts]),
-        utilisation={
-            name: sum(report.utilisation.get(name, 0.0) * share for report, share in parts)
-            for name in {name for report in reports for name in report.utilisation}
-        },
+        utilisation=_weighted([(report.utilisation, share) for report, share in parts]),
+        uncertainty=_weighted([(report.uncertainty, share) for report, share in parts]),
         formula={},
         loops=tuple(_shared(cost, time_s) for report in reports for cost in report.loops),
         caveats=(*notes, note),
@@ -138,6 +136,11 @@ def _sum(values: Sequence[float | None]) -> float | None:
 def _mean(weighted: Sequence[tuple[float | None, float]]) -> float | None:
     known = [(value, weight) for value, weight in weighted if value is not None and weight]
     return fmean(*zip(*known, strict=True)) if known else None
+
+
+def _weighted(parts: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, float]:
+    names = {name for values, _ in parts for name in values}
+    return {name: sum(values.get(name, 0.0) * weight for values, weight in parts) for name in names}
 
 
 def _both(parts: Sequence[ReadWrite]) -> ReadWrite:

@@ -106,7 +106,8 @@ class KernelReport:
     array nor behind a mask (these are `masked_flop`), and all that is no tile product.
     `status` is ``ok``, ``needs-bindings``, ``unsupported`` or ``error``; numbers of a kernel that
     is not ``ok`` are None.  `device_source` says who chose the device (``directive``, ``project``,
-    ``option``, ``target``, ``machine``, ``default``).
+    ``option``, ``target``, ``machine``, ``default``).  `uncertainty` has the parts of the
+    time band by name, of the logarithm of the time (`band`).
     """
 
     name: str
@@ -142,6 +143,7 @@ class KernelReport:
     shared_bytes: int | None = None
     time_s: float | None = None
     time_band_s: tuple[float, float] | None = None
+    uncertainty: Mapping[str, float] = field(default_factory=dict[str, float])
     roofline_time_s: float | None = None
     bound: str | None = None
     bound_class: str | None = None

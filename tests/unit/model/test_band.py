@@ -84,3 +84,4 @@ def test_reports_have_the_band() -> None:
         low, high = report.time_band_s
         assert low < report.time_s < high
         assert low * high == pytest.approx(report.time_s**2)
+        assert math.log(high / low) / 2 == pytest.approx(math.hypot(*report.uncertainty.values()))
