@@ -100,14 +100,43 @@ class NoGpu(TorchFunctionMode):
         return _called(func, args, kwargs)
 
 
+class _Stream:
+    """A stream or event on which nothing waits: what is asked of it answers at once."""
+
+    cuda_stream = 0
+    device = GPU
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *_, **__: 0.0
+
+
+_SILENT = (
+    "synchronize", "empty_cache", "manual_seed", "manual_seed_all", "set_device", "init",
+    "reset_peak_memory_stats", "ipc_collect",
+)  # fmt: skip
+_STREAMS = ("Stream", "Event", "current_stream", "default_stream", "stream", "device")
+
+
 def pretend() -> Iterator[None]:
     """Tensors say that they are on a GPU, and torch that there is one to wait for."""
     torch.Tensor.is_cuda = property(lambda _: True)  # type: ignore[assignment]
     torch.Tensor.device = property(_device)  # type: ignore[assignment]
-    torch.cuda.synchronize = lambda *_: None
-    torch.cuda.empty_cache = lambda: None
-    torch.cuda.manual_seed_all = lambda *_: None
-    torch.cuda.manual_seed = lambda *_: None
+    torch.Tensor.record_stream = lambda *_: None  # type: ignore[method-assign]
+    for name in _SILENT:
+        setattr(torch.cuda, name, lambda *_, **__: None)
+    for name in _STREAMS:
+        setattr(torch.cuda, name, _Stream)
     torch.library.custom_op = _plain
     with NoGpu():
         yield

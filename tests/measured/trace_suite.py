@@ -10,12 +10,14 @@ pyyaml.  `suite.py` prints what the model says of the output.
 
 from __future__ import annotations
 
+import dis
 import gzip
 import inspect
 import json
 import os
 import sys
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -188,13 +190,19 @@ def without_other_libraries() -> None:
 
 
 class _Nothing:
-    """Whatever is asked of another library: it can be called, subscripted and asked on."""
+    """Whatever is asked of another library: it can be called, subscripted, unpacked, asked on."""
 
     def __call__(self, *_: Any, **__: Any) -> _Nothing:
         return self
 
     def __getitem__(self, _: Any) -> _Nothing:
         return self
+
+    def __iter__(self) -> Iterator[_Nothing]:
+        """As many as the caller unpacks."""
+        caller = sys._getframe(1)
+        operation, count = caller.f_code.co_code[caller.f_lasti : caller.f_lasti + 2]
+        return iter([self] * (count if dis.opname[operation] == "UNPACK_SEQUENCE" else 0))
 
     def __getattr__(self, name: str) -> _Nothing:
         if name.startswith("__"):
@@ -209,10 +217,22 @@ def _nothing_of(name: str) -> Any:
 
 
 def patch_tilelang() -> None:
-    """Kernels are traced where they would be compiled."""
+    """Kernels are traced where they would be compiled; of those to be tuned the given one is."""
+    from tilelang.autotuner.tuner import AutoTuneImpl
     from tilelang.jit import JITImpl
 
     JITImpl.compile = lambda self, *args, **kwargs: TracedKernel(self, args, kwargs)
+
+    def untuned(self: Any, *args: Any, **kwargs: Any) -> Any:
+        RECORDER.tuned = True
+        configs = self.configs(*args, **kwargs) if callable(self.configs) else self.configs
+        kwargs.pop("__return_kernel", None)
+        config = {**(configs[0] if configs else {}), **kwargs}
+        kernel = TracedKernel(self.jit_impl, args, config)
+        kernel.config = {name: config[name] for name in (configs[0] if configs else {})}
+        return kernel
+
+    AutoTuneImpl.__call__ = untuned
 
 
 def patch_library() -> None:
