@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import tee
+from typing import NamedTuple
 
 from tirlens_worker.facts import Access, Branch, Expr, KernelFacts, Let, Loop, Node, Statement
 
@@ -31,6 +33,7 @@ from .expr import (
 )
 from .formula_sums import never_negative, sum_over_axis
 
+Weights = tuple[Expr, ...]
 # What a formula consists of, besides variables and numbers.
 _READABLE = frozenset({"+", "-", "*", "//", "%", "min", "max", "sum"})
 
@@ -62,28 +65,80 @@ class _Scope:
             return self
         return replace(self, conditions=(*self.conditions, *conjuncts(self.resolve(condition))))
 
+    def points(self, node: Statement, weights: Weights) -> _Points:
+        """The points at which a statement runs, and what each weighs."""
+        if node.per not in ("thread", "block"):
+            raise NoFormulaError
+        merged = self.threads if node.per == "block" else frozenset[str]()
+        axes = tuple(item for item in self.axes.items() if item[0] not in merged)
+        return _Points(axes, self.conditions, weights)
 
-def flop_formula(facts: KernelFacts) -> str | None:
-    """FLOP of the whole launch, such as ``2*M*N*K``; None if there is no formula."""
 
-    def of_statement(node: Statement, scope: _Scope) -> Iterator[tuple[Polynomial, int]]:
-        for item in node.arith:
-            flop = totals([(item, item.sparsity)]).flop
-            if flop:
-                inner = scope.where(item.guard)
-                number = scope.resolve(item.count)
-                yield _points(facts, node, inner, (number,)), flop
-                if item.sparsity != 1:
+class _Points(NamedTuple):
+    """Loops with their extents, conditions, and the product that is summed up."""
+
+    axes: tuple[tuple[str, Expr], ...]
+    conditions: tuple[Expr, ...]
+    weights: Weights
+
+
+class Formulas:
+    """The formulas of one kernel: its statements are placed, and like points summed up, once."""
+
+    def __init__(self, facts: KernelFacts) -> None:
+        self._facts = facts
+        # A formula that does not exist is often told by the first statements.
+        self._placed = tee(_placed(facts))
+        self._points: dict[_Points, Polynomial] = {}
+
+    def flop(self) -> str | None:
+        """FLOP of the whole launch, such as ``2*M*N*K``; None if there is no formula."""
+        return self._formula(self._placed[0], _flop)
+
+    def global_bytes(self) -> str | None:
+        """Bytes of global memory that the program reads and writes; None without a formula."""
+        return self._formula(self._placed[1], _global_bytes(self._facts))
+
+    def _formula(
+        self,
+        placed: Iterable[tuple[Statement, _Scope] | None],
+        of_statement: Callable[[Statement, _Scope], Iterable[tuple[_Scope, Weights, int]]],
+    ) -> str | None:
+        if not self._facts.variables:
+            return None
+        times: dict[_Points, int] = {}
+        total = Polynomial.of(0)
+        try:
+            for place in placed:
+                if place is None:
                     raise NoFormulaError
+                for inner, weights, factor in of_statement(*place):
+                    points = inner.points(place[0], weights)
+                    if points not in self._points:
+                        self._points[points] = _counted(points, self._facts)
+                    times[points] = times.get(points, 0) + factor
+            for points, factor in times.items():
+                total = total + self._points[points] * Polynomial.of(factor)
+        except NoFormulaError:
+            return None
+        return total.text([variable.name for variable in self._facts.variables])
 
-    return _formula(facts, of_statement)
+
+def _flop(node: Statement, scope: _Scope) -> Iterator[tuple[_Scope, Weights, int]]:
+    for item in node.arith:
+        flop = totals([(item, item.sparsity)]).flop
+        if flop:
+            if item.sparsity != 1:
+                raise NoFormulaError
+            yield scope.where(item.guard), (scope.resolve(item.count),), flop
 
 
-def global_bytes_formula(facts: KernelFacts) -> str | None:
-    """Bytes of global memory that the program reads and writes; None if there is no formula."""
+def _global_bytes(
+    facts: KernelFacts,
+) -> Callable[[Statement, _Scope], Iterator[tuple[_Scope, Weights, int]]]:
     buffers = {item.id: item for item in facts.buffers}
 
-    def of_statement(node: Statement, scope: _Scope) -> Iterator[tuple[Polynomial, int]]:
+    def of_statement(node: Statement, scope: _Scope) -> Iterator[tuple[_Scope, Weights, int]]:
         for item in node.accesses:
             buffer = buffers[item.buffer]
             if buffer.scope != "global":
@@ -93,28 +148,20 @@ def global_bytes_formula(facts: KernelFacts) -> str | None:
                 raise NoFormulaError
             inner, lengths = _box(item, buffer.shape, scope.where(item.guard))
             times = 2 if item.mode == "atomic" else 1
-            yield _points(facts, node, inner, lengths), times * width // 8 * item.lanes
+            yield inner, lengths, times * width // 8 * item.lanes
 
-    return _formula(facts, of_statement)
+    return of_statement
 
 
-def _formula(
-    facts: KernelFacts,
-    of_statement: Callable[[Statement, _Scope], Iterable[tuple[Polynomial, int]]],
-) -> str | None:
-    if not facts.variables:
-        return None
-    total = Polynomial.of(0)
+def _placed(facts: KernelFacts) -> Iterator[tuple[Statement, _Scope] | None]:
+    """Each statement with its scope, None where it is not known how often any runs."""
     try:
-        for node, scope in _statements(facts.body, _Scope({}, frozenset(), (), {})):
-            for points, factor in of_statement(node, scope):
-                total = total + points * Polynomial.of(factor)
-    except NoFormulaError:
-        return None
-    return total.text([variable.name for variable in facts.variables])
+        yield from _statements(facts.body, _Scope({}, frozenset(), (), {}))
+    except Exception:  # neither formula can be made, and both end here
+        yield None
 
 
-def _statements(nodes: Sequence[Node], scope: _Scope) -> Iterator[tuple[Statement, _Scope]]:
+def _statements(nodes: Sequence[Node], scope: _Scope) -> Iterator[tuple[Statement, _Scope] | None]:
     for node in nodes:
         if isinstance(node, Statement):
             yield node, scope
@@ -127,7 +174,7 @@ def _statements(nodes: Sequence[Node], scope: _Scope) -> Iterator[tuple[Statemen
             opposite = negate(scope.resolve(node.condition))
             yield from _statements(node.orelse, scope.where(opposite))
         elif any(True for _ in _statements(node.body, scope)):
-            raise NoFormulaError
+            yield None
 
 
 def _enter(node: Loop, scope: _Scope) -> _Scope:
@@ -161,23 +208,16 @@ def _box(item: Access, shape: Sequence[Expr], scope: _Scope) -> tuple[_Scope, tu
     return scope, tuple(lengths)
 
 
-def _points(
-    facts: KernelFacts, node: Statement, scope: _Scope, weights: Sequence[Expr]
-) -> Polynomial:
-    """The number of points of `scope`, weighted."""
-    if node.per not in ("thread", "block"):
-        raise NoFormulaError
-    axes = dict(scope.axes)
-    if node.per == "block":
-        for name in scope.threads:
-            del axes[name]
+def _counted(points: _Points, facts: KernelFacts) -> Polynomial:
+    """The number of the points, weighted."""
+    axes = dict(points.axes)
     box: dict[str, Interval] = {variable.name: (0, math.inf) for variable in facts.variables}
     for name, extent in axes.items():
         if not never_negative(extent, axes, box):
             axes[name] = extent = ("max", 0, extent)
         box[name] = (0, bounds(extent, box)[1] - 1)
-    conditions = [item for item in scope.conditions if bounds(item, box)[0] < 1]
-    return _product(axes, box, conditions, list(weights))
+    conditions = [item for item in points.conditions if bounds(item, box)[0] < 1]
+    return _product(axes, box, conditions, list(points.weights))
 
 
 def _product(

@@ -6,19 +6,20 @@ from collections.abc import Callable, Mapping
 
 from tirlens_worker.facts import KernelFacts
 
-from .formula import flop_formula, global_bytes_formula
+from .formula import Formulas
 
 
 def formulas(facts: KernelFacts) -> Mapping[str, str]:
     """``flop`` and ``global_bytes`` in the shape variables; a key is left out if not known."""
-    makers: Mapping[str, Callable[[KernelFacts], str | None]] = {
-        "flop": flop_formula,
-        "global_bytes": global_bytes_formula,
+    found = Formulas(facts)
+    makers: Mapping[str, Callable[[], str | None]] = {
+        "flop": found.flop,
+        "global_bytes": found.global_bytes,
     }
     out: dict[str, str] = {}
     for name, maker in makers.items():
         try:
-            text = maker(facts)
+            text = maker()
         except Exception:  # a formula is an extra: without it the numbers still stand
             text = None
         if text:

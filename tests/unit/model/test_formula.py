@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tirlens.model.counts import count, leaves
-from tirlens.model.formula import flop_formula, global_bytes_formula
+from tirlens.model.formula import Formulas
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Statement
 
 from .generate import kernel
@@ -95,12 +95,12 @@ def test_gemm_is_twice_m_n_k(size, expected):
 
 
 def test_formula_of_a_guarded_gemm_is_the_textbook_one():
-    assert flop_formula(naive_gemm("M", "N", "K", ("M", "N", "K"))) == "2*M*N*K"
+    assert Formulas(naive_gemm("M", "N", "K", ("M", "N", "K"))).flop() == "2*M*N*K"
 
 
 def test_formula_of_a_tiled_gemm_shows_the_padding():
     facts = tiled_gemm("M", 4096, 4096, ("M",))
-    assert flop_formula(facts) == f"{2 * 128 * 4096 * 4096}*ceildiv(M, 128)"
+    assert Formulas(facts).flop() == f"{2 * 128 * 4096 * 4096}*ceildiv(M, 128)"
 
 
 @pytest.mark.parametrize("make", [tiled_gemm, naive_gemm])
@@ -109,19 +109,19 @@ def test_formula_equals_the_count(make, shape):
     bindings = dict(zip("MNK", shape, strict=True))
     facts = make("M", "N", "K", ("M", "N", "K"))
     names = {**bindings, "ceildiv": ceildiv}
-    assert eval(flop_formula(facts), names) == flop(facts, bindings)
-    assert eval(global_bytes_formula(facts), names) == global_bytes(facts, bindings)
+    assert eval(Formulas(facts).flop(), names) == flop(facts, bindings)
+    assert eval(Formulas(facts).global_bytes(), names) == global_bytes(facts, bindings)
 
 
 def test_no_formula_without_shape_variables():
-    assert flop_formula(tiled_gemm(128, 128, 128, ())) is None
+    assert Formulas(tiled_gemm(128, 128, 128, ())).flop() is None
 
 
 def test_a_bound_that_never_holds_back_is_left_out():
     add = Statement("store", "s", arith=(Arith("add", "float32"),))
     inner = Loop("serial", "k", 0, ("min", ("+", "bx", 1), ("*", "n", 2)), (add,))
     facts = kernel((Loop("grid", "bx", 0, "n", (inner,)),), variables=("n",))
-    assert flop_formula(facts) == "(n*(n + 1) // 2)"
+    assert Formulas(facts).flop() == "(n*(n + 1) // 2)"
     total = [item.total for leaf in leaves(count(facts, {"n": 5}).root) for item in leaf.arith]
     assert total == [15]
 
@@ -130,4 +130,4 @@ def test_no_formula_where_a_condition_depends_on_data():
     add = Statement("store", "s", arith=(Arith("add", "float32"),))
     body = (Branch(("<", ("load", "A", "i"), "n"), (add,)),)
     facts = kernel((Loop("grid", "i", 0, "n", body),), variables=("n",))
-    assert flop_formula(facts) is None
+    assert Formulas(facts).flop() is None

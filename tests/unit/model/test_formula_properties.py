@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tirlens.model.classes import totals
 from tirlens.model.counts import count, leaves
-from tirlens.model.formula import flop_formula, global_bytes_formula
+from tirlens.model.formula import Formulas
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -45,7 +45,8 @@ def bytes_at(facts: KernelFacts, n: int) -> int:
 
 
 def agree(facts: KernelFacts, sizes: tuple[int, ...] = SIZES) -> None:
-    flop, moved = flop_formula(facts), global_bytes_formula(facts)
+    formulas = Formulas(facts)
+    flop, moved = formulas.flop(), formulas.global_bytes()
     for n in sizes:
         names = {"n": n, "ceildiv": ceildiv}
         if flop is not None:
@@ -125,4 +126,4 @@ def nest(*loops: tuple[str, Expr], guard: Expr | None = None) -> KernelFacts:
 )
 def test_triangles_are_closed_and_causal_bounds_are_sums(facts: KernelFacts, text: str) -> None:
     agree(facts)
-    assert flop_formula(facts) == text
+    assert Formulas(facts).flop() == text

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from tirlens_worker.facts import Expr
 
@@ -31,6 +31,7 @@ from .within import within
 IntBox = Mapping[str, tuple[int, int]]
 _ROUNDS = 8
 _DIVISIONS = frozenset({"//", "%"})
+_Division = tuple[str, Expr, int]
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def digits(
     gives the expressions the values that they have at one of the old.  Variables in `projected`
     are not joined with others.
     """
-    number = _number_of_divisions(exprs)
+    number = len(_divisions(exprs))
     if not number:
         return None
     known: dict[Expr, Expr] = {}
@@ -69,22 +70,28 @@ def digits(
         if following is None:
             break
         change = following
-    return change if _number_of_divisions(_everything(change)) < number else None
+    return change if len(_divisions(_everything(change))) < number else None
 
 
-def _divisions(expr: Expr) -> Iterator[tuple[str, Expr, int]]:
-    """Operator, numerator and divisor of each division of integers by a constant."""
+def _divisions(exprs: Iterable[Expr]) -> dict[_Division, None]:
+    """Operator, numerator and divisor of each division of integers by a constant, each once."""
+    found: dict[_Division, None] = {}
+    for expr in exprs:
+        _collect_divisions(expr, found)
+    return found
+
+
+def _collect_divisions(expr: Expr, found: dict[_Division, None]) -> None:
     if not isinstance(expr, tuple) or operators(expr).isdisjoint(_DIVISIONS):
         return
-    by_constant = expr[0] in _DIVISIONS and isinstance(expr[2], int) and expr[2] > 1
-    if by_constant and is_integer(expr[1]):
-        yield expr[0], expr[1], int(expr[2])
+    if expr[0] in _DIVISIONS and isinstance(expr[2], int) and expr[2] > 1:
+        division = expr[0], expr[1], int(expr[2])
+        if division in found:
+            return
+        if is_integer(expr[1]):
+            found[division] = None
     for operand in operands(expr):
-        yield from _divisions(operand)
-
-
-def _number_of_divisions(exprs: Iterable[Expr]) -> int:
-    return len({division for expr in exprs for division in _divisions(expr)})
+        _collect_divisions(operand, found)
 
 
 def _everything(change: Change) -> tuple[Expr, ...]:
@@ -114,31 +121,33 @@ def _joined(change: Change) -> Change | None:
     """One dense sum of variables made a variable."""
     tried: set[tuple[tuple[str, int], ...]] = set()
     everything = _everything(change)
-    for expr in everything:
-        for terms in _sums(expr):
-            chain = _chain(terms, change)
-            if len(chain) < 2 or chain in tried:
-                continue
-            tried.add(chain)
-            old = dict(chain)
-            name = "+".join(sorted(old))
-            replaced = [_replace(item, old, name) for item in everything]
-            if any(not free_variables(item).isdisjoint(old) for item in replaced):
-                continue
-            low, high = (
-                sum(factor * change.box[variable][end] for variable, factor in chain)
-                for end in (0, 1)
-            )
-            return _replaced(change, old, {name: (low, high)}, replaced)
+    for terms in _sums(everything):
+        chain = _chain(terms, change)
+        if len(chain) < 2 or chain in tried:
+            continue
+        tried.add(chain)
+        old = dict(chain)
+        name = "+".join(sorted(old))
+        replaced = [_replace(item, old, name) for item in everything]
+        if any(not free_variables(item).isdisjoint(old) for item in replaced):
+            continue
+        low, high = (
+            sum(factor * change.box[variable][end] for variable, factor in chain) for end in (0, 1)
+        )
+        return _replaced(change, old, {name: (low, high)}, replaced)
     return None
 
 
-def _sums(expr: Expr) -> Iterator[Mapping[Expr, int]]:
-    """The terms of sums in `expr` that are divided, or compared at the top."""
-    if isinstance(expr, tuple) and expr[0] in ("<", "<=", ">", ">=", "=="):
-        yield linear(("-", expr[1], expr[2]))[0]
-    for _, value, _ in _divisions(expr):
-        yield linear(value)[0]
+def _sums(exprs: Iterable[Expr]) -> Iterator[Mapping[Expr, int]]:
+    """The terms of sums in `exprs` that are divided, or compared at the top."""
+    seen: dict[_Division, None] = {}
+    for expr in exprs:
+        if isinstance(expr, tuple) and expr[0] in ("<", "<=", ">", ">=", "=="):
+            yield linear(("-", expr[1], expr[2]))[0]
+        before = len(seen)
+        _collect_divisions(expr, seen)
+        for _, value, _ in islice(seen, before, None):
+            yield linear(value)[0]
 
 
 def _chain(terms: Mapping[Expr, int], change: Change) -> tuple[tuple[str, int], ...]:
@@ -215,11 +224,10 @@ def _split(change: Change) -> Change | None:
     """One variable written in the radices that it is divided by."""
     everything = _everything(change)
     radices: dict[str, set[int]] = {}
-    for expr in everything:
-        for _, value, divisor in _divisions(expr):
-            for name, radix in _radices(value, divisor):
-                if name in change.box:
-                    radices.setdefault(name, set()).add(radix)
+    for _, value, divisor in _divisions(everything):
+        for name, radix in _radices(value, divisor):
+            if name in change.box:
+                radices.setdefault(name, set()).add(radix)
     for name, found in radices.items():
         low, high = change.box[name]
         length = high - low + 1

@@ -100,6 +100,8 @@ class Domain:
         if unknown:
             return self._changed(missing=unknown)
         solvable = guard(condition)
+        if solvable in self.guards or condition in self.predicates:
+            return self
         if solvable is None:
             truth = bounds(condition, self.box)
             if truth[0] == truth[1] == 0:
@@ -143,10 +145,19 @@ class Domain:
             name for name in sorted(names) if name not in self.box or self.box[name][0] == -math.inf
         )
 
+    def unknown(self, weights: Iterable[Expr] = ()) -> Expr | None:
+        """What is not known of the sum of `weights` over all points; None if all is."""
+        if self.empty:
+            return None
+        for weight in weights:
+            if not isinstance(weight, (int, float)) and (unknown := self._unknown(weight)):
+                return unknown[0]
+        return self.missing[0] if self.missing else None
+
     def total(
         self,
         solver: Solver,
-        weights: Iterable[Expr] = (),
+        weights: Sequence[Expr] = (),
         projected: frozenset[str] = frozenset(),
     ) -> Sum:
         """The sum over all points of the product of `weights`.
@@ -159,13 +170,14 @@ class Domain:
         """
         if self.empty:
             return ZERO
+        unknown = self.unknown(weights)
+        if unknown is not None:
+            raise UnknownValueError(unknown)
         scale = 1
         factors: list[Expr] = []
         for weight in weights:
             if isinstance(weight, (int, float)):
                 scale *= int(weight)
-            elif unknown := self._unknown(weight):
-                raise UnknownValueError(unknown[0])
             else:
                 factors.append(weight)
         if not factors:

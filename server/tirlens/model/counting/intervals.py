@@ -17,6 +17,7 @@ Bound = int | float
 Interval = tuple[Bound, Bound]
 EVERYTHING: Interval = (-INFINITY, INFINITY)
 _BOOLEAN: Interval = (0, 1)
+_BY_CONSTANT = frozenset({"*", "//", "%"})
 
 
 def bounds(expr: Expr, box: Mapping[str, Interval]) -> Interval:
@@ -42,6 +43,8 @@ def bounds(expr: Expr, box: Mapping[str, Interval]) -> Interval:
         if known == (0, 0):
             return bounds(expr[3], box)
         return _hull(bounds(expr[2], box), bounds(expr[3], box))
+    if op in _BY_CONSTANT and len(expr) == 3 and isinstance(expr[2], int) and expr[2] > 0:
+        return _by_constant(op, bounds(expr[1], box), int(expr[2]))
     parts = [bounds(operand, box) for operand in operands(expr)]
     if op in ("and", "or", "not"):
         return _logic(op, parts)
@@ -51,6 +54,16 @@ def bounds(expr: Expr, box: Mapping[str, Interval]) -> Interval:
     for part in parts[1:]:
         result = _binary(op, result, part)
     return result
+
+
+def _by_constant(op: str, value: Interval, constant: int) -> Interval:
+    """A product with, or a division or modulo by, a positive constant: the usual case."""
+    if op == "%":
+        return _modulo(op, value, (constant, constant))
+    low, high = value
+    if op == "*":
+        return low * constant, high * constant
+    return _floordiv(low, constant), _floordiv(high, constant)
 
 
 def linear_bounds(

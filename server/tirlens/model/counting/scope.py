@@ -12,23 +12,37 @@ from ..expr import NEGATED, free_variables, from_linear, linear, simplify, subst
 from .domain import Domain
 from .within import within
 
+ALL = Fraction(1)
+
 
 @dataclass(frozen=True)
 class Scope:
     """Where the walk is: the points that get here and what names stand for.
 
     `threads` are the loop variables of the threads of a block, `blocks` those of the grid, `share`
-    is the part of the points at which conditions on data are taken to hold.
+    is the part of the points at which conditions on data are taken to hold.  `totals` remembers
+    sums over the points, `inner` the scopes where a condition holds.
     """
 
     domain: Domain
     env: Mapping[str, Expr]
     threads: frozenset[str] = frozenset()
     blocks: frozenset[str] = frozenset()
-    share: Fraction = Fraction(1)
+    share: Fraction = ALL
+    totals: dict[tuple[Expr, ...], int | None] = field(
+        default_factory=dict[tuple[Expr, ...], "int | None"], init=False, repr=False, compare=False
+    )
+    inner: dict[Expr, Scope] = field(
+        default_factory=dict[Expr, "Scope"], init=False, repr=False, compare=False
+    )
     _resolved: dict[Expr, Expr] = field(
         default_factory=dict[Expr, Expr], init=False, repr=False, compare=False
     )
+
+    @property
+    def whole(self) -> bool:
+        """Whether no condition on data thins the points."""
+        return self.share is ALL or self.share == 1
 
     def resolve(self, expr: Expr) -> Expr:
         """`expr` in loop variables alone, simplified."""

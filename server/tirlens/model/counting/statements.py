@@ -22,7 +22,6 @@ from tirlens_worker.facts import (
 
 from ..dtypes import byte_count
 from ..expr import (
-    UnknownValueError,
     conjuncts,
     free_variables,
     is_data_dependent,
@@ -60,7 +59,7 @@ class Statements:
         self._caveats: dict[Caveat, None] = {}
         self._needs: dict[str, None] = {}
         self._whiles = 0
-        self._kinds_known: dict[int, frozenset[str]] = {}
+        self._kinds_known: dict[int, set[str]] = {}
         # What runs up to a number in memory, and how much of it is taken to.
         self._limited: dict[Expr | None, list[Sequence[NodeCount]]] = {}
         self._shares: Mapping[Expr | None, Fraction] = {}
@@ -100,7 +99,7 @@ class Statements:
         self, useful: Useful | None, per: str, scope: Scope
     ) -> tuple[int | None, int | None]:
         """How many operations are useful, and how many more would be without the mask."""
-        if useful is None or scope.share != 1 or THREADS_TOGETHER.get(per, 1) != 1:
+        if useful is None or not scope.whole or THREADS_TOGETHER.get(per, 1) != 1:
             return None, None
         domain = scope.domain
         for name, extent in useful.loops:
@@ -112,12 +111,11 @@ class Statements:
         if self._names_data(condition, domain):
             return None, None
         kept = domain.where(condition)
-        try:
-            projected = scope.threads if per == "block" else frozenset[str]()
-            inside = kept.total(self.solver, (count,), projected)
-            all_ = inside if kept is domain else domain.total(self.solver, (count,), projected)
-        except UnknownValueError:
+        if kept.unknown((count,)) is not None or domain.unknown((count,)) is not None:
             return None, None
+        projected = scope.threads if per == "block" else frozenset[str]()
+        inside = kept.total(self.solver, (count,), projected)
+        all_ = inside if kept is domain else domain.total(self.solver, (count,), projected)
         if not (inside.exact and all_.exact):
             return None, None
         return inside.value, all_.value - inside.value
@@ -157,10 +155,10 @@ class Statements:
         self, executions: int | None, weights: Sequence[Expr], node: Statement, scope: Scope
     ) -> int | None:
         """The sum of the product of `weights` over the executions of a statement."""
-        numbers = [weight for weight in weights if isinstance(weight, int)]
-        whole = scope.share == 1 and THREADS_TOGETHER.get(node.per, 1) == 1
-        if whole and executions is not None and len(numbers) == len(weights):
-            return executions * math.prod(numbers)
+        if executions is not None and scope.whole and THREADS_TOGETHER.get(node.per, 1) == 1:
+            numbers = [weight for weight in weights if isinstance(weight, int)]
+            if len(numbers) == len(weights):
+                return executions * math.prod(numbers)
         return self._total(scope, weights, node.per, node.sites)
 
     def _guarded(self, scope: Scope, condition: Expr, sites: Sequence[Span]) -> Scope:
@@ -170,11 +168,16 @@ class Statements:
         self, scope: Scope, condition: Expr, sites: Sequence[Span], noted: bool = True
     ) -> Scope:
         """`scope` where a condition holds; what depends on data is taken to hold, with a note."""
+        known = scope.inner.get(condition)
+        if known is not None:
+            return known
         domain, share = scope.domain, scope.share
+        by_data = False
         for part in conjuncts(condition):
             if not is_data_dependent(part) and not self._names_data(part, domain):
                 domain = domain.where_part(part)
                 continue
+            by_data = True
             chosen, part_share = chosen_trip(part, domain), congruence(part)
             if chosen is not None:
                 # A ring of stages written out: `for s in range(n): if stage == s`.
@@ -190,7 +193,13 @@ class Statements:
                 how = "counted as if it always held"
             if noted:
                 self._note(f"{to_text(part)} depends on data: {how}", sites)
-        return replace(scope, domain=domain, share=share)
+        if domain is scope.domain and share is scope.share:
+            return scope
+        inner = replace(scope, domain=domain, share=share)
+        if not by_data:
+            # What depends on data is noted for each statement.
+            scope.inner[condition] = inner
+        return inner
 
     def _is_open(self, condition: Expr, domain: Domain) -> bool:
         """Whether data decide a condition, and its form does not tell how often it holds."""
@@ -213,24 +222,28 @@ class Statements:
     def _total(
         self, scope: Scope, weights: Sequence[Expr], per: str, sites: Sequence[Span]
     ) -> int | None:
+        key = (per, *weights)
+        if key in scope.totals:
+            return scope.totals[key]
         projected = scope.threads if per == "block" else frozenset[str]()
         if per == "block":
             weights = [scope.at_first_thread(weight) for weight in weights]
-        try:
-            total = scope.domain.total(self.solver, weights, projected)
-        except UnknownValueError as error:
-            self._miss(error, scope)
+        unknown = scope.domain.unknown(weights)
+        if unknown is not None:
+            if isinstance(unknown, str) and unknown not in scope.domain.box:
+                self._needs[unknown] = None
+            scope.totals[key] = None
             return None
-        if not total.exact:
-            self._note("too many cases to count one by one: estimated from a sample", sites)
+        total = scope.domain.total(self.solver, weights, projected)
         together = THREADS_TOGETHER.get(per, 1)
         # Without fractions, whose sums and products are reduced each time.
         part, whole = scope.share.numerator, scope.share.denominator * together
-        return -(-total.value * part // whole)
-
-    def _miss(self, error: UnknownValueError, scope: Scope) -> None:
-        if error.name is not None and error.name not in scope.domain.box:
-            self._needs[error.name] = None
+        number = -(-total.value * part // whole)
+        if total.exact:
+            scope.totals[key] = number
+        else:
+            self._note("too many cases to count one by one: estimated from a sample", sites)
+        return number
 
     def _note(self, message: str, sites: Sequence[Span]) -> None:
         self._caveats[Caveat(message, sites[0] if sites else None)] = None

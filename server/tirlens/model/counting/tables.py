@@ -13,11 +13,13 @@ import numpy.typing as npt
 
 from tirlens_worker.facts import Expr
 
-from ..expr import evaluate, free_variables, walk
-from .intervals import bounds
+from ..expr import COMPARISONS, evaluate, free_variables, walk
+from .intervals import Bound, bounds
 
 Array = npt.NDArray[Any]
 _SAFE = 2**62
+# Operators whose value is no larger than the largest of their operands, or one.
+_NO_LARGER = COMPARISONS.keys() | {"min", "max", "and", "or", "not", "select"}
 
 
 class TooLargeError(Exception):
@@ -92,11 +94,30 @@ def _length(name: str, box: Mapping[str, tuple[int, int]]) -> int:
 
 def fits(expr: Expr, box: Mapping[str, tuple[int, int]]) -> bool:
     """Whether every intermediate value surely fits a 64-bit integer."""
+    if _magnitude(expr, box) < _SAFE:
+        return True
     for part in walk(expr):
         low, high = bounds(part, box)
         if not (low > -_SAFE and high < _SAFE):
             return False
     return True
+
+
+def _magnitude(expr: Expr, box: Mapping[str, tuple[int, int]]) -> Bound:
+    """A number that no intermediate value of `expr` is above in size; a rough one, soon found."""
+    if isinstance(expr, str):
+        return max(map(abs, box[expr])) if expr in box else math.inf
+    if not isinstance(expr, tuple):
+        return abs(expr)
+    op = expr[0]
+    by_constant = op in ("//", "%") and isinstance(expr[2], int) and expr[2]
+    if by_constant or op in _NO_LARGER:
+        return max(1, *[_magnitude(part, box) for part in expr[1:]])
+    if op in ("+", "-"):
+        return sum([_magnitude(part, box) for part in expr[1:]])
+    if op == "*":
+        return math.prod([max(1, _magnitude(part, box)) for part in expr[1:]])
+    return math.inf
 
 
 def _joint_size(name: str, tables: list[Table], box: Mapping[str, tuple[int, int]]) -> int:

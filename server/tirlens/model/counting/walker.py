@@ -28,7 +28,7 @@ from .scope import Scope
 from .statements import Statements
 from .upper import upper
 
-BLOCK_WIDE = frozenset({"block"})
+BLOCK_WIDE = {"block"}
 NEVER = Fraction(0)
 
 
@@ -37,7 +37,9 @@ class Walker(Statements):
 
     def counts(self) -> Counts:
         root = self._root()
-        self._shares = filled(self._limited, self._array_bytes())
+        buffers = {name: self._buffer(name) for name in self.buffers}
+        sizes = {name: item.bytes for name, item in buffers.items() if item.bytes is not None}
+        self._shares = filled(self._limited, sizes)
         if self._shares:
             self.touches, self._caveats, self._whiles = [], {}, 0
             root = self._root()
@@ -51,17 +53,13 @@ class Walker(Statements):
                 self._numbers(launch.threads),
                 self._numbers(launch.cluster),
             ),
-            {name: self._buffer(name) for name in self.buffers},
+            buffers,
             (*self.facts.caveats, *self._caveats),
             tuple(order),
         )
 
     def _root(self) -> tuple[NodeCount, ...]:
         return self._body(self.facts.body, Scope(Domain(), {**self.bindings}), by_block=False)
-
-    def _array_bytes(self) -> dict[str, int]:
-        sizes = {name: self._buffer(name).bytes for name in self.buffers}
-        return {name: size for name, size in sizes.items() if size is not None}
 
     def _numbers(self, exprs: Iterable[Expr]) -> tuple[int, ...] | None:
         values: list[int] = []
@@ -86,7 +84,7 @@ class Walker(Statements):
     def _body(
         self, nodes: Sequence[Node], scope: Scope, *, by_block: bool
     ) -> tuple[NodeCount, ...]:
-        kinds = frozenset[str]().union(*map(self._kinds, nodes))
+        kinds = self._kinds(nodes)
         by_block = kinds == BLOCK_WIDE if kinds else by_block
         counted: list[NodeCount] = []
         for node in nodes:
@@ -104,7 +102,7 @@ class Walker(Statements):
     ) -> NodeCount:
         if isinstance(node, Statement):
             return self._statement(node, scope)
-        kinds = self._kinds(node)
+        kinds = self._kinds((node,))
         by_block = kinds == BLOCK_WIDE if kinds else by_block
         if isinstance(node, Loop):
             return self._loop(node, scope, by_block)
@@ -112,16 +110,18 @@ class Walker(Statements):
             return self._branch(node, scope, by_block)
         return self._while(node, scope, by_block)
 
-    def _kinds(self, node: Node) -> frozenset[str]:
-        """Who executes the statements in a node."""
-        known = self._kinds_known.get(id(node))
-        if known is None:
+    def _kinds(self, nodes: Sequence[Node]) -> set[str]:
+        """Who executes the statements in some nodes."""
+        kinds: set[str] = set()
+        for node in nodes:
             if isinstance(node, Statement):
-                known = frozenset((node.per,))
-            else:
-                known = frozenset[str]().union(*map(self._kinds, _bodies(node)))
-            self._kinds_known[id(node)] = known
-        return known
+                kinds.add(node.per)
+                continue
+            known = self._kinds_known.get(id(node))
+            if known is None:
+                known = self._kinds_known[id(node)] = self._kinds(_bodies(node))
+            kinds |= known
+        return kinds
 
     def _loop(self, node: Loop, scope: Scope, by_block: bool) -> NodeCount:
         executions = self._executions(node, scope, by_block)

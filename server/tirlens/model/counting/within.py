@@ -60,7 +60,19 @@ def _compound(
             return _within(expr[2] if condition else expr[3], box, env, known)
         sides = [_within(side, box, env, known) for side in expr[2:]]
         return rebuild(op, (condition, *sides))
-    return _operation(op, tuple([_within(part, box, env, known) for part in expr[1:]]), box)
+    operands: tuple[Expr, ...] = expr[1:]
+    parts: list[Expr] = []
+    for part in operands:
+        if isinstance(part, tuple):
+            shorter = known.get(part)
+            if shorter is None:
+                shorter = known[part] = _compound(part, box, env, known)
+            parts.append(shorter)
+        elif isinstance(part, str):
+            parts.append(_within(part, box, env, known))
+        else:
+            parts.append(part)
+    return _operation(op, tuple(parts), box)
 
 
 def _operation(op: str, parts: tuple[Expr, ...], box: Box) -> Expr:
@@ -127,6 +139,8 @@ def _divided(op: str, value: Expr, divisor: int, box: Box) -> Expr:
     if isinstance(inner, tuple) and inner[0] == "//" and isinstance(inner[2], int) and inner[2] > 0:
         inner, divisor = inner[1], inner[2] * divisor
     shorter = _shorter(op, inner, divisor, box)
+    if not whole and not quotient:
+        return shorter
     return rebuild("+", (from_linear(whole, quotient), shorter))
 
 
@@ -153,7 +167,7 @@ def _shorter(op: str, value: Expr, divisor: int, box: Box) -> Expr:
 
 
 def _truth(op: str, left: Expr, right: Expr, box: Box) -> bool | None:
-    low, high = linear_bounds(*linear(("-", left, right)), box)
+    low, high = linear_bounds(*_difference(left, right), box)
     if op in ("==", "!="):
         if low > 0 or high < 0:
             return op == "!="
@@ -164,6 +178,14 @@ def _truth(op: str, left: Expr, right: Expr, box: Box) -> bool | None:
     if high < 0 or (high == 0 and not strict):
         return True
     return False if low > 0 or (low == 0 and strict) else None
+
+
+def _difference(one: Expr, other: Expr) -> tuple[dict[Expr, int], int]:
+    """``one - other`` in linear form."""
+    if not isinstance(other, int):
+        return linear(("-", one, other))
+    terms, constant = linear(one)
+    return terms, constant - other
 
 
 def _extremum(expr: tuple[Any, ...], box: Box) -> Expr:
@@ -181,5 +203,5 @@ def _extremum(expr: tuple[Any, ...], box: Box) -> Expr:
 
 def _never_above(one: Expr, other: Expr, sign: int, box: Box) -> bool:
     """Whether ``sign * one <= sign * other`` everywhere."""
-    low, high = linear_bounds(*linear(("-", one, other)), box)
+    low, high = linear_bounds(*_difference(one, other), box)
     return high <= 0 if sign > 0 else low >= 0

@@ -4,7 +4,7 @@ The form is that of `tirlens_worker.facts`.  Arithmetic is Python's, so integers
 `//` and `%` round down.
 """
 
-from .evaluation import UnknownValueError, evaluate
+from .evaluation import COMPARISONS, UnknownValueError, evaluate
 from .simplification import NEGATED, conjuncts, is_integer, negate, rebuild, simplify, simplify_cast
 from .terms import (
     free_variables,
@@ -19,6 +19,7 @@ from .terms import (
 from .text import to_text
 
 __all__ = [
+    "COMPARISONS",
     "NEGATED",
     "UnknownValueError",
     "conjuncts",

@@ -30,8 +30,11 @@ class UnknownValueError(Exception):
     """
 
     def __init__(self, expr: Expr) -> None:
-        super().__init__(f"not known: {to_text(expr)}")
+        super().__init__(expr)
         self.name = expr if isinstance(expr, str) else None
+
+    def __str__(self) -> str:
+        return f"not known: {to_text(self.args[0])}"
 
 
 def _is_array(*values: Any) -> bool:

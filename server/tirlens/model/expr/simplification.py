@@ -61,6 +61,8 @@ def _folded(op: str, numbers: tuple[Expr, ...]) -> Expr:
         return (op, *numbers)
 
 
+# What `collect` takes apart.
+_LINEAR = frozenset({"+", "-", "*"})
 # Shifts by more bits than a word has are no index arithmetic.
 _WIDEST_SHIFT = 62
 
@@ -121,8 +123,11 @@ def _product(parts: tuple[Expr, ...]) -> Expr:
     if len(others) > 1:
         product = ("*", *others)
         return product if factor == 1 else ("*", product, factor)
+    (other,) = others
+    if isinstance(other, str) or other[0] not in _LINEAR:  # type: ignore[index]
+        return other if factor == 1 else ("*", other, factor)
     terms: dict[Expr, int] = {}
-    constant = collect(others[0], factor, terms)
+    constant = collect(other, factor, terms)
     return from_linear(terms, constant)
 
 

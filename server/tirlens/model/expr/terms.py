@@ -84,12 +84,17 @@ def collect(expr: Expr, factor: int, terms: dict[Expr, int]) -> int:
             for operand in expr[1:]:
                 if isinstance(operand, str):
                     terms[operand] = terms.get(operand, 0) + factor
+                elif isinstance(operand, int):
+                    constant += factor * operand
                 else:
                     constant += collect(operand, factor, terms)
             return constant
         if op == "*" and len(expr) == 3:
             _, left, right = expr
             if isinstance(right, int):
+                if isinstance(left, str):
+                    terms[left] = terms.get(left, 0) + factor * right
+                    return 0
                 return collect(left, factor * int(right), terms)
             if isinstance(left, int):
                 return collect(right, factor * int(left), terms)
