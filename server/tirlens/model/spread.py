@@ -36,6 +36,7 @@ from .expr import (
     linear,
     operators,
     simplify,
+    walk,
 )
 from .places import WARP, Place, dtype_bytes
 from .requests import Requests, requests_of
@@ -89,7 +90,9 @@ def spread(
         return NOTHING
     conditions = list(place.conditions)
     conditions += [item.guard for item in (*accesses, *statement.arith) if item.guard is not None]
-    conditions_of_data = any(is_data_dependent(place.resolve(item)) for item in conditions)
+    conditions_of_data = any(
+        _waits_for_data(place.resolve(item), place, buffers) for item in conditions
+    )
     serial = conditions_of_data or any(_is_branch(access, place) for access in accesses)
     if statement.per == "thread":
         return _of_threads(accesses, place, buffers, serial)
@@ -100,6 +103,25 @@ def spread(
     most = 1 if serial else widest
     layout = _Layout(max(threads, 1), most, matrix)
     return _of_block(accesses, place, buffers, layout, conditions, serial)
+
+
+def _waits_for_data(condition: Expr, place: Place, buffers: Mapping[str, Buffer]) -> bool:
+    """Whether a condition depends on data that come anew with the elements it is asked for.
+
+    What an array holds for all of them, the length of a sequence, is loaded once before.
+    """
+    if not is_data_dependent(condition):
+        return False
+    names = {loop.var for loop in place.around if loop.kind in ("parallel", "vectorized")}
+    names |= {loop.var for loop in place.around[-1:]}
+    for part in walk(condition):
+        if isinstance(part, tuple) and part[0] == "opaque":
+            return True
+        if isinstance(part, tuple) and part[0] == "load":
+            known = part[1] in buffers and buffers[part[1]].scope == "global"
+            if not known or names & free_variables(part):
+                return True
+    return False
 
 
 def _is_branch(access: Access, place: Place) -> bool:
@@ -114,28 +136,6 @@ def _is_branch(access: Access, place: Place) -> bool:
 
 def _chooses(expr: Expr) -> bool:
     return "select" in operators(expr)
-
-
-def active_threads(place: Place, threads: int) -> int:
-    """How many of a block's threads meet the conditions around a statement.
-
-    Conditions on anything but the thread are taken to hold.
-    """
-    axes = tuple((loop.var, loop.extent or 1) for loop in place.around if loop.kind == "block")
-    return _active(place.conditions, axes, threads) if place.conditions else threads
-
-
-@lru_cache(maxsize=512)
-def _active(conditions: tuple[Expr, ...], axes: tuple[tuple[str, int], ...], threads: int) -> int:
-    count = float(threads)
-    for name, extent in axes:
-        mine = [item for item in conditions if free_variables(item) == frozenset((name,))]
-        holds = np.ones(extent, dtype=bool)
-        for item in mine:
-            if not is_data_dependent(item):
-                holds &= np.asarray(evaluate(item, {name: np.arange(extent)}), dtype=bool)
-        count *= float(holds.mean())
-    return max(round(count), 1)
 
 
 def _of_threads(

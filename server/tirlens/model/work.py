@@ -13,12 +13,13 @@ from typing import Any
 
 from tirlens_worker.facts import Branch, Buffer, Expr, KernelFacts, Let, Loop, Statement, While
 
+from .active import active_threads
 from .addressing import index_instructions, index_parts
 from .classes import ArithTotals, totals
 from .expr import is_data_dependent
 from .hoisting import issued_share, packed_share
 from .places import Place, outermost
-from .spread import Spread, active_threads, memory_of, spread
+from .spread import Spread, memory_of, spread
 
 
 @dataclass(eq=False)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tirlens.model.active import active_threads
 from tirlens.model.places import Around, Place
-from tirlens.model.spread import Requests, Spread, active_threads, spread
+from tirlens.model.spread import Requests, Spread, spread
 from tirlens_worker.facts import Access, Arith, Buffer, Expr, Statement
 
 THREADS = 256
@@ -106,6 +107,34 @@ def test_roles_have_their_own_threads() -> None:
     place = tile_place(4, conditions=(("not", ("<", "tx", 128)), ("==", "bx", 0)))
     assert active_threads(place, THREADS) == 128
     assert active_threads(tile_place(4), THREADS) == THREADS
+
+
+@pytest.mark.parametrize(
+    "condition, threads",
+    [
+        # A warp a token: of one token's block one warp has work.
+        (("<", ("+", ("*", "bx", 8), ("//", "tx", 32)), 1), 32),
+        (("<", ("+", ("*", "bx", 8), ("//", "tx", 32)), 100), THREADS),
+        (("<", "bx", 1), THREADS),
+        (("<", "tx", ("load", "n", 0)), THREADS),
+        (("<", "tx", "unknown"), THREADS),
+    ],
+)
+def test_the_first_block_tells_how_many_threads_work(condition: Expr, threads: int) -> None:
+    assert active_threads(tile_place(4, conditions=(condition,)), THREADS) == threads
+
+
+@pytest.mark.parametrize("index, serial", [("bx", False), ("i0", True)])
+def test_a_condition_waits_for_data_that_come_anew(index: Expr, serial: bool) -> None:
+    """A mask up to the length of the block's sequence asks for one number, not one an element."""
+    buffers = {
+        "n": Buffer("n", "n", "int32", (64,)),
+        "S": Buffer("S", "S", "float32", (64, 64), "local.fragment"),
+    }
+    guard: Expr = ("<", "i0", ("load", "n", index))
+    access = Access("S", "read", ("i0", "i1"), guard=guard)
+    statement = Statement("store", "s", (), (access,), "block")
+    assert spread(statement, tile_place(64, 64), buffers, THREADS).serial is serial
 
 
 def test_matrix_results_are_stored_in_pairs() -> None:
