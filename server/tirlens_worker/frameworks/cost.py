@@ -7,7 +7,9 @@ addresses is left out: an integer operation counts where a loaded value takes pa
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
+import re
+from dataclasses import replace
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple, TypeVar
 
 from .. import ops
 from ..facts import Access, Arith, Expr
@@ -32,6 +34,13 @@ _ARITH = {
     "BitwiseXor": "bitwise",
 }
 _COMPARE = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE"})
+#: Calls that tilelang's compiler guards as a whole (``LegalizeSafeMemoryAccess``).
+_GUARDED = re.compile(r"tl\.atomic_(add|max|min|load|store)\w*_elem_op|(tir\.|tirx\.)?call_extern")
+_POINTERS = frozenset({"access_ptr", "tvm_access_ptr", "address_of"})
+#: Where the operands of an expression stand.
+_PARTS = ("args", "indices", "a", "b", "value", "base", "vectors", *SELECT)
+
+Item = TypeVar("Item", Arith, Access)
 
 
 class Reader(Expressions):
@@ -69,6 +78,20 @@ class Reader(Expressions):
             condition = self.scope.ranges.below(low, size, lanes)
             if condition is not None and not _implied(condition, known):
                 guard = _both(guard, condition)
+        return guard
+
+    def inside_call(self, call: Any, guard: Optional[Expr], alone: bool) -> Optional[Expr]:
+        """When a call happens at all, beyond `guard`; None for always.
+
+        tilelang's compiler guards an atomic or external call that stands `alone` by every place
+        that its arguments read or point at, and one whose result is used by where it points.
+        """
+        if self.guarded and _GUARDED.match(dialect.op_name(call)):
+            for argument in call.args:
+                pointer = dialect.kind(argument) == "Call" and bare(dialect.op_name(argument))
+                if alone or pointer in _POINTERS:
+                    for load in _loads(argument):
+                        guard = self.inside(load, guard)
         return guard
 
     def access(self, node: Any, mode: str, guard: Optional[Expr] = None) -> Access:
@@ -219,8 +242,9 @@ class _Bill:
         handler = ops.lookup(full)
         if handler is not None:
             statement = handler(node, self.reader)
-            self._others += statement.arith
-            self.accesses += statement.accesses
+            inside = self.reader.inside_call(node, guard, alone=False)
+            self._others += where(inside, statement.arith)
+            self.accesses += where(inside, statement.accesses)
             return True
         for argument in arguments:
             self.visit(argument, guard)
@@ -228,6 +252,32 @@ class _Bill:
             self._add("unknown:" + full, dialect.dtype_of(node), guard, node)
             self.reader.note("{}: its cost is not known and is left out".format(full))
         return True
+
+
+def where(guard: Optional[Expr], items: Tuple[Item, ...]) -> Tuple[Item, ...]:
+    """`items` under a guard beyond their own."""
+    if guard is None:
+        return items
+    return tuple(
+        item
+        if _implied(guard, (item.guard,))
+        else replace(item, guard=guard if item.guard is None else ("and", guard, item.guard))
+        for item in items
+    )
+
+
+def _loads(node: Any) -> Iterator[Any]:
+    """The loads in an expression, those in the indices of others too."""
+    if node is None or isinstance(node, (bool, int, float, str)):
+        return
+    if dialect.kind(node) in dialect.LOADS:
+        yield node
+    for name in _PARTS:
+        part = getattr(node, name, None)
+        if part is None or callable(part):
+            continue
+        for item in part if hasattr(part, "__len__") and not isinstance(part, str) else (part,):
+            yield from _loads(item)
 
 
 def holds_data(value: Expr, data: Set[str]) -> bool:

@@ -8,12 +8,13 @@ understood becomes a statement with a caveat; the walk never fails because of it
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, Tuple
 
 from .. import ops
 from ..facts import Expr, Let, Loop, Statement
 from . import dialect
-from .cost import holds_data
+from .cost import holds_data, where
 from .dependence import Dependence
 from .masks import kept
 from .states import States
@@ -121,7 +122,9 @@ class Walk(States):
             self.reader.notes.clear()
             statement = handler(call, self.reader)
             self._take_notes()
-            nodes = self._statement(statement)
+            guard = self.reader.inside_call(call, None, alone=True)
+            arith, accesses = where(guard, statement.arith), where(guard, statement.accesses)
+            nodes = self._statement(replace(statement, arith=arith, accesses=accesses))
         self._forget(results(call))
         self.scope.scalars.update(self.reader.assigned)
         self.reader.assigned.clear()
