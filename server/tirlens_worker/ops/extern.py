@@ -11,7 +11,8 @@ math API for the scalar names.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Tuple
+import re
+from typing import Any, Dict, Optional, Tuple
 
 from ..facts import Access, Arith, Statement
 from .atomic import update
@@ -56,6 +57,10 @@ def _functions() -> Dict[str, str]:
 
 FUNCTIONS = _functions()
 
+#: A function that is named after an instruction of PTX (``tanh.approx.f32``) wraps it.
+_INSTRUCTION = re.compile(r"(?:^|_)(tanh|ex2|lg2|rcp|rsqrt|sqrt|sin|cos)_approx(?:_|$)")
+_APPROXIMATE = {"ex2": "fast_exp2", "lg2": "fast_log2", "rcp": "rcp", "rsqrt": "rsqrt"}
+
 _SYNCHRONIZING = (
     "__syncthreads",
     "__syncwarp",
@@ -86,7 +91,7 @@ def call_extern(call: Any, context: Context) -> Statement:
         return Statement(op="sync", label=name + "()")
     product = dot_product(bare)
     reads, inside = _of_arguments(arguments, context)
-    operation = FUNCTIONS.get(bare)
+    operation = FUNCTIONS.get(bare) or _wrapped(bare)
     if operation is None and product is None:
         context.note("the cost of the function {!r} is not known; it is left out".format(name))
         return Statement(
@@ -102,6 +107,12 @@ def call_extern(call: Any, context: Context) -> Statement:
     elif operation:
         own = (Arith(op=operation, dtype=dtype_of(call)),)
     return Statement(op="call", label=label(name), arith=(*inside, *own), accesses=reads)
+
+
+def _wrapped(name: str) -> Optional[str]:
+    """The operation of the instruction that a function is named after."""
+    found = _INSTRUCTION.search(name)
+    return None if found is None else _APPROXIMATE.get(found[1], "fast_" + found[1])
 
 
 def _width(name: str) -> int:
