@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tirlens.advice import Question, advise
 from tirlens.hardware import Device, DeviceError, load
 from tirlens.hardware.detect import FoundGpu, identify
-from tirlens.model import analyze
 from tirlens.model.report import KernelReport
+from tirlens.pipeline.modelled import evaluate
 from tirlens.pipeline.schema import kernel_json
 from tirlens_worker.facts import Span
 
@@ -94,9 +93,7 @@ def _report(name: str, function: Any, device: Device, bindings: Mapping[str, int
     facts = extract(
         function, definition=name, span=Span(1, 0, 1, 0), call=name, call_source="module-level"
     )
-    report = analyze(facts, device, bindings)
-    advice = advise(Question(facts, device, bindings, report=report))
-    return replace(report, advice=advice, device_source="option")
+    return replace(evaluate(facts, device, bindings, advice=True), device_source="option")
 
 
 def _functions(fn: Any) -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tirlens.hardware.spec import Device
-from tirlens.model import Counted, analyze, count_all
+from tirlens.model import Counted, analyze, counts_of
 from tirlens.model.report import Advice, KernelReport
 from tirlens_worker.facts import KernelFacts
 
@@ -21,21 +21,25 @@ NOTICEABLE = 0.03
 
 @dataclass(frozen=True)
 class Question:
-    """One analysed kernel, and the means to ask what would be if it were written otherwise."""
+    """One analysed kernel, and the means to ask what would be if it were written otherwise.
+
+    `known` are the counts that the report was made of; without them the kernel is counted again.
+    """
 
     facts: KernelFacts
     device: Device
     bindings: Mapping[str, int] = field(default_factory=dict[str, int])
     report: KernelReport = field(kw_only=True)
+    known: Counted | None = field(default=None, kw_only=True)
 
     def what_if(self, facts: KernelFacts) -> KernelReport:
         """The report of `facts` on the same device with the same bindings."""
         return analyze(facts, self.device, self.bindings, self._counted)
 
     @cached_property
-    def _counted(self) -> Counted:
+    def _counted(self) -> Counted | None:
         """The counts of the facts as they are, which most changes leave alone."""
-        return count_all(self.facts, {**self.facts.sizes, **self.bindings})
+        return self.known or counts_of(self.facts, self.bindings)
 
     def saving_s(self, facts: KernelFacts) -> float | None:
         """Seconds that `facts` would save; None where either time is unknown or it cannot run."""

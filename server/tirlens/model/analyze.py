@@ -36,7 +36,7 @@ from .roofline import (
 from .schedule import MEMORY_OF_ALL, KernelTime, drifts_apart, kernel_time
 from .timed import Timed
 from .verdict import verdict
-from .work import Item, build, total
+from .work import Item, total
 
 SPILL_FACTOR = 3.0
 SPILLS = "the fragments take more registers than a thread can have: they will spill"
@@ -59,7 +59,7 @@ def analyze(
     parts = launches(facts)
     if len(parts) > 1:
         return together([analyze(part, device, bindings) for part in parts])
-    extra = {**facts.sizes, **{name: int(value) for name, value in (bindings or {}).items()}}
+    extra = _sizes(facts, bindings)
     bound = {item.name: extra[item.name] for item in facts.variables if item.name in extra}
     report = KernelReport(
         name=facts.name,
@@ -86,6 +86,24 @@ def analyze(
     except Exception as error:  # the model must not take the editor down, whatever the facts
         message = f"the model could not handle this kernel: {type(error).__name__}: {error}"
         return replace(report, status="error", message=message)
+
+
+def counts_of(facts: KernelFacts, bindings: Mapping[str, int] | None = None) -> Counted | None:
+    """What several calls of `analyze` for these facts and like ones need to count only once.
+
+    None where they are several kernels, or facts that the model cannot handle.
+    """
+    facts = evenly(facts)
+    if len(launches(facts)) > 1:
+        return None
+    try:
+        return count_all(facts, _sizes(facts, bindings))
+    except Exception:  # `analyze` tells of it
+        return None
+
+
+def _sizes(facts: KernelFacts, bindings: Mapping[str, int] | None) -> dict[str, int]:
+    return {**facts.sizes, **{name: int(value) for name, value in (bindings or {}).items()}}
 
 
 @dataclass(frozen=True)
@@ -117,12 +135,10 @@ def _analyzed(report: KernelReport, found: Counted, device: Device) -> KernelRep
     if found.needs:
         message = f"needs {', '.join(found.needs)}"
         return replace(report, status="needs-bindings", needs=found.needs, message=message)
-    buffers = {buffer.id: buffer for buffer in facts.buffers}
     negative = _negative_array(counts)
     if negative is not None:
         return replace(report, status="error", message=f"an array of this kernel is {negative}")
-    items = build(facts, counts, found.bindings, buffers)
-    shapes = {key: value.shape or () for key, value in counts.buffers.items()}
+    items = found.items()
     leaves = [leaf for item in items for leaf in item.leaves()]
     report = _counted(report, leaves)
     scheduled = bool(facts.launch.grid or facts.launch.threads)
@@ -135,10 +151,10 @@ def _analyzed(report: KernelReport, found: Counted, device: Device) -> KernelRep
         launch.panel_order,
     )
     if device.kind == "cpu":
-        timed = cpu.kernel(items, buffers, shapes, device)
+        timed = cpu.kernel(items, found.buffers, found.shapes, device)
         report = _warm(_moved(report, touched, leaves, device), device)
         return _finished(report, device, items, timed, "cpu", cpu.cores_at_work(leaves, device))
-    traffic.apply(leaves, buffers, shapes, shape, device, touched)
+    traffic.apply(found.flows.of(leaves), shape, device, touched)
     for leaf in leaves:
         leaf.seconds = busy_seconds(leaf, device)
     report = _moved(report, touched, leaves, device)

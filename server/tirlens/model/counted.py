@@ -7,25 +7,67 @@ than how loops run (stages, rasterisation), has the same counts and need not cou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from tirlens_worker.facts import Branch, KernelFacts, Let, Loop, Node, Statement, While
+from tirlens_worker.facts import Branch, Buffer, KernelFacts, Let, Loop, Node, Statement, While
 
 from .counting.result import Counts, NodeCount
 from .counting.walker import Walker
 from .footprint import Touched, touched_bytes
 from .symbolic import formulas
+from .traffic import Flows, flows
+from .work import Item, alike, build
 
 
 @dataclass(frozen=True)
 class Counted:
-    """The counts of `facts`, the distinct bytes that they touch (None: not known), formulas."""
+    """The counts of `facts`, the distinct bytes that they touch (None: not known), formulas.
+
+    Where the facts are a change of others, `like` are the counts of those.
+    """
 
     facts: KernelFacts
     bindings: Mapping[str, int]
     counts: Counts
     touched: Touched | None
     formula: Mapping[str, str]
+    like: Counted | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def buffers(self) -> Mapping[str, Buffer]:
+        return {buffer.id: buffer for buffer in self.facts.buffers}
+
+    @cached_property
+    def grid(self) -> tuple[int, ...]:
+        return tuple(self.counts.launch.grid or (1,))
+
+    @property
+    def shapes(self) -> Mapping[str, Sequence[int]]:
+        """The sizes of the arrays, none where they are not known."""
+        return {key: value.shape or () for key, value in self.counts.buffers.items()}
+
+    def items(self) -> tuple[Item, ...]:
+        """The tree of what the statements do, new each time: a device fills in the rest."""
+        return tuple(item.again() for item in self._items)
+
+    @cached_property
+    def flows(self) -> Flows:
+        """The accesses to global memory of the leaves of `items`."""
+        if self._alike is not None:
+            return self._alike.flows
+        leaves = [leaf for item in self._items for leaf in item.leaves()]
+        return flows(leaves, self.buffers, self.shapes, self.grid)
+
+    @cached_property
+    def _alike(self) -> Counted | None:
+        like = self.like
+        return like if like is not None and alike(like.facts.body, self.facts.body) else None
+
+    @cached_property
+    def _items(self) -> tuple[Item, ...]:
+        like = None if self._alike is None else self._alike._items
+        return build(self.facts, self.counts, self.bindings, self.buffers, like)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -39,11 +81,11 @@ class Counted:
         if self.bindings != bindings or _around(self.facts) != _around(facts):
             return None
         if facts.body is self.facts.body:
-            return replace(self, facts=facts)
+            return replace(self, facts=facts, like=self)
         root = _matched(self.counts.root, facts.body)
         if root is None:
             return None
-        return replace(self, facts=facts, counts=replace(self.counts, root=root))
+        return replace(self, facts=facts, counts=replace(self.counts, root=root), like=self)
 
 
 def count_all(facts: KernelFacts, bindings: Mapping[str, int]) -> Counted:

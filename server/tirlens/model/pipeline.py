@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Branch, Loop, Statement, While
@@ -47,11 +47,17 @@ ALONE_SHARE = 3.0
 
 @dataclass(frozen=True)
 class BlockContext:
-    """What the time of a block depends on besides its own work."""
+    """What the time of a block depends on besides its own work.
+
+    `busy` keeps what `busy_seconds_of_block` has found of each leaf.
+    """
 
     device: Device
     blocks: int
     active_sms: int
+    busy: dict[Item, dict[str, float]] = field(
+        default_factory=dict[Item, dict[str, float]], repr=False, compare=False
+    )
 
 
 def block_time(items: Sequence[Item], context: BlockContext) -> Timed:
@@ -109,9 +115,10 @@ def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True
             return _pipelined(item, context, repeats, trips)
     if isinstance(node, While):
         inner = repeats * mean_trips(item)
-    children = _in_turn(item.children, context, inner, mixes=not is_straight(item))
     if len(item.children) == 1 and not waits:
         children = (_timed(item.children[0], context, inner, waits=False),)
+    else:
+        children = _in_turn(item.children, context, inner, mixes=not is_straight(item))
     timed = _drifted(item, Timed(item, 0.0, children), context)
     return released(timed) if _is_outermost(item) else timed
 
@@ -201,7 +208,15 @@ def leaf_seconds(item: Item, context: BlockContext) -> float:
 
 def busy_seconds_of_block(item: Item, context: BlockContext) -> dict[str, float]:
     """How long one block's share of a leaf keeps each unit of its SM busy."""
+    known = context.busy.get(item)
+    if known is None:
+        known = context.busy[item] = _busy_seconds(item, context)
+    return known
+
+
+def _busy_seconds(item: Item, context: BlockContext) -> dict[str, float]:
     share = context.device.sm_count / context.blocks
+    drawn = _drawn_rate(item)
     out: dict[str, float] = {}
     for name, seconds in item.seconds.items():
         mine = seconds * share
@@ -212,7 +227,7 @@ def busy_seconds_of_block(item: Item, context: BlockContext) -> dict[str, float]
             # The power limit holds for the device over time, not for one product.
             mine *= burst_fraction(item, context.device)
         elif name != "shared":
-            mine /= _drawn_rate(item)
+            mine /= drawn
         out[name] = mine
     return out
 

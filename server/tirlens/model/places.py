@@ -76,6 +76,11 @@ class Place:
         return _lanes(tuple((loop.var, loop.extent) for loop in loops if loop.extent))
 
     @cached_property
+    def warp_values(self) -> Mapping[str, Any]:
+        """The first values of all variables, those of the threads in the first warp's lanes."""
+        return {**self.first_values, **self.first_warp}
+
+    @cached_property
     def extents(self) -> Mapping[str, int]:
         """The extents of the loops, unknown ones counted 1."""
         return {loop.var: loop.extent or 1 for loop in self.around}

@@ -142,12 +142,15 @@ def _of_threads(
     accesses: Sequence[Access], place: Place, buffers: Mapping[str, Buffer], serial: bool
 ) -> Spread:
     """Statements that each thread executes by itself: its vectors are written in the program."""
-    env = {**place.first_values, **place.first_warp}
+    env = place.warp_values
     threads = any(loop.kind == "block" and loop.tag for loop in place.around)
     out: list[Requests | None] = []
     widest = 1
     for access in accesses:
         buffer = buffers[access.buffer]
+        if memory_of(access, buffers) is None:
+            out.append(None)
+            continue
         # A longer vector takes several instructions.
         limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
         vector = min(max(access.lanes, 1) * _written_vector(access, buffer, place, env), limit)

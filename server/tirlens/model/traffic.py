@@ -74,25 +74,49 @@ class _Flow:
     array_bytes: float
 
 
-def apply(
+@dataclass(frozen=True)
+class Flows:
+    """The accesses to global memory, which are the same on every device, by number of the leaf."""
+
+    numbered: tuple[tuple[int, _Flow], ...]
+
+    def of(self, leaves: Sequence[Item]) -> list[_Flow]:
+        """The same of other items of the same leaves."""
+        return [_again(flow, leaves[number]) for number, flow in self.numbered]
+
+
+def _again(flow: _Flow, item: Item) -> _Flow:
+    new = object.__new__(_Flow)
+    new.__dict__.update(flow.__dict__, item=item)
+    return new
+
+
+def flows(
     leaves: Sequence[Item],
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[Any]],
-    launch: LaunchShape,
-    device: Device,
-    touched: Touched | None,
+    grid: tuple[int, ...],
+) -> Flows:
+    """What the leaves of a launch of `grid` blocks read and write in global memory."""
+    set_in = _set_in(leaves, buffers)
+    launch = LaunchShape(grid, 1)
+    return Flows(
+        tuple(
+            (number, _flow(item, entry, buffers, shapes, launch, set_in))
+            for number, item in enumerate(leaves)
+            for entry in item.count.accesses
+            if entry.bytes and buffers[entry.access.buffer].scope == "global"
+        )
+    )
+
+
+def apply(
+    flows: Sequence[_Flow], launch: LaunchShape, device: Device, touched: Touched | None
 ) -> None:
     """Fill in the L2 and DRAM bytes of every leaf.
 
     `touched` gives the distinct bytes of each array, below which its DRAM traffic cannot fall.
     """
-    set_in = _set_in(leaves, buffers)
-    flows = [
-        _flow(item, entry, buffers, shapes, launch, set_in)
-        for item in leaves
-        for entry in item.count.accesses
-        if entry.bytes and buffers[entry.access.buffer].scope == "global"
-    ]
     _to_l2(flows, launch)
     _from_l1(flows, launch, device)
     distinct: Mapping[str, int] = {}

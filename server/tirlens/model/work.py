@@ -11,15 +11,28 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from tirlens_worker.facts import Branch, Buffer, Expr, KernelFacts, Let, Loop, Statement, While
+from tirlens_worker.facts import (
+    Branch,
+    Buffer,
+    Expr,
+    KernelFacts,
+    Let,
+    Loop,
+    Node,
+    Statement,
+    While,
+)
 
 from .active import active_threads
 from .addressing import index_instructions, index_parts
 from .classes import ArithTotals, totals
 from .expr import is_data_dependent
 from .hoisting import issued_share, packed_share
-from .places import Place, outermost
+from .places import SIDE_BY_SIDE, SPATIAL, Place, outermost
 from .spread import Spread, memory_of, spread
+
+# How these loops run decides what a thread does, and how often.
+_NOT_IN_TURN = SPATIAL | SIDE_BY_SIDE | {"unroll"}
 
 
 @dataclass(eq=False)
@@ -64,22 +77,106 @@ class Item:
         """The statements inside, in program order."""
         return self._leaves
 
+    def again(self, **changed: Any) -> Item:
+        """The same work of a node with nothing said yet of caches, memory and time."""
+        item = object.__new__(Item)
+        item.__dict__.update(self.__dict__, **_UNTIMED, **changed)
+        item.__dict__.pop("_leaves", None)
+        item.seconds = {}
+        if "children" not in changed:
+            item.children = tuple(child.again() for child in self.children)
+        return item
+
     @cached_property
     def _leaves(self) -> tuple[Item, ...]:
         inside = tuple(leaf for child in self.children for leaf in child.leaves())
         return (self, *inside) if isinstance(self.node, Statement) else inside
 
 
+_UNTIMED: Mapping[str, Any] = {
+    "l2_read_bytes": 0.0,
+    "l2_write_bytes": 0.0,
+    "dram_read_bytes": 0.0,
+    "dram_write_bytes": 0.0,
+    "sectors_per_request": None,
+}
+
+
 def build(
-    facts: KernelFacts, counts: Any, bindings: Mapping[str, int], buffers: Mapping[str, Buffer]
+    facts: KernelFacts,
+    counts: Any,
+    bindings: Mapping[str, int],
+    buffers: Mapping[str, Buffer],
+    like: Sequence[Item] | None = None,
 ) -> tuple[Item, ...]:
-    """The tree of a kernel with operations and issued bytes of every leaf."""
+    """The tree of a kernel with operations and issued bytes of every leaf.
+
+    `like` is that of a kernel which is `alike`: what its leaves do is taken over.
+    """
     block = _Block(
         buffers,
         max(math.prod(counts.launch.threads or (1,)), 1),
         frozenset(_accumulators(counts, buffers)),
     )
+    if like is not None:
+        return _placed(counts.root, outermost(bindings), like)
     return _nodes(counts.root, outermost(bindings), block, frozenset())
+
+
+def alike(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
+    """Whether two bodies that are counted alike differ in no more than how loops take their turns.
+
+    What their statements do is the same then; only what runs beside what may differ.
+    """
+    for node, other in zip(nodes, others, strict=True):
+        if node is other:
+            continue
+        if isinstance(node, Loop) and isinstance(other, Loop):
+            same = node.kind == other.kind or {node.kind, other.kind}.isdisjoint(_NOT_IN_TURN)
+            inside = same and alike(node.body, other.body)
+        elif isinstance(node, Branch) and isinstance(other, Branch):
+            inside = alike(node.then, other.then) and alike(node.orelse, other.orelse)
+        elif isinstance(node, While) and isinstance(other, While):
+            inside = alike(node.body, other.body)
+        else:
+            inside = False
+        if not inside:
+            return False
+    return True
+
+
+def _placed(counts: Sequence[Any], place: Place, like: Sequence[Item]) -> tuple[Item, ...]:
+    """The items of a body that has those of another one, which is alike, with its own loops."""
+    items: list[Item] = []
+    old = iter(like)
+    for count in counts:
+        node = count.node
+        if isinstance(node, Let):
+            place = place.with_let(node)
+            continue
+        item = next(old)
+        if isinstance(node, Branch):
+            first = len(node.then)
+            own = sum(not isinstance(inside, Let) for inside in node.then)
+            then, orelse = place.where(node.condition), place.where(("not", node.condition))
+            children = (
+                *_placed(count.children[:first], then, item.children[:own]),
+                *_placed(count.children[first:], orelse, item.children[own:]),
+            )
+        else:
+            children = _placed(count.children, _inside(count, place), item.children)
+        items.append(item.again(node=node, count=count, place=place, children=children))
+    return tuple(items)
+
+
+def _inside(count: Any, place: Place) -> Place:
+    """The place in the body of a loop, or of what repeats until something happens."""
+    node = count.node
+    if isinstance(node, Loop):
+        return place.inside(node, count.trips)
+    if isinstance(node, While):
+        return place.turning(f"while {id(node)}", count.trips or 1)
+    return place
 
 
 @dataclass(frozen=True)
@@ -102,7 +199,10 @@ def _nodes(
     counts: tuple[Any, ...], place: Place, block: _Block, known: frozenset[Expr]
 ) -> tuple[Item, ...]:
     """The items of a body; `known` are parts of addresses that were computed on the way to it."""
+    if not counts:
+        return ()
     items: list[Item] = []
+    threads = active_threads(place, block.threads)
     for count in counts:
         node = count.node
         if isinstance(node, Let):
@@ -115,13 +215,10 @@ def _nodes(
                 *_nodes(count.children[first:], place.where(("not", node.condition)), block, known),
             )
         else:
-            inner = place.inside(node, count.trips) if isinstance(node, Loop) else place
-            if isinstance(node, While):
-                inner = place.turning(f"while {id(node)}", count.trips or 1)
-            children = _nodes(count.children, inner, block, known)
+            children = _nodes(count.children, _inside(count, place), block, known)
         item = Item(node, count, place, children)
         if isinstance(node, Statement):
-            known = _leaf(item, block, known)
+            known = _leaf(item, block, threads, known)
         elif isinstance(node, Loop) and node.kind == "parallel" and not in_tile_loop(place):
             _agree(tuple(item.leaves()), block)
         items.append(item)
@@ -161,17 +258,18 @@ def _loads_at_once(leaf: Item) -> bool:
     )
 
 
-def _leaf(item: Item, block: _Block, known: frozenset[Expr]) -> frozenset[Expr]:
+def _leaf(item: Item, block: _Block, threads: int, known: frozenset[Expr]) -> frozenset[Expr]:
     """Fill in a leaf; returns the parts of addresses that are known behind it."""
     count, buffers = item.count, block.buffers
-    item.threads = active_threads(item.place, block.threads)
+    item.threads = threads
     item.accumulators = block.accumulators
     item.spread = spread(item.node, item.place, buffers, item.threads, block.accumulators)
     memory = [access for access in item.node.accesses if memory_of(access, buffers) is not None]
     parts = index_parts(memory, item.place, buffers)
-    # The compiler computes once what is the same in all of a body, but for what is loaded again.
-    item.index_instructions = index_instructions(parts - known, item.place)
-    known |= {part for part in parts if not is_data_dependent(part)}
+    if parts:
+        # The compiler computes once what is the same in all of a body, but for loads.
+        item.index_instructions = index_instructions(parts - known, item.place)
+        known |= {part for part in parts if not is_data_dependent(part)}
     pairs = [(entry.arith, entry.total) for entry in count.arith]
     item.arith = _issued(item)
     unknown = any(total is None and not arith.index for arith, total in pairs)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tirlens.advice import Question, advise
 from tirlens.hardware import Device
-from tirlens.model import analyze
+from tirlens.model import analyze, counts_of
 from tirlens.model.report import KernelReport
 from tirlens.pipeline.moved import Moved
 from tirlens_worker.facts import KernelFacts
@@ -24,10 +24,12 @@ def evaluate(
     facts: KernelFacts, device: Device, bindings: Mapping[str, int], advice: bool
 ) -> KernelReport:
     """What the model says of a kernel, with what the rules advise if `advice` is wanted."""
-    done = analyze(facts, device, bindings)
     if not advice:
-        return done
-    return replace(done, advice=advise(Question(facts, device, bindings, report=done)))
+        return analyze(facts, device, bindings)
+    known = counts_of(facts, bindings)
+    done = analyze(facts, device, bindings, known)
+    question = Question(facts, device, bindings, report=done, known=known)
+    return replace(done, advice=advise(question))
 
 
 @dataclass(frozen=True)
