@@ -14,6 +14,7 @@ from tirlens.model.work import Item, build
 from tirlens_worker.facts import (
     Access,
     Arith,
+    Branch,
     Buffer,
     Expr,
     KernelFacts,
@@ -164,6 +165,15 @@ def test_pages_of_a_sequence() -> None:
     loop = Loop("serial", "k", 0, LENGTH, (table, read))
     (grid,) = Walker(kernel(loop), {}).counts().root
     assert grid.children[0].children[0].trips == 64
+
+
+def test_new_rows_behind_those_of_a_cache() -> None:
+    cached: Expr = ("<", "k", ("load", "lengths", "bx"))
+    old = Statement("copy", "", (), (Access("a", "read", ("bx", "k", 0)),), "block")
+    new = Statement("copy", "", (), (Access("pages", "read", ("bx", "k")),), "block")
+    loop = Loop("serial", "k", 0, LENGTH, (Branch(cached, (old,), (new,)),))
+    (grid,) = Walker(kernel(loop), {}).counts().root
+    assert grid.children[0].children[0].trips == 32
 
 
 def test_turns_along_nothing_are_not_known() -> None:

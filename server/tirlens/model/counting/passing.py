@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from tirlens_worker.facts import Access, Branch, Buffer, Expr, Let, Loop, Node, Statement
 
-from ..expr import free_variables, operands
+from ..expr import free_variables, is_data_dependent, operands
 from .scope import Scope
 
 
@@ -32,9 +32,14 @@ def passed(
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[Expr]],
 ) -> Passed | None:
-    """The fewest turns that pass over one of the global arrays that a loop walks along, if any."""
-    found: list[Passed] = []
-    for access, inside in _accesses(loop.body, scope):
+    """The turns that pass over the global arrays that a loop walks along, if there are any.
+
+    No array is passed by; but of those that are read under conditions on data, new keys behind
+    cached ones, each may be what some of the turns walk along.
+    """
+    always: list[Passed] = []
+    sometimes: list[Passed] = []
+    for access, inside, certain in _accesses(loop.body, scope, True):
         buffer = buffers[access.buffer]
         if buffer.scope != "global":
             continue
@@ -45,8 +50,11 @@ def passed(
                 beside = indices[:axis] + indices[axis + 1 :]
                 most = size / step
                 share = most / _sharing(index, beside, loop.var, scope)
-                found.append(Passed(math.ceil(share if share >= 1 else most), buffer.name))
-    return min(found, key=lambda one: one.turns, default=None)
+                found = Passed(math.ceil(share if share >= 1 else most), buffer.name)
+                (always if certain else sometimes).append(found)
+    if always:
+        return min(always, key=lambda one: one.turns)
+    return max(sometimes, key=lambda one: one.turns, default=None)
 
 
 def slope(expr: Expr, name: str) -> Fraction | None:
@@ -85,15 +93,22 @@ def _sharing(index: Expr, beside: Sequence[Expr], own: str, scope: Scope) -> int
     return count
 
 
-def _accesses(nodes: Sequence[Node], scope: Scope) -> Iterator[tuple[Access, Scope]]:
+def _accesses(
+    nodes: Sequence[Node], scope: Scope, certain: bool
+) -> Iterator[tuple[Access, Scope, bool]]:
+    """The accesses of a body, where they are, and whether no data decide that they happen."""
     for node in nodes:
         if isinstance(node, Let):
             scope = replace(scope, env={**scope.env, node.var: scope.resolve(node.value)})
         elif isinstance(node, Statement):
             for access in node.accesses:
-                yield access, scope
+                yield access, scope, certain and _is_certain(access.guard, scope)
         elif isinstance(node, Branch):
-            yield from _accesses(node.then, scope)
-            yield from _accesses(node.orelse, scope)
+            inside = certain and _is_certain(node.condition, scope)
+            yield from _accesses((*node.then, *node.orelse), scope, inside)
         else:
-            yield from _accesses(node.body, scope)
+            yield from _accesses(node.body, scope, certain)
+
+
+def _is_certain(condition: Expr | None, scope: Scope) -> bool:
+    return condition is None or not is_data_dependent(scope.resolve(condition))
