@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Branch, Loop, Statement, While
 
+from .ahead import is_load
 from .overlap import drifted, is_straight, mixed, released, settled
 from .places import SIDE_BY_SIDE, SPATIAL, Place
 from .program import Costs, mean_trips, sides
@@ -294,23 +295,6 @@ def _is_ahead(leaf: Item) -> bool:
     # One that is started outside of any loop has nothing of its block to run beside.
     turns = any(loop.kind not in SPATIAL | SIDE_BY_SIDE for loop in leaf.place.around)
     return turns and any(entry.access.route in ("tma", "async") for entry in leaf.count.accesses)
-
-
-def is_load(item: Item) -> bool:
-    """Whether a leaf only moves global data into shared memory, so that it can run ahead.
-
-    A tile loop that copies element by element does, inside a pipelined loop.
-    """
-    if not isinstance(item.node, Statement) or not item.read_bytes:
-        return False
-    if item.node.op in ("copy", "async_copy", "tma_copy", "load"):
-        return True
-    copies = item.node.op == "store" and item.node.per == "block" and not item.node.arith
-    return copies and item.shared_bytes > 0 and _in_pipeline(item)
-
-
-def _in_pipeline(item: Item) -> bool:
-    return any(loop.kind == "pipelined" for loop in item.place.around)
 
 
 def _pipelined(item: Item, context: BlockContext, repeats: float, trips: float) -> Timed:

@@ -17,6 +17,7 @@ from typing import Any
 
 from tirlens_worker.facts import Buffer, Loop
 
+from .ahead import copies_elements
 from .dtypes import byte_count
 from .work import Item
 
@@ -78,10 +79,10 @@ def _stages(items: Sequence[Item]) -> Iterator[tuple[str, int]]:
     """The buffers that pipelined loops load from global memory, and the stages of their loops."""
     for loop in pipelines(items):
         for leaf in loop.leaves():
-            if leaf.node.op != "copy" or not leaf.read_bytes:
+            if not leaf.read_bytes or not (leaf.node.op == "copy" or copies_elements(leaf)):
                 continue
             for entry in leaf.count.accesses:
-                if entry.access.mode == "write":
+                if entry.access.mode == "write" and entry.buffer.scope.startswith("shared"):
                     yield entry.buffer.alias_of or entry.buffer.id, stage_count(loop)
 
 
