@@ -85,7 +85,7 @@ def analyze(
         return _analyzed(report, found or count_all(facts, extra), device)
     except Exception as error:  # the model must not take the editor down, whatever the facts
         message = f"the model could not handle this kernel: {type(error).__name__}: {error}"
-        return replace(report, status="error", message=message)
+        return report.but(status="error", message=message)
 
 
 def counts_of(facts: KernelFacts, bindings: Mapping[str, int] | None = None) -> Counted | None:
@@ -131,13 +131,13 @@ def _analyzed(report: KernelReport, found: Counted, device: Device) -> KernelRep
         for caveat in counts.caveats
         if (caveat.message, caveat.span) not in seen
     )
-    report = replace(report, caveats=report.caveats + notes, formula=found.formula)
+    report = report.but(caveats=report.caveats + notes, formula=found.formula)
     if found.needs:
         message = f"needs {', '.join(found.needs)}"
-        return replace(report, status="needs-bindings", needs=found.needs, message=message)
+        return report.but(status="needs-bindings", needs=found.needs, message=message)
     negative = _negative_array(counts)
     if negative is not None:
-        return replace(report, status="error", message=f"an array of this kernel is {negative}")
+        return report.but(status="error", message=f"an array of this kernel is {negative}")
     items = found.items()
     leaves = [leaf for item in items for leaf in item.leaves()]
     report = _counted(report, leaves)
@@ -199,8 +199,7 @@ def _counted(report: KernelReport, leaves: Sequence[Item]) -> KernelReport:
     notes = tuple(
         CaveatNote(f"the cost of {name} is not known and left out") for name in sorted(unknown)
     )
-    return replace(
-        report,
+    return report.but(
         flop=total(leaf.flop for leaf in leaves),
         useful_flop=total(leaf.useful_flop for leaf in leaves),
         masked_flop=total(leaf.masked_flop for leaf in leaves),
@@ -224,8 +223,7 @@ def _moved(
     name = dominant_class(device, report.flop_by_class)
     rate = peak(device, name).flop_per_s if name else None
     moved = read + written
-    return replace(
-        report,
+    return report.but(
         compulsory_bytes=compulsory,
         dram_bytes=ReadWrite(round(read), round(written)) if known else ReadWrite(None, None),
         l2_bytes=round(sum(leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves))
@@ -246,7 +244,7 @@ def _warm(report: KernelReport, device: Device) -> KernelReport:
     compulsory = report.compulsory_bytes
     least = moved if compulsory is None or moved is None else min(moved, compulsory)
     seconds = roofline_seconds(device, report.flop_by_class, least)
-    return replace(report, roofline_time_s=seconds or None)
+    return report.but(roofline_time_s=seconds or None)
 
 
 def _on_gpu(
@@ -256,8 +254,7 @@ def _on_gpu(
     leaves: Sequence[Item],
     launch: _Launch,
 ) -> KernelReport:
-    report = replace(
-        report,
+    report = report.but(
         grid=launch.grid,
         threads_per_block=launch.threads_launched,
         shared_bytes_per_block=launch.block.shared_bytes,
@@ -304,7 +301,7 @@ def _spill(leaves: Sequence[Item]) -> None:
 
 
 def _with_note(report: KernelReport, message: str) -> KernelReport:
-    return replace(report, caveats=(*report.caveats, CaveatNote(message, report.span)))
+    return report.but(caveats=(*report.caveats, CaveatNote(message, report.span)))
 
 
 def _unscheduled(
@@ -349,7 +346,7 @@ def _finished(
         entries.append(attribution.overhead(frame, "launch", "launch", time.launch_s + missing))
         if time.tail_s:
             entries.append(attribution.overhead(frame, "tail", "tail", time.tail_s))
-    report = replace(report, schedule=schedule, loops=tuple(entries))
+    report = report.but(schedule=schedule, loops=tuple(entries))
     if not known:
         return _with_note(report, "the time is not known: some counts are not")
     seconds = sum(entry.time_s or 0.0 for entry in entries)
@@ -381,8 +378,7 @@ def _timed_report(
     moved = report.dram_bytes.total
     per_s = flop / seconds if seconds else None
     waves = report.waves
-    return replace(
-        report,
+    return report.but(
         time_s=seconds,
         time_band_s=band,
         uncertainty=parts,

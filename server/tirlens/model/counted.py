@@ -49,7 +49,12 @@ class Counted:
 
     def items(self) -> tuple[Item, ...]:
         """The tree of what the statements do, new each time: a device fills in the rest."""
-        return tuple(item.again() for item in self._items)
+        like = self._alike
+        if like is None:
+            return tuple(item.again() for item in self._items)
+        if like.facts.body is self.facts.body:
+            return like.items()
+        return build(self.facts, self.counts, self.bindings, self.buffers, like._items)
 
     @cached_property
     def flows(self) -> Flows:
@@ -66,8 +71,9 @@ class Counted:
 
     @cached_property
     def _items(self) -> tuple[Item, ...]:
-        like = None if self._alike is None else self._alike._items
-        return build(self.facts, self.counts, self.bindings, self.buffers, like)
+        if self._alike is not None:
+            return self.items()
+        return build(self.facts, self.counts, self.bindings, self.buffers)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -78,6 +84,8 @@ class Counted:
 
     def of(self, facts: KernelFacts, bindings: Mapping[str, int]) -> Counted | None:
         """The same for other facts, where these differ in nothing that is counted; else None."""
+        if self.facts is facts and self.bindings == bindings:
+            return self
         if self.bindings != bindings or _around(self.facts) != _around(facts):
             return None
         if facts.body is self.facts.body:

@@ -162,3 +162,9 @@ class KernelReport:
     advice: tuple[Advice, ...] = ()
     caveats: tuple[CaveatNote, ...] = ()
     device_source: str = ""
+
+    def but(self, **fields: Any) -> KernelReport:
+        """The report with other values in some fields; `replace` looks at each of them."""
+        report = object.__new__(KernelReport)
+        report.__dict__.update(self.__dict__, **fields)
+        return report

@@ -48,9 +48,10 @@ class Walk:
         gx, gy, gz = (*grid, 1, 1, 1)[:3]
         if gx * gy * gz * self.turns > MOST_PLACES:
             return math.inf
-        index = np.arange(gx * gy * gz, dtype=np.int64)
-        turn = np.arange(self.turns, dtype=np.int64)[:, None]
-        found = self.place_of(index % gx, index // gx % gy, index // (gx * gy), turn)
+        # Each on an axis of its own: what depends on one of them is evaluated for that one alone.
+        axes = [np.arange(extent, dtype=np.int64) for extent in (self.turns, gz, gy, gx)]
+        turn, z, y, x = np.meshgrid(*axes, indexing="ij", sparse=True)
+        found = self.place_of(x, y, z, turn)
         return len(distinct(found[found >= 0]))
 
 

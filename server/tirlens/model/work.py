@@ -113,13 +113,13 @@ def build(
 
     `like` is that of a kernel which is `alike`: what its leaves do is taken over.
     """
+    if like is not None:
+        return _placed(counts.root, outermost(bindings), like)
     block = _Block(
         buffers,
         max(math.prod(counts.launch.threads or (1,)), 1),
         frozenset(_accumulators(counts, buffers)),
     )
-    if like is not None:
-        return _placed(counts.root, outermost(bindings), like)
     return _nodes(counts.root, outermost(bindings), block, frozenset())
 
 
