@@ -12,7 +12,7 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts
 
 from . import attribution, cpu, traffic
-from .band import Traffic, band_s, uncertainties
+from .band import band_s, traffic_of, uncertainties
 from .counted import Counted, count_all
 from .counting.result import Counts
 from .footprint import Touched
@@ -33,7 +33,7 @@ from .roofline import (
     sum_seconds,
     sustained_roofline_seconds,
 )
-from .schedule import MEMORY_OF_ALL, KernelTime, drifts_apart, kernel_time
+from .schedule import MEMORY_OF_ALL, KernelTime, as_loaded, drifts_apart, kernel_time
 from .timed import Timed
 from .verdict import verdict
 from .work import Item, total
@@ -267,7 +267,7 @@ def _on_gpu(
     if launch.block.spills:
         _spill(leaves)
     context = BlockContext(
-        device=device,
+        device=as_loaded(device, report.dram_bytes.total),
         blocks=launch.blocks,
         active_sms=min(launch.blocks, device.sm_count),
     )
@@ -371,7 +371,7 @@ def _timed_report(
         band = seconds / (1 + device.band), seconds * (1 + device.band)
     else:
         found = verdict(device, utilisation, blocks, launch, tail, time.limiter)
-        parts = uncertainties(device, utilisation, launch, _traffic(report))
+        parts = uncertainties(device, utilisation, launch, traffic_of(report))
         band = band_s(seconds, parts)
     name = dominant_class(device, report.flop_by_class)
     flop = report.flop or 0
@@ -398,11 +398,3 @@ def _timed_report(
         utilisation=utilisation,
         waves=Waves(waves.count, tail) if waves else None,
     )
-
-
-def _traffic(report: KernelReport) -> Traffic | None:
-    """How much DRAM traffic a kernel has, at least has, and has if no cache keeps anything."""
-    moved, least, issued = report.dram_bytes.total, report.compulsory_bytes, report.global_bytes
-    if moved is None or least is None or issued.total is None:
-        return None
-    return Traffic(moved, least, issued.total)

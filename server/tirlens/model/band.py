@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from tirlens.hardware.provenance import hearsay
 from tirlens.hardware.spec import Device
 
+from .report import KernelReport
+
 # Of a rate that was measured on the device, and of one that was not, by what its source says.
 MEASURED = 0.08
 _HEARSAY: Mapping[str, float] = {"as": 0.12, "scaled": 0.2, "estimate": 0.25, "disputed": 0.7}
@@ -39,6 +41,14 @@ class Traffic:
     dram_bytes: float
     least_bytes: float
     most_bytes: float
+
+
+def traffic_of(report: KernelReport) -> Traffic | None:
+    """How much DRAM traffic a kernel has, at least has, and has if no cache keeps anything."""
+    moved, least, issued = report.dram_bytes.total, report.compulsory_bytes, report.global_bytes
+    if moved is None or least is None or issued.total is None:
+        return None
+    return Traffic(moved, least, issued.total)
 
 
 def uncertainties(

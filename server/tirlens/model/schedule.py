@@ -8,7 +8,7 @@ DRAM and L2 serve all SMs and bound the whole.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tirlens.hardware.spec import Device
 
@@ -17,6 +17,10 @@ from .work import Item
 # Starting a block on an SM and draining its stores, when nothing else hides it: fitted on kernels
 # whose blocks do little (one or four elements a thread) in the fitted half.
 BLOCK_START_S = 0.3e-6
+
+# Of the latencies under load, which device files have, those of an idle memory: half as long on
+# V100, A100, H100 and MI210 (gpu-benches, gpu-latency).
+IDLE_LATENCY = 0.5
 
 # How blocks' own time and the memory they share add up: 1 is no overlap, infinity perfect overlap.
 # The stream kernel at 25 and 50 % occupancy of an H100 reaches 35 and 63 % of the bandwidth, which
@@ -44,6 +48,19 @@ class KernelTime:
     @property
     def total_s(self) -> float:
         return self.launch_s + self.body_s + self.tail_s
+
+
+def as_loaded(device: Device, moved_bytes: float | None) -> Device:
+    """The device with the latencies that its memory has under a kernel's traffic.
+
+    What moves less than DRAM brings in one latency leaves its queues empty for the rest of it.
+    """
+    in_flight = device.dram.bytes_per_s * device.dram.sustained_fraction * device.dram.latency_s
+    if moved_bytes is None or moved_bytes >= in_flight:
+        return device
+    share = IDLE_LATENCY + (1 - IDLE_LATENCY) * moved_bytes / in_flight
+    dram = replace(device.dram, latency_s=device.dram.latency_s * share)
+    return replace(device, dram=dram, l2=replace(device.l2, latency_s=device.l2.latency_s * share))
 
 
 def drifts_apart(leaves: Iterable[Item]) -> bool:
@@ -74,7 +91,8 @@ def kernel_time(
     """
     sms = device.sm_count
     # A launch is measured as what the smallest kernel takes, its block's start and load included.
-    launch_s = max(device.launch_s - BLOCK_START_S - device.l2.latency_s, 0.0)
+    smallest_s = BLOCK_START_S + device.l2.latency_s * IDLE_LATENCY
+    launch_s = max(device.launch_s - smallest_s, 0.0)
     alone_s += BLOCK_START_S
     inside = max(
         (seconds for name, seconds in busy.items() if name not in MEMORY_OF_ALL), default=0.0

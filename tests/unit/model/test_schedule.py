@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tirlens.hardware import load
-from tirlens.model.schedule import BLOCK_START_S, kernel_time
+from tirlens.model.schedule import BLOCK_START_S, as_loaded, kernel_time
 
 DEVICE = load("h200")
 
@@ -15,7 +15,14 @@ def total(blocks: int, alone_s: float, dram_s: float, at_once: float) -> float:
 
 
 def test_the_smallest_kernel_takes_a_launch() -> None:
-    assert total(1, DEVICE.l2.latency_s, 0.0, 1.0) == pytest.approx(DEVICE.launch_s)
+    load_s = as_loaded(DEVICE, 0).l2.latency_s
+    assert total(1, load_s, 0.0, 1.0) == pytest.approx(DEVICE.launch_s)
+
+
+def test_the_less_a_kernel_moves_the_sooner_its_loads_come() -> None:
+    idle, some, full = (as_loaded(DEVICE, moved).dram.latency_s for moved in (0, 1e6, 1e8))
+    assert idle < some < full == DEVICE.dram.latency_s == 2 * idle
+    assert as_loaded(DEVICE, None) == DEVICE
 
 
 def test_blocks_that_all_run_at_once_load_then_compute() -> None:
