@@ -43,11 +43,12 @@ def compulsory_bytes(facts: KernelFacts, bindings: Mapping[str, int]) -> Touched
 def touched_bytes(walker: Walker, counts: Counts) -> Touched | None:
     """`compulsory_bytes` of what `walker` has counted."""
     by_root: dict[str, list[tuple[Access, Scope]]] = {}
+    roots = {name: _root(walker.buffers, name) for name in walker.buffers}
+    roots = {name: root for name, root in roots.items() if walker.buffers[root].scope == "global"}
     for access, scope in walker.touches:
-        root = _root(walker.buffers, access.buffer)
-        if walker.buffers[root].scope == "global":
-            by_root.setdefault(root, []).append((access, scope))
-    issued = _issued_bytes(walker, counts)
+        if access.buffer in roots:
+            by_root.setdefault(roots[access.buffer], []).append((access, scope))
+    issued = _issued_bytes(roots, counts)
     # What depends on data was counted as an upper bound, and left a caveat.
     exact = len(counts.caveats) == len(walker.facts.caveats)
     by_buffer: dict[str, int] = {}
@@ -65,12 +66,14 @@ def touched_bytes(walker: Walker, counts: Counts) -> Touched | None:
     return Touched(sum(by_buffer.values()), exact, by_buffer)
 
 
-def _issued_bytes(walker: Walker, counts: Counts) -> dict[str, int]:
-    """Bytes asked for of each global array; an array of which they are not known has no entry."""
+def _issued_bytes(roots: Mapping[str, str], counts: Counts) -> dict[str, int]:
+    """Bytes asked for of each of the `roots`; one of which they are not known has no entry."""
     issued: dict[str, int | None] = {}
     for leaf in leaves(counts.root):
         for entry in leaf.accesses:
-            root = _root(walker.buffers, entry.access.buffer)
+            root = roots.get(entry.access.buffer)
+            if root is None:
+                continue
             before = issued.get(root, 0)
             known = None if entry.bytes is None or before is None else before + entry.bytes
             issued[root] = known

@@ -87,8 +87,13 @@ class Counts:
 
 def leaves(nodes: Iterable[NodeCount]) -> Iterator[NodeCount]:
     """The statements under `nodes`, in program order."""
-    for item in nodes:
-        if item.children:
-            yield from leaves(item.children)
-        elif isinstance(item.node, Statement):
-            yield item
+    left = [iter(nodes)]
+    while left:
+        for item in left[-1]:
+            if item.children:
+                left.append(iter(item.children))
+                break
+            if isinstance(item.node, Statement):
+                yield item
+        else:
+            left.pop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -156,9 +155,12 @@ class Statements:
     ) -> int | None:
         """The sum of the product of `weights` over the executions of a statement."""
         if executions is not None and scope.whole and THREADS_TOGETHER.get(node.per, 1) == 1:
-            numbers = [weight for weight in weights if isinstance(weight, int)]
-            if len(numbers) == len(weights):
-                return executions * math.prod(numbers)
+            for weight in weights:
+                if not isinstance(weight, int):
+                    break
+                executions *= weight
+            else:
+                return executions
         return self._total(scope, weights, node.per, node.sites)
 
     def _guarded(self, scope: Scope, condition: Expr, sites: Sequence[Span]) -> Scope:

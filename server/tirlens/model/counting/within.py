@@ -8,10 +8,20 @@ from typing import Any
 
 from tirlens_worker.facts import Expr
 
-from ..expr import from_linear, is_integer, linear, rebuild, simplify_cast, substitute
+from ..expr import (
+    collect,
+    from_linear,
+    is_integer,
+    linear,
+    modulo,
+    rebuild,
+    simplify_cast,
+    substitute,
+)
 from .intervals import EVERYTHING, Interval, bounds, linear_bounds
 
 Box = Mapping[str, Interval]
+Terms = Mapping[Expr, int]
 
 _NOTHING: Mapping[str, Expr] = {}
 
@@ -85,11 +95,13 @@ def _operation(op: str, parts: tuple[Expr, ...], box: Box) -> Expr:
         if not isinstance(shorter, tuple) or shorter[0] not in ("//", "%"):
             return shorter
         op, parts = shorter[0], shorter[1:]
-    if op in ("//", "%") and isinstance(parts[1], int) and parts[1] > 0 and is_integer(parts[0]):
-        return _divided(op, parts[0], int(parts[1]), box)
-    if op in _ORDERS and is_integer(parts[0]) and is_integer(parts[1]):
+    if op == "//" or op == "%":
+        value, divisor = parts
+        if isinstance(divisor, int) and divisor > 0 and is_integer(value):
+            return _divided(op, *linear(value), int(divisor), box)
+    elif op in _ORDERS and is_integer(parts[0]) and is_integer(parts[1]):
         truth = _truth(op, parts[0], parts[1], box)
-        return rebuild(op, parts) if truth is None else truth
+        return (op, *parts) if truth is None else truth
     result = rebuild(op, parts)
     if isinstance(result, tuple) and result[0] in ("min", "max"):
         return _extremum(result, box)
@@ -124,28 +136,28 @@ def _has_remainder(expr: Expr) -> bool:
     return False
 
 
-def _divided(op: str, value: Expr, divisor: int, box: Box) -> Expr:
-    """``value // divisor`` or ``value % divisor``; whole multiples of the divisor come first."""
+def _divided(op: str, terms: Terms, constant: int, divisor: int, box: Box) -> Expr:
+    """A linear form divided, or modulo `divisor`, whose whole multiples come first."""
     if op == "%":
-        reduced = rebuild(op, (value, divisor))
-        if not isinstance(reduced, tuple) or reduced[0] != "%":
-            return reduced
-        return _shorter(op, reduced[1], divisor, box)
-    terms, constant = linear(value)
+        rest, remainder = modulo(terms, constant, divisor)
+        return _shorter(op, rest, remainder, divisor, box) if rest else remainder
     whole = {atom: factor // divisor for atom, factor in terms.items() if factor % divisor == 0}
     rest = {atom: factor for atom, factor in terms.items() if factor % divisor}
     quotient, remainder = divmod(constant, divisor)
-    inner = from_linear(rest, remainder)
-    if isinstance(inner, tuple) and inner[0] == "//" and isinstance(inner[2], int) and inner[2] > 0:
-        inner, divisor = inner[1], inner[2] * divisor
-    shorter = _shorter(op, inner, divisor, box)
+    if len(rest) == 1 and not remainder:
+        ((inner, factor),) = rest.items()
+        if factor == 1 and isinstance(inner, tuple) and inner[0] == "//":
+            value, by = inner[1:]
+            if isinstance(by, int) and by > 0:
+                (rest, remainder), divisor = linear(value), by * divisor
+    shorter = _shorter(op, rest, remainder, divisor, box)
     if not whole and not quotient:
         return shorter
-    return rebuild("+", (from_linear(whole, quotient), shorter))
+    quotient += collect(shorter, 1, whole)
+    return from_linear(whole, quotient)
 
 
-def _shorter(op: str, value: Expr, divisor: int, box: Box) -> Expr:
-    terms, constant = linear(value)
+def _shorter(op: str, terms: Terms, constant: int, divisor: int, box: Box) -> Expr:
     low, high = linear_bounds(terms, constant, box)
     if math.isfinite(low) and math.isfinite(high) and low // divisor == high // divisor:
         quotient = int(low // divisor)
@@ -159,11 +171,11 @@ def _shorter(op: str, value: Expr, divisor: int, box: Box) -> Expr:
         if least < 0 or most >= unit:
             continue
         large = {a: factor // unit for a, factor in terms.items() if not factor % unit}
-        inner = _divided(op, from_linear(large, constant // unit), divisor // unit, box)
+        inner = _divided(op, large, constant // unit, divisor // unit, box)
         if op == "//":
             return inner
         return rebuild("+", (rebuild("*", (inner, unit)), from_linear(small, rest)))
-    return (op, value, divisor)
+    return (op, from_linear(terms, constant), divisor)
 
 
 def _truth(op: str, left: Expr, right: Expr, box: Box) -> bool | None:

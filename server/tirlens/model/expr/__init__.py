@@ -5,8 +5,18 @@ The form is that of `tirlens_worker.facts`.  Arithmetic is Python's, so integers
 """
 
 from .evaluation import COMPARISONS, UnknownValueError, evaluate
-from .simplification import NEGATED, conjuncts, is_integer, negate, rebuild, simplify, simplify_cast
+from .simplification import (
+    NEGATED,
+    conjuncts,
+    is_integer,
+    modulo,
+    negate,
+    rebuild,
+    simplify,
+    simplify_cast,
+)
 from .terms import (
+    collect,
     free_variables,
     from_linear,
     is_data_dependent,
@@ -22,6 +32,7 @@ __all__ = [
     "COMPARISONS",
     "NEGATED",
     "UnknownValueError",
+    "collect",
     "conjuncts",
     "evaluate",
     "free_variables",
@@ -29,6 +40,7 @@ __all__ = [
     "is_data_dependent",
     "is_integer",
     "linear",
+    "modulo",
     "negate",
     "operands",
     "operators",

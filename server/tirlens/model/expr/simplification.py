@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tirlens_worker.facts import Expr
 
 from .evaluation import COMPARISONS, UnknownValueError, cast, evaluate
@@ -30,12 +32,12 @@ def rebuild(op: str, parts: tuple[Expr, ...]) -> Expr:
             break
     else:
         return _folded(op, parts)
+    if op == "+" or op == "-":
+        return _sum(op, parts)
     if op in ("&", ">>", "<<") and len(parts) == 2:
         op, parts = _arithmetic(op, parts[0], parts[1])
     if op == "*":
         return _product(parts)
-    if op in ("+", "-"):
-        return _sum(op, parts)
     if op in ("//", "%") and isinstance(parts[1], int) and parts[1] > 0:
         return _simplify_division(op, parts[0], int(parts[1]))
     if op in ("min", "max"):
@@ -136,7 +138,12 @@ def _sum(op: str, parts: tuple[Expr, ...]) -> Expr:
         if isinstance(part, float):
             return (op, *parts)
     terms: dict[Expr, int] = {}
-    constant = collect((op, *parts), 1, terms)
+    constant = 0
+    if op == "+":
+        for part in parts:
+            constant += collect(part, 1, terms)
+    else:
+        constant = collect((op, *parts), 1, terms)
     return from_linear(terms, constant)
 
 
@@ -146,18 +153,17 @@ def _simplify_division(op: str, value: Expr, divisor: int) -> Expr:
         return value if op == "//" else 0
     if not is_integer(value):
         return (op, value, divisor)
-    terms, constant = dict[Expr, int](), 0
+    terms: dict[Expr, int] = {}
     constant = collect(value, 1, terms)
     if op == "%":
-        constant, terms = _without_modulos(constant, terms, divisor)
+        rest, remainder = modulo(terms, constant, divisor)
+        return (op, from_linear(rest, remainder), divisor) if rest else remainder
     whole = {a: f // divisor for a, f in terms.items() if f % divisor == 0}
     rest = {a: f for a, f in terms.items() if f % divisor}
     quotient, remainder = divmod(constant, divisor)
     if not rest:
-        return from_linear(whole, quotient) if op == "//" else remainder
+        return from_linear(whole, quotient)
     inner = from_linear(rest, remainder)
-    if op == "%":
-        return (op, inner, divisor)
     # Nested floor divisions by constants are one.
     if isinstance(inner, tuple) and inner[0] == "//" and isinstance(inner[2], int) and inner[2] > 0:
         inner, divisor = inner[1], inner[2] * divisor
@@ -168,10 +174,11 @@ def _simplify_division(op: str, value: Expr, divisor: int) -> Expr:
     return from_linear(whole, quotient)
 
 
-def _without_modulos(
-    constant: int, terms: dict[Expr, int], divisor: int
-) -> tuple[int, dict[Expr, int]]:
-    """Terms that are equal modulo `divisor`: of ``f * (x % c)`` is left ``f * x`` if it may."""
+def modulo(terms: Mapping[Expr, int], constant: int, divisor: int) -> tuple[dict[Expr, int], int]:
+    """A shorter linear form that is equal modulo `divisor`: without its multiples.
+
+    Of ``f * (x % c)`` is left ``f * x`` if it may.
+    """
     plain: dict[Expr, int] = {}
     for atom, factor in terms.items():
         period = atom[2] if isinstance(atom, tuple) and atom[0] == "%" else None
@@ -180,7 +187,7 @@ def _without_modulos(
             constant += collect(atom[1], factor, plain)
         else:
             plain[atom] = plain.get(atom, 0) + factor
-    return constant, {atom: factor for atom, factor in plain.items() if factor}
+    return {atom: f for atom, f in plain.items() if f % divisor}, constant % divisor
 
 
 def _simplify_extremum(op: str, parts: tuple[Expr, ...]) -> Expr:
