@@ -89,7 +89,7 @@ class Cache:
         self._numbers: dict[tuple[Any, ...], int] = {}
 
     def __call__(self, name: str, make: Callable[..., Any], *arguments: Any, **named: Any) -> int:
-        key = (name, arguments, tuple(named.items()))
+        key = (name, make, arguments, tuple(named.items()))
         if key not in self._numbers:
             self._numbers[key] = self._number(make(*arguments, **named), name)
         return self._numbers[key]
@@ -130,12 +130,12 @@ def single_precision(operation: str, shape: dict[str, int], launch: dict[str, st
 
     rows, columns = shape["rows"], shape["cols"]
     if operation == "ln":
-        return (library.layer_norm, columns), {"rows": rows}
+        return (library.layer_norm,), {"rows": rows, "columns": columns}
     if operation == "softmax" and "softmax_warp_forward" in launch["kernel"]:
         return (library.softmax_by_warp, columns), {"rows": rows}
     if operation == "softmax":
         threads = int(launch["block"].split("x")[0])
-        return (library.softmax_by_block, columns, threads), {"rows": rows}
+        return (library.softmax_by_block, threads), {"rows": rows, "columns": columns}
     return (elementwise, operation), {"n": rows * columns}
 
 
@@ -148,11 +148,11 @@ def half_precision(operation: str, shape: dict[str, int], warp: int) -> Made:
         return (elementwise, "gelu", "float16"), {"n": shape["n"]}
     rows, columns = shape["M"], shape["N"]
     if operation == "layernorm":
-        return (library.layer_norm, columns, "float16", warp), {"rows": rows}
+        return (library.layer_norm, "float16", warp), {"rows": rows, "columns": columns}
     if columns <= 1024:
         return (library.softmax_by_warp, columns, "float16", warp), {"rows": rows}
     threads = library.softmax_threads(columns, "float16", warp)
-    return (library.softmax_by_block, columns, threads, "float16", warp), {"rows": rows}
+    return (library.softmax_by_block, threads, "float16", warp), {"rows": rows, "columns": columns}
 
 
 def sgemm_arguments(

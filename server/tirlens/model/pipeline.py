@@ -110,7 +110,7 @@ def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True
     if isinstance(node, Loop) and node.kind not in SPATIAL | SIDE_BY_SIDE | {"unroll"}:
         trips = mean_trips(item)
         if node.kind == "serial" and _overlaps(item):
-            trips = max(1.0, trips / (WHOLE_UNROLL if trips <= WHOLE_UNROLL else PART_UNROLL))
+            trips = _waits(node, trips)
         inner = repeats * trips
         if node.kind == "pipelined":
             return _pipelined(item, context, repeats, trips)
@@ -178,6 +178,18 @@ def loads_only(item: Item) -> bool:
     """Whether a node reads global memory and computes nothing."""
     leaves = tuple(item.leaves())
     return bool(leaves) and all(leaf.read_bytes and not leaf.arith.flop for leaf in leaves)
+
+
+def _waits(loop: Loop, trips: float) -> float:
+    """How often a thread waits for the loads of `trips`, which the compiler brings together.
+
+    A number of trips that is known at run time only is gone through four at a time, and what is
+    left one by one.
+    """
+    if isinstance(loop.extent, int):
+        return max(1.0, trips / (WHOLE_UNROLL if trips <= WHOLE_UNROLL else PART_UNROLL))
+    whole, rest = divmod(trips, PART_UNROLL)
+    return max(1.0, whole + rest)
 
 
 def _overlaps(item: Item) -> bool:

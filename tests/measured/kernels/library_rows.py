@@ -4,6 +4,8 @@ Sources: pytorch's ``aten/src/ATen/native/cuda``: ``SoftMax.cu`` (before it kept
 memory), ``PersistentSoftmax.cuh``, ``layer_norm_kernel.cu``, ``thread_constants.h``.  Blocks,
 threads, vectors, passes over the row and the exchange between threads are as written there.
 `warp` is 32, or the 64 lanes of ROCm, where a block of the layer norm has 256 threads, not 128.
+Rows have as many columns as the kernel is told when it runs, but for the softmax by warps, which is
+compiled for each power of two.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ def _lanes(dtype: str) -> int:
     return 4 if dtype == "float32" else 8
 
 
-def softmax_by_block(columns: int, threads: int, dtype: str = "float32", warp: int = 32) -> Kernel:
+def softmax_by_block(threads: int, dtype: str = "float32", warp: int = 32) -> Kernel:
     """``cunn_SoftMaxForward``: a block reads its row three times: maximum, sum, result.
 
     What does not fill a vector of 16 bytes for every thread is read one element at a time
@@ -36,14 +38,13 @@ def softmax_by_block(columns: int, threads: int, dtype: str = "float32", warp: i
     first thread add up (``blockReduce``).
     """
     lanes = _lanes(dtype)
-    turns = columns // (threads * lanes)
-    done = turns * threads * lanes
-    singles = -(-(columns - done) // threads)
+    step = threads * lanes
     warps = threads // warp
 
     @T.prim_func(s_tir=True, check_well_formed=False)
     def kernel(x: T.handle, out: T.handle):
         rows = T.int64()
+        columns = T.int64()
         X = T.match_buffer(x, (rows, columns), dtype)
         Out = T.match_buffer(out, (rows, columns), dtype)
         for row in T.thread_binding(rows, thread="blockIdx.x"):
@@ -52,16 +53,19 @@ def softmax_by_block(columns: int, threads: int, dtype: str = "float32", warp: i
                 total = T.alloc_buffer((1,), "float32", scope="local")
                 partial = T.alloc_buffer((threads,), "float32", scope="shared")
                 largest[0] = T.float32(-3.4e38)
-                for i in range(turns):
+                for i in range(columns // step):
                     for lane in T.vectorized(lanes):
                         largest[0] = T.max(
                             largest[0],
                             T.Cast("float32", X[row, (i * threads + thread) * lanes + lane]),
                         )
-                for i in range(singles):
-                    if done + i * threads + thread < columns:
+                for i in range((columns % step + threads - 1) // threads):
+                    if columns - columns % step + i * threads + thread < columns:
                         largest[0] = T.max(
-                            largest[0], T.Cast("float32", X[row, done + i * threads + thread])
+                            largest[0],
+                            T.Cast(
+                                "float32", X[row, columns - columns % step + i * threads + thread]
+                            ),
                         )
                 T.tvm_storage_sync("shared")
                 partial[thread] = largest[0]
@@ -78,16 +82,19 @@ def softmax_by_block(columns: int, threads: int, dtype: str = "float32", warp: i
                 T.tvm_storage_sync("shared")
                 largest[0] = partial[0]
                 total[0] = T.float32(0)
-                for i in range(turns):
+                for i in range(columns // step):
                     for lane in T.vectorized(lanes):
                         total[0] = total[0] + T.exp(
                             T.Cast("float32", X[row, (i * threads + thread) * lanes + lane])
                             - largest[0]
                         )
-                for i in range(singles):
-                    if done + i * threads + thread < columns:
+                for i in range((columns % step + threads - 1) // threads):
+                    if columns - columns % step + i * threads + thread < columns:
                         total[0] = total[0] + T.exp(
-                            T.Cast("float32", X[row, done + i * threads + thread]) - largest[0]
+                            T.Cast(
+                                "float32", X[row, columns - columns % step + i * threads + thread]
+                            )
+                            - largest[0]
                         )
                 T.tvm_storage_sync("shared")
                 partial[thread] = total[0]
@@ -103,7 +110,7 @@ def softmax_by_block(columns: int, threads: int, dtype: str = "float32", warp: i
                     partial[0] = total[0]
                 T.tvm_storage_sync("shared")
                 total[0] = partial[0]
-                for i in range(turns):
+                for i in range(columns // step):
                     for lane in T.vectorized(lanes):
                         Out[row, (i * threads + thread) * lanes + lane] = T.Cast(
                             dtype,
@@ -113,12 +120,16 @@ def softmax_by_block(columns: int, threads: int, dtype: str = "float32", warp: i
                             )
                             / total[0],
                         )
-                for i in range(singles):
-                    if done + i * threads + thread < columns:
-                        Out[row, done + i * threads + thread] = T.Cast(
+                for i in range((columns % step + threads - 1) // threads):
+                    if columns - columns % step + i * threads + thread < columns:
+                        Out[row, columns - columns % step + i * threads + thread] = T.Cast(
                             dtype,
                             T.exp(
-                                T.Cast("float32", X[row, done + i * threads + thread]) - largest[0]
+                                T.Cast(
+                                    "float32",
+                                    X[row, columns - columns % step + i * threads + thread],
+                                )
+                                - largest[0]
                             )
                             / total[0],
                         )
@@ -183,21 +194,20 @@ def softmax_by_warp(columns: int, dtype: str = "float32", warp: int = 32) -> Ker
     return kernel
 
 
-def layer_norm(columns: int, dtype: str = "float32", warp: int = 32) -> Kernel:
+def layer_norm(dtype: str = "float32", warp: int = 32) -> Kernel:
     """``vectorized_layer_norm_kernel``: 4 warps a row, moments in one pass, result in another.
 
     Each thread carries mean, squares and count (Welford's update); the lanes of a warp combine
     theirs by shuffles, the four warps by halves in shared memory.
     """
     lanes = 4
-    vectors = columns // lanes
     threads = 4 * warp
-    turns = -(-vectors // threads)
     steps = warp.bit_length() - 1
 
     @T.prim_func(s_tir=True, check_well_formed=False)
     def kernel(x: T.handle, g: T.handle, c: T.handle, out: T.handle):
         rows = T.int64()
+        columns = T.int64()
         X = T.match_buffer(x, (rows, columns), dtype)
         Gamma = T.match_buffer(g, (columns,), dtype)
         Beta = T.match_buffer(c, (columns,), dtype)
@@ -215,8 +225,8 @@ def layer_norm(columns: int, dtype: str = "float32", warp: int = 32) -> Kernel:
                     mean[0] = T.float32(0)
                     squares[0] = T.float32(0)
                     count[0] = T.float32(0)
-                    for i in range(turns):
-                        if i * threads + own * warp + thread < vectors:
+                    for i in range((columns // lanes + threads - 1) // threads):
+                        if i * threads + own * warp + thread < columns // lanes:
                             for lane in T.vectorized(lanes):
                                 data[lane] = T.Cast(
                                     "float32",
@@ -267,12 +277,12 @@ def layer_norm(columns: int, dtype: str = "float32", warp: int = 32) -> Kernel:
                         T.tvm_storage_sync("shared")
                     if thread == 0 and own == 0:
                         partial[0] = mean[0]
-                        partial[1] = squares[0] / T.float32(columns)
+                        partial[1] = squares[0] / T.Cast("float32", columns)
                     T.tvm_storage_sync("shared")
                     mean[0] = partial[0]
                     squares[0] = T.rsqrt(partial[1] + T.float32(1e-5))
-                    for i in range(turns):
-                        if i * threads + own * warp + thread < vectors:
+                    for i in range((columns // lanes + threads - 1) // threads):
+                        if i * threads + own * warp + thread < columns // lanes:
                             for lane in T.vectorized(lanes):
                                 Out[row, (i * threads + own * warp + thread) * lanes + lane] = (
                                     T.Cast(

@@ -14,6 +14,7 @@ from tirlens.model.counting.walker import Walker
 from tirlens.model.imbalance import block_costs, stretch
 from tirlens.model.liveness import live_bytes
 from tirlens.model.roles import concurrent
+from tirlens.model.schedule import as_loaded
 from tirlens.model.steps import reduce_clocks, scan_clocks
 from tirlens.model.timed import Timed
 from tirlens.model.work import Item, build
@@ -29,6 +30,7 @@ from tirlens_worker.facts import (
     Node,
     Span,
     Statement,
+    Variable,
 )
 
 H200 = load("h200")
@@ -263,3 +265,25 @@ def test_unequal_blocks_wait_for_a_free_place_and_for_no_round() -> None:
     causal = np.tile(np.arange(1.0, 33.0), 256)
     equal = np.ceil(len(causal) / 132) * causal.mean()
     assert stretch(causal, 132) * equal < causal.sum() / 132 + causal.max()
+
+
+def row(extent: Expr) -> KernelFacts:
+    """Threads that go along rows of `extent` steps, one load and one addition at a time."""
+    place: Expr = ("+", ("*", ("+", ("*", "bx", 64), "i"), 128), "tx")
+    accesses = (Access("X", "read", (place,)), Access("acc", "write", (0,)))
+    one = Statement("store", "acc[0] = ...", (Arith("add", "float32", 1),), accesses)
+    loop = Loop("serial", "i", 0, extent, (one,), sites=site(3))
+    array = Buffer("X", "X", "float32", (1 << 24,), "global", is_parameter=True)
+    facts = kernel((loop,), (array, Buffer("acc", "acc", "float32", (1,), "local")))
+    return replace(facts, variables=(Variable("n", "int64"),))
+
+
+def test_loads_of_a_loop_come_together_where_the_compiler_brings_them() -> None:
+    def waits(extent: Expr) -> float:
+        report = analyze(row(extent), H200, {"n": 7})
+        assert report.time_s is not None, report.message
+        # Of an idle memory, for these kernels move little.
+        return report.time_s / as_loaded(H200, 0).dram.latency_s
+
+    # One wait, where the number is known; else for four loads and for the other three one by one.
+    assert waits("n") - waits(7) == pytest.approx(3, rel=0.2)
