@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..facts import Branch, Expr, Let
+from ..ops.build import plus
 from . import dialect
 from .bound import bound_loop
 from .exec_scopes import Index
@@ -35,7 +36,15 @@ class Blocks(Visitor):
         corners = tuple(
             (low, dims.index(n) if n in dims else None) for n, low in enumerate(region.indices)
         )
-        self.scope.windows[known] = (region.buffer.id, corners)
+        source = region.buffer.id
+        if source in self.scope.windows:
+            # A window of a window: of the array that the outer one shows.
+            source, outer = self.scope.windows[source]
+            corners = tuple(
+                (low, None) if dim is None else (plus(low, corners[dim][0]), corners[dim][1])
+                for low, dim in outer
+            )
+        self.scope.windows[known] = (source, corners)
 
     def _bound_loop(self, var: Any, tag: str, extent: Expr, stmt: Any) -> Nodes:
         """A loop over blocks or threads; the same tag inside itself is the same index."""
