@@ -10,7 +10,7 @@ import numpy as np
 from equality import language as ir
 from equality.evaluate import Evaluator
 from equality.language import RefusedError
-from equality.points import UNKNOWN, Points
+from equality.points import UNKNOWN, Points, distinct
 from equality.requests import Requests
 
 POINTERS = ("address_of", "tl.access_ptr", "buffer_data")
@@ -172,9 +172,9 @@ class Accesses(Evaluator):
         seen = np.ravel(self.tally.array(str(holder.name), tuple(whole), str(holder.dtype)))
         strides, start = self.layout(view, at)
         one, other = ir.width(str(view.dtype)), ir.width(str(holder.dtype))
-        boxes = np.unique(np.stack([at.full(start), *low, *high]), axis=1)
+        boxes = _distinct([at.full(start), *low, *high])
         rank = len(shape)
-        for column in boxes.T:
+        for column in boxes:
             positions: Any = column[0]
             for first, last, stride in zip(
                 column[1 : rank + 1], column[rank + 1 :], strides, strict=True
@@ -207,9 +207,9 @@ class Accesses(Evaluator):
         if all((last - first == 1).all() for first, last in zip(lows, highs, strict=True)):
             seen[tuple(lows)] = True
             return
-        boxes = np.unique(np.stack([*lows, *highs]), axis=1)
+        boxes = _distinct([*lows, *highs])
         rank = len(lows)
-        for column in boxes.T:
+        for column in boxes:
             seen[tuple(map(slice, column[:rank], column[rank:]))] = True
 
     def resolved(self, box: Box, at: Points) -> Box:
@@ -251,6 +251,8 @@ class Accesses(Evaluator):
             whole = self.region(node.args[1], at)
             place = np.unravel_index(at.full(self.known(node.args[2], at)), whole.sizes)
             return Box(whole.buffer, list(place), [1] * len(place))
+        if name == "Call" and ir.called(node) == "ptr_byte_offset":
+            return self._further(self.region(node.args[0], at), node.args[1], at)
         if name == "Call" and ir.called(node) in POINTERS:
             return self.region(node.args[0], at)
         if name in ("Var", "SizeVar") and ir.key(node) in self.holders:
@@ -258,6 +260,15 @@ class Accesses(Evaluator):
         if ir.is_buffer(node):
             return Box(node, [0] * len(node.shape), self.shape(node, at))
         raise RefusedError(f"an operand of the form {name}")
+
+    def _further(self, box: Box, offset: Any, at: Points) -> Box:
+        """The element so many bytes behind the first of a box."""
+        shape = self.shape(box.buffer, at)
+        if any(value is UNKNOWN for value in box.corner):
+            return box
+        place = np.ravel_multi_index([at.full(value) for value in box.corner], shape)
+        place = place + self.known(offset, at) * 8 // ir.width(str(box.buffer.dtype))
+        return Box(box.buffer, list(np.unravel_index(place, shape)), [1] * len(shape))
 
     def volume(self, box: Box, at: Points) -> int:
         """The elements of a box over all points."""
@@ -291,3 +302,10 @@ class Accesses(Evaluator):
             high = np.minimum.reduce([side[1][axis] for side in sides])
             total = total * np.maximum(high - low, 0)
         return int(total.sum())
+
+
+def _distinct(columns: list[np.ndarray]) -> np.ndarray:
+    """The different rows of some columns."""
+    if not len(columns[0]):
+        return np.empty((0, len(columns)), dtype=np.int64)
+    return np.stack(columns, axis=1)[distinct(columns)]

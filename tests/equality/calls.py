@@ -72,6 +72,13 @@ class Calls(Tiles):
             return self._number(name, node, at), False
         if name.startswith("tl.atomic_"):
             return self._atomic(name, node, at, times)
+        if name == "cuda.atomic_add":
+            target = self.region(node.args[0], at)
+            target = target._replace(sizes=[1] * len(target.sizes))
+            self.value(node.args[1], at, times)
+            self._count("add", str(target.buffer.dtype), at, times)
+            self.touch_box(target, "atomic", at, times)
+            return UNKNOWN, True
         if name in ("tl.ptx_cp_async", "tl.cp_async"):
             return self._async_copy(node, at, times)
         if name in (*POINTERS, "tvm_access_ptr"):
@@ -151,6 +158,9 @@ class Calls(Tiles):
         )
         if found is None:
             raise RefusedError(f"the call {name}")
+        at = self._in_arrays(node, found, at)
+        if not at.size:
+            return UNKNOWN, True
         box = self.region(node.args[0], at)
         lanes = int(found.group(2)[1:]) if found.group(2) else 1
         box = box._replace(sizes=[*box.sizes[:-1], lanes])
@@ -167,6 +177,21 @@ class Calls(Tiles):
             self.tally.operation(operation, dtype, at.size * times * lanes)
         self.touch_box(box, mode, at, times)
         return UNKNOWN, True
+
+    def _in_arrays(self, node: Any, found: Any, at: Points) -> Points:
+        """tilelang leaves out an update if anything it names lies behind the end of its array.
+
+        LegalizeSafeMemoryAccess; where the result is used, by the target alone, and not at all for
+        operations on bits.
+        """
+        if found.group(1) in ("or", "and"):
+            return at
+        for part in ir.everything(node.args[0] if found.group(3) else node):
+            if ir.kind(part) in ("BufferLoad", "TensorLoad"):
+                buffer = ir.buffer_of(part)
+                if ir.scope_of(buffer) == "global":
+                    at = at.take(self.inside(buffer, part.indices, at))
+        return at
 
     def _wide(
         self, writing: bool, bits: int, node: Any, at: Points, times: int

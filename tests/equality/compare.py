@@ -26,7 +26,8 @@ def differences(facts: KernelFacts, record: Mapping[str, Any]) -> Found:
     """What differs, by quantity, each with both sides; empty where all is equal.
 
     A kernel with shape variables has been executed at several sizes; all are compared, and so are
-    the values of its formulas.
+    the values of its formulas.  Of one whose data choose between the sides of branches, an
+    execution must be equal that takes either all sides or always the same ones.
 
     Raises:
         UnknownCountError: the model gives no number.
@@ -35,6 +36,10 @@ def differences(facts: KernelFacts, record: Mapping[str, Any]) -> Found:
     for run in (record, *record.get("more", ())):
         for what, text in _at_sizes(facts, run["sizes"], run["counted"]).items():
             found.setdefault(what, text)
+    found.update(_useful(facts, record))
+    for counted in record.get("alternatives", ()) if found else ():
+        other = _at_sizes(facts, record["sizes"], counted)
+        found = min(found, other, key=len)
     return found
 
 
@@ -49,6 +54,8 @@ def compared(facts: KernelFacts, record: Mapping[str, Any]) -> Iterator[str]:
     for level, _, _, requests in counted["requests"]:
         if requests is not None:
             yield "sectors per request" if level == "global" else "passes of shared memory"
+    if record.get("useful") and told_useful(facts, record["sizes"]) is not None:
+        yield "useful operations"
     if facts.variables and len(record["more"]) == 2:
         yield "counts at three sizes"
         yield from (f"formula of {name} at three sizes" for name in formulas(facts))
@@ -84,6 +91,24 @@ def _operations(counts: Counts, counted: Mapping[str, Any]) -> Found:
     if not found and flop != counted["flop"]:
         found["FLOP by class"] = f"{flop} for {counted['flop']}"
     return found
+
+
+def _useful(facts: KernelFacts, record: Mapping[str, Any]) -> Found:
+    wanted, told = record.get("useful"), told_useful(facts, record["sizes"])
+    if wanted is None or told is None or told == wanted:
+        return {}
+    return {"useful operations": f"{told} for {wanted}"}
+
+
+def told_useful(facts: KernelFacts, sizes: Mapping[str, int]) -> dict[str, int] | None:
+    """The multiply-accumulates that contribute, and those that masks hide, if all are known."""
+    items = [item for leaf in leaves(count_all(facts, sizes).counts.root) for item in leaf.arith]
+    products = [item for item in items if item.arith.op == "mma"]
+    useful = [item.useful for item in products if item.useful is not None]
+    masked = [item.masked for item in products if item.masked is not None]
+    if not products or len(useful) < len(products) or len(masked) < len(products):
+        return None
+    return {"useful": sum(useful), "masked": sum(masked)}
 
 
 def _issued(facts: KernelFacts, counts: Counts, counted: Mapping[str, Any]) -> Found:
@@ -196,9 +221,9 @@ def _terms(arith: Any) -> list[tuple[str, str]]:
     if operation == "mma":
         return [("mma", arith.dtype)]
     if "float" in arith.dtype or (operation == "cast" and "float" in (arith.accumulator or "")):
-        if operation in FREE_OPS and operation != "cast":
-            return []
-        return [(operation, arith.dtype)]
+        if operation == "cast":
+            return [(operation, f"{arith.dtype} to {arith.accumulator}")]
+        return [] if operation in FREE_OPS else [(operation, arith.dtype)]
     return [("integer", "")] if operation in INTEGER_OPS else []
 
 

@@ -220,8 +220,7 @@ class Evaluator:
         literal = ir.kind(node.value) in ("IntImm", "FloatImm")
         if not literal and (data or ir.floating(target)):
             base, lanes = ir.element(source)
-            if ir.floating(source) or ir.floating(target):
-                self.tally.operations["cast", base] += at.size * times * lanes
+            self.tally.conversion(base, ir.element(target)[0], at.size * times * lanes)
         if ir.floating(source) or ir.floating(target):
             return UNKNOWN, data or ir.floating(target)
         return value, data
@@ -245,7 +244,7 @@ class Evaluator:
         return self.call(name, node, at, times)
 
     def _chosen(self, arguments: list, at: Points, times: int) -> tuple[Any, bool]:
-        if all(ir.constant(side) is not None for side in arguments[1:]):
+        if all(map(_costs_nothing, arguments[1:])):
             # Whichever it is, nothing is done for it.
             known = self.value(arguments[0], at, times)[0]
             if known is UNKNOWN:
@@ -263,3 +262,7 @@ class Evaluator:
             else:
                 out[chosen] = value
         return out, data
+
+
+def _costs_nothing(node: Any) -> bool:
+    return ir.constant(node.value if ir.kind(node) == "Cast" else node) is not None

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from equality import language as ir
-from equality.language import DataError, RefusedError
+from equality.blocks import Blocks, least_points
+from equality.language import DataError, RefusedError, TooBigError
 from equality.memory import may_hold_numbers
 from equality.points import UNKNOWN, Points
 from equality.requests import Requests
 from equality.tally import Tally
-from equality.threads import Threads
 
 CONTINUE, BREAK, RETURN = 1, 2, 3
-_REDUCTION, _PARALLEL, _VECTORIZED, _BINDING = 2, 1, 2, 4
+_PARALLEL, _VECTORIZED, _BINDING = 1, 2, 4
 
 
 def jump_of(node: Any) -> int:
@@ -37,14 +37,24 @@ def jump_of(node: Any) -> int:
     }.get(name, 0)  # fmt: skip
 
 
-class Executor(Threads):
+class Executor(Blocks):
     """One run of one function with its free sizes in `sizes`."""
 
     def __init__(
-        self, func: Any, sizes: dict[str, int], budget: int, tiles: bool, assume: bool = False
+        self,
+        func: Any,
+        sizes: dict[str, int],
+        budget: int,
+        tiles: bool,
+        choices: dict[int, int | None] | None = None,
     ) -> None:
+        """With `choices`, which grow, data may decide what is executed.
+
+        They say of branches with two sides which one is: 0, 1 or, if None, both.
+        """
         self.func = func
-        self.assume = assume
+        self.assume = choices is not None
+        self.choices = {} if choices is None else choices
         self.sizes = sizes
         self.tiles = tiles
         self.tally = Tally(budget)
@@ -70,6 +80,8 @@ class Executor(Threads):
             DataError: what it does depends on the contents of its arrays.
             TooBigError: it does more than the budget allows.
         """
+        if not self.jumps and least_points(self.func.body) > self.tally.budget:
+            raise TooBigError("more than the budget allows")
         start = Points(1, {}, (), frozenset())
         with np.errstate(all="ignore"):
             for part in self.exec_scopes(start):
@@ -211,6 +223,9 @@ class Executor(Threads):
         left: np.ndarray | None = None
         for part, rows in self._asked(at, node.condition):
             yes, no = self.holds(node.condition, part, self.times(part))
+            if node.else_case is not None and (yes & no).any():
+                chosen = self.choices.setdefault(ir.key(node), None)
+                yes, no = yes & (chosen != 1), no & (chosen != 0)
             out = np.zeros(part.size, dtype=np.int8)
             for body, chosen in ((node.then_case, yes), (node.else_case, no)):
                 if body is not None and chosen.any():
@@ -274,59 +289,6 @@ class Executor(Threads):
             tag = str(node.node.thread_tag) if key == "thread_extent" else "vthread"
             return self.bound(tag, ir.key(node.node.var), node.value, node.body, at)
         return self.statement(node.body, at)
-
-    def _run_SBlockRealize(self, node: Any, at: Points) -> np.ndarray | None:  # noqa: N802
-        block = node.block
-        inner = at.child()
-        for axis, bound in zip(block.iter_vars, node.iter_values, strict=True):
-            variable = ir.key(axis.var)
-            if self.asks(bound, inner):
-                self.derived.add(variable)
-                inner.columns[variable] = bound
-            else:
-                inner.columns[variable], _ = self.value(bound, inner, self.times(inner))
-                if self.mentions(bound) & (inner.threads | self.derived):
-                    inner.threads |= {variable}
-                if self.mentions(bound) & self.requests.vectors:
-                    self.requests.vectors.add(variable)
-        if ir.constant(node.predicate) in (True, 1):
-            return self._run_SBlock(block, inner)
-        for part, _ in self._asked(inner, node.predicate):
-            yes, _ = self.holds(node.predicate, part, self.times(part))
-            self._run_SBlock(block, part.take(yes))
-        return None
-
-    _run_BlockRealize = _run_SBlockRealize  # noqa: N815
-
-    def _run_SBlock(self, block: Any, at: Points) -> np.ndarray | None:  # noqa: N802
-        for buffer in block.alloc_buffers:
-            self.view(buffer)
-            self.allocate(buffer, at)
-        for match in block.match_buffers:
-            self.owners[ir.key(match.buffer)] = match.source
-        annotations = dict(block.annotations.items())
-        if "cluster_dims" in annotations:
-            self.cluster = [int(size) for size in annotations["cluster_dims"]]
-        for data, about in dict(annotations.get("reducer_info_v2", {}).items()).items():
-            operation = str(about["op"])
-            self.reducers[str(data.name)] = "add" if operation == "sum" else operation
-        threads = annotations.get("tl.launch_threads")
-        if threads is None and self.tiles and block.name_hint == "tilelang_root":
-            # What the pipelines of GPUs launch if the source does not say (default_threads).
-            threads = [128] if "blockIdx.x" in at.columns else None
-        if threads is not None:
-            return self.launched([int(extent) for extent in threads], block, at)
-        if block.init is not None:
-            self._init(block, at)
-        return self.statement(block.body, at)
-
-    def _init(self, block: Any, at: Points) -> None:
-        axes = [axis for axis in block.iter_vars if int(axis.iter_type) == _REDUCTION]
-        for part, _ in self._asked(at, *(axis.var for axis in axes)):
-            first = np.ones(part.size, dtype=bool)
-            for axis in axes:
-                first &= part.full(self.known(axis.var, part) == self.known(axis.dom.min, part))
-            self.statement(block.init, part.take(first))
 
     def _run_AllocBuffer(self, node: Any, at: Points) -> np.ndarray | None:  # noqa: N802
         self.view(node.buffer)

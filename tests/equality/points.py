@@ -117,5 +117,17 @@ class Points:
         ]
         if not columns:
             return known.take(np.asarray([0]))
-        _, first = np.unique(np.stack(columns), axis=1, return_index=True)
-        return known.take(np.sort(first))
+        return known.take(np.sort(distinct(columns)))
+
+
+def distinct(columns: list[np.ndarray]) -> np.ndarray:
+    """The positions of the first of all equal rows of some columns of integers."""
+    number: Any = 0
+    together = 1
+    for column in columns:
+        low, span = int(column.min()), int(np.ptp(column)) + 1
+        together *= span
+        number = number * span + (column - low)
+    if together > np.iinfo(np.int64).max:
+        return np.unique(np.stack(columns), axis=1, return_index=True)[1]
+    return np.unique(number, return_index=True)[1]

@@ -2,8 +2,8 @@
 
 Bounds that depend on outer loops, triangles, strides, tails under ``if``, ``else`` and ``T.where``,
 conditions on data, counters in ``while``, ``T.if_then_else`` and ``T.Select``, blocks and threads,
-vectors, shared arrays, blocks with reductions and ``T.init``; and functions of a size that is only
-known at run time.
+vectors, shared arrays, blocks with reductions and ``T.init``, windows on arrays, atomic updates,
+launches one after the other; and functions of a size that is only known at run time.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 SHAPES = {"A": (7, 9), "B": (13,), "C": (4, 5), "S": (8, 33)}
 DTYPES = {"A": "float32", "B": "float16", "C": "int32", "S": "float32"}
 SHARED = "S"
+VECTOR = "vectorized"
 ALLOCATE = "sblock_alloc_buffer"
 HEADER = "from tvm.script import tirx as T\n\n\n@T.prim_func(s_tir=True)\ndef main(\n"
 
@@ -26,10 +27,13 @@ class Scope:
 
     names: tuple[str, ...]
     depth: int
-    threads: bool = False
+    #: The indices of blocks and threads that are bound, and whether a vector is under way: TVM
+    #: makes no vectors of vectors, nor of threads.
+    bound: frozenset[str] = frozenset()
 
-    def inside(self, *names: str, threads: bool = False) -> Scope:
-        return Scope((*self.names, *names), self.depth + 1, self.threads or threads)
+    def inside(self, *names: str, bound: str | None = None) -> Scope:
+        tags = self.bound if bound is None else self.bound | {bound}
+        return Scope((*self.names, *names), self.depth + 1, tags)
 
     def line(self, text: str) -> str:
         return "    " * self.depth + text + "\n"
@@ -137,12 +141,27 @@ def bodies(draw: Any, scope: Scope, fresh: list[int]) -> str:
 
 @st.composite
 def _statements(draw: Any, scope: Scope, fresh: list[int]) -> str:
-    kinds = ["store"]
+    kinds = ["store", "store", "atomic", "named"]
+    kinds += [] if VECTOR in scope.bound else ["vector"]
     if scope.depth < 5:
-        kinds = ["for", "for", "for", "if", "if", "store", "block", "triangle", "while"]
+        kinds += ["for"] * 6 + ["if", "if", "block", "triangle", "while", "window"]
     kind = draw(st.sampled_from(kinds))
     if kind == "store":
         return draw(stores(scope))
+    if kind == "atomic":
+        target = f"T.address_of({draw(elements(scope, 'A'))})"
+        return scope.line(f"T.cuda.atomic_add({target}, {draw(values(scope, 'A'))})")
+    if kind == "vector":
+        one, other = (f"B[T.Ramp(({draw(indices(scope))}) % 9, 1, 4)]" for _ in range(2))
+        return scope.line(f"{one} = {other} * T.Broadcast(T.float16(2), 4)")
+    if kind == "named":
+        fresh[0] += 1
+        name = f"x{fresh[0]}"
+        text = scope.line(f"{name}: T.int32 = {draw(indices(scope))}")
+        named = Scope((*scope.names, name), scope.depth, scope.bound)
+        return text + draw(stores(named))
+    if kind == "window":
+        return draw(windows(scope, fresh))
     if kind == "block":
         return draw(blocks(scope, fresh))
     if kind == "triangle":
@@ -163,17 +182,47 @@ def _statements(draw: Any, scope: Scope, fresh: list[int]) -> str:
         f"T.serial({bound}, {bound} + {extent})",
         f"T.serial({bound})",
         f"T.unroll({extent})",
-        f"T.vectorized({extent})",
+        f"T.{'serial' if VECTOR in scope.bound else VECTOR}({extent})",
         f"T.serial(T.min({bound}, {extent}))",
         f"T.serial(0, {extent * 2}, step=2)",
     ]
-    thread = not scope.threads and draw(st.integers(0, 3)) == 0
     loop = draw(st.sampled_from(forms))
-    if thread:
-        threads = draw(st.sampled_from([1, 3, 8, 32, 48]))
-        loop = f'T.thread_binding({threads}, thread="threadIdx.x")'
+    tag = draw(st.sampled_from(["blockIdx.x", "threadIdx.x", "threadIdx.y", *[None] * 6]))
+    if tag in scope.bound or VECTOR in scope.bound or (tag == "blockIdx.x" and scope.bound):
+        tag = None
+    if tag is None and VECTOR in loop:
+        tag = VECTOR
+    elif tag is not None:
+        size = draw(st.sampled_from([1, 3, 8, 32, 48] if tag == "threadIdx.x" else [1, 2, 5]))
+        loop = f'T.thread_binding({size}, thread="{tag}")'
     text = scope.line(f"for {name} in {loop}:")
-    return text + draw(bodies(scope.inside(name, threads=thread), fresh))
+    return text + draw(bodies(scope.inside(name, bound=tag), fresh))
+
+
+@st.composite
+def windows(draw: Any, scope: Scope, fresh: list[int]) -> str:
+    """A block that sees a part of an array as one of its own."""
+    fresh[0] += 1
+    i, v, w = (f"{letter}{fresh[0]}" for letter in "ivw")
+    number, rows = (draw(st.integers(1, 3)) for _ in range(2))
+    columns = draw(st.integers(2, 3))
+    text = scope.line(f"for {i} in range({number}):")
+    inner = scope.inside()
+    text += inner.line(f'with T.sblock("b{fresh[0]}"):')
+    body = Scope((v,), inner.depth + 1)
+    text += body.line(f"{v} = T.axis.spatial({number}, {i})")
+    first, second = f"({draw(indices(body))}) % 4", f"({draw(indices(body))}) % 6"
+    region = f"A[{first}:{first} + {rows}, {second}:{second} + {columns}]"
+    shape = f'({rows}, {columns}), "float32", strides=[9, 1], offset_factor=1'
+    text += body.line(f"{w} = T.match_buffer({region}, {shape})")
+    element = f"{w}[({draw(indices(body))}) % {rows}, ({draw(indices(body))}) % {columns}]"
+    if draw(st.booleans()):
+        text += body.line(f'with T.sblock("c{fresh[0]}"):')
+        row = f"{w}[({draw(indices(body))}) % {rows}, 0:{columns}]"
+        body = Scope((v,), body.depth + 1)
+        text += body.line(f'y = T.match_buffer({row}, ({columns},), "float32", offset_factor=1)')
+        element = f"y[({draw(indices(body))}) % {columns}]"
+    return text + body.line(f"{element} = {element} + {draw(values(body, 'A', 1))}")
 
 
 @st.composite

@@ -11,6 +11,8 @@ import ast
 import contextlib
 import dataclasses
 import inspect
+import itertools
+import math
 import os
 import signal
 import traceback
@@ -22,6 +24,7 @@ import tvm
 
 from equality.execute import Executor
 from equality.language import DataError, RefusedError, TooBigError
+from equality.useful import Useful
 from tirlens_worker import codec, patches, spans
 from tirlens_worker.document import Document
 from tirlens_worker.frameworks.extract import extract
@@ -30,8 +33,12 @@ from tirlens_worker.protocol import CallCandidate
 from tirlens_worker.trace import Tracer
 
 TRACE_LIMIT_S = 5
+#: How many branches on data are tried one way and the other.
+MOST_CHOICES = 3
 POINTS_PER_SECOND = 3_000_000
-CAPS = (1024, 512, 256, 128, 64, 32)
+#: What large arguments are replaced by, in this order: one that proves enough, then smaller ones,
+#: then larger ones for kernels that do not allow for those.
+CAPS = (256, 64, 32, 128, 512, 1024)
 #: Sizes for dimensions that are only known at run time: none fits a usual tile, all do, some do.
 SIZES = ((100, 72, 136, 40, 24), (64, 128, 256, 64, 32), (33, 160, 65, 200, 96))
 
@@ -58,16 +65,32 @@ def of_kernel(tracer: Any, kernel: Any, limit_s: int) -> Iterator[dict[str, Any]
         yield {"refused": "not traced"}
         return
     for number, item in enumerate(traced):
-        record = of_function(item, limit_s)
-        if record.get("refused", "").startswith("too big"):
-            for call in smaller(tracer, kernel, item.call):
-                again = trace(tracer, kernel, call)
-                if len(again) != len(traced):
-                    continue
-                record = of_function(again[number], limit_s)
-                if not record.get("refused", "").startswith("too big"):
-                    break
+        calls = list(smaller(tracer, kernel, item.call))
+        record = of_function(item, 1 if calls else limit_s)
+        if calls and _too_big(record):
+            again = shrunk(tracer, kernel, calls, (number, len(traced), limit_s))
+            record = record if again is None else again
         yield record
+
+
+def shrunk(
+    tracer: Any, kernel: Any, calls: list[tuple[int, str]], which: tuple[int, int, int]
+) -> dict[str, Any] | None:
+    """The record of a kernel, the one of so many, with smaller arguments; None if it has none."""
+    number, of, limit_s = which
+    found, too_big = None, math.inf
+    for cap, reduced in calls:
+        traced = trace(tracer, kernel, reduced) if cap < too_big else ()
+        if len(traced) == of:
+            found = of_function(traced[number], limit_s)
+            if not _too_big(found):
+                break
+            too_big = cap
+    return found
+
+
+def _too_big(record: dict[str, Any]) -> bool:
+    return record.get("refused", "").startswith("too big")
 
 
 def trace(tracer: Any, kernel: Any, call: str | None = None) -> tuple:
@@ -81,8 +104,8 @@ def trace(tracer: Any, kernel: Any, call: str | None = None) -> tuple:
         return ()
 
 
-def smaller(tracer: Any, kernel: Any, call: str) -> Iterator[str]:
-    """The same call with its large numbers replaced by smaller and smaller ones."""
+def smaller(tracer: Any, kernel: Any, call: str) -> Iterator[tuple[int, str]]:
+    """The same call with its large numbers replaced by smaller ones, and by which."""
     try:
         tree = ast.parse(call, mode="eval").body
     except SyntaxError:
@@ -108,7 +131,7 @@ def smaller(tracer: Any, kernel: Any, call: str) -> Iterator[str]:
             ],
         )
         if capped.changed:
-            yield ast.unparse(ast.fix_missing_locations(reduced))
+            yield cap, ast.unparse(ast.fix_missing_locations(reduced))
 
 
 class _Cap(ast.NodeTransformer):
@@ -163,23 +186,48 @@ def of_function(traced: Any, limit_s: int) -> dict[str, Any]:
     tiles = facts.framework == "tilelang"
     runs = [counted(traced.function, some, limit_s, tiles) for some in sizes[: 3 if names else 1]]
     if runs[0].get("refused", "").startswith("depends on data"):
-        bound = counted(traced.function, sizes[0], limit_s, tiles, assume=True)
+        bound = assumed(traced.function, sizes[0], limit_s, tiles)
         runs = [bound if "counted" in bound else runs[0]]
+    if tiles and "counted" in runs[0] and not runs[0]["counted"]["assumed"]:
+        found = counted(traced.function, sizes[0], limit_s, tiles, executor=Useful)
+        runs[0]["useful"] = found.get("counted")
     return {**record, **runs[0], "more": [run for run in runs[1:] if "counted" in run]}
 
 
+def assumed(function: Any, sizes: dict[str, int], limit_s: int, tiles: bool) -> dict[str, Any]:
+    """The counts where all that conditions on data may choose is executed.
+
+    Of a branch with two sides one is: `alternatives` are the counts by which one it always is.
+    """
+    choices: dict[int, int | None] = {}
+    record = counted(function, sizes, limit_s, tiles, choices)
+    if "counted" in record and 0 < len(choices) <= MOST_CHOICES:
+        sides = itertools.product((0, 1), repeat=len(choices))
+        runs = [
+            counted(function, sizes, limit_s, tiles, dict(zip(choices, some, strict=True)))
+            for some in sides
+        ]
+        record["alternatives"] = [run["counted"] for run in runs if "counted" in run]
+    return record
+
+
 def counted(
-    function: Any, sizes: dict[str, int], limit_s: int, tiles: bool, assume: bool = False
+    function: Any,
+    sizes: dict[str, int],
+    limit_s: int,
+    tiles: bool,
+    choices: dict[int, int | None] | None = None,
+    executor: type[Executor] = Executor,
 ) -> dict[str, Any]:
     """The counts of an execution with these sizes, or why there are none.
 
-    With `assume` all that conditions on data may choose is executed.
+    With `choices` of branches data may decide: all that is not among them is executed and added.
     """
     record: dict[str, Any] = {"sizes": sizes}
     try:
         with limited(limit_s):
-            executor = Executor(function, sizes, limit_s * POINTS_PER_SECOND, tiles, assume)
-            record["counted"] = executor.run()
+            budget = limit_s * POINTS_PER_SECOND
+            record["counted"] = executor(function, sizes, budget, tiles, choices).run()
     except RefusedError as error:
         record["refused"] = str(error)
     except DataError as error:

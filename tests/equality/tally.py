@@ -53,15 +53,20 @@ class Tally:
         self._flop(name, dtype, times, sparsity)
         if times and (floating(dtype) or name == "mma"):
             self.operations[name, dtype] += times
-        elif times and name != "cast":
+        elif times:
             self.operations["integer", ""] += times
+
+    def conversion(self, source: str, target: str, times: int) -> None:
+        """`times` changes of type, one side of which is no integer."""
+        if times and (floating(source) or floating(target)):
+            self.operations["cast", f"{source} to {target}"] += times
 
     def _flop(self, name: str, dtype: str, times: int, sparsity: int) -> None:
         if name == "mma":
             family = re.match(r"float[468](?=_)", dtype)
             matrix = family.group() if family else _MATRICES.get(dtype, dtype)
             self.flop["tensor." + matrix] += 2 * times // sparsity
-        elif floating(dtype) and name not in ("cast", "bitwise", "shift"):
+        elif floating(dtype) and name not in ("bitwise", "shift"):
             unit = _SCALARS.get(dtype, "fp16") if name in _PLAIN or name == "fma" else "sfu"
             self.flop[unit] += times * (2 if name == "fma" else 1)
 

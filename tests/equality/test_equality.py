@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from equality.compare import UnknownCountError, differences
 from equality.programs import dynamic, programs
 from equality.run import SERVER, TESTS, command, executed, requests
+from equality.tile_programs import kernels
 from support.environments import environment
 from tirlens import pipeline, source
 from tirlens.model.symbolic import formulas
@@ -39,7 +41,6 @@ REFUSED = {
     "scalar": "unknown",  # a loop that runs until data say so
     "scalars": "unknown",
     "overlapping_scopes": "clusters of blocks",
-    "behind": "the call cuda.atomic_add",
 }
 # Where the model says itself that it gives a bound.
 BOUNDS = {"jumps"}
@@ -57,6 +58,7 @@ REFUSED_CASES = {
     },
     (TILELANG, "cases_tilelang"): {
         "dot_product": "the call call_extern",
+        "named_after_instructions": "the call call_extern",
         "nothing_and_unknown": "the call call_extern",
     },
 }
@@ -106,15 +108,30 @@ def test_cases(environment_name: str, cases: str) -> None:
     assert unequal == REFUSED_CASES.get((environment_name, cases), {})
 
 
-@pytest.fixture(scope="module")
-def worker() -> Iterator[subprocess.Popen[str]]:
+@contextmanager
+def process(environment_name: str) -> Iterator[subprocess.Popen[str]]:
     """A process that executes one request after the other."""
     with subprocess.Popen(
-        command(str(environment(TVM)), 20), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield process
-        assert process.stdin is not None
-        process.stdin.close()
+        command(str(environment(environment_name)), 20),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as started:
+        yield started
+        assert started.stdin is not None
+        started.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[subprocess.Popen[str]]:
+    with process(TVM) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def tile_worker() -> Iterator[subprocess.Popen[str]]:
+    with process(TILELANG) as started:
+        yield started
 
 
 SETTINGS = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
@@ -129,9 +146,24 @@ def test_programs(worker: subprocess.Popen[str], tmp_path_factory: Any, text: st
         # A while loop whose turns the model cannot know has no count.
         assert "while" in text and found.startswith("unknown"), found + text
         return
-    # Where conditions on data are taken to hold, distinct bytes are said to be a bound.
+    assert beyond_bounds(found, record) == {}, text
+
+
+@settings(max_examples=30, **SETTINGS)
+@given(text=kernels())
+def test_tile_programs(
+    tile_worker: subprocess.Popen[str], tmp_path_factory: Any, text: str
+) -> None:
+    record = executed_text(tile_worker, tmp_path_factory, text)
+    found = differing(record)
+    assert not isinstance(found, str), found + text
+    assert beyond_bounds(found, record) == {}, text
+
+
+def beyond_bounds(found: dict[str, str], record: dict[str, Any]) -> dict[str, str]:
+    """Where conditions on data are taken to hold, distinct bytes are said to be a bound."""
     inexact = {what for what in found if what.endswith("inexact)") and record["counted"]["assumed"]}
-    assert {what: said for what, said in found.items() if what not in inexact} == {}, text
+    return {what: said for what, said in found.items() if what not in inexact}
 
 
 @settings(max_examples=25, **SETTINGS)

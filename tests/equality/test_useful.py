@@ -6,9 +6,11 @@ import json
 import subprocess
 from functools import cache
 from itertools import product
+from typing import Any
 
 import pytest
 
+from equality.compare import told_useful
 from equality.run import SERVER, TESTS
 from support.environments import environment
 from tirlens.hardware import DEFAULT_DEVICE, load
@@ -20,9 +22,11 @@ from tirlens_worker.facts import KernelFacts
 
 pytestmark = pytest.mark.slow
 
+CASES = ("tails", "whole", "transposed", "masked_first", "masked_later", "whole_tiles")
+
 
 @cache
-def facts() -> dict[str, KernelFacts]:
+def records() -> dict[str, dict[str, Any]]:
     script = [TESTS / "equality/cases.py", SERVER, TESTS, TESTS / "equality/useful_tilelang.py"]
     done = subprocess.run(
         [str(part) for part in (environment("tilelang-0.1.15"), *script)],
@@ -32,8 +36,12 @@ def facts() -> dict[str, KernelFacts]:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    records = json.loads(done.stdout.splitlines()[-1])
-    return {name: from_json(KernelFacts, record["facts"]) for name, record in records.items()}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@cache
+def facts() -> dict[str, KernelFacts]:
+    return {name: from_json(KernelFacts, record["facts"]) for name, record in records().items()}
 
 
 def products(name: str) -> list[tuple[int | None, int | None]]:
@@ -73,6 +81,11 @@ def test_what_a_causal_mask_keeps(name: str, length: int, dim: int) -> None:
     tensor = sum(flop for key, flop in report.flop_by_class.items() if key.startswith("tensor"))
     assert report.useful_flop == 4 * useful + report.flop - tensor
     assert "masks" in kernel(report)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_followed_element_by_element(name: str) -> None:
+    assert records()[name]["useful"] == told_useful(facts()[name], {})
 
 
 def test_a_tile_of_another_iteration_is_not_guessed() -> None:

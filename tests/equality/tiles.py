@@ -29,7 +29,7 @@ _EACH = {
     "zero": (), "fill": (), "memset": (), "sqrt": ("sqrt",), "exp": ("exp",), "exp2": ("exp2",),
     "log2": ("log2",), "reciprocal": ("rcp",), "silu": ("sigmoid", "mul"), "add": ("add",),
     "sub": ("sub",), "mul": ("mul",), "fdiv": ("div",), "fma": ("fma",), "maximum": ("max",),
-    "minimum": ("min",), "max": ("max",), "min": ("min",), "sum": ("add",), "cast": ("cast",),
+    "minimum": ("min",), "max": ("max",), "min": ("min",), "sum": ("add",), "cast": (),
 }  # fmt: skip
 _LANES = {"thread": 1, "": 1, "warp": 32, "warpgroup": 128, "wg": 128}
 
@@ -77,15 +77,15 @@ class Tiles(Accesses):
     def _convert(self, at: Points, times: int, source: Box, target: Box) -> None:
         if str(source.buffer.dtype) != str(target.buffer.dtype):
             moved = self.volume_inside(at, source, target) * times
-            self.tally.operation("cast", str(source.buffer.dtype), moved)
+            self.tally.conversion(str(source.buffer.dtype), str(target.buffer.dtype), moved)
 
     def _tile_tl_copy(self, call: Any, at: Points, times: int) -> None:
         hints = dict(call.annotations.items()) if getattr(call, "annotations", None) else {}
         if any("gather4" in str(hint) or "scatter4" in str(hint) for hint in hints):
             raise RefusedError("a gather of four rows")
         source, target = self.region(call.args[0], at), self.region(call.args[1], at)
-        nearer = source if _level(source) >= _level(target) else target
-        source, target = (_formed_like(nearer, box) for box in (source, target))
+        nearer = source if level(source) >= level(target) else target
+        source, target = (formed_like(nearer, box) for box in (source, target))
         self._convert(at, times, source, target)
         self.touch_box(source, "read", at, times)
         self.touch_box(target, "write", at, times)
@@ -111,19 +111,35 @@ class Tiles(Accesses):
             at = at.take(np.equal(at.full(self.rank_in_cluster(at)), 0))
             times *= 2
         a, b, c = (self.region(argument, at) for argument in call.args[:3])
-        for box, mode in ((a, "read"), (b, "read"), (c, "write")):
-            self.touch_box(box, mode, at, times)
+        for box in (a, b):
+            self.touch_box(box, "read", at, times)
+        self._accumulate(c, call.args[9], at, times)
         self._multiply(a, c, bool(ir.constant(call.args[3])), at, times)
 
     _tile_tl_gemm_py = _tile_tl_wgmma_gemm = _tile_tl_tcgen05_gemm = _tile_tl_gemm
-    _tile_tl_gemm_blockscaled = _tile_tl_tcgen05_gemm_blockscaled = _tile_tl_gemm
+
+    def _tile_tl_gemm_blockscaled(self, call: Any, at: Points, times: int) -> None:
+        """The scales are operands too."""
+        for scales in call.args[13:15]:
+            self.touch_box(self.region(scales, at), "read", at, times)
+        self._tile_tl_gemm(call, at, times)
+
+    _tile_tl_tcgen05_gemm_blockscaled = _tile_tl_gemm_blockscaled
+
+    def _accumulate(self, c: Box, clear: Any, at: Points, times: int) -> None:
+        """A product is added to what its result holds, unless that is cleared first."""
+        added = np.logical_not(at.full(self.known(clear, at)))
+        if added.any():
+            corner, sizes = ([_at(value, added) for value in part] for part in (c.corner, c.sizes))
+            self.touch_box(Box(c.buffer, corner, sizes), "read", at.take(added), times)
+        self.touch_box(c, "write", at, times)
 
     def _tile_tl_gemm_sp(self, call: Any, at: Points, times: int) -> None:
         """2:4: only A is compressed, so the depth is B's."""
         a, metadata, b, c = (self.region(argument, at) for argument in call.args[:4])
         for box in (a, metadata, b):
             self.touch_box(box, "read", at, times)
-        self.touch_box(c, "write", at, times)
+        self._accumulate(c, call.args[11], at, times)
         (m, n), (rows, columns) = _matrix(c), _matrix(b)
         depth = columns if ir.constant(call.args[6]) else rows
         work = m * n * depth * at.size * times
@@ -159,7 +175,7 @@ class Tiles(Accesses):
         if ir.kind(call.args[0]) == "Call" and ir.called(call.args[0]) == "tl.region":
             source = self.region(call.args[0], at)
             if self.volume(target, at) < self.volume(source, at):
-                target = _formed_like(source, target)
+                target = formed_like(source, target)
             self.touch_box(source, "read", at, times)
         else:
             source = target
@@ -209,12 +225,16 @@ class Tiles(Accesses):
 
     def _convert_all(self, source: Box, target: Box, at: Points) -> None:
         if str(source.buffer.dtype) != str(target.buffer.dtype):
-            self.tally.operation("cast", str(source.buffer.dtype), self.volume(target, at))
+            types = str(source.buffer.dtype), str(target.buffer.dtype)
+            self.tally.conversion(*types, self.volume(target, at))
 
     def _elementwise(self, name: str, call: Any, target: Box, sources: list, at: Points) -> None:
         if name in ("exp", "exp2", "log2", "sqrt") and len(call.args) > 2:
             raise RefusedError(f"{name} with a bias or scale")
         over = sources[0] if sources and name in ("sum", "max", "min", "cast") else target
+        if name == "cast":
+            types = str(over.buffer.dtype), str(target.buffer.dtype)
+            self.tally.conversion(*types, self.volume(over, at))
         for operation in _EACH[name]:
             self.tally.operation(operation, str(over.buffer.dtype), self.volume(over, at))
         for box in sources:
@@ -227,15 +247,19 @@ class Tiles(Accesses):
         return None
 
 
+def _at(value: Any, chosen: np.ndarray) -> Any:
+    return value[chosen] if isinstance(value, np.ndarray) and value.ndim else value
+
+
 def _firsts(at: Points, share: int) -> Any:
     return np.arange(0, at.size, share)
 
 
-def _level(box: Box) -> int:
+def level(box: Box) -> int:
     return _LEVELS.get(box.scope, 0)
 
 
-def _formed_like(base: Box, box: Box) -> Box:
+def formed_like(base: Box, box: Box) -> Box:
     """`box` with the sizes of `base` along the dimensions that have more than one element."""
     sizes = [base.sizes[axis] for axis in base.wide()]
     axes = box.wide()
