@@ -181,6 +181,12 @@ class Expressions:
         ranges = self.scope.ranges
         return self.scope.barriers.first(self.expr(node), lambda name: ranges.of(name)[0])
 
+    def made(self, barrier: Region, arrivals: Expr) -> None:
+        """So many arrivals end a phase of the barrier that is made here, or of all in a loop."""
+        index, (slots, *_) = barrier.indices[0], barrier.buffer.shape
+        last = index if isinstance(index, int) else slots - 1 if isinstance(slots, int) else 0
+        self.scope.barriers.counts(barrier.buffer.id, last, arrivals)
+
     def arrivals(self, barrier: Buffer) -> Tuple[Expr, ...]:
         """How many arrivals end a phase of each barrier of an array, as far as that is known."""
         return self.scope.barriers.arrivals.get(barrier.id, ())

@@ -102,6 +102,10 @@ class Context(Protocol):
         """The value that `node` has where it is computed for the first time, if that is known."""
         ...
 
+    def made(self, barrier: Region, arrivals: Expr) -> None:
+        """So many arrivals end a phase of the barrier that is made here, or of all in a loop."""
+        ...
+
     def arrivals(self, barrier: Buffer) -> Tuple[Expr, ...]:
         """How many arrivals end a phase of each barrier of an array, as far as that is known."""
         ...

@@ -44,21 +44,38 @@ TVM = """
 #: What a call does to the barrier that is its first operand.
 _SIGNALS = {
     "mbarrier_wait_parity": "wait",
+    "mbarrier_wait": "wait",
+    "mbarrier_wait_acquire_cluster": "wait",
+    "mbarrier_try_wait_parity": "wait",
     "ptx_wait_barrier": "wait",
     "mbarrier_arrive": "arrive",
     "mbarrier_arrive_expect_tx": "arrive",
+    "mbarrier_arrive_nocount": "arrive",
+    "mbarrier_arrive_count_state": "arrive",
     "ptx_arrive_barrier": "arrive",
     "ptx_arrive_barrier_expect_tx": "arrive",
     "tcgen05_mma_arrive": "commit",
+    "tcgen05_commit": "commit",
+    "tcgen05_commit_multicast": "commit",
 }
+#: What a call does to the barrier of the block that has the number of its first operand.
+_NUMBERED = {
+    "named_barrier_arrive": "arrive",
+    "bar_arrive": "arrive",
+    "barrier_arrive": "arrive",
+    "bar_sync_count": "sync",
+    "barrier_sync_count": "sync",
+}
+_DRAINS = frozenset({"wait_wgmma", "warpgroup_wait", "wgmma_wait_group"})
 
 
 @accounts(*("tl." + name for name in TILELANG.split()), *("tir." + name for name in TVM.split()))
 def synchronize(call: Any, context: Context) -> Statement:
+    name = short_name(call.op.name)
     return Statement(
         op="sync",
-        label="T.{}()".format(short_name(call.op.name)),
-        signals=tuple(_signals(short_name(call.op.name), list(call.args), context)),
+        label="T.{}()".format(name),
+        signals=tuple(_signals(name, list(call.args), context)),
     )
 
 
@@ -69,11 +86,16 @@ def _signals(name: str, operands: List[Any], context: Context) -> Iterator[Signa
         found = signal(kind, operands[0], context, parity)
         if found is not None:
             yield found
+    elif name == "mbarrier_init" and len(operands) > 1:
+        where = context.region(operands[0])
+        if where is not None and len(where.indices) == 1:
+            context.made(where, context.expr(operands[1]))
     elif name == "tvm_storage_sync" and len(operands) == 3:
         yield Signal("sync", index=context.expr(operands[1]), count=context.expr(operands[2]))
-    elif name == "named_barrier_arrive":
-        yield Signal("arrive", index=context.expr(operands[0]), count=context.expr(operands[1]))
-    elif name in ("wait_wgmma", "warpgroup_wait"):
+    elif name in _NUMBERED and len(operands) > 1:
+        index, count = (context.expr(node) for node in operands[:2])
+        yield Signal(_NUMBERED[name], index=index, count=count)
+    elif name in _DRAINS:
         yield Signal("drain", count=context.expr(operands[0]) if operands else 0)
 
 

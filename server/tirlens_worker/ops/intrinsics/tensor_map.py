@@ -18,6 +18,7 @@ from typing import Any, List, Optional, Tuple
 from ...facts import Expr, Statement
 from ..build import access, bits, label, not_understood, times
 from ..registry import Context, Layout, Region
+from ..sync import signal
 from .mma import predicate
 
 _RANK = re.compile(r"([1-5])d$")
@@ -65,10 +66,13 @@ def tensor_copy(call: Any, context: Context, words: List[str], modifiers: List[s
     if tile is not None:
         inside = Region(tile.buffer, tile.indices, _as_row(box, len(tile.indices)))
         accesses.append(access(inside, "write" if loading else "read", "tma", guard))
+    barriers = operands[first + rank : first + rank + 1] if loading else []
+    told = (signal("bring", barrier, context) for barrier in barriers)
     return Statement(
         op="copy",
         label=label("ptx.cp.async.bulk.tensor", memory, tile),
         accesses=tuple(accesses if loading else accesses[::-1]),
+        signals=tuple(one for one in told if one is not None),
     )
 
 
