@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from heapq import heapreplace
+from heapq import heapify, heapreplace
 from typing import Any
 
 import numpy as np
@@ -99,8 +99,9 @@ def stretch(costs: FloatArray, places: int) -> float:
 
 def _makespan(costs: FloatArray, places: int) -> float:
     """The time until the last block is done, each on the place that is free first."""
-    free_at = [0.0] * min(places, len(costs))
-    for cost in costs.tolist():
+    free_at: list[float] = costs[:places].tolist()
+    heapify(free_at)
+    for cost in costs[places:].tolist():
         heapreplace(free_at, free_at[0] + cost)
     return max(free_at)
 
@@ -159,29 +160,28 @@ def _weight(
         return None
 
 
-def _counted(
-    path: tuple[Step, ...], env: Mapping[str, Any], blocks: int, turns: int = 1
-) -> FloatArray:
-    """The sum over the loops of a path of how often each block passes its conditions.
+def _counted(path: tuple[Step, ...], env: Mapping[str, Any], blocks: int) -> FloatArray:
+    """The sum over the loops of a path of how often each block passes its conditions."""
+    found = _passed(path, env, (blocks,))
+    return np.array(np.broadcast_to(found, (blocks,)))
 
-    It is one of `turns` that are summed up.
-    """
+
+def _passed(path: tuple[Step, ...], env: Mapping[str, Any], shape: tuple[int, ...]) -> FloatArray:
+    """The same along the turns of the loops around, on the axes before that of the blocks."""
     if not path:
-        return np.ones(blocks)
+        return np.ones(())
     (name, first, second), rest = path[0], path[1:]
     if not name:
-        holds = np.broadcast_to(np.asarray(evaluate(first, env), dtype=float), (blocks,))
-        return holds * _counted(rest, env, blocks, turns)
-    trips = np.broadcast_to(np.asarray(evaluate(second, env), dtype=float), (blocks,))
-    trips = np.maximum(trips, 0)
+        return np.asarray(evaluate(first, env), dtype=float) * _passed(rest, env, shape)
+    trips = np.maximum(np.asarray(evaluate(second, env), dtype=float), 0)
     if not any(name in free_variables(part) for step in rest for part in step[1:]):
-        return trips * _counted(rest, env, blocks, turns)
-    most = int(trips.max()) if blocks else 0
-    turns *= max(most, 1)
-    if turns > MOST_TURNS or turns * blocks > MOST_POINTS:
+        return trips * _passed(rest, env, shape)
+    most = int(trips.max())
+    turns = math.prod(shape[:-1]) * max(most, 1)
+    if turns > MOST_TURNS or turns * shape[-1] > MOST_POINTS:
         raise UnknownValueError(name)
-    start = evaluate(first, env)
-    total = np.zeros(blocks)
-    for trip in range(most):
-        total += (trips > trip) * _counted(rest, {**env, name: start + trip}, blocks, turns)
-    return total
+    if not most:
+        return np.zeros(())
+    turn = np.expand_dims(np.arange(most, dtype=np.int64), tuple(range(1, len(shape) + 1)))
+    inner = _passed(rest, {**env, name: evaluate(first, env) + turn}, (most, *shape))
+    return ((trips > turn) * inner).sum(axis=0)
