@@ -50,7 +50,7 @@ def half_product(dtype: str = "float16", n: int = 2048) -> KernelFacts:
     return replace(
         scale(),
         name="product",
-        buffers=tuple(Buffer(name, name, dtype, (n, n), scope="local") for name in "ABC"),
+        buffers=tuple(Buffer(name, name, dtype, (8, 8), scope="local") for name in "ABC"),
         launch=Launch((n // 16, n // 16, 1), (16, 16, 1)),
         body=body,
     )

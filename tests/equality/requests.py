@@ -3,7 +3,7 @@
 CUDA C++ Programming Guide, memory accesses: global memory is moved in sectors of 32 bytes, and the
 lanes of a warp share those that their addresses fall into.  Shared memory has 32 banks of 4 bytes;
 a bank gives one word in a pass, to all lanes that want this word; lanes of 8 bytes go in halves of
-a warp, lanes of 16 in quarters, unless all want the same.
+a warp, lanes of 16 in quarters, for a pass brings 128 bytes to the registers.
 """
 
 from __future__ import annotations
@@ -105,8 +105,6 @@ def sectors(first: np.ndarray, width: int) -> int:
 def passes(first: np.ndarray, width: int) -> int:
     together = LANES * _WORD // max(width, _WORD)
     total = 0
-    if (first == first[0]).all():
-        first = first[:1]
     for start in range(0, len(first), together):
         wanted: dict[int, set[int]] = defaultdict(set)
         for address in first[start : start + together].tolist():

@@ -34,6 +34,7 @@ class Architecture:
     rates: Mapping[str, tuple[float, ...]]
     shared_bytes_per_clk: int = 128
     issue_per_clk: int = 4
+    load_store_lanes_per_clk: int = 32
 
 
 def _rates(*scalar: float, **tensor: float | tuple[float, ...]) -> dict[str, tuple[float, ...]]:
@@ -51,6 +52,7 @@ def _nvidia(
     rates: Mapping[str, tuple[float, ...]],
     shared_bytes_per_clk: int = 128,
     issue_per_clk: int = 4,
+    load_store_lanes_per_clk: int = 32,
 ) -> Architecture:
     return Architecture(
         *shared,
@@ -62,6 +64,7 @@ def _nvidia(
         rates=rates,
         shared_bytes_per_clk=shared_bytes_per_clk,
         issue_per_clk=issue_per_clk,
+        load_store_lanes_per_clk=load_store_lanes_per_clk,
     )
 
 
@@ -176,10 +179,11 @@ ARCHITECTURES: Mapping[str, Architecture] = {
         (64, 2, 6),
         _rates(4, 128, 256, 128, 64, 16, 16, float16=1024, int8=2048, int4=4096),
         64,
+        load_store_lanes_per_clk=16,
     ),
     "sm_80": _nvidia((164, 163), (2048, 32), (192, 24, 80), _AMPERE),
-    "sm_86": _nvidia((100, 99), (1536, 16), (128, 2, 6), _GA10X),
-    "sm_89": _nvidia((100, 99), (1536, 24), (128, 24, 96), _ADA),
+    "sm_86": _nvidia((100, 99), (1536, 16), (128, 2, 6), _GA10X, load_store_lanes_per_clk=16),
+    "sm_89": _nvidia((100, 99), (1536, 24), (128, 24, 96), _ADA, load_store_lanes_per_clk=16),
     "sm_90": _nvidia((228, 227), (2048, 32), (256, 25, 60), _HOPPER),
     "sm_100": _nvidia((228, 227), (2048, 32), (256, 60, 130), _BLACKWELL),
     "sm_120": _nvidia((100, 99), (1536, 24), (128, 24, 128), _RTX_BLACKWELL),

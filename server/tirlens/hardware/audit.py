@@ -156,6 +156,10 @@ def _limits(device: Device, known: Architecture) -> Iterator[Doubt]:
             known.shared_bytes_per_clk,
         ),
         "issue_per_clk_per_sm": (device.issue_per_clk_per_sm, known.issue_per_clk),
+        "load_store_lanes_per_clk_per_sm": (
+            device.load_store_lanes_per_clk_per_sm,
+            known.load_store_lanes_per_clk,
+        ),
     }
     for key, (value, expected) in pairs.items():
         if value != expected:

@@ -85,6 +85,7 @@ class Device:
     band: float  # relative half-width of the time band that validation supports
     features: frozenset[str] = frozenset()  # "tma", "wgmma", "cp.async", "tcgen05", "mfma"
     aliases: tuple[str, ...] = ()
+    load_store_lanes_per_clk_per_sm: float = 32.0
     simd_bytes: int = 0  # width of a CPU's vector register; 0 for a GPU
     llc: MemoryLevel | None = None
     tdp_w: float | None = None  # the power that the sustained rates were measured at

@@ -19,7 +19,6 @@ from .footprint import Touched
 from .imbalance import block_costs, stretch
 from .launch import block_resources, lowered_for
 from .launches import launches, together
-from .liveness import REGISTER_SCOPES
 from .occupancy import BlockResources, does_not_fit, occupancy
 from .offsets import evenly
 from .pipeline import BlockContext, block_time, moved_at_once, started_ahead
@@ -33,12 +32,12 @@ from .roofline import (
     sum_seconds,
     sustained_roofline_seconds,
 )
-from .schedule import MEMORY_OF_ALL, KernelTime, as_loaded, drifts_apart, kernel_time
+from .schedule import KernelTime, as_loaded, drifts_apart, kernel_time
+from .spilling import spill
 from .timed import Timed
 from .verdict import verdict
 from .work import Item, total
 
-SPILL_FACTOR = 3.0
 SPILLS = "the fragments take more registers than a thread can have: they will spill"
 
 
@@ -264,8 +263,7 @@ def _on_gpu(
     )
     if launch.occupancy is None:
         report = _with_note(report, does_not_fit(device, launch.block))
-    if launch.block.spills:
-        _spill(leaves)
+    spill(leaves, launch.block.spilled, device)
     context = BlockContext(
         device=as_loaded(device, report.dram_bytes.total),
         blocks=launch.blocks,
@@ -287,17 +285,9 @@ def _on_gpu(
         moved_at_once(items),
         drifts_apart(leaves),
     )
-    if launch.block.spills:
+    if launch.block.spilled:
         report = _with_note(report, SPILLS)
     return _finished(report, device, items, (block, time), "gpu", launch.blocks)
-
-
-def _spill(leaves: Sequence[Item]) -> None:
-    """What works on arrays in registers that do not fit there takes longer."""
-    for leaf in leaves:
-        if any(entry.buffer.scope.startswith(REGISTER_SCOPES) for entry in leaf.count.accesses):
-            for name in leaf.seconds.keys() - MEMORY_OF_ALL - {"shared"}:
-                leaf.seconds[name] *= SPILL_FACTOR
 
 
 def _with_note(report: KernelReport, message: str) -> KernelReport:

@@ -32,6 +32,8 @@ from itertools import repeat
 
 from tirlens_worker.facts import Arith
 
+from .conversions import cast_costs
+
 FLOAT_OPS = frozenset(["add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "mod"])
 FREE_OPS = frozenset(
     [
@@ -175,7 +177,9 @@ def _scalar(out: ArithTotals, arith: Arith, total: int, share: float) -> None:
         _add(out.flop_by_class, "sfu", total)
     fast = arith.op.startswith("fast_")
     costs = _FAST if fast else PIPE.get(arith.op, _FUNCTION)
-    if not floating and arith.op not in ("cast", "shuffle"):
+    if arith.op == "cast" and arith.accumulator is not None:
+        costs, name = cast_costs(arith.dtype, arith.accumulator), "fp32"
+    elif not floating and arith.op not in ("cast", "shuffle"):
         costs = {"int": _INTEGER.get(arith.op, 1.0)}
     for unit, cost in costs.items():
         key = (unit, name)

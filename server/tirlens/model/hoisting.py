@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tirlens_worker.facts import Arith
 
+from .conversions import is_packed
 from .places import Place
 from .spread import Spread
 
@@ -50,8 +51,9 @@ def issued_share(arith: Arith, place: Place, spread: Spread, threads: int, matri
 
 def packed_share(arith: Arith, spread: Spread) -> float:
     """Instructions of an operation on neighbours: two floats become two halves in one (F2FP)."""
-    halves = arith.op == "cast" and arith.accumulator in ("float16", "bfloat16")
-    return 0.5 if halves and arith.dtype == "float32" and spread.vector > 1 else 1.0
+    if arith.op != "cast" or arith.accumulator is None or spread.vector < 2:
+        return 1.0
+    return 0.5 if is_packed(arith.dtype, arith.accumulator) else 1.0
 
 
 @lru_cache(maxsize=512)

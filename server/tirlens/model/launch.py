@@ -36,13 +36,13 @@ def block_resources(
     said = {leaf.node.label for item in items for leaf in item.leaves()}
     divided = specialised(facts, items, device) or any("maxnreg" in _plain(one) for one in said)
     divided = divided and not any("nosetmaxnreg" in _plain(one) for one in said)
-    count, spills = registers(device, held, threads, tensor, divided)
+    count, spilled = registers(device, held, threads, tensor, divided)
     if lowered is not None:
         threads = lowered.threads
         if lowered.registers_per_thread is not None:
             count = max(count, _divided_registers(device, threads))
         count = min(count, register_limit(device, threads))
-        return BlockResources(threads, lowered.shared_bytes, count, spills)
+        return BlockResources(threads, lowered.shared_bytes, count, spilled)
     # What a source asks for itself holds its buffers, which are views of it, and their padding.
     shared = facts.launch.shared_bytes or shared_bytes(counts, items)
     if specialised(facts, items, device):
@@ -50,7 +50,7 @@ def block_resources(
     if divided:
         count = max(count, _divided_registers(device, threads))
     # The compiler keeps to what the launched threads can have, and spills the rest.
-    return BlockResources(threads, shared, min(count, register_limit(device, threads)), spills)
+    return BlockResources(threads, shared, min(count, register_limit(device, threads)), spilled)
 
 
 def _plain(label: str) -> str:

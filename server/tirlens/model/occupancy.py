@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device
 
 from .report import Occupancy
 
-# What a thread holds beside its fragments: addresses, loop counters, temporaries and, in a matrix
-# product, the operands of the next instructions.  Eight compiled tilelang GEMMs on sm_80 have 67 to
-# 114 registers above their accumulators (mean 86); simple kernels of other kinds 16 to 24, and
-# mamba2's chunk scans with wgmma 15 and 26.
-BASE_REGISTERS = {True: 85, False: 20}
+# What a thread holds beside its fragments: addresses, loop counters, temporaries.  Compiled
+# products have 23 to 80 registers above accumulators and operands (`tests/measured/registers.csv`),
+# elementwise kernels 10 to 48 in all.
+BASE_REGISTERS = {True: 45, False: 20}
 SPILL_MARGIN = {True: 40, False: 20}
 # What tilelang's ``set_max_nreg`` and its warp specialisation leave to the threads that compute.
 COMPUTING_REGISTERS = 240
@@ -25,24 +25,34 @@ class BlockResources:
     threads: int
     shared_bytes: int
     registers: int
-    spills: bool = False
+    spilled: float = 0.0  # the share of a thread's arrays that its registers do not hold
 
 
 def registers(
     device: Device, fragment_bytes: int, threads: int, tensor: bool = True, divided: bool = False
-) -> tuple[int, bool]:
-    """Registers per thread for `fragment_bytes` of local storage a block, and whether they spill.
+) -> tuple[int, float]:
+    """Registers per thread for `fragment_bytes` of local storage a block, and what share spills.
 
     `tensor` tells kernels with matrix instructions, which hold operand fragments too; `divided`
     those whose warpgroups hand registers to the ones that compute (``setmaxnreg``).
 
     A kernel with matrix instructions spills when its fragments and a margin of 40 exceed what a
-    thread can have (28 of 28 compiled tilelang GEMM configurations are told right by this rule).
+    thread can have (all of the compiled ones in `tests/measured/registers.csv` are told right).
     """
     held = -(-fragment_bytes // (4 * max(threads, 1)))
     limit = register_limit(device, threads)
-    spills = held + SPILL_MARGIN[tensor] > (COMPUTING_REGISTERS if divided else limit)
-    return min(limit, held + BASE_REGISTERS[tensor]), spills
+    over = held + SPILL_MARGIN[tensor] - (COMPUTING_REGISTERS if divided else limit)
+    needed = held + BASE_REGISTERS[tensor] + (_operands(held) if tensor else 0)
+    return min(limit, needed), max(over, 0) / max(held, 1)
+
+
+def _operands(held: int) -> int:
+    """Registers of the operands of a warp's next matrix instructions beside `held` accumulators.
+
+    A warp's m x n accumulators take m n / 32 registers of each lane, its m rows and n columns of
+    32 bytes (16 halves) m / 4 and n / 4; least where the tile is square.
+    """
+    return math.ceil(math.sqrt(8 * held))
 
 
 def register_limit(device: Device, threads: int) -> int:

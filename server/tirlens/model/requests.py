@@ -40,14 +40,16 @@ def requests_of(starts: Sequence[int], vector: float, buffer: Buffer, written: b
     """
     size = dtype_bytes(buffer.dtype)
     first = [math.floor(start * size) for start in starts]
-    # One value for all lanes is moved once.
-    width = max(int(size if len(set(starts)) == 1 else size * vector), 1)
+    # What a compiler makes of one value for all elements of a tile is one element.
+    same = not written and len(set(starts)) == 1
+    width = max(int(size if same else size * vector), 1)
     if size > WIDEST_BYTES:
         width, vector = WIDEST_BYTES, WIDEST_BYTES / size
     if buffer.scope == "global":
         sectors = _distinct(first, width, SECTOR_BYTES)
         lines = _distinct(first, width, LINE_BYTES)
-        return Requests(vector, float(sectors), float(max(lines, sectors / 4)))
+        passes = max(lines, sectors / 4, _bank_wavefronts(first, width))
+        return Requests(vector, float(sectors), float(passes))
     if written:
         return Requests(vector, 0.0, _bank_wavefronts(first, width))
     return Requests(vector, 0.0, max(len(set(first)) * width / LINE_BYTES, 1.0))

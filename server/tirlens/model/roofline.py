@@ -16,6 +16,8 @@ from .work import Item
 COMPUTE = frozenset(["tensor", "fp32", "fp64", "int", "sfu", "issue"])
 MEMORY = frozenset(["shared", "l2", "dram", "atomics"])
 WARP = 32
+# What one pass of the data path that L1 and shared memory have in common moves.
+PASS_BYTES = 128
 TILE_COPIES = frozenset(["copy", "tma_copy"])
 L2_PORT_BYTES_PER_CLK = 64
 TILE_COPY_FRACTION = 0.8
@@ -82,7 +84,7 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
             _add(out, "sfu", instructions / sustained(device, "cvt"))
         elif unit == "shuffle":
             _add(out, "shared", instructions / (WARP * device.sm_count * device.clock_hz))
-    requests = memory_requests(item)
+    requests = memory_requests(item, device)
     issued += requests.instructions * WARP
     if item.index_instructions:
         indices = item.index_instructions * requests.most * WARP
@@ -93,7 +95,7 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
         rate = device.issue_per_clk_per_sm * WARP * device.sm_count * device.clock_hz
         rate *= device.peaks["fp32"].sustained_fraction
         _add(out, "issue", issued / rate)
-    clocks = requests.wavefronts + requests.tile_bytes / device.shared_bytes_per_clk_per_sm
+    clocks = requests.clocks + requests.tile_bytes / device.shared_bytes_per_clk_per_sm
     if clocks:
         _add(out, "shared", clocks / (device.sm_count * device.clock_hz))
     l2 = item.l2_read_bytes + item.l2_write_bytes / L2_WRITE_FRACTION
@@ -107,7 +109,7 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class MemoryRequests:
-    """A leaf's loads and stores: instructions of warps, passes of L1 and shared memory.
+    """A leaf's loads and stores: instructions of warps, clocks of L1 and shared memory.
 
     `most` is the greatest number of instructions of one access.  `tile_bytes` go to or from shared
     memory without load and store instructions, as the operands of matrix instructions and what TMA
@@ -115,14 +117,20 @@ class MemoryRequests:
     """
 
     instructions: float
-    wavefronts: float
+    clocks: float
     tile_bytes: float
     most: float = 0.0
 
 
-def memory_requests(item: Item) -> MemoryRequests:
-    """What the accesses of a leaf ask of the path to L1 and shared memory, over the launch."""
-    instructions = wavefronts = tile_bytes = most = 0.0
+def memory_requests(item: Item, device: Device) -> MemoryRequests:
+    """What the accesses of a leaf ask of the path to L1 and shared memory, over the launch.
+
+    An instruction takes a clock for each pass of the data and for each group of lanes whose
+    addresses the load and store units take at a time, whichever are more.
+    """
+    instructions = clocks = tile_bytes = most = 0.0
+    pass_clocks = PASS_BYTES / device.shared_bytes_per_clk_per_sm
+    least = WARP / device.load_store_lanes_per_clk_per_sm
     known = item.spread.requests if item.spread is not None else ()
     for number, entry in enumerate(item.count.accesses):
         shared = entry.buffer.scope in ("shared", "shared.dyn")
@@ -136,9 +144,9 @@ def memory_requests(item: Item) -> MemoryRequests:
             instructions += count if shared else 0.0
         else:
             instructions += count
-        wavefronts += count * request.wavefronts
+        clocks += count * max(request.wavefronts * pass_clocks, least)
         most = max(most, count)
-    return MemoryRequests(instructions, wavefronts, tile_bytes, most)
+    return MemoryRequests(instructions, clocks, tile_bytes, most)
 
 
 def l2_rate(item: Item, device: Device) -> float:

@@ -208,7 +208,7 @@ def test_a_block_that_is_too_large_does_not_fit() -> None:
     [(128, 128, 128, False), (256, 256, 256, True), (128, 256, 128, True), (128, 256, 256, False)],
 )
 def test_which_tiles_spill(tile_m: int, tile_n: int, threads: int, spills: bool) -> None:
-    assert registers(load("h100-sxm"), tile_m * tile_n * 4, threads)[1] is spills
+    assert (registers(load("h100-sxm"), tile_m * tile_n * 4, threads)[1] > 0) is spills
 
 
 def test_every_block_starts_once() -> None:

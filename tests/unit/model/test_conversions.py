@@ -1,0 +1,31 @@
+"""Conversions against the instructions that ptxas 12.9 gives for them on sm_80 and sm_90."""
+
+import pytest
+
+from tirlens.model.conversions import cast_costs, is_packed
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "costs"),
+    [
+        ("float16", "float32", {"fma": 1}),  # HADD2.F32
+        ("bfloat16", "float32", {"int": 1}),  # IMAD.U32, PRMT
+        ("float32", "float16", {"int": 1}),  # F2FP.PACK_AB, of two
+        ("float8_e4m3", "float16", {"int": 1}),  # F2FP.F16.E4M3.UNPACK_B, of two
+        ("float8_e4m3", "float32", {"int": 1, "fma": 1}),  # and HADD2.F32
+        ("int32", "float32", {"cvt": 1}),  # I2F
+        ("int8", "float32", {"cvt": 1, "int": 1.5}),  # I2F of what SHF and PRMT take out
+        ("int8", "float16", {"cvt": 1, "fma": 1, "int": 2}),  # I2F.F16, HADD2, F2FP
+        ("float32", "int32", {"cvt": 1}),  # F2I
+        ("uint8", "int32", {"int": 1}),  # LOP3, PRMT
+        ("int32", "uint32", {}),
+        ("float32", "float64", {"cvt": 1}),
+    ],
+)
+def test_instructions_of_a_conversion(source: str, target: str, costs: dict[str, float]) -> None:
+    assert cast_costs(source, target) == costs
+
+
+def test_what_is_converted_in_pairs() -> None:
+    assert is_packed("float32", "bfloat16") and is_packed("float8_e5m2", "float16")
+    assert not is_packed("float16", "float32") and not is_packed("int8", "float16")

@@ -1,0 +1,27 @@
+"""Passes of one warp's instruction through the data path of L1 and shared memory."""
+
+import pytest
+
+from tirlens.model.requests import requests_of
+from tirlens_worker.facts import Buffer
+
+LANES = range(32)
+
+
+@pytest.mark.parametrize("scope", ["global", "shared"])
+@pytest.mark.parametrize(
+    ("starts", "vector", "passes"),
+    [
+        (list(LANES), 1, 1),
+        ([4 * lane for lane in LANES], 4, 4),
+        # One value for all lanes is read once, but comes to each.
+        ([0] * 32, 1, 1),
+        ([0] * 32, 4, 4),
+        # Eight places of 16 bytes, 64 bytes apart, for each quarter of the warp.
+        ([16 * (lane % 8) for lane in LANES], 4, 16),
+        ([32 * lane for lane in LANES], 1, 32),
+    ],
+)
+def test_passes(scope: str, starts: list[int], vector: int, passes: int) -> None:
+    buffer = Buffer(id="A", name="A", scope=scope, dtype="float32", shape=(4096,))
+    assert requests_of(starts, vector, buffer, written=True).wavefronts == passes
