@@ -11,7 +11,7 @@ index that is split into the rows and columns of its array is put together again
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from .places import SIDE_BY_SIDE, SPATIAL, Place
 POWER_OF_TWO = 1.0
 BY_CONSTANT = 6.0
 BY_VARIABLE = 20.0
+REMAINDER = 2.0  # what a quotient that is known leaves: a product and a difference
 CHOICE = 2.0
 _DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod"})
 _COSTLY = _DIVISIONS | {"select", "min", "max"}
@@ -43,12 +44,15 @@ def index_parts(
     )
 
 
-def index_instructions(parts: Iterable[Expr], place: Place) -> float:
+def index_instructions(
+    parts: Iterable[Expr], place: Place, share_of: Callable[[frozenset[str]], float] = lambda _: 1.0
+) -> float:
     """Integer instructions of one thread for one execution of all these parts, on average.
 
-    What does not change with a loop goes out of it.
+    What does not change with a loop goes out of it.  `share_of` tells how many of its elements of
+    a tile a thread computes a part for that depends on some of the tile's variables.
     """
-    parts = tuple(parts)
+    parts = frozenset(parts)
     if not parts:
         return 0.0
     turns = {
@@ -61,9 +65,11 @@ def index_instructions(parts: Iterable[Expr], place: Place) -> float:
     for part in parts:
         names = free_variables(part)
         if names & tiles or any(name in turns for name in names):
-            total += _cost(part) / math.prod(
-                extent for name, extent in turns.items() if name not in names
-            )
+            cost = _cost(part)
+            if isinstance(part, tuple) and part[0] == "%" and ("//", *part[1:]) in parts:
+                cost = min(cost, REMAINDER)
+            turned = math.prod(extent for name, extent in turns.items() if name not in names)
+            total += cost * share_of(names) / turned
     return total
 
 

@@ -49,6 +49,29 @@ def issued_share(arith: Arith, place: Place, spread: Spread, threads: int, matri
     return 1.0 / max(math.prod(invariant), 1)
 
 
+def addressed_share(
+    names: frozenset[str], place: Place, spread: Spread | None, threads: int
+) -> float:
+    """For how many of its vectors of a tile a thread computes anew what `names` change."""
+    tile = [loop for loop in place.around if loop.kind in ("parallel", "vectorized")]
+    varies = tuple(loop.var in names for loop in tile)
+    if spread is None or not tile or all(varies):
+        return 1.0
+    extents = tuple(loop.extent or 1 for loop in tile)
+    return _of_starts(extents, varies, max(threads, 1), spread.vector)
+
+
+@lru_cache(maxsize=512)
+def _of_starts(
+    extents: tuple[int, ...], varies: tuple[bool, ...], threads: int, vector: int
+) -> float:
+    total = math.prod(extents)
+    starts = np.arange(0, max(total, 1), threads * vector)[:MOST_ELEMENTS]
+    axes = np.unravel_index(starts, extents)
+    kept = [axis for axis, varied in zip(axes, varies, strict=True) if varied]
+    return _distinct(kept) / len(starts)
+
+
 def packed_share(arith: Arith, spread: Spread) -> float:
     """Instructions of an operation on neighbours: two floats become two halves in one (F2FP)."""
     if arith.op != "cast" or arith.accumulator is None or spread.vector < 2:

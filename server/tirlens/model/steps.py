@@ -35,6 +35,8 @@ ATOMIC_CLOCKS = 600.0
 # Clocks of a chain of dependent instructions, by unit; two chains run side by side on average.
 CHAIN_CLOCKS: Mapping[str, float] = {"fma": 2.0, "int": 2.0, "sfu": 12.0, "cvt": 6.0}
 LONGEST_CHAIN_CLOCKS = 400.0
+# Sectors of 32 bytes that L2 fetches from DRAM at a time.
+FETCHED_SECTORS = 2
 # Registers of a thread that can wait for loads at the same time.
 LOADING_REGISTERS = 64
 # A warp's scan of 32 values: five exchanges, the carry, a load and a store of shared memory.
@@ -58,9 +60,10 @@ def wait_seconds(item: Item, device: Device, waits: bool = True, together: float
     seconds = _step_clocks(item, waits) / device.clock_hz
     started = any(entry.access.route in ("tma", "async") for entry in item.count.accesses)
     if item.read_bytes and waits and not started:
-        fresh = min(fresh_share(item) * together, 1.0)
+        share = fresh_share(item)
+        fresh = min(share * together, 1.0)
         kept = SHARED_CLOCKS / device.clock_hz
-        each = fresh * load_latency_s(item, device) + (1 - fresh) * kept
+        each = fresh * load_latency_s(item, device, share < 1) + (1 - fresh) * kept
         seconds += _batches(item) * each
     return seconds
 
@@ -92,11 +95,17 @@ def _matrix_wait(item: Item, device: Device) -> float:
     return max(clocks - once * (1 - 1 / groups), 0.0)
 
 
-def load_latency_s(item: Item, device: Device) -> float:
-    """How long a leaf's loads take to come, on average over the levels that they come from."""
+def load_latency_s(item: Item, device: Device, walks: bool = False) -> float:
+    """How long a leaf's loads take to come, on average over the levels that they come from.
+
+    Who `walks` from sector to sector finds every second one in L2, which fetches two at a time
+    (``cudaLimitMaxL2FetchGranularity``: 64 bytes).
+    """
     if item.node.per == "thread" and item.l2_read_bytes < 0.25 * (item.read_bytes or 0):
         return SHARED_CLOCKS / device.clock_hz
     missed = min(item.dram_read_bytes / item.l2_read_bytes, 1.0) if item.l2_read_bytes else 1.0
+    if walks:
+        missed /= FETCHED_SECTORS
     return missed * device.dram.latency_s + (1 - missed) * device.l2.latency_s
 
 

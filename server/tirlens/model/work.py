@@ -27,7 +27,7 @@ from .active import active_threads
 from .addressing import index_instructions, index_parts
 from .classes import ArithTotals, totals
 from .expr import is_data_dependent
-from .hoisting import issued_share, packed_share
+from .hoisting import addressed_share, issued_share, packed_share
 from .places import SIDE_BY_SIDE, SPATIAL, Place, outermost
 from .spread import Spread, memory_of, spread
 
@@ -268,7 +268,11 @@ def _leaf(item: Item, block: _Block, threads: int, known: frozenset[Expr]) -> fr
     parts = index_parts(memory, item.place, buffers)
     if parts:
         # The compiler computes once what is the same in all of a body, but for loads.
-        item.index_instructions = index_instructions(parts - known, item.place)
+        item.index_instructions = index_instructions(
+            parts - known,
+            item.place,
+            lambda names: addressed_share(names, item.place, item.spread, item.threads),
+        )
         known |= {part for part in parts if not is_data_dependent(part)}
     pairs = [(entry.arith, entry.total) for entry in count.arith]
     item.arith = _issued(item)

@@ -17,7 +17,8 @@ FLAT: Expr = ("+", ("*", "row", 1152), ("*", "j", 2))
         # Rows and columns of one flat index are the index: the division is undone by the address.
         ((("//", FLAT, 1152), ("%", FLAT, 1152)), 0),
         # Of another length than the row's they are not.
-        ((("//", ("+", "j", 1), 100), ("%", ("+", "j", 1), 100)), 12),
+        ((("//", ("+", "j", 1), 100), ("%", ("+", "j", 1), 100)), 8),
+        (("row", ("%", ("+", "j", 1), 100)), 6),
         ((0, ("//", "j", 8)), 1),
         ((0, "j"), 0),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.hoisting import issued_share, packed_share
+from tirlens.model.hoisting import addressed_share, issued_share, packed_share
 from tirlens.model.places import Around, Place
 from tirlens.model.spread import Spread
 from tirlens_worker.facts import Arith
@@ -44,6 +44,22 @@ def test_in_a_tile_loop(
     over: tuple[str, ...] | None, vector: int, matrix: bool, expected: float
 ) -> None:
     assert share(over, ROWS_AND_COLUMNS, vector, matrix) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("i", "j"), 1.0),
+        # 16 vectors of 4: each in a row of its own four, and always at the same column.
+        (("i", "k"), 1.0),
+        (("j",), 1 / 16),
+        (("k",), 1 / 16),
+    ],
+)
+def test_addresses_in_a_tile_loop(names: tuple[str, ...], expected: float) -> None:
+    around = tuple(Around(name, kind, extent) for name, kind, extent in ROWS_AND_COLUMNS)
+    place, spread = Place(around, {}, {}), Spread(4, 1.0, False, ())
+    assert addressed_share(frozenset(names), place, spread, 128) == expected
 
 
 @pytest.mark.parametrize(
