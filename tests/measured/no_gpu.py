@@ -7,6 +7,7 @@ that they are on ``cuda:0``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -142,8 +143,13 @@ def pretend() -> Iterator[None]:
         yield
 
 
-def _plain(*_: Any, **__: Any) -> Any:
+_registered = torch.library.custom_op
+
+
+def _plain(*args: Any, **kwargs: Any) -> Any:
     """In place of a registered operation, which torch would answer for without calling it."""
+    if str(sys._getframe(1).f_globals.get("__name__")).startswith("torch."):
+        return _registered(*args, **kwargs)
 
     def decorate(function: Any) -> Any:
         function.register_fake = lambda fake: fake

@@ -210,31 +210,35 @@ def without_other_libraries() -> None:
     baselines.reference_tolerance = lambda *_: {}  # type: ignore[attr-defined]
 
 
-class _Nothing:
-    """Whatever is asked of another library: it can be called, subscripted, unpacked, asked on."""
+class _Anything(type):
+    """A class that can be called, subscripted, unpacked and asked on, and has no instances."""
 
-    def __call__(self, *_: Any, **__: Any) -> _Nothing:
-        return self
+    def __call__(cls, *_: Any, **__: Any) -> Any:
+        return cls
 
-    def __getitem__(self, _: Any) -> _Nothing:
-        return self
+    def __getitem__(cls, _: Any) -> Any:
+        return cls
 
-    def __iter__(self) -> Iterator[_Nothing]:
+    def __iter__(cls) -> Iterator[Any]:
         """As many as the caller unpacks."""
         caller = sys._getframe(1)
         operation, count = caller.f_code.co_code[caller.f_lasti : caller.f_lasti + 2]
-        return iter([self] * (count if dis.opname[operation] == "UNPACK_SEQUENCE" else 0))
+        return iter([cls] * (count if dis.opname[operation] == "UNPACK_SEQUENCE" else 0))
 
-    def __getattr__(self, name: str) -> _Nothing:
+    def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self
+        return cls
+
+
+class _Nothing(metaclass=_Anything):
+    """Whatever is asked of another library."""
 
 
 def _nothing_of(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    return _Nothing()
+    return _Nothing
 
 
 def patch_tilelang() -> None:
