@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device, Peak
 
+from .operands import times_read
 from .work import Item
 
 COMPUTE = frozenset(["tensor", "fp32", "fp64", "int", "sfu", "issue"])
@@ -122,21 +123,31 @@ class MemoryRequests:
     most: float = 0.0
 
 
+def moved_by_tma(item: Item, device: Device) -> bool:
+    """Whether TMA can copy a leaf's tile between global and shared memory."""
+    moves = item.node.op in TILE_COPIES and bool(item.global_bytes)
+    return moves and item.shared_bytes > 0 and "tma" in device.features
+
+
 def memory_requests(item: Item, device: Device) -> MemoryRequests:
     """What the accesses of a leaf ask of the path to L1 and shared memory, over the launch.
 
     An instruction takes a clock for each pass of the data and for each group of lanes whose
     addresses the load and store units take at a time, whichever are more.
+    Kernels of matrix products copy their tiles by TMA where there is one, past L1.
     """
     instructions = clocks = tile_bytes = most = 0.0
     pass_clocks = PASS_BYTES / device.shared_bytes_per_clk_per_sm
     least = WARP / device.load_store_lanes_per_clk_per_sm
     known = item.spread.requests if item.spread is not None else ()
+    by_tma = moved_by_tma(item, device) and bool(item.accumulators)
+    times = times_read(item, device)
     for number, entry in enumerate(item.count.accesses):
         shared = entry.buffer.scope in ("shared", "shared.dyn")
         request = known[number] if number < len(known) else None
-        if request is None or not entry.elements or entry.access.route == "tma":
-            tile_bytes += (entry.bytes or 0) if shared else 0
+        if request is None or not entry.elements or by_tma or entry.access.route == "tma":
+            often = times[number] if number < len(times) else 1.0
+            tile_bytes += (entry.bytes or 0) * often if shared else 0
             continue
         count = entry.elements / (WARP * request.vector)
         if entry.access.route == "async":
@@ -156,7 +167,7 @@ def l2_rate(item: Item, device: Device) -> float:
     on an H200, 0.8 and more of the 64 bytes a clock that each SM can take.
     """
     rate = device.l2.bytes_per_s * device.l2.sustained_fraction
-    if "tma" in device.features and item.shared_bytes and item.node.op in TILE_COPIES:
+    if moved_by_tma(item, device):
         port = L2_PORT_BYTES_PER_CLK * device.sm_count * device.clock_hz
         rate = max(rate, TILE_COPY_FRACTION * port)
     return rate

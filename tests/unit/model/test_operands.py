@@ -1,0 +1,46 @@
+"""How often products of tiles read their operands, as tilelang's partition of the warps has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens.hardware import load
+from tirlens.model.operands import times_read
+from tirlens.model.places import outermost
+from tirlens.model.work import Item
+from tirlens_worker.facts import Statement
+
+
+def product(rows: int, columns: int, threads: int, policy: str) -> Item:
+    attributes = {"m_n_k": (rows, columns, 64), "policy": policy}
+    node = Statement("gemm", "T.gemm(A, B, C)", attributes=attributes)
+    return Item(node, None, outermost({}), threads=threads)
+
+
+@pytest.mark.parametrize(
+    ("device", "rows", "columns", "threads", "policy", "times"),
+    [
+        # wgmma: B once for every 64 rows, A by each warpgroup that has some of the columns
+        ("h100-sxm", 128, 128, 128, "full_row", (1, 2)),
+        ("h100-sxm", 128, 256, 256, "square", (2, 2)),
+        ("h100-sxm", 64, 64, 256, "full_col", (2, 1)),
+        ("h100-sxm", 64, 512, 256, "full_col", (2, 1)),
+        ("h100-sxm", 64, 512, 128, "full_col", (2, 1)),
+        ("h100-sxm", 128, 256, 512, "square", (4, 2)),
+        # mma.sync: as many times as warps stand beside each other
+        ("h100-sxm", 32, 128, 128, "square", (2, 2)),
+        ("a100-80-sxm", 128, 128, 128, "square", (2, 2)),
+        ("a100-80-sxm", 128, 128, 128, "full_row", (1, 4)),
+        ("a100-80-sxm", 128, 128, 256, "full_col", (8, 1)),
+        ("b200", 128, 256, 256, "square", (1, 1)),
+    ],
+)
+def test_times(
+    device: str, rows: int, columns: int, threads: int, policy: str, times: tuple[float, float]
+) -> None:
+    assert times_read(product(rows, columns, threads, policy), load(device)) == times
+
+
+def test_what_is_no_product_of_tiles_reads_once() -> None:
+    item = Item(Statement("copy", "T.copy(A, B)"), None, outermost({}), threads=256)
+    assert times_read(item, load("h100-sxm")) == (1, 1)
