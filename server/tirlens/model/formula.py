@@ -82,6 +82,10 @@ class _Points(NamedTuple):
     weights: Weights
 
 
+# The points of each part of a statement, and by what they are multiplied.
+OfStatement = Callable[[Statement, _Scope], Iterator[tuple[_Scope, Weights, int]]]
+
+
 class Formulas:
     """The formulas of one kernel: its statements are placed, and like points summed up, once."""
 
@@ -93,7 +97,7 @@ class Formulas:
 
     def flop(self) -> str | None:
         """FLOP of the whole launch, such as ``2*M*N*K``; None if there is no formula."""
-        return self._formula(self._placed[0], _flop)
+        return self._formula(self._placed[0], _flop())
 
     def global_bytes(self) -> str | None:
         """Bytes of global memory that the program reads and writes; None without a formula."""
@@ -102,7 +106,7 @@ class Formulas:
     def _formula(
         self,
         placed: Iterable[tuple[Statement, _Scope] | None],
-        of_statement: Callable[[Statement, _Scope], Iterable[tuple[_Scope, Weights, int]]],
+        of_statement: OfStatement,
     ) -> str | None:
         if not self._facts.variables:
             return None
@@ -124,18 +128,23 @@ class Formulas:
         return total.text([variable.name for variable in self._facts.variables])
 
 
-def _flop(node: Statement, scope: _Scope) -> Iterator[tuple[_Scope, Weights, int]]:
-    for item in node.arith:
-        flop = totals([(item, item.sparsity)]).flop
-        if flop:
-            if item.sparsity != 1:
-                raise NoFormulaError
-            yield scope.where(item.guard), (scope.resolve(item.count),), flop
+def _flop() -> OfStatement:
+    known: dict[tuple[str, str, bool, int], int] = {}
+
+    def of_statement(node: Statement, scope: _Scope) -> Iterator[tuple[_Scope, Weights, int]]:
+        for item in node.arith:
+            kind = item.op, item.dtype, item.index, item.sparsity
+            if kind not in known:
+                known[kind] = totals([(item, item.sparsity)]).flop
+            if known[kind]:
+                if item.sparsity != 1:
+                    raise NoFormulaError
+                yield scope.where(item.guard), (scope.resolve(item.count),), known[kind]
+
+    return of_statement
 
 
-def _global_bytes(
-    facts: KernelFacts,
-) -> Callable[[Statement, _Scope], Iterator[tuple[_Scope, Weights, int]]]:
+def _global_bytes(facts: KernelFacts) -> OfStatement:
     buffers = {item.id: item for item in facts.buffers}
 
     def of_statement(node: Statement, scope: _Scope) -> Iterator[tuple[_Scope, Weights, int]]:

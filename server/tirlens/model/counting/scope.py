@@ -50,6 +50,15 @@ class Scope:
             return expr
         return within(expr, self.domain.box, self.env, self._resolved)
 
+    def hand_down(self, inner: Scope) -> Scope:
+        """`inner`, a scope inside of this, where what is resolved here is so too.
+
+        That is if only variables that this one does not have are more.
+        """
+        if self.env == inner.env and self.domain.box.items() <= inner.domain.box.items():
+            inner._resolved.update(self._resolved)
+        return inner
+
     def at_first_thread(self, expr: Expr) -> Expr:
         """`expr` with each thread variable at its lowest value."""
         mine = free_variables(expr) & self.threads

@@ -197,7 +197,7 @@ class Statements:
                 self._note(f"{to_text(part)} depends on data: {how}", sites)
         if domain is scope.domain and share is scope.share:
             return scope
-        inner = replace(scope, domain=domain, share=share)
+        inner = scope.hand_down(replace(scope, domain=domain, share=share))
         if not by_data:
             # What depends on data is noted for each statement.
             scope.inner[condition] = inner

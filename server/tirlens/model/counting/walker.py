@@ -148,7 +148,8 @@ class Walker(Statements):
         else:
             domain = scope.domain.with_axis(node.var, 0, extent)
             env[node.var] = simplify(("+", start, ("*", step, node.var)))
-        return replace(scope, domain=domain, env=env, threads=threads, blocks=blocks), extent
+        inner = replace(scope, domain=domain, env=env, threads=threads, blocks=blocks)
+        return scope.hand_down(inner), extent
 
     def _known_extent(self, node: Loop, scope: Scope) -> Expr:
         """The extent, or an upper bound where it depends on data and one can be derived."""
