@@ -62,7 +62,8 @@ def kernels(draw: Any) -> str:
     text += f"with T.Kernel({-(-n // columns)}, {-(-m // rows)}, threads={threads}) as (bx, by):\n"
     for name, (allocate, shape, dtype) in arrays.items():
         text += place.line(f'{name} = {allocate}({shape}, "{dtype}")')
-    text += place.line("tx = T.get_thread_binding()")
+    bound = f'T.thread_binding(0, {threads}, thread="threadIdx.x")'
+    text += place.line(f"tx = {draw(st.sampled_from(['T.get_thread_binding()', bound]))}")
     return text + draw(_body(place, [0], 4))
 
 

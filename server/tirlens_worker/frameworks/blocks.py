@@ -48,7 +48,7 @@ class Blocks(Visitor):
 
     def _bound_loop(self, var: Any, tag: str, extent: Expr, stmt: Any) -> Nodes:
         """A loop over blocks or threads; the same tag inside itself is the same index."""
-        active = self.bindings.active.get(tag)
+        active = self.bindings.index(tag)
         if active is not None:
             self.scope.define(var, active)
             return self.body(stmt)
@@ -154,7 +154,9 @@ class Blocks(Visitor):
             self.bindings.bind(tag, size)
         for axis, size in enumerate(sizes):
             self.scope.ranges.add(self.bindings.thread_name(axis), 0, size)
+        self.bindings.launched = True
         inner = self.body(stmt)
+        self.bindings.launched = False
         for axis, (tag, size) in enumerate(zip(dialect.THREAD_TAGS, sizes)):
             name = self.bindings.thread_name(axis)
             if size > 1 or axis == 0:

@@ -20,6 +20,8 @@ class Bindings:
     def __init__(self, unique: Callable[[str], str]) -> None:
         self.active: Dict[str, str] = {}
         self.thread_names: Dict[int, str] = {}
+        #: Whether tilelang launches the threads that are met, so that a binding is no loop.
+        self.launched = False
         self.cluster: Tuple[Expr, ...] = ()
         #: The dynamic shared memory that the source asks for itself.
         self.shared_bytes: Optional[int] = None
@@ -31,6 +33,12 @@ class Bindings:
     def bind(self, tag: str, extent: Expr) -> None:
         """`tag` runs over `extent`; of several loops over one tag the largest counts."""
         self._extents[tag] = _larger(self._extents.get(tag), extent)
+
+    def index(self, tag: str) -> Optional[str]:
+        """The name of an index that is bound already."""
+        if self.launched and tag in dialect.THREAD_TAGS:
+            return self.thread_name(dialect.THREAD_TAGS.index(tag))
+        return self.active.get(tag)
 
     @property
     def has_grid(self) -> bool:
