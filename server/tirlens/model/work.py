@@ -35,6 +35,10 @@ from .spread import Spread, memory_of, spread
 _NOT_IN_TURN = SPATIAL | SIDE_BY_SIDE | {"unroll"}
 
 
+# Shared by all that compute nothing; sums are only ever filled in by `totals`.
+_NO_ARITH = ArithTotals()
+
+
 @dataclass(eq=False)
 class Item:
     """One node of the tree; `flop` and `global_bytes` are exact, or None where not known.
@@ -49,7 +53,7 @@ class Item:
     count: Any
     place: Place
     children: tuple[Item, ...] = ()
-    arith: ArithTotals = field(default_factory=ArithTotals)
+    arith: ArithTotals = field(default_factory=lambda: _NO_ARITH)
     flop: int | None = 0
     useful_flop: int | None = 0
     masked_flop: int | None = 0
@@ -294,6 +298,8 @@ def _leaf(item: Item, block: _Block, threads: int, known: frozenset[Expr]) -> fr
 
 def _issued(item: Item) -> ArithTotals:
     """A leaf's operations, with the instructions that a compiler makes of them."""
+    if not item.count.arith:
+        return _NO_ARITH
     one = item.spread
     pairs = [(entry.arith, entry.total) for entry in item.count.arith]
     if one is None:

@@ -69,6 +69,26 @@ def test_a_report_is_the_same_with_known_counts(device: str) -> None:
         assert analyze(changed, load(device), {}, known) == analyze(changed, load(device))
 
 
+def staged(node: Node) -> Node:
+    if isinstance(node, Loop) and node.kind == "serial":
+        return replace(node, kind="pipelined", annotations={"num_stages": 3})
+    return node
+
+
+def unrolled(node: Node) -> Node:
+    return replace(node, kind="unroll") if isinstance(node, Loop) else node
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(kernels())
+def test_what_statements_do_is_taken_over(case: tuple[KernelFacts, dict[str, int]]) -> None:
+    facts, bindings = case
+    known = count_all(facts, bindings)
+    for changed in (facts, rewrite.change(facts, staged), rewrite.change(facts, unrolled)):
+        for device in map(load, ("h200", "x86-avx2", "a100-80-sxm", "h200")):
+            assert analyze(changed, device, bindings, known) == analyze(changed, device, bindings)
+
+
 def test_another_launch_of_the_same_body_is_told_from_it() -> None:
     facts, device = gemm(16384, 16384, 4096), load("h200")
     known = count_all(facts, {})
