@@ -225,12 +225,16 @@ class Branch:
 
 @dataclass(frozen=True)
 class While:
-    """`body` repeats while `condition` holds; how often is not known before the run."""
+    """`body` repeats while `condition` holds; how often is not known before the run.
+
+    `var` is what counts the turns from 0, in what the body tells of places.
+    """
 
     condition: Expr
     body: Tuple[Node, ...]
     label: str = ""
     sites: Tuple[Span, ...] = ()
+    var: str = ""
 
 
 @dataclass(frozen=True)

@@ -128,13 +128,52 @@ def _half_full(config: Config, loops: Sequence[str], whiles: Sequence[str]) -> S
     return dict.fromkeys(whiles, _ceildiv(values, 16 * grid * threads))
 
 
+def _pages(config: Config, loops: Sequence[str], whiles: Sequence[str]) -> Sizes:
+    """A plan gives every SM as many splits of 256 keys; there are half of the most on average."""
+    longest = config["max_num_pages"] * config["page_size"]
+    mean = longest if longest == config["page_size"] else longest // 2
+    splits = config["batch_size"] * config["next_n"] * _ceildiv(mean, 256)
+    return dict.fromkeys(whiles, _ceildiv(splits, SMS))
+
+
+def _sequences(config: Config, loops: Sequence[str], whiles: Sequence[str]) -> Sizes:
+    """A block takes one head of one sequence after the other."""
+    work = len(config["seq_lens"]) * config["hv"]
+    return dict.fromkeys(whiles, _ceildiv(work, min(work, SMS)))
+
+
+_OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "+": int.__add__,
+    "-": int.__sub__,
+    "*": int.__mul__,
+    "//": int.__floordiv__,
+    "min": min,
+    "max": max,
+}
+
+
+def _trips(extent: Any, length: int) -> int:
+    """A loop's trips for a sequence of `length` tokens, where data tell its start and end."""
+    if not isinstance(extent, tuple):
+        return int(extent)
+    if extent[0] == "load":
+        return 0 if extent[-1] == 0 else length
+    parts = [_trips(part, length) for part in extent[1:]]
+    return parts[0] if len(parts) == 1 else _OPERATORS[extent[0]](*parts)
+
+
 TURNS: dict[str, Callable[[Config, Sequence[str], Sequence[str]], Sizes]] = {
     "deepgemm_sm100_m_grouped_fp8_gemm_contiguous": _groups,
     "deepgemm_sm100_m_grouped_fp8_gemm_masked": _groups,
     "deepgemm_sm100_fp8_mqa_logits": _seen,
     "recurrent_kda_decode_grouped": _no_orphans,
     "silu_and_mul_nvfp4_experts_quantize": _half_full,
+    "deepgemm_sm100_fp4_paged_mqa_logits": _pages,
+    "gdn_prefill_sm100": _sequences,
 }
+
+# Whose loops pass over a sequence.
+BY_LENGTH = frozenset({"gdn_prefill_sm100"})
 
 
 def turned(operation: str, config: Config, facts: Any) -> Sizes:
@@ -142,7 +181,7 @@ def turned(operation: str, config: Config, facts: Any) -> Sizes:
     turns = TURNS.get(operation)
     if turns is None:
         return {}
-    loops: list[str] = []
+    loops: dict[str, Any] = {}
     whiles: list[str] = []
 
     def visit(nodes: Sequence[Any]) -> None:
@@ -151,12 +190,16 @@ def turned(operation: str, config: Config, facts: Any) -> Sizes:
             if kind == "While":
                 whiles.append(f"while_{len(whiles) + 1}")
             elif kind == "Loop" and "load" in str(node.extent):
-                loops.append(node.var)
+                loops[node.var] = node.extent
             for part in ("body", "then", "orelse"):
                 visit(getattr(node, part, ()))
 
     visit(facts.body)
-    return turns(config, loops, whiles)
+    sizes = turns(config, [*loops], whiles)
+    if operation in BY_LENGTH:
+        length = sum(config["seq_lens"]) // len(config["seq_lens"])
+        sizes.update({name: _trips(extent, length) for name, extent in loops.items()})
+    return sizes
 
 
 def launched(operation: str, config: Config) -> Sizes:

@@ -253,6 +253,30 @@ def ptx_memory(T):
     return main
 
 
+# Of 16-byte elements, v4.b32 is one; what a thread loads for an index is known by its place.
+@becomes(
+    "load thread: ; read W[] thread, write r[4] thread",
+    "load thread: ; read A[] thread, write at[] thread",
+    "call thread: 1 x max int32; read at[] thread, write from_zero[] thread",
+    "store thread: ; write W[] thread, read r[4] thread",
+)
+def ptx_wide(T):
+    @T.prim_func
+    def main(A: T.Buffer((64,), "int32"), W: T.Buffer((16,), "uint32x4")):
+        T.device_entry()
+        _bx = T.cta_id([1])
+        tx = T.thread_id([32])
+        r = T.alloc_local((4,), "uint32")
+        at = T.alloc_local((1,), "int32")
+        from_zero = T.alloc_local((1,), "int32")
+        T.ptx.ld.global_.v4.b32(r[0], r[1], r[2], r[3], W.ptr_to([tx]))
+        T.ptx.ld.global_.s32(at[0], A.ptr_to([tx]))
+        T.ptx.max.s32(from_zero[0], at[0], 0)
+        T.ptx.st.global_.v4.b32(W.ptr_to([from_zero[0]]), r[0], r[1], r[2], r[3])
+
+    return main
+
+
 # The descriptor has N/8 at bit 17 and M/16 at bit 24: 0x10 and 0x08 are M = 128 and N = 128; what
 # is put into its lowest bits at run time changes neither.  The box of the map is the tile's.
 @becomes(

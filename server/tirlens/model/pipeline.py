@@ -27,6 +27,7 @@ from .program import Costs, mean_trips, sides
 from .recurrence import turns
 from .roles import at_barriers, concurrent, splits_the_block
 from .roofline import burst_fraction, sum_seconds
+from .runs import is_unrolled, loaded, places_from, starts_loads
 from .spread import WARP
 from .steps import carried_seconds, wait_seconds
 from .timed import Timed
@@ -67,16 +68,21 @@ def block_time(items: Sequence[Item], context: BlockContext) -> Timed:
 
 
 def _in_turn(
-    items: Sequence[Item], context: BlockContext, repeats: float, mixes: bool = True
+    items: Sequence[Item],
+    context: BlockContext,
+    repeats: float,
+    mixes: bool = True,
+    waited: bool = False,
 ) -> tuple[Timed, ...]:
     """Parts that run one after the other.
 
     Loads in a row wait together for their data, and so do all of a straight run of instructions:
-    the compiler starts them first.  `mixes`: whether it also mixes what uses different units, which
-    is left to the caller where the whole body is one straight run.
+    the compiler starts them first, but for those that find their place in what another one loads.
+    `mixes`: whether it also mixes what uses different units, which is left to the caller where the
+    whole body is one straight run.  `waited`: whether such a run is under way.
     """
     out: list[Timed] = []
-    waited = False
+    coming: set[str] = set()
     for group in concurrent(items):
         if len(group) > 1:
             met = at_barriers(group, _costs(context), repeats)
@@ -84,19 +90,14 @@ def _in_turn(
             waited = False
             continue
         item = next(iter(group))
-        straight = isinstance(item.node, Statement) and is_straight(item)
+        straight = is_unrolled(item) and is_straight(item)
         load = loads_only(item)
-        out.append(_timed(item, context, repeats, waits=not ((load or straight) and waited)))
-        waited = load or (straight and (waited or _starts_loads(item)))
+        ahead = (load or straight) and waited and not places_from(item) & coming
+        out.append(_timed(item, context, repeats, waits=not ahead))
+        waited = load or (straight and (waited or starts_loads(item)))
+        coming = (coming if ahead else set[str]()) | loaded(item) if waited else set[str]()
     done = settled(items, out, context.device, repeats)
     return mixed(done, lambda leaf: busy_seconds_of_block(leaf, context)) if mixes else done
-
-
-def _starts_loads(item: Item) -> bool:
-    return item.node.op == "load" or (
-        any(entry.access.mode == "read" and entry.bytes for entry in item.count.accesses)
-        and bool(item.read_bytes)
-    )
 
 
 def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> Timed:
@@ -116,10 +117,8 @@ def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True
             return _pipelined(item, context, repeats, trips)
     if isinstance(node, While):
         inner = repeats * mean_trips(item)
-    if len(item.children) == 1 and not waits:
-        children = (_timed(item.children[0], context, inner, waits=False),)
-    else:
-        children = _in_turn(item.children, context, inner, mixes=not is_straight(item))
+    mixes = not is_straight(item)
+    children = _in_turn(item.children, context, inner, mixes, waited=not waits)
     timed = _drifted(item, Timed(item, 0.0, children), context)
     return released(timed) if _is_outermost(item) else timed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -15,7 +15,7 @@ from tirlens_worker.facts import Access, Buffer, Expr, Let, Loop
 
 from .counting.intervals import Interval, bounds
 from .dtypes import bits
-from .expr import evaluate, free_variables, is_data_dependent, substitute, walk
+from .expr import evaluate, free_variables, is_data_dependent, operands, simplify, substitute, walk
 
 SECTOR_BYTES = 32
 # Loops whose iterations run at the same time in one block, not one after the other.
@@ -28,6 +28,8 @@ WARP = 32
 # The loops around the stores to an array of a block or thread, by its id.
 SetIn = Mapping[str, frozenset[str]]
 NOWHERE: SetIn = {}
+NOTHING: frozenset[str] = frozenset()
+_DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod"})
 
 # A loop (its variable, start and extent) or a condition (no variable) on the way to a statement.
 Step = tuple[str, Expr, Expr]
@@ -181,13 +183,18 @@ def distinct_elements(
         if access.extents:
             high = bounds(place.resolve(access.extents[dimension]), place.ranges)[1]
             box = high if math.isfinite(high) else 1.0
-        names = _varies_with(index, indices, free, set_in)
-        low, high = bounds(index, _pinned(index, free, place.ranges))
+        names = _varies_with(access, index, indices, free, place, set_in)
+        chosen, rest = NOTHING, index
+        if is_data_dependent(index) and says_its_place(access, index, place, set_in):
+            # Another place in an array of places is another place: a page, a token, a state.
+            chosen = _chosen_by(index, names, place, set_in)
+            rest = without_loads(index)
+        low, high = bounds(rest, _pinned(rest, free - chosen, place.ranges))
         reach = high - low + box
         size = shape[dimension] if dimension < len(shape) else None
         # A tile that steps over a constant stride touches one box a step, not all between.
-        steps = math.prod(extents.get(name, 1) for name in names) * box
-        touched = min(reach, steps)
+        steps = math.prod(extents.get(name, 1) for name in names - chosen) * box
+        touched = min(reach, steps) * math.prod(extents.get(name, 1) for name in chosen)
         # An index far beyond its dimension runs on into the next rows, as offsets of pointers do.
         close = reach < 2 * size if isinstance(size, int) else False
         if isinstance(size, int) and (close or access.clipped or is_data_dependent(index)):
@@ -220,7 +227,7 @@ def depends_on(
     wanted = frozenset(names)
     indices = [place.resolve(index) for index in access.indices]
     return frozenset[str]().union(
-        *(_varies_with(index, indices, wanted, set_in) for index in indices)
+        *(_varies_with(access, index, indices, wanted, place, set_in) for index in indices)
     )
 
 
@@ -230,27 +237,83 @@ def wanders(access: Access, place: Place) -> bool:
     So is a tile's number that a persistent kernel keeps in a register.
     """
     indices = [place.resolve(index) for index in access.indices]
-    return any(is_data_dependent(index) and not free_variables(index) for index in indices)
+    return any(
+        is_data_dependent(index) and not free_variables(index) & place.extents.keys()
+        for index in indices
+    )
 
 
 def _varies_with(
-    index: Expr, indices: Sequence[Expr], names: frozenset[str], set_in: SetIn
+    access: Access,
+    index: Expr,
+    indices: Sequence[Expr],
+    names: frozenset[str],
+    place: Place,
+    set_in: SetIn,
 ) -> frozenset[str]:
     """Which of `names` an index varies with.
 
-    One that is data and names no variable is another value whenever a loop turns in which the
-    scalar that holds it is set (any loop, where that is not told), but for those loops that the
+    What is loaded from a scalar is another value whenever a loop turns in which that is set (any
+    loop, where that is not told and the index names no variable), but for those loops that the
     other indices count.
     """
-    found = free_variables(index)
-    if found or not is_data_dependent(index):
-        return found & names
-    loops = frozenset[str]().union(*(set_in.get(name, names) for name in _loaded(index)))
-    return (loops & names) - frozenset[str]().union(*map(free_variables, indices))
+    if not is_data_dependent(index):
+        return free_variables(index) & names
+    found = free_variables(index) & place.extents.keys()
+    loops = NOTHING
+    if found and says_its_place(access, index, place, set_in):
+        loops = _set_again(index, place, set_in)
+    if not found:
+        loops = loops.union(*(set_in.get(str(load[1]), names) for load in loads_of(index)))
+    return (found & names) | ((loops & names) - NOTHING.union(*map(free_variables, indices)))
 
 
-def _loaded(index: Expr) -> Iterator[str]:
-    """The arrays that an index is loaded from."""
+def _chosen_by(index: Expr, names: frozenset[str], place: Place, set_in: SetIn) -> frozenset[str]:
+    """Which of `names`, with which an index varies, choose what is loaded for it."""
+    if not free_variables(index) & place.extents.keys():
+        return names
+    places = NOTHING.union(*map(free_variables, loads_of(index)))
+    return names & (places | _set_again(index, place, set_in))
+
+
+def _set_again(index: Expr, place: Place, set_in: SetIn) -> frozenset[str]:
+    """The loops that turn between settings of the scalars in `index`, which threads share."""
+    threads = {loop.var for loop in place.around if loop.kind in SIDE_BY_SIDE}
+    return NOTHING.union(*(set_in.get(str(load[1]), NOTHING) for load in loads_of(index))) - threads
+
+
+def says_its_place(access: Access, index: Expr, place: Place, set_in: SetIn) -> bool:
+    """Whether an index that data take part in says where they lie, or which turn has set them.
+
+    What threads compute for themselves may be another place in each of them.
+    """
+    turning = {loop.var for loop in place.around if loop.kind not in SPATIAL | SIDE_BY_SIDE}
+    return all(
+        str(load[1]) not in set_in or (access.route == "tma" and set_in[str(load[1])] & turning)
+        for load in loads_of(index)
+    )
+
+
+def loads_of(index: Expr) -> Iterator[tuple[Any, ...]]:
+    """What is loaded for an index."""
     for part in walk(index):
         if isinstance(part, tuple) and part[0] == "load":
-            yield str(part[1])
+            yield part
+
+
+def without_loads(
+    index: Expr, loads: Callable[[tuple[Any, ...]], bool] = lambda load: True
+) -> Expr:
+    """`index` as if nothing lay before the place that is loaded: 0 for those `loads`.
+
+    Where they say how many of something there are, there are enough for all that is counted.
+    """
+    if not isinstance(index, tuple):
+        return index
+    if index[0] == "load" and loads(index):
+        return 0
+    parts = operands(index)
+    inner = tuple(without_loads(operand, loads) for operand in parts)
+    if index[0] in _DIVISIONS and inner != parts and simplify(inner[1]) == 0:
+        return 0 if index[0] in ("//", "truncdiv") else inner[0]
+    return index[: len(index) - len(parts)] + inner

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -38,7 +38,7 @@ from .expr import (
     simplify,
     walk,
 )
-from .places import WARP, Place, dtype_bytes
+from .places import WARP, Place, dtype_bytes, without_loads
 from .requests import Requests, requests_of
 
 IntArray = npt.NDArray[np.int64]
@@ -156,13 +156,34 @@ def _of_threads(
         vector = min(max(access.lanes, 1) * _written_vector(access, buffer, place, env), limit)
         known = start = None
         if threads and memory_of(access, buffers) is not None:
-            start = _offset(access, buffer, place, env)
+            settled = _beyond_loads(access, place, buffers, env)
+            start = _offset(settled, buffer, place, env)
         if start is not None:
             starts = start.tolist() if start.ndim else [start.item()] * WARP
             known = requests_of(starts, vector, buffer, written=True)
             widest = max(widest, vector)
         out.append(known)
     return Spread(widest, 1.0, serial, tuple(out))
+
+
+def _beyond_loads(
+    access: Access, place: Place, buffers: Mapping[str, Buffer], env: Mapping[str, Any]
+) -> Access:
+    """An access behind a place that is loaded, the same one for all threads: where it adds to that.
+
+    Such a place, a page's or a token's, begins a row of the array.
+    """
+    indices = tuple(place.resolve(index) for index in access.indices)
+    if not any(map(is_data_dependent, indices)):
+        return access
+
+    def shared(load: tuple[Any, ...]) -> bool:
+        own = buffers[load[1]].scope.startswith("local") if load[1] in buffers else True
+        return not own and not any(np.ndim(env.get(name, 0)) for name in free_variables(load))
+
+    return replace(
+        access, indices=tuple(simplify(without_loads(index, shared)) for index in indices)
+    )
 
 
 @dataclass(frozen=True)

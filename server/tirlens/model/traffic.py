@@ -18,7 +18,7 @@ from typing import Any
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Access, Buffer
 
-from .expr import UnknownValueError
+from .expr import UnknownValueError, simplify
 from .footprint import Touched
 from .places import (
     SECTOR_BYTES,
@@ -29,7 +29,10 @@ from .places import (
     depends_on,
     distinct_elements,
     dtype_bytes,
+    loads_of,
+    says_its_place,
     wanders,
+    without_loads,
 )
 from .spread import WARP
 from .walks import AXES, Walk, walk_of
@@ -66,7 +69,8 @@ class _Flow:
     block_bytes: float
     axes: tuple[int, ...]
     compulsory: float
-    start: float | None
+    start: float | None  # beyond the places that are loaded
+    behind: tuple[Any, ...]  # those places
     block_sector_bytes: float
     step_bytes: float  # what a block touches in one turn of its walk, if it walks
     walk: Walk | None
@@ -163,9 +167,13 @@ def _flow(
             min(distinct_elements(outer, buffer, place, inner, shape, set_in), own / size), 1.0
         )
     sectors = rows * math.ceil(own / rows / SECTOR_BYTES) * SECTOR_BYTES
+    indices = [place.resolve(index) for index in access.indices]
+    behind = tuple(load for index in indices for load in loads_of(index))
+    if not all(says_its_place(access, index, place, set_in) for index in indices):
+        behind = ()
     start = _start(access, buffer, place)
     step = own = min(own, issued)
-    walk = None if chosen else walk_of(access, place, buffer.shape)
+    walk = None if chosen else walk_of(access, place, buffer.shape, set_in)
     if walk is not None:
         if walk.var is not None:
             within = [name for name in inner if name != walk.var]
@@ -174,7 +182,9 @@ def _flow(
         least = min(least, walk.places(launch.grid) * step)
     known = [extent for extent in shape if isinstance(extent, int)]
     array = math.prod(known) * size if len(known) == len(shape) else math.inf
-    return _Flow(item, entry, access, own, axes, least, start, sectors, step, walk, chosen, array)
+    return _Flow(
+        item, entry, access, own, axes, least, start, behind, sectors, step, walk, chosen, array
+    )
 
 
 def _set_in(leaves: Sequence[Item], buffers: Mapping[str, Buffer]) -> SetIn:
@@ -196,7 +206,9 @@ def _start(access: Access, buffer: Buffer, place: Place) -> float | None:
     try:
         flat = 0
         for size, index in zip(buffer.shape, access.indices, strict=True):
-            flat = flat * place.first_value(size) + place.first_value(index)
+            behind = simplify(without_loads(place.resolve(index)))
+            # How many rows there are says nothing of where one begins.
+            flat = (flat * place.first_value(size) if flat else 0) + place.first_value(behind)
         return float(flat)
     except (UnknownValueError, ValueError, ZeroDivisionError):
         return None
@@ -307,6 +319,11 @@ def _least(group: Sequence[_Flow], flows: Sequence[_Flow], distinct: Mapping[str
     they are all that touches the array, they touch all of its distinct bytes, be it in parts.
     """
     least = max(flow.compulsory for flow in group)
+    apart = _apart(group)
+    if apart is not None:
+        # An array in which not even one access has room has a size that is not known.
+        room = group[0].array_bytes
+        least = max(least, min(apart, room) if room >= least else apart)
     if all(flow.wanders for flow in group):
         parts = sum(flow.compulsory for flow in group)
         least = max(least, min(parts, group[0].array_bytes))
@@ -314,6 +331,20 @@ def _least(group: Sequence[_Flow], flows: Sequence[_Flow], distinct: Mapping[str
     if sum(flow.access.buffer == name for flow in flows) == len(group):
         return max(least, distinct.get(name, 0))
     return least
+
+
+def _apart(group: Sequence[_Flow]) -> float | None:
+    """Bytes of accesses behind places that are loaded, in so many different places behind those.
+
+    None where no place is loaded, or it is not known how far behind one is.
+    """
+    places: dict[tuple[Any, ...], float] = {}
+    for flow in group:
+        if not flow.behind or flow.start is None:
+            return None
+        place = (flow.start, *flow.behind)
+        places[place] = max(places.get(place, 0.0), flow.compulsory)
+    return sum(places.values())
 
 
 def _grouped(flows: Sequence[_Flow]) -> list[list[_Flow]]:

@@ -18,7 +18,16 @@ import numpy.typing as npt
 from tirlens_worker.facts import Access, Expr
 
 from .expr import UnknownValueError, evaluate, free_variables, linear, simplify
-from .places import SIDE_BY_SIDE, SPATIAL, Place
+from .places import (
+    NOWHERE,
+    SIDE_BY_SIDE,
+    SPATIAL,
+    Place,
+    SetIn,
+    loads_of,
+    says_its_place,
+    without_loads,
+)
 
 IntArray = npt.NDArray[np.int64]
 # Positions for x, y, z of the blocks and their turn, -1 for a block that has no such turn.
@@ -68,10 +77,18 @@ def distinct(numbers: IntArray) -> IntArray:
     return np.flatnonzero(seen)
 
 
-def walk_of(access: Access, place: Place, shape: Sequence[Expr]) -> Walk | None:
-    """How the blocks walk, if their places are no sums of multiples of the block indices."""
+def walk_of(
+    access: Access, place: Place, shape: Sequence[Expr], set_in: SetIn = NOWHERE
+) -> Walk | None:
+    """How the blocks walk, if their places are no sums of multiples of the block indices.
+
+    Where a block finds the group of its tile in data, all tiles are taken to be of one group.
+    """
     grid = {loop.var: AXES.get(loop.tag or "", 0) for loop in place.around if loop.kind in SPATIAL}
     indices = [place.resolve(index) for index in access.indices]
+    by_block = any(free_variables(load) & set(grid) for one in indices for load in loads_of(one))
+    if not by_block and all(says_its_place(access, one, place, set_in) for one in indices):
+        indices = [without_loads(index) for index in indices]
     mixed = [
         free_variables(index)
         for index in indices
@@ -95,7 +112,8 @@ def walk_of(access: Access, place: Place, shape: Sequence[Expr]) -> Walk | None:
     if turning is None or not turning.extent or turning.extent > most:
         walk = Walk(_place_of(indices, shape, place, grid, None, 1))
     else:
-        extent = next(extent for var, _, extent in place.steps if var == turning.var)
+        steps = (extent for var, _, extent in place.steps if var == turning.var)
+        extent = next(steps, turning.extent)
         found = _place_of(indices, shape, place, grid, turning.var, extent)
         walk = Walk(found, turning.extent, turning.var)
     first = np.zeros(1, dtype=np.int64)

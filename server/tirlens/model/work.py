@@ -179,7 +179,7 @@ def _inside(count: Any, place: Place) -> Place:
     if isinstance(node, Loop):
         return place.inside(node, count.trips)
     if isinstance(node, While):
-        return place.turning(f"while {id(node)}", count.trips or 1)
+        return place.turning(node.var or f"while {id(node)}", count.trips or 1)
     return place
 
 

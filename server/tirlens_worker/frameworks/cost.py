@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple, TypeVar
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, TypeVar
 
 from .. import ops
 from ..facts import Access, Arith, Expr
 from . import dialect
+from .data import holds_data
 from .dependence import Dependence
 from .expressions import SELECT, TRANSPARENT, Expressions, bare, is_integer
 
@@ -278,13 +279,6 @@ def _loads(node: Any) -> Iterator[Any]:
             continue
         for item in part if hasattr(part, "__len__") and not isinstance(part, str) else (part,):
             yield from _loads(item)
-
-
-def holds_data(value: Expr, data: Set[str]) -> bool:
-    """Whether `value` is not known before the run; `data` are the variables that are not."""
-    if not isinstance(value, tuple):
-        return isinstance(value, float) or value in data
-    return value[0] in ("load", "opaque") or any(holds_data(part, data) for part in value[1:])
 
 
 def _implied(condition: Expr, known: Iterable[Optional[Expr]]) -> bool:

@@ -65,7 +65,7 @@ class Expressions:
     def assign(self, target: Any, value: Expr) -> None:
         """A call gives a scalar this value."""
         region = self.region(target)
-        if region is not None:
+        if region is not None and all(size == 1 for size in region.buffer.shape):
             self.assigned[region.buffer.id] = value
 
     def expr(self, node: Any) -> Expr:
@@ -85,6 +85,8 @@ class Expressions:
             buffer = self.buffer(dialect.buffer_of(node))
             indices = tuple(self.expr(index) for index in node.indices)
             known = self.scope.scalars.get(buffer.id)
+            if known is None:
+                known = self.scope.loaded.get(buffer.id)
             return known if known is not None else ("load", buffer.id, *indices)
         return self._other(name, node)
 
@@ -262,7 +264,14 @@ class Expressions:
         copied to or from, and the sizes are not known.
         """
         var = _variable(node)
-        return None if var is None else self.scope.tensor_map(var, dtype, rank)
+        if var is not None:
+            return self.scope.tensor_map(var, dtype, rank)
+        place = self.region(node)
+        return None if place is None else self.scope.tensor_map_at(place, dtype, rank)
+
+    def copies(self, array: Buffer, box: Tuple[Expr, ...]) -> None:
+        """A copy by the tensor map of `array`, which does not tell its box, moves `box` at most."""
+        self.scope.copies(array.id, box)
 
     def describe(self, node: Any, array: Region, layout: Layout) -> None:
         """The tensor map `node` is made for an array from a corner of it on."""
@@ -305,9 +314,9 @@ SELECT = ("condition", "true_value", "false_value")
 
 
 def _variable(node: Any) -> Optional[Any]:
-    """The variable whose address, in whatever type, `node` is."""
-    while dialect.kind(node) == "Call" and node.args:
-        node = node.args[0]
+    """The variable whose address, in whatever type, `node` is, or the first that it may be."""
+    while dialect.kind(node) == "Select" or (dialect.kind(node) == "Call" and node.args):
+        node = node.true_value if dialect.kind(node) == "Select" else node.args[0]
     return node if dialect.kind(node) in ("Var", "SizeVar") else None
 
 

@@ -8,6 +8,7 @@ from typing import Any, Callable, Optional, Tuple
 from .. import array_shapes, spans
 from ..facts import KernelFacts, Span
 from . import dialect, version
+from .boxes import boxed
 from .scope import Scope
 from .useful import annotated
 from .walk import Walk
@@ -39,7 +40,7 @@ def extract(
             walk.add_buffer(buffer, parameter=True)
         elif dialect.dtype_of(param).startswith(("int", "uint")):
             scope.value(param)
-    body = walk.function(prim_func.body)
+    body = boxed(walk.function(prim_func.body), scope.boxes)
     attributes = dialect.attributes(prim_func)
     return KernelFacts(
         name=name_of(prim_func, definition),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, FrozenSet, List, Optional, Set, Tuple, Union
+from typing import Any, Dict, FrozenSet, Hashable, List, Optional, Set, Tuple, Union
 
 from ..facts import Buffer, Caveat, Expr, Span, Variable
 from ..ops import Layout, Region, TensorMap
 from . import dialect
 from .barriers import Barriers
+from .data import holds_data, tells_its_loads
 from .ranges import Ranges
 from .regions import offset as offset_of
 from .roles import Held
@@ -29,6 +30,8 @@ class Scope:
         self.caveats: List[Caveat] = []
         #: Scalar arrays that hold one known value for now, by buffer id.
         self.scalars: Dict[str, Expr] = {}
+        #: What other scalars are made of, loads among it, by buffer id.
+        self.loaded: Dict[str, Expr] = {}
         #: What scalars hold in threads that did not take the branches which changed them.
         self.elsewhere: Dict[str, Held] = {}
         #: What scalars that hold an address point at, by buffer id, and variables, by their keys.
@@ -48,15 +51,25 @@ class Scope:
         self.over: Dict[int, Optional[FrozenSet[str]]] = {}
         self._buffer_ids: Dict[int, str] = {}
         self._data_owner: Dict[int, str] = {}
-        self._maps: Dict[int, TensorMap] = {}
+        self._maps: Dict[Hashable, TensorMap] = {}
+        #: What one copy moves, by the ids of arrays whose tensor maps keep that to themselves.
+        self.boxes: Dict[str, Tuple[Expr, ...]] = {}
         self._names: Set[str] = set()
         self._kept: List[Any] = []
 
     def forget(self, buffer_id: str) -> None:
         """What a scalar holds is not known any more, in whatever thread."""
         self.barriers.remember(buffer_id, self.scalars.pop(buffer_id, None))
+        self.loaded.pop(buffer_id, None)
         self.pointers.pop(buffer_id, None)
         self.elsewhere.pop(buffer_id, None)
+
+    def hold(self, buffer_id: str, value: Expr) -> None:
+        """A scalar holds `value` from here on: a known one, or one that data take part in."""
+        if not holds_data(value, self.data):
+            self.scalars[buffer_id] = value
+        elif tells_its_loads(value):
+            self.loaded[buffer_id] = value
 
     def unique(self, name: str) -> str:
         """`name`, with a number behind it if it is taken."""
@@ -152,13 +165,30 @@ class Scope:
 
     def tensor_map(self, var: Any, dtype: str, rank: int) -> TensorMap:
         """The array behind the tensor map `var`; one that is met first is a parameter."""
-        known = self._maps.get(dialect.key(var))
+        self._kept.append(var)
+        return self._map(dialect.key(var), str(var.name), dtype, rank)
+
+    def tensor_map_at(self, place: Region, dtype: str, rank: int) -> TensorMap:
+        """The array behind a tensor map that lies in memory."""
+        return self._map((place.buffer.id, *place.indices), place.buffer.name, dtype, rank)
+
+    def _map(self, key: Hashable, name: str, dtype: str, rank: int) -> TensorMap:
+        known = self._maps.get(key)
         if known is None:
-            name = self.unique(str(var.name))
-            sizes = tuple(("opaque", "{}.size({})".format(name, axis)) for axis in range(rank))
-            known = TensorMap(Buffer(name, str(var.name), dtype, sizes, is_parameter=True))
-            self._keep_map(var, known)
+            array = self.unique(name)
+            sizes = tuple(("opaque", "{}.size({})".format(array, axis)) for axis in range(rank))
+            known = TensorMap(Buffer(array, name, dtype, sizes, is_parameter=True))
+            self._keep_map(key, known)
         return known
+
+    def copies(self, array: str, box: Tuple[Expr, ...]) -> None:
+        """A copy by the tensor map of an array moves no more than `box`; all copies move as much.
+
+        The tile in shared memory, which tells that, may have room for several boxes.
+        """
+        sizes = [min(sizes) for sizes in zip(box, self.boxes.get(array, box)) if _known(sizes)]
+        if len(sizes) == len(box):
+            self.boxes[array] = tuple(sizes)
 
     def describe(self, var: Any, array: Region, layout: Layout) -> None:
         """The tensor map `var` shows `array` from its corner on as `layout`."""
@@ -171,12 +201,12 @@ class Scope:
             element_offset=offset_of(array),
             alias_of=array.buffer.alias_of or array.buffer.id,
         )
-        self._keep_map(var, TensorMap(view, layout.box))
-
-    def _keep_map(self, var: Any, known: TensorMap) -> None:
-        self.buffers.append(known.array)
-        self._maps[dialect.key(var)] = known
         self._kept.append(var)
+        self._keep_map(dialect.key(var), TensorMap(view, layout.box))
+
+    def _keep_map(self, key: Hashable, known: TensorMap) -> None:
+        self.buffers.append(known.array)
+        self._maps[key] = known
 
     def owner_of_data(self, data: Any) -> Optional[str]:
         """The id of the buffer whose data pointer `data` is."""
@@ -188,3 +218,7 @@ class Scope:
 
     def buffer(self, buffer_id: str) -> Buffer:
         return next(one for one in self.buffers if one.id == buffer_id)
+
+
+def _known(sizes: Tuple[Expr, ...]) -> bool:
+    return all(isinstance(size, int) for size in sizes)

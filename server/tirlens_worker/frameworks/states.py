@@ -26,7 +26,7 @@ from ..ops.build import plus, times
 from . import dialect
 from .affine import mentions, trips
 from .branches import Branches
-from .cost import holds_data
+from .data import holds_data
 from .text import text
 from .visitor import Nodes
 from .writes import Write, writes
@@ -186,7 +186,7 @@ class States(Branches):
         self.scope.conditions.pop()
         if count is None:
             self._forget(write.buffer for write in writes(stmt.body))
-            return (While(condition, inner, label="while", sites=self._here),)
+            return (While(condition, inner, "while", self._here, counter),)
         label = "while {}".format(text(condition))
         return (Loop("serial", counter, 0, count, inner, label=label, sites=self._here),)
 
@@ -233,7 +233,7 @@ class States(Branches):
             self.scope.scalars = dict(before)
         self._forget(write.buffer for write in writes(stmt.body))
         if count is None:
-            return (While(("not", condition), inner, label="while", sites=self._here),)
+            return (While(("not", condition), inner, "while", self._here, counter),)
         self._leave(steps, before, count)
         label = "while not {}".format(text(condition))
         return (Loop("serial", counter, 0, count, inner, label=label, sites=self._here),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Callable, Iterable, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Optional, Set, Tuple
 
 from ..facts import Expr, Node, Span, Statement
 from ..spans import Locator
@@ -91,11 +91,10 @@ class Visitor:
 
     def _scoped(self, stmt: Any) -> Nodes:
         """The body of a loop or branch: what it learns of scalars does not hold behind it."""
-        before = dict(self.scope.scalars)
+        before, loaded = dict(self.scope.scalars), dict(self.scope.loaded)
         nodes = self.body(stmt)
-        self.scope.scalars = {
-            name: value for name, value in before.items() if self.scope.scalars.get(name) == value
-        }
+        self.scope.scalars = _unchanged(before, self.scope.scalars)
+        self.scope.loaded = _unchanged(loaded, self.scope.loaded)
         return nodes
 
     def _unknown(self, kind: str, stmt: Any) -> Nodes:
@@ -133,3 +132,7 @@ class Visitor:
         for message in self.reader.notes:
             self._note(message)
         self.reader.notes.clear()
+
+
+def _unchanged(before: Dict[str, Expr], now: Dict[str, Expr]) -> Dict[str, Expr]:
+    return {name: value for name, value in before.items() if now.get(name) == value}

@@ -14,7 +14,8 @@ from typing import Any, Tuple
 from .. import ops
 from ..facts import Expr, Let, Loop, Statement
 from . import dialect
-from .cost import holds_data, where
+from .cost import where
+from .data import holds_data
 from .dependence import Dependence
 from .masks import kept
 from .states import States
@@ -91,9 +92,12 @@ class Walk(States):
             if target is not None:
                 self.scope.pointers[buffer.id] = target
                 return ()
-            if _is_index(value) and buffer.dtype.startswith(("int", "uint", "bool")):
-                self.scope.scalars[buffer.id] = value
-                return ()
+            if buffer.dtype.startswith(("int", "uint", "bool")):
+                if _is_index(value):
+                    self.scope.scalars[buffer.id] = value
+                    return ()
+                if holds_data(value, self.scope.data):
+                    self.scope.hold(buffer.id, value)
         # tilelang's compiler guards a store outside an array, with all that it stores.
         guard = self.reader.inside(stmt)
         arith, reads = self._cost(stmt.value, guard)
@@ -126,7 +130,8 @@ class Walk(States):
             arith, accesses = where(guard, statement.arith), where(guard, statement.accesses)
             nodes = self._statement(replace(statement, arith=arith, accesses=accesses))
         self._forget(results(call))
-        self.scope.scalars.update(self.reader.assigned)
+        for name, value in self.reader.assigned.items():
+            self.scope.hold(name, value)
         self.reader.assigned.clear()
         return nodes
 

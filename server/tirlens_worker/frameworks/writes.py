@@ -9,6 +9,11 @@ from . import dialect
 #: Instructions that write no register of the thread, whatever their operands look like.
 _NO_RESULT = frozenset({"st", "red", "cp", "bar", "barrier", "fence", "prefetch"})
 _NO_RESULT_PARTS = ("mma", "_st", "_cp", "commit", "alloc", "arrive", "init")
+#: Instructions that write their first operand alone; others write all the registers in front.
+_ONE_RESULT = frozenset(
+    ("add", "sub", "mul", "mad", "fma", "div", "rem", "min", "max", "abs", "neg")
+    + ("and", "or", "xor", "not", "shl", "shr")
+)
 
 
 class Write(NamedTuple):
@@ -66,7 +71,7 @@ def results(call: Any) -> Iterator[Any]:
         return
     if any(part in words for part in _NO_RESULT_PARTS):
         return
-    for argument in call.args:
+    for argument in call.args[:1] if words.split("_")[0] in _ONE_RESULT else call.args:
         if dialect.kind(argument) not in dialect.LOADS:
             return
         yield dialect.buffer_of(argument)

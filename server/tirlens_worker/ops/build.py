@@ -129,14 +129,15 @@ def hints_of(call: Any) -> Mapping[str, Any]:
 
 
 _BITS = re.compile(r"(\d+)")
+_LANES = re.compile(r"x(\d+)$")
 
 
 def bits(dtype: str) -> int:
-    """The width of one lane of `dtype`, in bits; ``bool`` takes 8, a handle 64."""
+    """The width of one element of `dtype` in bits, 128 of ``uint32x4``; ``bool`` 8, a handle 64."""
     if dtype in ("bool", "handle"):
         return 8 if dtype == "bool" else 64
-    found = _BITS.search(dtype)
-    return int(found.group(1)) if found else 8
+    found, vector = _BITS.search(dtype), _LANES.search(dtype)
+    return (int(found.group(1)) if found else 8) * (int(vector.group(1)) if vector else 1)
 
 
 def regions(context: Context, nodes: Iterable[Any]) -> Tuple[Optional[Region], ...]:

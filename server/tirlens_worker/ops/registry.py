@@ -77,6 +77,10 @@ class Context(Protocol):
         """What a tensor map describes; one that is a parameter has elements of `dtype`."""
         ...
 
+    def copies(self, array: Buffer, box: Tuple[Expr, ...]) -> None:
+        """A copy by the tensor map of `array`, which does not tell its box, moves `box` at most."""
+        ...
+
     def describe(self, node: Any, array: Region, layout: Layout) -> None:
         """The tensor map `node` is made for an array from a corner of it on."""
         ...

@@ -162,3 +162,23 @@ def derived(A: T.Buffer((100, 32), "float32")):
 #       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ store -> A[(((bx + (turn * 8)) * 2) + (tx // 32)), (tx % 32)]
         pair = pair + 8
         row = pair * 2 + tx // 32
+
+
+@T.prim_func
+def chosen(table: T.Buffer((64,), "int32"), A: T.Buffer((4096,), "float32")):
+# ^ kernel chosen grid 4 1 1 threads 32 1 1
+    T.device_entry()
+    bx = T.cta_id([4])
+#        ^^^^^^^^^^^^^ grid bx 4
+    tx = T.thread_id([32])
+#        ^^^^^^^^^^^^^^^^^ block tx 32
+    row: T.int32 = table[bx] * 32
+#   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ store [mul] table[bx] -> row[0]
+    A[row + tx] = T.float32(0)
+#   ^^^^^^^^^^^^^^^^^^^^^^^^^^ store [add] row[0] -> A[((table[bx] * 32) + tx)]
+    if tx == 0:
+#   ^ if (tx == 0)
+        row = table[bx + 1]
+#       ^^^^^^^^^^^^^^^^^^^ store table[(bx + 1)] -> row[0]
+    A[row] = T.float32(1)
+#   ^^^^^^^^^^^^^^^^^^^^^ store row[0] -> A[row[0]]

@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from typing import Any, List, Optional, Tuple
 
-from ...facts import Access, Arith, Statement
+from ...facts import Access, Arith, Expr, Statement
 from ..atomic import update
 from ..build import bits, label, lanes, not_understood, registers
 from ..registry import Context, Region, accounts
-from .mma import strings
+from .mma import predicate, strings
 from .tensor_map import tensor_copy
 
 _ARITHMETIC = {
@@ -64,6 +64,21 @@ _BITWISE = "and or xor not cnot lop3 prmt bfe bfi bfind bmsk brev clz popc fns s
 _EXCHANGE = "shfl vote match redux activemask elect any"
 _ARITHMETIC.update(dict.fromkeys(_BITWISE.split(), "bitwise"))
 _ARITHMETIC.update(dict.fromkeys(_EXCHANGE.split(), "shuffle"))
+
+#: What instructions on integers make of two operands, and ``mad`` of the first two of three.
+_OPERATORS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "mad": "*",
+    "min": "min",
+    "max": "max",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "shl": "<<",
+    "shr": ">>",
+}
 
 _FREE = {"mov", "cvta", "mapa", "isspacep", "getctarank", "createpolicy", "addr", "fetch", "map"}
 
@@ -120,6 +135,9 @@ def _element(words: List[str]) -> Tuple[str, int]:
 def _arithmetic(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Statement:
     operation = _ARITHMETIC[words[0]]
     dtype, width = _element([*words, *modifiers])
+    result = _result(call, context, words, modifiers) if "int" in dtype and width == 1 else None
+    if result is not None:
+        context.assign(call.args[0], result)
     count = {"dp4a": 4, "dp2a": 2}.get(words[0], width)
     return Statement(
         op="call",
@@ -136,14 +154,33 @@ def _arithmetic(call: Any, context: Context, words: List[str], modifiers: List[s
     )
 
 
+def _result(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Optional[Expr]:
+    """What an instruction makes of its integer operands, where an expression can say it."""
+    operator = _OPERATORS.get(words[0])
+    operands = [node for node in call.args[1:] if not isinstance(context.literal(node), str)]
+    partial = "hi" in modifiers or "hi" in words or predicate(call, context) is not None
+    if operator is None or partial or len(operands) != (3 if words[0] == "mad" else 2):
+        return None
+    left, right, *added = map(context.expr, operands)
+    value = (operator, left, right)
+    return ("+", value, added[0]) if added else value
+
+
 def _memory(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Statement:
     writing = words[0] == "st" or "st" in words or "red" in words
     where = _pointer(call, context)
+    if where is None and "async" in words:
+        # A few registers go to the shared memory of another block of the cluster.
+        return Statement(op="call", label=_text(words, modifiers))
     if where is None:
         return not_understood(call, context, "the address is no element of a buffer")
     dtype, packed = _element([*words, *modifiers])
     vector = next((int(found.group(1)) for found in map(_VECTOR.match, modifiers) if found), 1)
     size = max(bits(dtype) * packed * vector // bits(where.buffer.dtype), 1)
+    single = vector == packed == 1 and predicate(call, context) is None
+    if not writing and single and "int" in dtype:
+        # An index that is loaded is known by the place that it comes from.
+        context.assign(call.args[0], ("load", where.buffer.id, *where.indices))
     return Statement(
         op="store" if writing else "load",
         label=_text(words, modifiers),

@@ -11,6 +11,7 @@ map, the coordinates, a barrier and what modifies it; a store the map, the coord
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import Any, List, Optional, Tuple
@@ -56,6 +57,9 @@ def tensor_copy(call: Any, context: Context, words: List[str], modifiers: List[s
     if box is None:
         return not_understood(call, context, "the box of its tensor map is not known")
     corner = tuple(context.expr(node) for node in operands[first : first + rank])
+    if found.box is None:
+        box = _in_rows(box, corner[0])
+        context.copies(found.array, box)
     memory = Region(found.array, corner[::-1], box)
     guard = predicate(call, context)
     mode = "read" if loading else "atomic" if "reduce" in words else "write"
@@ -64,7 +68,7 @@ def tensor_copy(call: Any, context: Context, words: List[str], modifiers: List[s
     clipped = found.box is not None
     accesses = [replace(access(memory, mode, "tma", guard), clipped=clipped)]
     if tile is not None:
-        inside = Region(tile.buffer, tile.indices, _as_row(box, len(tile.indices)))
+        inside = Region(tile.buffer, tile.indices, as_row(box, len(tile.indices)))
         accesses.append(access(inside, "write" if loading else "read", "tma", guard))
     barriers = operands[first + rank : first + rank + 1] if loading else []
     told = (signal("bring", barrier, context) for barrier in barriers)
@@ -81,7 +85,7 @@ def _elements(size_bytes: Expr, element_bytes: int) -> Expr:
     return size_bytes // element_bytes if whole else ("//", size_bytes, element_bytes)
 
 
-def _as_row(box: Tuple[Expr, ...], dims: int) -> Tuple[Expr, ...]:
+def as_row(box: Tuple[Expr, ...], dims: int) -> Tuple[Expr, ...]:
     """As many elements as `box` has, in as many dimensions as the tile has."""
     if len(box) <= dims:
         return (1,) * (dims - len(box)) + box
@@ -91,18 +95,32 @@ def _as_row(box: Tuple[Expr, ...], dims: int) -> Tuple[Expr, ...]:
 def _box(tile: Region, rank: int) -> Optional[Tuple[Expr, ...]]:
     """The size of what one copy moves, in elements of the tile's array."""
     indices, shape = tile.indices[-rank:], tile.buffer.shape[-rank:]
-    inner = shape[-1] if indices[-1] == 0 else _step(indices[-1])
+    inner = shape[-1] if indices[-1] == 0 else _step(indices[-1], shape[-1])
     if rank == 0 or inner is None:
         return None
     # An index that neither begins a dimension nor steps through it chooses one of several tiles.
     outer = (
-        size if index == 0 else _step(index) or 1 for index, size in zip(indices[:-1], shape[:-1])
+        size if index == 0 else _step(index, size) or 1
+        for index, size in zip(indices[:-1], shape[:-1])
     )
     return (*((1,) * (rank - len(shape))), *outer, inner)
 
 
-def _step(index: Expr) -> Optional[int]:
-    """The least step by which anything moves an index on: ``i * 8 + j * 64`` steps by 8."""
+def _in_rows(box: Tuple[Expr, ...], innermost: Expr) -> Tuple[Expr, ...]:
+    """The box of a tile without rows, whose copies follow each other along the array's rows."""
+    step, size = _step(innermost), box[-1]
+    if step is None or len(box) < 2 or box[-2] != 1 or not isinstance(size, int):
+        return box
+    return (*box[:-2], size // step, step) if size % step == 0 and step < size else box
+
+
+def _step(index: Expr, size: Expr = 0) -> Optional[int]:
+    """The least step by which anything moves an index on: ``i * 8 + j * 64`` steps by 8.
+
+    A constant one is reached by steps that also reach the `size` of its dimension.
+    """
+    if isinstance(index, int) and isinstance(size, int) and size > 1:
+        return math.gcd(index, size)
     if not isinstance(index, tuple):
         return None
     if index[0] == "*" and isinstance(index[2], int):
@@ -113,5 +131,5 @@ def _step(index: Expr) -> Optional[int]:
         return None if inner is None else inner // index[2]
     if index[0] != "+":
         return None
-    steps = [step for step in map(_step, index[1:]) if step is not None]
+    steps = [step for part in index[1:] if (step := _step(part)) is not None]
     return min(steps, default=None)
