@@ -21,6 +21,7 @@ from tirlens_worker.facts import (
 
 from ..dtypes import byte_count
 from ..expr import (
+    UnknownValueError,
     conjuncts,
     free_variables,
     is_data_dependent,
@@ -113,8 +114,11 @@ class Statements:
         if kept.unknown((count,)) is not None or domain.unknown((count,)) is not None:
             return None, None
         projected = scope.threads if per == "block" else frozenset[str]()
-        inside = kept.total(self.solver, (count,), projected)
-        all_ = inside if kept is domain else domain.total(self.solver, (count,), projected)
+        try:
+            inside = kept.total(self.solver, (count,), projected)
+            all_ = inside if kept is domain else domain.total(self.solver, (count,), projected)
+        except UnknownValueError:
+            return None, None
         if not (inside.exact and all_.exact):
             return None, None
         return inside.value, all_.value - inside.value
@@ -236,7 +240,12 @@ class Statements:
                 self._needs[unknown] = None
             scope.totals[key] = None
             return None
-        total = scope.domain.total(self.solver, weights, projected)
+        try:
+            total = scope.domain.total(self.solver, weights, projected)
+        except UnknownValueError:
+            # Nothing in it is unknown, but it has no value, as a shift by less than nothing.
+            scope.totals[key] = None
+            return None
         together = THREADS_TOGETHER.get(per, 1)
         # Without fractions, whose sums and products are reduced each time.
         part, whole = scope.share.numerator, scope.share.denominator * together
