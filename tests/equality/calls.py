@@ -341,6 +341,7 @@ class Calls(Tiles):
         inner = at.child()
         if threads == 1 and not set(extents) - {1}:
             return inner
+        self.threads = threads
         self.requests.threads = {_THREADS[0]: threads}
         (inner,) = list(
             Points(at.size, at.columns, ((_THREADS[0], threads),), at.threads).with_threads()
