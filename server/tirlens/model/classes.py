@@ -138,7 +138,7 @@ def tensor_class(dtype: str) -> str:
     if base in ("float32", "float"):
         return "tensor.tf32"
     for family in ("float8", "float6", "float4"):
-        if base.startswith(family):
+        if base.split("_")[0] == family:
             return "tensor." + family
     return "tensor." + {"uint8": "int8", "uint4": "int4"}.get(base, base)
 

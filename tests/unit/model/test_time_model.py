@@ -178,6 +178,10 @@ def test_adds_and_multiplies_are_contracted() -> None:
 def test_tensor_classes() -> None:
     assert tensor_class("float32") == "tensor.tf32"
     assert tensor_class("float8_e5m2") == tensor_class("float8_e4m3fn") == "tensor.float8"
+    assert (tensor_class("float64"), tensor_class("float6_e3m2fn")) == (
+        "tensor.float64",
+        "tensor.float6",
+    )
 
 
 @pytest.mark.parametrize(
