@@ -153,17 +153,6 @@ def atomic(T):
     return main
 
 
-@becomes("call thread: 1 x fast_tanh float32; ", "call thread: 1 x fast_exp2 float32; ")
-def named_after_instructions(T):
-    @T.prim_func
-    def main(A: T.Tensor((64, 32), "float32")):
-        with T.Kernel(1, threads=32):
-            T.evaluate(T.call_extern("float32", "my::tanh_approx_f32", 1.0))
-            T.evaluate(T.call_extern("float32", "ptx_ex2_approx", 1.0))
-
-    return main
-
-
 # The second block's later threads stand behind the end of the array and update nothing.
 @becomes("atomic thread: 1 x add float32; atomic A[] thread")
 def atomic_behind_the_end(T):

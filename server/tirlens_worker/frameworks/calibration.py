@@ -12,7 +12,7 @@ import os
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Generator, Iterator, List, Tuple
 
 # Rounds lie seconds apart: what else the machine does for a while disturbs one of them at most.
 ROUNDS = 2
@@ -66,7 +66,7 @@ def _seconds(tvm: Any, func: Any, target: Any) -> float:
 
 
 @contextmanager
-def first_in_line() -> Iterator[None]:
+def first_in_line() -> Generator[None, None, None]:
     """Meanwhile no ordinary process takes the processor away, where the system grants that."""
 
     def schedule(policy: int, priority: int) -> None:
