@@ -36,6 +36,7 @@ _DEVICES: Dict[str, Tuple[int, int, int, int, int, str]] = {
 _DEFAULT_ARCH = "sm_90"
 # Where a PrimFunc keeps the options of its compilation (tilelang/jit/__init__.py).
 PASS_CONFIGS = "tilelang_pass_configs"
+COMPILE_FLAGS = "tilelang_compile_flags"
 
 
 class NotRunError(RuntimeError):
@@ -155,12 +156,22 @@ def _nearest(capability: int) -> str:
     return "sm_{}".format(below[-1] if below else known[0])
 
 
-def _capture(function: Any, pass_configs: Optional[Mapping[Any, Any]] = None) -> CapturedKernel:
-    """`function` as a kernel, with the options of its compilation in tilelang's own attribute."""
+def with_options(
+    function: Any, pass_configs: Optional[Mapping[Any, Any]], compile_flags: Any = None
+) -> Any:
+    """`function` with the options of its compilation in tilelang's own attributes."""
     if pass_configs:
         own = dict(function.attrs.get(PASS_CONFIGS) or {})
         own.update({getattr(key, "value", key): value for key, value in pass_configs.items()})
         function = function.with_attr(PASS_CONFIGS, own)
+    if compile_flags:
+        flags = [compile_flags] if isinstance(compile_flags, str) else list(compile_flags)
+        before = list(function.attrs.get(COMPILE_FLAGS) or ())
+        function = function.with_attr(COMPILE_FLAGS, before + flags)
+    return function
+
+
+def _capture(function: Any) -> CapturedKernel:
     _state.captured.append(function)
     return CapturedKernel(function)
 
@@ -208,7 +219,8 @@ def _patch_torch_cuda(cuda: Any) -> None:
 
 def _patch_jit(jit: Any) -> None:
     def cached(func: Any = None, *args: Any, **kwargs: Any) -> CapturedKernel:
-        return _capture(func, kwargs.get("pass_configs"))
+        options = kwargs.get("pass_configs"), kwargs.get("compile_flags")
+        return _capture(with_options(func, *options))
 
     def compile_jit(self: Any, *args: Any, **kwargs: Any) -> CapturedKernel:
         kwargs.pop("__return_kernel", None)
@@ -218,7 +230,8 @@ def _patch_jit(jit: Any) -> None:
         # Sizes of ``T.const`` are given by name and are no parameters.
         arrays = {name: value for name, value in kwargs.items() if name in names}
         given = self.signature.bind_partial(*args, **arrays).arguments
-        return _capture(array_shapes.noted(function, given), self.pass_configs)
+        noted = array_shapes.noted(function, given)
+        return _capture(with_options(noted, self.pass_configs, self.compile_flags))
 
     jit.cached = cached
     jit.JITImpl.compile = compile_jit

@@ -18,6 +18,7 @@ from typing import Any
 from tirlens_worker.codec import to_json
 from tirlens_worker.facts import Span
 from tirlens_worker.frameworks.extract import extract
+from tirlens_worker.patches import with_options
 
 TABLES = Path(__file__).resolve().parent
 
@@ -71,6 +72,11 @@ def extracted(function: Any, name: str, call: str = "") -> Any:
     return extract(
         function, definition=name, span=Span(1, 0, 1, 0), call=call, call_source="option"
     )
+
+
+def made_by(jit: Any, *arguments: Any, **named: Any) -> Any:
+    """The PrimFunc of a call of tilelang's ``jit``, with the options that it is compiled with."""
+    return with_options(jit.get_tir(*arguments, **named), jit.pass_configs, jit.compile_flags)
 
 
 def without_places(value: Any) -> Any:

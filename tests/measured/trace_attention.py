@@ -17,7 +17,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE)]
 
-from factbook import TABLES, Factbook, extracted  # noqa: E402
+from factbook import TABLES, Factbook, extracted, made_by  # noqa: E402
 from trace_library import example, table_rows  # noqa: E402
 
 KERNEL = "attention_sink/example_gqa_sink_fwd_bhsd_wgmma_pipelined.py"
@@ -41,7 +41,8 @@ def main(checkout: str) -> None:
     kernel = getattr(made, "jit_impl", made)
     book = Factbook("tilelang_attention.csv")
     for number, row, shape in table_rows(book.table):
-        function = kernel.get_tir(
+        function = made_by(
+            kernel,
             batch=shape["batch"],
             heads=shape["heads"],
             seq_q=shape["seq_len"],

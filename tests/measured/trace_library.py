@@ -16,6 +16,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +27,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "kernels")]
 
-from factbook import TABLES, Factbook, extracted  # noqa: E402
+from factbook import TABLES, Factbook, extracted, made_by  # noqa: E402
 from tables import DEVICES  # noqa: E402
 
 # (block_m, block_n, block_k, stages, threads): what tuners and libraries take for large products.
@@ -98,6 +99,8 @@ class Cache:
 def trace_tvm() -> Factbook:
     import library_tvm as library
 
+    # torch's kernels, which these stand for, are compiled without fast math.
+    os.environ["TVM_CUDA_NVCC_NO_FAST_MATH"] = "1"
     book = Factbook("public.csv")
     facts = Cache(lambda function, name: book.number(extracted(function, name)))
     for number, row, shape in table_rows("public.csv"):
@@ -233,7 +236,7 @@ def example(checkout: str, name: str) -> Any:
 
 def documented_gemv(checkout: str, name: str, size: int) -> Any:
     module = example(checkout, "gemv/example_gemv.py")
-    return getattr(module, name).get_tir(N=size, K=size, **GEMV_CONFIGURATIONS[name])
+    return made_by(getattr(module, name), N=size, K=size, **GEMV_CONFIGURATIONS[name])
 
 
 def trace_readmes(checkout: str) -> Factbook:
@@ -262,7 +265,8 @@ def chunk_scan(checkout: str, seq_len: int, *tile: int) -> Any:
     module = example(checkout, "linear_attention/example_mamba_chunk_scan.py")
     kernel = getattr(module.chunk_scan_fwd, "jit_impl", module.chunk_scan_fwd)
     names = ("block_M", "block_N", "block_K", "num_stages")
-    return kernel.get_tir(
+    return made_by(
+        kernel,
         batch=8,
         seqlen=seq_len,
         chunk_size=256,

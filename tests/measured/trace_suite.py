@@ -63,7 +63,9 @@ class TracedKernel:
     latency = 0.0
 
     def __init__(self, jit: Any, args: Any, kwargs: Any) -> None:
-        self.function = jit.get_tir(*args, **kwargs)
+        from factbook import made_by
+
+        self.function = made_by(jit, *args, **kwargs)
         self.config = {}
         attributes = self.function.attrs
         outputs = jit.out_idx

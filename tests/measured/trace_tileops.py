@@ -20,7 +20,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "server")]
 
-from factbook import Factbook, extracted  # noqa: E402
+from factbook import Factbook, extracted, made_by  # noqa: E402
 
 
 def answer_as_h200() -> None:
@@ -117,7 +117,7 @@ def prim_func(row: dict[str, str], functions: dict[str, Any]) -> Any:
             arguments[name] = config[name]
     jit = factory(**arguments)
     wanted = inspect.signature(getattr(jit, "func", jit)).parameters
-    return jit.get_tir(**{k: v for k, v in config.items() if k in wanted})
+    return made_by(jit, **{k: v for k, v in config.items() if k in wanted})
 
 
 SHORT_NAMES = {

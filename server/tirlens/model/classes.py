@@ -100,6 +100,20 @@ _FUNCTION: Mapping[str, float] = {"sfu": 1, "fma": 24}
 # Division of integers is most often by a constant: a multiplication and shifts.
 _INTEGER: Mapping[str, float] = {"div": 3, "mod": 4, "fma": 1, "logic": 0.5}
 _FAST: Mapping[str, float] = {"sfu": 1, "fma": 1}
+# What nvcc's --use_fast_math makes of single precision (CUDA C++ Programming Guide, "Intrinsic
+# Functions": what the option affects, and the PTX that each intrinsic is; nvcc: -ftz=true,
+# -prec-div=false, -prec-sqrt=false).
+_FAST_MATH: Mapping[str, Mapping[str, float]] = {
+    **dict.fromkeys(("div", "exp", "exp10", "log", "log10", "sin", "cos", "sqrt"), _FAST),
+    "exp2": {"sfu": 1},
+    "log2": {"sfu": 1},
+    "rcp": {"sfu": 1},
+    "rsqrt": {"sfu": 1},
+    "tan": {"sfu": 3, "fma": 3},
+    "tanh": {"sfu": 1},
+    "sigmoid": {"sfu": 2, "fma": 2},
+    "pow": {"sfu": 2, "fma": 1},
+}
 
 
 @dataclass
@@ -144,11 +158,14 @@ def tensor_class(dtype: str) -> str:
 
 
 def totals(
-    counts: Iterable[tuple[Arith, int | None]], shares: Iterable[float] = repeat(1.0)
+    counts: Iterable[tuple[Arith, int | None]],
+    shares: Iterable[float] = repeat(1.0),
+    fast_math: bool = False,
 ) -> ArithTotals:
     """Sum operations given with how often each is executed over the whole launch.
 
-    `shares` tells of each which part of its executions are instructions.
+    `shares` tells of each which part of its executions are instructions, `fast_math` that the
+    compiler may approximate those of single precision.
     A count that is not known is left out here; the caller makes the sum unknown.
     """
     out = ArithTotals()
@@ -161,12 +178,12 @@ def totals(
         elif arith.op.startswith("unknown:"):
             out.unknown.append(arith.op[len("unknown:") :])
         else:
-            _scalar(out, arith, total, share)
+            _scalar(out, arith, total, share, fast_math)
     _fuse(out)
     return out
 
 
-def _scalar(out: ArithTotals, arith: Arith, total: int, share: float) -> None:
+def _scalar(out: ArithTotals, arith: Arith, total: int, share: float, fast_math: bool) -> None:
     floating = is_float(arith.dtype)
     name = scalar_class(arith.dtype)
     if arith.op in FLOAT_OPS and floating:
@@ -177,6 +194,8 @@ def _scalar(out: ArithTotals, arith: Arith, total: int, share: float) -> None:
         _add(out.flop_by_class, "sfu", total)
     fast = arith.op.startswith("fast_")
     costs = _FAST if fast else PIPE.get(arith.op, _FUNCTION)
+    if fast_math and name == "fp32":
+        costs = _FAST_MATH.get(arith.op, costs)
     if arith.op == "cast" and arith.accumulator is not None:
         costs, name = cast_costs(arith.dtype, arith.accumulator), "fp32"
     elif not floating and arith.op not in ("cast", "shuffle"):

@@ -123,6 +123,7 @@ def build(
         buffers,
         max(math.prod(counts.launch.threads or (1,)), 1),
         frozenset(_accumulators(counts, buffers)),
+        facts.fast_math,
     )
     return _nodes(counts.root, outermost(bindings), block, frozenset())
 
@@ -185,11 +186,12 @@ def _inside(count: Any, place: Place) -> Place:
 
 @dataclass(frozen=True)
 class _Block:
-    """What all statements of a block share: its arrays, threads, the tiles that matrices set."""
+    """What all statements of a block share: arrays, threads, tiles that matrices set, compiler."""
 
     buffers: Mapping[str, Buffer]
     threads: int
     accumulators: frozenset[str]
+    fast_math: bool
 
 
 def _accumulators(counts: Any, buffers: Mapping[str, Buffer]) -> Iterator[str]:
@@ -246,7 +248,7 @@ def _agree(leaves: Sequence[Item], block: _Block) -> None:
                 leaf.node, leaf.place, block.buffers, leaf.threads, block.accumulators, widest
             )
         leaf.spread = None if one is None else replace(one, serial=serial)
-        leaf.arith = _issued(leaf)
+        leaf.arith = _issued(leaf, block.fast_math)
 
 
 def _loads_at_once(leaf: Item) -> bool:
@@ -279,7 +281,7 @@ def _leaf(item: Item, block: _Block, threads: int, known: frozenset[Expr]) -> fr
         )
         known |= {part for part in parts if not is_data_dependent(part)}
     pairs = [(entry.arith, entry.total) for entry in count.arith]
-    item.arith = _issued(item)
+    item.arith = _issued(item, block.fast_math)
     unknown = any(total is None and not arith.index for arith, total in pairs)
     item.flop = None if unknown else item.arith.flop
     if all(entry.useful == entry.total and entry.masked == 0 for entry in count.arith):
@@ -296,20 +298,20 @@ def _leaf(item: Item, block: _Block, threads: int, known: frozenset[Expr]) -> fr
     return known
 
 
-def _issued(item: Item) -> ArithTotals:
+def _issued(item: Item, fast_math: bool) -> ArithTotals:
     """A leaf's operations, with the instructions that a compiler makes of them."""
     if not item.count.arith:
         return _NO_ARITH
     one = item.spread
     pairs = [(entry.arith, entry.total) for entry in item.count.arith]
     if one is None:
-        return totals(pairs)
+        return totals(pairs, fast_math=fast_math)
     matrix = any(access.buffer in item.accumulators for access in item.node.accesses)
     shares = [
         issued_share(arith, item.place, one, item.threads, matrix) * packed_share(arith, one)
         for arith, _ in pairs
     ]
-    return totals(pairs, shares)
+    return totals(pairs, shares, fast_math)
 
 
 def _flop_of(pairs: Sequence[tuple[Any, int | None]]) -> int | None:

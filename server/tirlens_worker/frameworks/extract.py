@@ -7,7 +7,7 @@ from typing import Any, Callable, Optional, Tuple
 
 from .. import array_shapes, spans
 from ..facts import KernelFacts, Span
-from . import dialect, version
+from . import compile_options, dialect, version
 from .boxes import boxed
 from .scope import Scope
 from .useful import annotated
@@ -58,6 +58,7 @@ def extract(
         attributes={},
         caveats=tuple(scope.caveats),
         sizes=array_shapes.sizes(scope.buffers, attributes),
+        fast_math=compile_options.fast_math(framework, attributes),
     )
 
 

@@ -1,0 +1,32 @@
+"""What the compiler's fast math makes of single precision."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens.model.classes import PIPE, totals
+from tirlens_worker.facts import Arith
+
+
+def instructions(op: str, dtype: str, fast_math: bool) -> float:
+    found = totals([(Arith(op, dtype), 1000)], fast_math=fast_math)
+    return sum(found.instructions.values())
+
+
+@pytest.mark.parametrize("op", sorted(PIPE))
+def test_it_costs_nothing_more_and_counts_the_same(op: str) -> None:
+    assert instructions(op, "float32", True) <= instructions(op, "float32", False)
+    for dtype in ("float16", "float64", "int32"):
+        assert instructions(op, dtype, True) == instructions(op, dtype, False)
+    exact, fast = (totals([(Arith(op, "float32"), 7)], fast_math=fast) for fast in (False, True))
+    assert exact.flop_by_class == fast.flop_by_class
+
+
+@pytest.mark.parametrize(
+    ("op", "special", "other"),
+    [("exp", 1, 1), ("div", 1, 1), ("tanh", 1, 0), ("pow", 2, 1), ("rsqrt", 1, 0)],
+)
+def test_approximations_are_special_functions(op: str, special: int, other: int) -> None:
+    found = totals([(Arith(op, "float32"), 1)], fast_math=True).instructions
+    assert found.get(("sfu", "fp32"), 0) == special
+    assert sum(found.values()) == special + other

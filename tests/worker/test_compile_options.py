@@ -1,0 +1,76 @@
+"""Whether a kernel is compiled with fast math, as each framework and the kernel have it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tirlens import pipeline, source, worker_client
+from tirlens_worker.frameworks.compile_options import fast_math
+from tirlens_worker.patches import COMPILE_FLAGS, PASS_CONFIGS
+
+pytestmark = pytest.mark.slow
+
+TILELANG = """
+import tilelang
+import tilelang.language as T
+
+@tilelang.jit{options}
+def soften(N=4096):
+    @T.prim_func
+    def main(A: T.Tensor((N,), "float32")):
+        with T.Kernel(N // 128, threads=128) as bx:
+            for i in T.Parallel(128):
+                A[bx * 128 + i] = T.exp(A[bx * 128 + i])
+    return main
+"""
+TVM = """
+from tvm.script import tirx as T
+
+@T.prim_func
+def soften(A: T.Buffer((4096,), "float32")):
+    for bx in T.thread_binding(32, thread="blockIdx.x"):
+        for tx in T.thread_binding(128, thread="threadIdx.x"):
+            A[bx * 128 + tx] = T.exp(A[bx * 128 + tx])
+"""
+OPTION = "tilelang.PassConfigKey.TL_ENABLE_FAST_MATH"
+
+
+def told(text: str, python: Path, folder: Path) -> list[bool]:
+    interpreter = worker_client.find_interpreter(folder, setting=python)
+    options = pipeline.Options(device="h100-sxm", time_limit_s=120.0)
+    request = pipeline.request(1, str(folder / "kernels.py"), text, source.read(text), options)
+    with worker_client.BlockingClient(interpreter) as client:
+        return [facts.fast_math for facts in client.analyze(request).kernels]
+
+
+@pytest.mark.parametrize(
+    ("options", "fast"),
+    [
+        ("", False),
+        (f"(pass_configs={{{OPTION}: True}})", True),
+        (f"(pass_configs={{{OPTION}: False}})", False),
+        ('(compile_flags=["-O3", "--use_fast_math"])', True),
+        ('(compile_flags="-O3 -use_fast_math")', True),
+        ('(compile_flags=["-lineinfo"])', False),
+    ],
+)
+def test_tilelang_where_it_is_asked_for(
+    options: str, fast: bool, tilelang_python: Path, tmp_path: Path
+) -> None:
+    assert told(TILELANG.format(options=options), tilelang_python, tmp_path) == [fast]
+
+
+def test_tvm_unless_it_is_forbidden(
+    tvm_python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert told(TVM, tvm_python, tmp_path) == [True]
+    monkeypatch.setenv("TVM_CUDA_NVCC_NO_FAST_MATH", "1")
+    assert told(TVM, tvm_python, tmp_path) == [False]
+
+
+def test_flags_of_a_function_and_of_a_pass() -> None:
+    assert fast_math("tilelang", {COMPILE_FLAGS: ["-O3", "--use_fast_math"]})
+    assert fast_math("tilelang", {PASS_CONFIGS: {"tl.device_compile_flags": "--use_fast_math -O3"}})
+    assert not fast_math("tilelang", {PASS_CONFIGS: {"tl.device_compile_flags": ["-lineinfo"]}})
