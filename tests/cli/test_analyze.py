@@ -52,6 +52,32 @@ def test_json_of_tvm(analyze: Any, each_tvm_python: Path) -> None:
         assert sum(loop["flop"] for loop in kernel["loops"]) == kernel["flop"]
 
 
+LONG = """
+from tvm.script import tirx as T
+
+@T.prim_func
+def add(A: T.Buffer((4096,), "float32"), B: T.Buffer((4096,), "float32")):
+    for bx in T.thread_binding(32, thread="blockIdx.x"):
+        for tx in T.thread_binding(128, thread="threadIdx.x"):
+            B[bx * 128 + tx] = {sum}
+"""
+
+
+def test_a_long_statement_gives_way_to_its_figures(
+    analyze: Any, tvm_python: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "long.py"
+    path.write_text(LONG.format(sum=" + ".join(["A[bx * 128 + tx]"] * 12)))
+    status, out, _ = analyze("analyze", path, "--python", tvm_python)
+    assert status == 0
+    (head,) = [line.split() for line in out.splitlines() if " where " in line]
+    assert " ".join(head) == "id line where trips time share FLOP global DRAM bound"
+    (row,) = [line for line in out.splitlines() if "B[bx * 128 + tx] = A[" in line]
+    before, _, after = row.partition("…")
+    assert before.split()[1] == "8" and "…" not in after
+    assert "45.1 kF" in after and "32.8 kB" in after
+
+
 def test_json_of_tilelang(analyze: Any, tilelang_python: Path) -> None:
     status, out, err = analyze(
         "analyze", EXAMPLES / "gemm_tilelang.py", EXAMPLES / "attention_tilelang.py",

@@ -102,7 +102,8 @@ def breakdown(kernel: KernelReport, shown: Selection) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=True, show_edge=False)
     for name in ("id", "line"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("where", overflow="ellipsis", no_wrap=True, min_width=20)
+    # Only its cells are not to be wrapped: the column itself gives way where the line is full.
+    table.add_column("where", min_width=20)
     for name in ("trips", "time", "share", "FLOP", "global", "DRAM"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("bound", no_wrap=True)
@@ -116,7 +117,7 @@ def _cells(row: Row) -> tuple[str | Text, ...]:
     return (
         str(row.number),
         str(cost.span.line),
-        Text("  " * row.depth + " ".join(cost.label.split())),
+        Text("  " * row.depth + " ".join(cost.label.split()), no_wrap=True, overflow="ellipsis"),
         *figures_of(cost),
     )
 
