@@ -9,9 +9,9 @@ from typing import Any
 from tirlens.model.classes import FREE_OPS, INTEGER_OPS, totals
 from tirlens.model.counted import count_all
 from tirlens.model.counting.result import Counts, leaves
-from tirlens.model.spread import memory_of
-from tirlens.model.symbolic import formulas
-from tirlens.model.work import build
+from tirlens.model.counting.symbolic import formulas
+from tirlens.model.instructions.spread import memory_of
+from tirlens.model.instructions.work import build
 from tirlens_worker.facts import KernelFacts
 
 

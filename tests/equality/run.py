@@ -143,7 +143,7 @@ def take(record: dict[str, Any], tally: Tally) -> dict[str, Any] | None:
 
 def _flagged(facts: KernelFacts, sizes: dict[str, int]) -> bool:
     """Whether the model says that something in the kernel depends on data."""
-    from tirlens.model.counts import count
+    from tirlens.model.counting.counts import count
 
     counts = count(facts, sizes)
     return bool(counts.caveats or counts.needs)

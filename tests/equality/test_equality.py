@@ -22,7 +22,7 @@ from equality.run import SERVER, TESTS, command, executed, requests
 from equality.tile_programs import kernels
 from support.environments import environment
 from tirlens import pipeline, source
-from tirlens.model.symbolic import formulas
+from tirlens.model.counting.symbolic import formulas
 from tirlens_worker.codec import from_json, to_json
 from tirlens_worker.facts import KernelFacts
 

@@ -16,7 +16,7 @@ from support.environments import environment
 from tirlens.hardware import DEFAULT_DEVICE, load
 from tirlens.ide.hovers import kernel
 from tirlens.model.analyze import analyze
-from tirlens.model.counts import count, leaves
+from tirlens.model.counting.counts import count, leaves
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 

@@ -10,7 +10,7 @@ import pytest
 from ops import cases_tilelang, cases_tir, cases_tvm
 from ops.test_statements import built
 from support.interpreter import run
-from tirlens.model.counts import NodeCount, count
+from tirlens.model.counting.counts import NodeCount, count
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 

@@ -11,17 +11,21 @@ from tirlens.hardware.provenance import caveats
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts
 
-from . import attribution, cpu, traffic
+from . import attribution, cpu
 from .band import band_s, traffic_of, uncertainties
+from .block.launch import block_resources, lowered_for
+from .block.occupancy import BlockResources, does_not_fit, occupancy
+from .block.pipeline import BlockContext, block_time, moved_at_once, started_ahead
+from .block.spilling import spill
+from .block.timed import Timed
 from .counted import Counted, count_all
+from .counting.footprint import Touched
+from .counting.offsets import evenly
 from .counting.result import Counts
-from .footprint import Touched
 from .imbalance import block_costs, stretch
-from .launch import block_resources, lowered_for
+from .instructions.work import Item, total
 from .launches import launches, together
-from .occupancy import BlockResources, does_not_fit, occupancy
-from .offsets import evenly
-from .pipeline import BlockContext, block_time, moved_at_once, started_ahead
+from .memory import traffic
 from .report import CaveatNote, KernelReport, Occupancy, ReadWrite, Waves
 from .roofline import (
     busy_seconds,
@@ -33,10 +37,7 @@ from .roofline import (
     sustained_roofline_seconds,
 )
 from .schedule import KernelTime, as_loaded, drifts_apart, kernel_time
-from .spilling import spill
-from .timed import Timed
 from .verdict import verdict
-from .work import Item, total
 
 SPILLS = "the fragments take more registers than a thread can have: they will spill"
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 
 from tirlens_worker.facts import Branch, Loop, Span, Statement, While
 
+from .block.timed import Timed
+from .instructions.work import Item, total
 from .report import Cost
-from .timed import Timed
 from .verdict import NEAR_LIMIT, SATURATED
-from .work import Item, total
 
 SPATIAL_KINDS = ("grid", "block", "cluster")
 _KINDS = {"persistent": "serial", "cluster": "grid"}

@@ -12,12 +12,12 @@ from functools import cached_property
 
 from tirlens_worker.facts import Branch, Buffer, KernelFacts, Let, Loop, Node, Statement, While
 
+from .counting.footprint import Touched, touched_bytes
 from .counting.result import Counts, NodeCount
+from .counting.symbolic import formulas
 from .counting.walker import Walker
-from .footprint import Touched, touched_bytes
-from .symbolic import formulas
-from .traffic import Flows, flows
-from .work import Item, alike, build
+from .instructions.work import Item, alike, build
+from .memory.traffic import Flows, flows
 
 
 @dataclass(frozen=True)

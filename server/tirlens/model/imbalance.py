@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from tirlens_worker.facts import Statement
 
+from .block.timed import Timed
 from .expr import UnknownValueError, evaluate, free_variables, is_data_dependent
-from .places import SIDE_BY_SIDE, SPATIAL, Place, Step
-from .timed import Timed
-from .waves import launch_order
-from .work import Item
+from .instructions.places import SIDE_BY_SIDE, SPATIAL, Place, Step
+from .instructions.work import Item
+from .memory.waves import launch_order
 
 # More blocks than these even out; more points than these are not looked at one by one, nor more
 # turns of the loops that the points of all blocks are looked at in.

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device, Peak
 
-from .operands import times_read
-from .work import Item
+from .instructions.operands import times_read
+from .instructions.work import Item
 
 COMPUTE = frozenset(["tensor", "fp32", "fp64", "int", "sfu", "issue"])
 MEMORY = frozenset(["shared", "l2", "dram", "atomics"])

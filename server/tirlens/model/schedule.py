@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tirlens.hardware.spec import Device
 
-from .work import Item
+from .instructions.work import Item
 
 # Starting a block on an SM and draining its stores, when nothing else hides it: fitted on kernels
 # whose blocks do little (one or four elements a thread) in the fitted half.

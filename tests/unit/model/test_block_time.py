@@ -10,14 +10,14 @@ import pytest
 from support.kernels import gemm, site
 from tirlens.hardware import load
 from tirlens.model import analyze
+from tirlens.model.block.liveness import live_bytes
+from tirlens.model.block.roles import concurrent
+from tirlens.model.block.steps import reduce_clocks, scan_clocks
+from tirlens.model.block.timed import Timed
 from tirlens.model.counting.walker import Walker
 from tirlens.model.imbalance import block_costs, stretch
-from tirlens.model.liveness import live_bytes
-from tirlens.model.roles import concurrent
+from tirlens.model.instructions.work import Item, build
 from tirlens.model.schedule import as_loaded
-from tirlens.model.steps import reduce_clocks, scan_clocks
-from tirlens.model.timed import Timed
-from tirlens.model.work import Item, build
 from tirlens_worker.facts import (
     Access,
     Arith,

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from tirlens.model.counts import arith_totals, count, leaves
-from tirlens.model.footprint import compulsory_bytes, footprint, sectors_per_request
+from tirlens.model.counting.counts import arith_totals, count, leaves
+from tirlens.model.counting.footprint import compulsory_bytes, footprint, sectors_per_request
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Let, Loop, Statement, While
 
 from .generate import SPAN, kernel

@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import HealthCheck, given, settings
 
 from support import interpreter
-from tirlens.model.counts import NodeCount, count
-from tirlens.model.footprint import compulsory_bytes
+from tirlens.model.counting.counts import NodeCount, count
+from tirlens.model.counting.footprint import compulsory_bytes
 from tirlens_worker.facts import Loop, Statement, While
 
 from .generate import kernels

@@ -9,7 +9,7 @@ import pytest
 
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.walks import MOST_PLACES, Walk
+from tirlens.model.memory.walks import MOST_PLACES, Walk
 from tirlens_worker.facts import (
     Access,
     Branch,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.events import follow
-from tirlens.model.places import outermost
-from tirlens.model.program import Body, Bring, Choice, Meet, Multiply, Repeat, Run
-from tirlens.model.work import Item
+from tirlens.model.block.events import follow
+from tirlens.model.block.program import Body, Bring, Choice, Meet, Multiply, Repeat, Run
+from tirlens.model.instructions.places import outermost
+from tirlens.model.instructions.work import Item
 from tirlens_worker.facts import Signal
 
 HERE = Item(None, None, outermost({}))

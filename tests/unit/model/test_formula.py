@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.counts import count, leaves
-from tirlens.model.formula import Formulas
+from tirlens.model.counting.counts import count, leaves
+from tirlens.model.counting.formula import Formulas
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Statement
 
 from .generate import kernel

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tirlens.model.classes import totals
-from tirlens.model.counts import count, leaves
-from tirlens.model.formula import Formulas
+from tirlens.model.counting.counts import count, leaves
+from tirlens.model.counting.formula import Formulas
 from tirlens_worker.facts import (
     Access,
     Arith,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tirlens.model.requests import requests_of
+from tirlens.model.instructions.requests import requests_of
 from tirlens_worker.facts import Buffer
 
 LANES = range(32)

@@ -11,12 +11,12 @@ import pytest
 from support.kernels import gemm, scale
 from tirlens.hardware import catalogue, load
 from tirlens.model import analyze
+from tirlens.model.block.occupancy import BlockResources, occupancy, registers
 from tirlens.model.classes import tensor_class, totals
-from tirlens.model.occupancy import BlockResources, occupancy, registers
-from tirlens.model.places import outermost
+from tirlens.model.instructions.places import outermost
+from tirlens.model.memory.walks import walk_of
+from tirlens.model.memory.waves import Slab, dram_bytes, launch_order
 from tirlens.model.report import Cost, KernelReport
-from tirlens.model.walks import walk_of
-from tirlens.model.waves import Slab, dram_bytes, launch_order
 from tirlens_worker.facts import (
     Access,
     Arith,

@@ -8,9 +8,9 @@ import pytest
 
 from tirlens.model.counting.passing import slope
 from tirlens.model.counting.walker import Walker
-from tirlens.model.recurrence import Carried, carried
-from tirlens.model.reuse import fresh_share
-from tirlens.model.work import Item, build
+from tirlens.model.instructions.recurrence import Carried, carried
+from tirlens.model.instructions.work import Item, build
+from tirlens.model.memory.reuse import fresh_share
 from tirlens_worker.facts import (
     Access,
     Arith,

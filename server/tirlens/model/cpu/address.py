@@ -24,7 +24,7 @@ from ..expr import (
     linear,
     simplify,
 )
-from ..places import Place
+from ..instructions.places import Place
 
 LINE_BYTES = 64
 PAGE_BYTES = 4096

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer, Statement
 
+from ..block.pipeline import Timed
 from ..classes import scalar_class
-from ..pipeline import Timed
+from ..instructions.work import Item
 from ..schedule import KernelTime
-from ..work import Item
 from .address import LINE_BYTES
 from .nests import Leaf
 from .timing import NestTime, cpu_time

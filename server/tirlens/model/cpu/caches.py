@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..places import Around
+from ..instructions.places import Around
 from .address import LINE_BYTES, PAGE_BYTES, Address, Pattern, digit_values, pattern
 from .nests import Leaf, Nest
 

@@ -17,8 +17,8 @@ from tirlens_worker.facts import Branch, Buffer, Loop, Statement
 
 from ..classes import is_float
 from ..dtypes import bits
-from ..places import Around
-from ..work import Item
+from ..instructions.places import Around
+from ..instructions.work import Item
 from .address import Address, address_of
 
 # llvm/lib/Transforms/Scalar/LoopUnrollPass.cpp, getUnrollThreshold at -O3.

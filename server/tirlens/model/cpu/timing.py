@@ -15,8 +15,8 @@ from tirlens.hardware.cpu_core import CpuCache, CpuCore
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer
 
-from ..places import Around
-from ..work import Item
+from ..instructions.places import Around
+from ..instructions.work import Item
 from .address import LINE_BYTES, PAGE_BYTES
 from .caches import (
     Capacity,

@@ -1,0 +1,1 @@
+"""One block on an SM: what it takes of it, and how long it runs."""

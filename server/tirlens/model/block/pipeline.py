@@ -1,0 +1,369 @@
+"""The time of one block on one SM, loop by loop.
+
+A region (kernel body, loop body) runs its parts one after the other.  A pipelined loop of n
+iterations with S buffers overlaps the loads of later iterations with the computation of this one:
+
+    t_it = max(t_c, t_m, (latency + t_m + t_c) / S)
+    t    = latency + t_m + t_c + (n - 1) * t_it
+
+where t_m is the transfer time of an iteration's loads and t_c what the rest of it takes.  Without
+buffers (S < 1) every iteration takes latency + t_m + t_c.  Compared with an event simulation of
+1,200 cases the formula is 0.7 % off on average and 22 % at worst (n <= 2 S).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tirlens.hardware.spec import Device
+from tirlens_worker.facts import Branch, Loop, Statement, While
+
+from ..instructions.places import SIDE_BY_SIDE, SPATIAL, Place
+from ..instructions.recurrence import turns
+from ..instructions.spread import WARP
+from ..instructions.work import Item, in_tile_loop
+from ..roofline import burst_fraction, sum_seconds
+from .ahead import is_load
+from .overlap import drifted, is_straight, mixed, released, settled
+from .program import Costs, mean_trips, sides
+from .roles import at_barriers, concurrent, splits_the_block
+from .runs import is_unrolled, loaded, places_from, starts_loads
+from .steps import carried_seconds, wait_seconds
+from .timed import Timed
+
+# Waiting for a full buffer of a pipeline and handing back the empty one: two round trips to the
+# barriers in shared memory, of 30 clocks each.
+BARRIER_CLOCKS = 60.0
+# Loads of a thread that the compiler brings together from the iterations of a loop: all of a short
+# loop of constant extent, which it unrolls whole, four of a longer one (nvcc's and LLVM's default).
+WHOLE_UNROLL = 64
+PART_UNROLL = 4
+# Instructions that keep the pipelines of an SM full: four schedulers, a latency of four clocks.
+IN_FLIGHT = 16.0
+MOST_INDEPENDENT = 4.0
+# One SM alone draws at most this many times its even share of DRAM and L2.
+ALONE_SHARE = 3.0
+
+
+@dataclass(frozen=True)
+class BlockContext:
+    """What the time of a block depends on besides its own work.
+
+    `busy` keeps what `busy_seconds_of_block` has found of each leaf.
+    """
+
+    device: Device
+    blocks: int
+    active_sms: int
+    busy: dict[Item, dict[str, float]] = field(
+        default_factory=dict[Item, dict[str, float]], repr=False, compare=False
+    )
+
+
+def block_time(items: Sequence[Item], context: BlockContext) -> Timed:
+    """The time of an average block that has its SM for itself."""
+    return Timed(None, 0.0, _in_turn(items, context, 1.0))
+
+
+def _in_turn(
+    items: Sequence[Item],
+    context: BlockContext,
+    repeats: float,
+    mixes: bool = True,
+    waited: bool = False,
+) -> tuple[Timed, ...]:
+    """Parts that run one after the other.
+
+    Loads in a row wait together for their data, and so do all of a straight run of instructions:
+    the compiler starts them first, but for those that find their place in what another one loads.
+    `mixes`: whether it also mixes what uses different units, which is left to the caller where the
+    whole body is one straight run.  `waited`: whether such a run is under way.
+    """
+    out: list[Timed] = []
+    coming: set[str] = set()
+    for group in concurrent(items):
+        if len(group) > 1:
+            met = at_barriers(group, _costs(context), repeats)
+            out.extend(met or _longest([(_timed(item, context, repeats),) for item in group]))
+            waited = False
+            continue
+        item = next(iter(group))
+        straight = is_unrolled(item) and is_straight(item)
+        load = loads_only(item)
+        ahead = (load or straight) and waited and not places_from(item) & coming
+        out.append(_timed(item, context, repeats, waits=not ahead))
+        waited = load or (straight and (waited or starts_loads(item)))
+        coming = (coming if ahead else set[str]()) | loaded(item) if waited else set[str]()
+    done = settled(items, out, context.device, repeats)
+    return mixed(done, lambda leaf: busy_seconds_of_block(leaf, context)) if mixes else done
+
+
+def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> Timed:
+    node = item.node
+    if isinstance(node, Statement):
+        own = leaf_seconds(item, context) + step_seconds(item, context, repeats, waits)
+        return Timed(item, own)
+    if isinstance(node, Branch) and splits_the_block(item):
+        return _roles(item, context, repeats)
+    inner = repeats
+    if isinstance(node, Loop) and node.kind not in SPATIAL | SIDE_BY_SIDE | {"unroll"}:
+        trips = mean_trips(item)
+        if node.kind == "serial" and _overlaps(item):
+            trips = _waits(node, trips)
+        inner = repeats * trips
+        if node.kind == "pipelined":
+            return _pipelined(item, context, repeats, trips)
+    if isinstance(node, While):
+        inner = repeats * mean_trips(item)
+    mixes = not is_straight(item)
+    children = _in_turn(item.children, context, inner, mixes, waited=not waits)
+    timed = _drifted(item, Timed(item, 0.0, children), context)
+    return released(timed) if _is_outermost(item) else timed
+
+
+def _is_outermost(item: Item) -> bool:
+    """Whether a node is a loop over turns that stands in no other one."""
+    in_turn = SPATIAL | SIDE_BY_SIDE
+    if not isinstance(item.node, (Loop, While)):
+        return False
+    if isinstance(item.node, Loop) and item.node.kind in in_turn:
+        return False
+    return all(loop.kind in in_turn for loop in item.place.around)
+
+
+def _drifted(item: Item, timed: Timed, context: BlockContext) -> Timed:
+    return drifted(
+        item, timed, _threads_of(item), lambda leaf: busy_seconds_of_block(leaf, context)
+    )
+
+
+def _threads_of(item: Item) -> int:
+    """The threads of the role that a node belongs to."""
+    return max((leaf.threads for leaf in item.leaves()), default=1)
+
+
+def _roles(item: Item, context: BlockContext, repeats: float) -> Timed:
+    """A branch of which the warps of a block take different sides at the same time."""
+    met = at_barriers((item,), _costs(context), repeats)
+    if met is not None:
+        return met[0]
+    timed = [_in_turn(side, context, repeats) for side in sides(item)]
+    return Timed(item, 0.0, tuple(_longest(timed)))
+
+
+def _costs(context: BlockContext) -> Costs:
+    return Costs(
+        context.device,
+        context.blocks,
+        lambda items, repeats: _in_turn(items, context, repeats),
+        lambda leaf: busy_seconds_of_block(leaf, context),
+    )
+
+
+def _longest(roles: Sequence[tuple[Timed, ...]]) -> list[Timed]:
+    """The longest role takes the time; the others are hidden behind it."""
+    seconds = [sum(part.total_s for part in role) for role in roles]
+    longest = seconds.index(max(seconds))
+    return [
+        part if number == longest else part.scaled(0.0)
+        for number, role in enumerate(roles)
+        for part in role
+    ]
+
+
+def loads_only(item: Item) -> bool:
+    """Whether a node reads global memory and computes nothing."""
+    leaves = tuple(item.leaves())
+    return bool(leaves) and all(leaf.read_bytes and not leaf.arith.flop for leaf in leaves)
+
+
+def _waits(loop: Loop, trips: float) -> float:
+    """How often a thread waits for the loads of `trips`, which the compiler brings together.
+
+    A number of trips that is known at run time only is gone through four at a time, and what is
+    left one by one.
+    """
+    if isinstance(loop.extent, int):
+        return max(1.0, trips / (WHOLE_UNROLL if trips <= WHOLE_UNROLL else PART_UNROLL))
+    whole, rest = divmod(trips, PART_UNROLL)
+    return max(1.0, whole + rest)
+
+
+def _overlaps(item: Item) -> bool:
+    """Whether the compiler can bring the loads of a loop's iterations together.
+
+    Barriers and conditions on data keep them apart; a tile in shared memory brings barriers.
+    """
+    return all(
+        (leaf.node.per == "thread" or _is_of_threads(leaf))
+        and leaf.node.op != "sync"
+        and not (leaf.spread is not None and leaf.spread.serial)
+        for leaf in item.leaves()
+    )
+
+
+def _is_of_threads(leaf: Item) -> bool:
+    """Whether a tile loop's statement becomes code that each thread runs without the others."""
+    stores = any(
+        entry.access.mode != "read" and entry.buffer.scope.startswith("shared")
+        for entry in leaf.count.accesses
+    )
+    return in_tile_loop(leaf.place) and not stores
+
+
+def leaf_seconds(item: Item, context: BlockContext) -> float:
+    """The greatest busy time that one block's share of a leaf causes on its SM."""
+    return max(busy_seconds_of_block(item, context).values(), default=0.0)
+
+
+def busy_seconds_of_block(item: Item, context: BlockContext) -> dict[str, float]:
+    """How long one block's share of a leaf keeps each unit of its SM busy."""
+    known = context.busy.get(item)
+    if known is None:
+        known = context.busy[item] = _busy_seconds(item, context)
+    return known
+
+
+def _busy_seconds(item: Item, context: BlockContext) -> dict[str, float]:
+    share = context.device.sm_count / context.blocks
+    drawn = _drawn_rate(item)
+    out: dict[str, float] = {}
+    for name, seconds in item.seconds.items():
+        mine = seconds * share
+        if name in ("dram", "l2"):
+            # Other blocks load at other times, but those of a wave end and store together.
+            mine /= ALONE_SHARE if item.read_bytes else 1.0
+        elif name == "tensor":
+            # The power limit holds for the device over time, not for one product.
+            mine *= burst_fraction(item, context.device)
+        elif name != "shared":
+            mine /= drawn
+        out[name] = mine
+    return out
+
+
+def _drawn_rate(item: Item) -> float:
+    """The share of an SM's issue rate that the warps of one block can draw with a leaf.
+
+    Eight warps with two independent instructions each keep the pipelines of an SM full, and four
+    warps with four: those of an unrolled loop over a thread's own elements.
+    """
+    independent = 2.0
+    for loop in item.place.around:
+        if loop.kind == "unroll":
+            independent *= loop.extent or 1
+    if item.spread is not None and item.node.per == "block":
+        independent = max(independent, item.spread.repeats)
+    return min(1.0, item.threads / WARP * min(independent, MOST_INDEPENDENT) / IN_FLIGHT)
+
+
+def step_seconds(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> float:
+    """What the executions of a leaf in one block take beside throughput."""
+    together = 1.0
+    if item.count.executions is not None:
+        # A guarded statement runs less often than its loops turn.
+        each = item.threads if item.node.per == "thread" else 1
+        repeats = min(repeats, item.count.executions / (context.blocks * each))
+        if repeats:
+            together = max(turns(item, context.blocks) / repeats, 1.0)
+    waiting = wait_seconds(item, context.device, waits, together) * repeats
+    chain = carried_seconds(item, context.device, context.blocks)
+    return max(waiting, chain - leaf_seconds(item, context))
+
+
+def started_ahead(items: Sequence[Item]) -> float:
+    """The share of all traffic to L2 that is started ahead of its use, and makes nobody wait.
+
+    That is what pipelined loops load, and what TMA and cp.async bring.
+    """
+    leaves = [leaf for item in items for leaf in item.leaves()]
+    moved = sum(leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves)
+    ahead = sum(leaf.l2_read_bytes for leaf in leaves if is_load(leaf) and _is_ahead(leaf))
+    return ahead / moved if moved else 0.0
+
+
+def moved_at_once(items: Sequence[Item]) -> float:
+    """The share of all traffic to L2 that a block starts in one go, not turn by turn of a loop."""
+    leaves = [leaf for item in items for leaf in item.leaves()]
+    amounts = [leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves]
+    moved = sum(amounts)
+    once = sum(
+        amount / _turns(leaf.place) for leaf, amount in zip(leaves, amounts, strict=True) if amount
+    )
+    return once / moved if moved else 0.0
+
+
+def _turns(place: Place) -> int:
+    side_by_side = SPATIAL | SIDE_BY_SIDE | {"unroll"}
+    return math.prod(loop.extent or 1 for loop in place.around if loop.kind not in side_by_side)
+
+
+def _is_ahead(leaf: Item) -> bool:
+    if any(loop.kind == "pipelined" and loop.stages > 1 for loop in leaf.place.around):
+        return True
+    # One that is started outside of any loop has nothing of its block to run beside.
+    turns = any(loop.kind not in SPATIAL | SIDE_BY_SIDE for loop in leaf.place.around)
+    return turns and any(entry.access.route in ("tma", "async") for entry in leaf.count.accesses)
+
+
+def _pipelined(item: Item, context: BlockContext, repeats: float, trips: float) -> Timed:
+    node = item.node
+    stages = node.annotations.get("num_stages", 0)
+    stages = stages if isinstance(stages, int) else 0
+    iterations = max(repeats * trips, 1e-9)
+    loads = [leaf for leaf in item.leaves() if is_load(leaf)]
+    transfer = _transfer_seconds(loads, context) / iterations
+    latency = _latency(loads, context)
+    inner = Timed(
+        item, 0.0, tuple(_computing(child, context, repeats * trips) for child in item.children)
+    )
+    rest = _drifted(item, inner, context).children
+    compute = sum(part.total_s for part in rest) / iterations
+    if not loads:
+        return Timed(item, 0.0, rest)
+    if stages >= 1:
+        compute += BARRIER_CLOCKS / context.device.clock_hz
+    once = latency + transfer + compute
+    steady = once if stages < 1 else max(compute, transfer, once / stages)
+    total = repeats * (once + max(trips - 1, 0.0) * steady)
+    hidden = sum(part.total_s for part in rest)
+    if transfer > compute and stages >= 1:
+        # The loads are what takes the time; the computation hides behind them.
+        moved = total * transfer / max(steady, transfer)
+        weight = sum(leaf_seconds(leaf, context) for leaf in loads)
+        return _by_loads(item, context, total - moved, moved / weight if weight else 0.0)
+    return Timed(item, max(total - hidden, 0.0), rest)
+
+
+def _transfer_seconds(loads: Sequence[Item], context: BlockContext) -> float:
+    """What one block's loads take together: DRAM and L2 serve them at the same time."""
+    share = context.device.sm_count / context.blocks
+    return max(sum_seconds(loads).values(), default=0.0) * share / ALONE_SHARE
+
+
+def _computing(item: Item, context: BlockContext, repeats: float) -> Timed:
+    """The time of a node without the loads that run ahead."""
+    if is_load(item):
+        return Timed(item, 0.0)
+    if isinstance(item.node, Statement) or any(is_load(leaf) for leaf in item.leaves()) is False:
+        return _timed(item, context, repeats)
+    children = tuple(_computing(child, context, repeats) for child in item.children)
+    return Timed(item, 0.0, children)
+
+
+def _by_loads(item: Item, context: BlockContext, own: float, factor: float) -> Timed:
+    """The time of a pipelined loop given to its loads, in proportion to their transfers."""
+
+    def part(node: Item) -> Timed:
+        mine = leaf_seconds(node, context) * factor if is_load(node) else 0.0
+        return Timed(node, mine, tuple(part(child) for child in node.children))
+
+    return Timed(item, max(own, 0.0), tuple(part(child) for child in item.children))
+
+
+def _latency(loads: Sequence[Item], context: BlockContext) -> float:
+    device = context.device
+    cold = any(leaf.dram_read_bytes >= 0.5 * leaf.l2_read_bytes for leaf in loads)
+    return device.dram.latency_s if cold else device.l2.latency_s

@@ -1,0 +1,208 @@
+"""Distinct elements that a kernel touches: its compulsory traffic, and requests of one warp."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tirlens_worker.facts import Access, Buffer, Expr, KernelFacts
+
+from ..dtypes import bits, byte_count
+from ..expr import UnknownValueError, evaluate, free_variables, is_data_dependent, simplify
+from .domain import Domain
+from .images import Image, image
+from .intervals import bounds
+from .result import Counts, leaves
+from .scope import Scope
+from .solve import Solver
+from .unions import union_size
+from .walker import Walker
+from .within import within
+
+
+@dataclass(frozen=True)
+class Touched:
+    """Distinct bytes, in all and by array; `exact` is False where they are only an upper bound."""
+
+    bytes: int
+    exact: bool = True
+    by_buffer: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def compulsory_bytes(facts: KernelFacts, bindings: Mapping[str, int]) -> Touched | None:
+    """Every byte of global memory that is read or written, each once.
+
+    None where a shape is not bound.
+    """
+    walker = Walker(facts, bindings)
+    return touched_bytes(walker, walker.counts())
+
+
+def touched_bytes(walker: Walker, counts: Counts) -> Touched | None:
+    """`compulsory_bytes` of what `walker` has counted."""
+    by_root: dict[str, list[tuple[Access, Scope]]] = {}
+    roots = {name: _root(walker.buffers, name) for name in walker.buffers}
+    roots = {name: root for name, root in roots.items() if walker.buffers[root].scope == "global"}
+    for access, scope in walker.touches:
+        if access.buffer in roots:
+            by_root.setdefault(roots[access.buffer], []).append((access, scope))
+    issued = _issued_bytes(roots, counts)
+    # What depends on data was counted as an upper bound, and left a caveat.
+    exact = len(counts.caveats) == len(walker.facts.caveats)
+    by_buffer: dict[str, int] = {}
+    for root, accesses in by_root.items():
+        shape = counts.buffers[root].shape
+        if shape is None:
+            return None
+        elements, known = _distinct(root, shape, accesses, walker)
+        size = byte_count(elements, walker.buffers[root].dtype)
+        if size is None:
+            return None
+        # No byte is touched that is not asked for; this bounds a gather from a large array.
+        by_buffer[root] = min(size, issued.get(root, size))
+        exact = exact and known
+    return Touched(sum(by_buffer.values()), exact, by_buffer)
+
+
+def _issued_bytes(roots: Mapping[str, str], counts: Counts) -> dict[str, int]:
+    """Bytes asked for of each of the `roots`; one of which they are not known has no entry."""
+    issued: dict[str, int | None] = {}
+    for leaf in leaves(counts.root):
+        for entry in leaf.accesses:
+            root = roots.get(entry.access.buffer)
+            if root is None:
+                continue
+            before = issued.get(root, 0)
+            known = None if entry.bytes is None or before is None else before + entry.bytes
+            issued[root] = known
+    return {root: amount for root, amount in issued.items() if amount is not None}
+
+
+def _root(buffers: Mapping[str, Buffer], name: str) -> str:
+    seen = {name}
+    while (parent := buffers[name].alias_of) in buffers and parent not in seen:
+        assert parent is not None
+        seen.add(parent)
+        name = parent
+    return name
+
+
+def _distinct(
+    root: str, shape: tuple[int, ...], accesses: Sequence[tuple[Access, Scope]], walker: Walker
+) -> tuple[int, bool]:
+    """Distinct elements of one buffer, and whether that is exact."""
+    size = math.prod(shape)
+    images: dict[object, Image] = {}
+    for access, scope in accesses:
+        # A value that is read and written, or read twice in one place, is looked at once.
+        key = id(scope.domain), id(scope.env), access.indices, access.extents, access.lanes
+        if key in images:
+            continue
+        found = None if access.buffer != root else _touched(access, scope, shape, walker.solver)
+        if found is None:
+            return size, False
+        if found.size == size:
+            return size, True
+        images[key] = found
+    return union_size(list(images.values()), shape)
+
+
+def _touched(access: Access, scope: Scope, shape: tuple[int, ...], solver: Solver) -> Image | None:
+    """The elements of an access that lie inside the array; None if too many or not known."""
+    domain = scope.domain
+    coordinates: list[Expr] = []
+    extents = list(access.extents or (1,) * len(access.indices))
+    if extents:
+        extents[-1] = ("*", extents[-1], access.lanes)
+    for axis, (index, extent) in enumerate(zip(access.indices, extents, strict=True)):
+        position, length = scope.resolve(index), scope.resolve(extent)
+        if is_data_dependent(position) or is_data_dependent(length):
+            return None
+        if length != 1:
+            name = f"element {axis}"
+            domain = domain.with_axis(name, 0, length)
+            position = simplify(("+", position, name))
+        low, high = bounds(position, domain.box)
+        if low < 0 or high >= shape[axis]:
+            inside = ("and", (">=", position, 0), ("<", position, shape[axis]))
+            domain = domain.where(within(inside, domain.box))
+        coordinates.append(position)
+    if domain.empty:
+        return Image({axis: range(0) for axis in range(len(shape))})
+    if domain.missing or not set().union(*map(free_variables, coordinates), ()) <= set(domain.box):
+        return None
+    return image(domain.problem, coordinates, shape, solver)
+
+
+def footprint(
+    access: Access, buffer: Buffer, free: Mapping[str, tuple[int, int]], fixed: Mapping[str, int]
+) -> Touched | None:
+    """Distinct bytes of an access while the `free` variables run over their inclusive ranges.
+
+    Every other variable has the value that `fixed` gives it; shapes count as fixed too.  None if
+    something is not known or there are too many points.
+    """
+    shape = [simplify(_fixed(size, fixed)) for size in buffer.shape]
+    sizes = tuple(size for size in shape if isinstance(size, int))
+    if len(sizes) < len(shape):
+        return None
+    domain = Domain()
+    for name, (low, high) in free.items():
+        domain = domain.with_axis(name, low, high - low + 1)
+    scope = Scope(domain, dict(fixed))
+    found = _touched(access, scope, sizes, Solver())
+    size = None if found is None else byte_count(found.size, buffer.dtype)
+    return None if size is None else Touched(size)
+
+
+def _fixed(expr: Expr, values: Mapping[str, int]) -> Expr:
+    return Scope(Domain(), values).resolve(expr)
+
+
+def sectors_per_request(
+    access: Access,
+    buffer: Buffer,
+    thread_vars: Sequence[tuple[str, int]],
+    fixed: Mapping[str, int],
+    lanes: int = 32,
+    sector_bytes: int = 32,
+) -> int | None:
+    """Sectors that the first warp touches with one execution of an access.
+
+    `thread_vars` are the thread variables with their extents, fastest first (threadIdx.x, y, z);
+    all other variables have the values of `fixed`.  None if an address is not known.
+    """
+    width = bits(buffer.dtype)
+    if width is None:
+        return None
+    extents = [extent for _, extent in thread_vars]
+    names = [name for name, _ in thread_vars]
+    warp = itertools.islice(itertools.product(*(range(e) for e in reversed(extents))), lanes)
+    sectors: set[int] = set()
+    for values in warp:
+        env = {**fixed, **dict(zip(names, reversed(values), strict=True))}
+        try:
+            if access.guard is not None and not evaluate(access.guard, env):
+                continue
+            address = evaluate(_address(access, buffer), env) * width // 8
+        except UnknownValueError:
+            return None
+        last = address + max(1, access.lanes * width // 8) - 1
+        sectors.update(range(address // sector_bytes, last // sector_bytes + 1))
+    return len(sectors)
+
+
+def _address(access: Access, buffer: Buffer) -> Expr:
+    """The element offset of an access' lower corner."""
+    if buffer.strides:
+        parts = [("*", i, s) for i, s in zip(access.indices, buffer.strides, strict=True)]
+        return ("+", buffer.element_offset, 0, *parts)
+    flat: Expr = 0
+    for index, size in zip(access.indices, buffer.shape, strict=True):
+        flat = ("+", ("*", flat, size), index)
+    return ("+", buffer.element_offset, flat)
+
+
+__all__ = ["Touched", "compulsory_bytes", "footprint", "sectors_per_request"]

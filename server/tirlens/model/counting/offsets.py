@@ -1,0 +1,106 @@
+"""Arrays of offsets, which split the rows of others: taken to split them evenly.
+
+``rows[offsets[i]:offsets[i + 1]]`` are the rows of sequence i of a batch of different lengths.
+What the lengths are is data, but together they are all the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, cast
+
+from tirlens_worker.facts import (
+    Branch,
+    Caveat,
+    Expr,
+    KernelFacts,
+    Let,
+    Node,
+    Statement,
+)
+
+from ..expr import linear, simplify, substitute, to_text, walk
+from ..nodes import every_node, expressions
+
+
+def evenly(facts: KernelFacts) -> KernelFacts:
+    """`facts` with every offset at its even place, and a caveat for each such array."""
+    shapes = {item.id: item.shape for item in facts.buffers if item.scope == "global"}
+    integers = {
+        item.id
+        for item in facts.buffers
+        if item.id in shapes and len(item.shape) == 1 and item.dtype.startswith("int")
+    }
+    if not integers:
+        return facts
+    loads = set(_loads(facts.body))
+    candidates = {
+        name
+        for _, name, *index in loads
+        if name in integers and ("load", name, ("+", index[0], 1)) in loads
+    }
+    rows = _rows(facts.body, {}, candidates, shapes) if candidates else {}
+    if not rows:
+        return facts
+    steps: dict[str, Expr] = {
+        name: simplify(("//", size, ("-", shapes[name][0], 1))) for name, size in rows.items()
+    }
+    notes = tuple(
+        Caveat(f"{name} is data: taken to split {to_text(rows[name])} rows evenly")
+        for name in sorted(rows)
+    )
+    return replace(facts, body=_placed(facts.body, steps), caveats=(*facts.caveats, *notes))
+
+
+def _loads(body: Sequence[Node]) -> Iterator[tuple[Any, ...]]:
+    for node in every_node(body):
+        for expr in expressions(node):
+            for part in walk(expr):
+                if isinstance(part, tuple) and part[0] == "load":
+                    yield part
+
+
+def _rows(
+    nodes: Sequence[Node],
+    lets: Mapping[str, Expr],
+    candidates: set[str],
+    shapes: Mapping[str, Sequence[Expr]],
+) -> dict[str, Expr]:
+    """The size of the dimension in which each array's values are the start of something."""
+    found: dict[str, Expr] = {}
+    for node in nodes:
+        if isinstance(node, Let):
+            lets = {**lets, node.var: substitute(node.value, lets)}
+        elif isinstance(node, Statement):
+            for access in node.accesses:
+                for index, size in zip(access.indices, shapes.get(access.buffer, ()), strict=False):
+                    terms, _ = linear(simplify(substitute(index, lets)))
+                    for atom, factor in terms.items():
+                        if factor == 1 and _array(atom) in candidates:
+                            found.setdefault(str(_array(atom)), size)
+        else:
+            inside = node.then + node.orelse if isinstance(node, Branch) else node.body
+            found = {**_rows(inside, lets, candidates, shapes), **found}
+    return found
+
+
+def _array(expr: Expr) -> Any:
+    """The array of which `expr` is an element, else None."""
+    return expr[1] if isinstance(expr, tuple) and expr[0] == "load" else None
+
+
+def _placed(value: Any, steps: Mapping[str, Expr]) -> Any:
+    if isinstance(value, tuple):
+        parts = cast("tuple[Any, ...]", value)
+        if len(parts) == 3 and parts[0] == "load" and parts[1] in steps:
+            return ("*", _placed(parts[2], steps), steps[parts[1]])
+        return tuple(_placed(part, steps) for part in parts)
+    if is_dataclass(value) and not isinstance(value, type):
+        changed = {
+            item.name: new
+            for item in fields(value)
+            if (new := _placed(old := getattr(value, item.name), steps)) is not old and new != old
+        }
+        return replace(value, **changed) if changed else value
+    return value

@@ -1,0 +1,122 @@
+"""Instructions that addresses cost beside the load or store itself.
+
+Sums and products with constants go into the offset of the instruction or out of the loop.  What
+stays is the arithmetic that the hardware has no instruction for: a quotient or remainder by a
+constant is a multiplication by its inverse, shifts and corrections (T. Granlund, P. Montgomery,
+"Division by invariant integers using multiplication"), by a power of two a shift or mask, by a
+variable a call of some 20 instructions.  What depends on the block alone is computed once.  An
+index that is split into the rows and columns of its array is put together again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from tirlens_worker.facts import Access, Buffer, Expr
+
+from ..expr import free_variables, operands, operators, simplify
+from .places import SIDE_BY_SIDE, SPATIAL, Place
+
+POWER_OF_TWO = 1.0
+BY_CONSTANT = 6.0
+BY_VARIABLE = 20.0
+REMAINDER = 2.0  # what a quotient that is known leaves: a product and a difference
+CHOICE = 2.0
+_DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod"})
+_COSTLY = _DIVISIONS | {"select", "min", "max"}
+# Shifts and masks are divisions once they are simplified.
+_MAY_COST = _COSTLY | {">>", "&"}
+
+
+def index_parts(
+    accesses: Iterable[Access], place: Place, buffers: Mapping[str, Buffer]
+) -> frozenset[Expr]:
+    """The parts of these accesses' offsets that take instructions of their own."""
+    return frozenset(
+        part
+        for access in accesses
+        if _may_cost(access, place)
+        for index in _offsets(access, place, buffers[access.buffer])
+        for part in _costly(index)
+    )
+
+
+def index_instructions(
+    parts: Iterable[Expr], place: Place, share_of: Callable[[frozenset[str]], float] = lambda _: 1.0
+) -> float:
+    """Integer instructions of one thread for one execution of all these parts, on average.
+
+    What does not change with a loop goes out of it.  `share_of` tells how many of its elements of
+    a tile a thread computes a part for that depends on some of the tile's variables.
+    """
+    parts = frozenset(parts)
+    if not parts:
+        return 0.0
+    turns = {
+        loop.var: loop.extent or 1
+        for loop in place.around
+        if loop.kind not in SPATIAL | SIDE_BY_SIDE
+    }
+    tiles = frozenset(loop.var for loop in place.around if loop.kind == "parallel")
+    total = 0.0
+    for part in parts:
+        names = free_variables(part)
+        if names & tiles or any(name in turns for name in names):
+            cost = _cost(part)
+            if isinstance(part, tuple) and part[0] == "%" and ("//", *part[1:]) in parts:
+                cost = min(cost, REMAINDER)
+            turned = math.prod(extent for name, extent in turns.items() if name not in names)
+            total += cost * share_of(names) / turned
+    return total
+
+
+def _may_cost(access: Access, place: Place) -> bool:
+    return any(
+        not operators(place.resolve(index)).isdisjoint(_MAY_COST) for index in access.indices
+    )
+
+
+def _offsets(access: Access, place: Place, buffer: Buffer) -> Iterator[Expr]:
+    """The indices of an access, those that are quotient and remainder of one index as that."""
+    parts = [place.resolve(index) for index in access.indices]
+    sizes = [simplify(place.resolve(extent)) for extent in buffer.shape]
+    for number, part in enumerate(parts):
+        following = parts[number + 1] if number + 1 < len(parts) else None
+        if isinstance(part, tuple) and _is_split(part, following, sizes[number + 1 :]):
+            parts[number + 1] = operands(part)[0]
+            continue
+        yield simplify(part)
+
+
+def _is_split(row: tuple[Any, ...], column: Expr | None, sizes: Sequence[Expr]) -> bool:
+    """Whether two indices are one over rows of ``sizes[0]`` elements, divided and what is left."""
+    if not isinstance(column, tuple) or row[1:] != column[1:]:
+        return False
+    return (row[0], column[0]) == ("//", "%") and simplify(row[2]) == sizes[0]
+
+
+@lru_cache(maxsize=8192)
+def _costly(expr: Expr) -> frozenset[Expr]:
+    return frozenset(_parts(expr))
+
+
+def _parts(expr: Expr) -> Iterator[Expr]:
+    if not isinstance(expr, tuple):
+        return
+    if expr[0] in _COSTLY:
+        yield expr
+    for operand in operands(expr):
+        yield from _parts(operand)
+
+
+def _cost(expr: Expr) -> float:
+    assert isinstance(expr, tuple)
+    if expr[0] not in _DIVISIONS:
+        return CHOICE
+    divisor = expr[2]
+    if not isinstance(divisor, int):
+        return BY_VARIABLE
+    return POWER_OF_TWO if divisor > 0 and divisor & (divisor - 1) == 0 else BY_CONSTANT

@@ -1,0 +1,107 @@
+"""How often a thread computes what only some of the loops around it change.
+
+The elements of a tile loop that one thread has, and those of an unrolled loop, are one piece of
+straight code: the compiler computes a value that is the same for several of them once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from tirlens_worker.facts import Arith
+
+from ..conversions import is_packed
+from .places import Place
+from .spread import Spread
+
+STRAIGHT_LOOPS = frozenset({"unroll", "vectorized"})
+# More elements of a thread than these are taken to be like the first ones.
+MOST_ELEMENTS = 1024
+
+
+def issued_share(arith: Arith, place: Place, spread: Spread, threads: int, matrix: bool) -> float:
+    """The share of an operation's executions that are instructions, at most 1.
+
+    `matrix` tells that the elements lie on the threads as a matrix instruction's result does.
+    """
+    if arith.over is None:
+        return 1.0
+    tile = [loop for loop in place.around if loop.kind in ("parallel", "vectorized")]
+    over = frozenset(arith.over)
+    if any(loop.kind == "parallel" for loop in tile):
+        extents = tuple(loop.extent or 1 for loop in tile)
+        varies = tuple(loop.var in over for loop in tile)
+        if all(varies):
+            return 1.0
+        if matrix and len(extents) > 1:
+            return _of_matrix(extents, varies, max(threads, 1))
+        return _of_rows(extents, varies, max(threads, 1), spread.vector)
+    invariant = (
+        loop.extent or 1
+        for loop in place.around
+        if loop.kind in STRAIGHT_LOOPS and loop.var not in over
+    )
+    return 1.0 / max(math.prod(invariant), 1)
+
+
+def addressed_share(
+    names: frozenset[str], place: Place, spread: Spread | None, threads: int
+) -> float:
+    """For how many of its vectors of a tile a thread computes anew what `names` change."""
+    tile = [loop for loop in place.around if loop.kind in ("parallel", "vectorized")]
+    varies = tuple(loop.var in names for loop in tile)
+    if spread is None or not tile or all(varies):
+        return 1.0
+    extents = tuple(loop.extent or 1 for loop in tile)
+    return _of_starts(extents, varies, max(threads, 1), spread.vector)
+
+
+@lru_cache(maxsize=512)
+def _of_starts(
+    extents: tuple[int, ...], varies: tuple[bool, ...], threads: int, vector: int
+) -> float:
+    total = math.prod(extents)
+    starts = np.arange(0, max(total, 1), threads * vector)[:MOST_ELEMENTS]
+    axes = np.unravel_index(starts, extents)
+    kept = [axis for axis, varied in zip(axes, varies, strict=True) if varied]
+    return _distinct(kept) / len(starts)
+
+
+def packed_share(arith: Arith, spread: Spread) -> float:
+    """Instructions of an operation on neighbours: two floats become two halves in one (F2FP)."""
+    if arith.op != "cast" or arith.accumulator is None or spread.vector < 2:
+        return 1.0
+    return 0.5 if is_packed(arith.dtype, arith.accumulator) else 1.0
+
+
+@lru_cache(maxsize=512)
+def _of_rows(
+    extents: tuple[int, ...], varies: tuple[bool, ...], threads: int, vector: int
+) -> float:
+    """Tiles whose flattened elements go to the threads in turn, `vector` at a time."""
+    total = math.prod(extents)
+    rounds = max(-(-total // (threads * vector)), 1)
+    rounds = min(rounds, max(MOST_ELEMENTS // vector, 1))
+    first = np.arange(rounds)[:, None] * (threads * vector) + np.arange(vector)[None, :]
+    mine = first.ravel()
+    mine = mine[mine < total]
+    axes = np.unravel_index(mine, extents)
+    return _distinct([axis for axis, kept in zip(axes, varies, strict=True) if kept]) / len(mine)
+
+
+def _distinct(axes: Sequence[npt.NDArray[np.intp]]) -> int:
+    return len(set(zip(*(axis.tolist() for axis in axes), strict=True))) if axes else 1
+
+
+def _of_matrix(extents: tuple[int, ...], varies: tuple[bool, ...], threads: int) -> float:
+    """Tiles in which four threads share a row, each with pairs of its elements."""
+    mine = max(math.prod(extents) / threads, 1.0)
+    columns = min(max(extents[-1] / 4, 1.0), mine)
+    rows = mine / columns
+    needed = (rows if any(varies[:-1]) else 1.0) * (columns if varies[-1] else 1.0)
+    return needed / mine

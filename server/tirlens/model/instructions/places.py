@@ -1,0 +1,319 @@
+"""Where each statement stands, and how many distinct elements its accesses touch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tirlens_worker.facts import Access, Buffer, Expr, Let, Loop
+
+from ..counting.intervals import Interval, bounds
+from ..dtypes import bits
+from ..expr import evaluate, free_variables, is_data_dependent, operands, simplify, substitute, walk
+
+SECTOR_BYTES = 32
+# Loops whose iterations run at the same time in one block, not one after the other.
+SIDE_BY_SIDE = frozenset({"block", "parallel", "vectorized"})
+SPATIAL = frozenset({"grid", "cluster"})
+THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+WARP = 32
+
+
+# The loops around the stores to an array of a block or thread, by its id.
+SetIn = Mapping[str, frozenset[str]]
+NOWHERE: SetIn = {}
+NOTHING: frozenset[str] = frozenset()
+_DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod"})
+
+# A loop (its variable, start and extent) or a condition (no variable) on the way to a statement.
+Step = tuple[str, Expr, Expr]
+
+
+@dataclass(frozen=True)
+class Around:
+    """One loop around a statement, with its largest extent as a number (None: not known).
+
+    `stages` is the depth of a pipelined loop's buffers, 0 where it has none.
+    """
+
+    var: str
+    kind: str
+    extent: int | None
+    tag: str | None = None
+    stages: int = 0
+
+
+@dataclass(frozen=True)
+class Place:
+    """A statement's surroundings: loops from the outside in, ranges of variables, lets, guards.
+
+    `steps` are the loops in turn and the conditions on the way to it, in their order.
+    """
+
+    around: tuple[Around, ...]
+    ranges: Mapping[str, Interval]
+    lets: Mapping[str, Expr]
+    conditions: tuple[Expr, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    @cached_property
+    def first_values(self) -> Mapping[str, int]:
+        """Every variable at its first value."""
+        return {
+            name: int(reach[0]) if math.isfinite(reach[0]) else 0
+            for name, reach in self.ranges.items()
+        }
+
+    @cached_property
+    def first_warp(self) -> Mapping[str, npt.NDArray[np.int64]]:
+        """The values of the thread variables in the lanes of the first warp."""
+        threads = {loop.tag: loop for loop in self.around if loop.kind == "block" and loop.tag}
+        loops = [threads[tag] for tag in THREADS if tag in threads]
+        return _lanes(tuple((loop.var, loop.extent) for loop in loops if loop.extent))
+
+    @cached_property
+    def warp_values(self) -> Mapping[str, Any]:
+        """The first values of all variables, those of the threads in the first warp's lanes."""
+        return {**self.first_values, **self.first_warp}
+
+    @cached_property
+    def extents(self) -> Mapping[str, int]:
+        """The extents of the loops, unknown ones counted 1."""
+        return {loop.var: loop.extent or 1 for loop in self.around}
+
+    def inside(self, loop: Loop, counted: int | None = None) -> Place:
+        """The place in a loop's body; `counted` turns are taken where its extent is data."""
+        length = self.resolve(loop.extent)
+        if counted is not None and is_data_dependent(length):
+            length = counted
+        extent = bounds(length, self.ranges)[1]
+        first, last = bounds(self.resolve(loop.start), self.ranges)
+        step = bounds(self.resolve(loop.step), self.ranges)[1]
+        count = int(extent) if math.isfinite(extent) else None
+        reach: Interval = (first, last)
+        if math.isfinite(step):
+            reach = (first, last + max(extent - 1, 0) * max(step, 1))
+        stages = loop.annotations.get("num_stages", 0)
+        stages = stages if isinstance(stages, int) else 0
+        around = Around(loop.var, loop.kind, count, loop.tag, stages)
+        ranges = {**self.ranges, loop.var: reach}
+        steps = self.steps
+        if loop.kind not in SPATIAL | SIDE_BY_SIDE:
+            steps = (*steps, (loop.var, self.resolve(loop.start), length))
+        return Place((*self.around, around), ranges, self.lets, self.conditions, steps)
+
+    def turning(self, name: str, turns: int) -> Place:
+        """The place inside a loop that runs until something happens, `turns` times on average."""
+        around = Around(name, "serial", turns)
+        ranges = {**self.ranges, name: (0, max(turns - 1, 0))}
+        return Place((*self.around, around), ranges, self.lets, self.conditions, self.steps)
+
+    def where(self, condition: Expr) -> Place:
+        """The place behind a condition that holds, in one of its branches."""
+        condition = self.resolve(condition)
+        steps = (*self.steps, ("", condition, 0))
+        return Place(self.around, self.ranges, self.lets, (*self.conditions, condition), steps)
+
+    def with_let(self, let: Let) -> Place:
+        lets = {**self.lets, let.var: substitute(let.value, self.lets)}
+        return Place(self.around, self.ranges, lets, self.conditions, self.steps)
+
+    def resolve(self, expr: Expr) -> Expr:
+        if isinstance(expr, tuple):
+            return substitute(expr, self.lets) if self.lets else expr
+        return self.lets.get(expr, expr) if isinstance(expr, str) else expr
+
+    def first_value(self, expr: Expr) -> Any:
+        """`expr` with every variable at its first value.
+
+        Raises:
+            UnknownValueError: it depends on data or on a variable without a range.
+        """
+        return expr if isinstance(expr, int) else evaluate(self.resolve(expr), self.first_values)
+
+
+@lru_cache(maxsize=128)
+def _lanes(axes: tuple[tuple[str, int], ...]) -> Mapping[str, npt.NDArray[np.int64]]:
+    """Each variable, the fastest first, in the lanes of a block's first warp."""
+    lane = np.arange(WARP, dtype=np.int64)
+    values: dict[str, npt.NDArray[np.int64]] = {}
+    for name, extent in axes:
+        values[name] = lane % extent
+        lane = lane // extent
+    return values
+
+
+def outermost(bindings: Mapping[str, int]) -> Place:
+    return Place((), {name: (value, value) for name, value in bindings.items()}, {})
+
+
+def dtype_bytes(dtype: str) -> float:
+    """The size of one element: 2 for ``float16``, 16 for ``float32x4``, 0.5 for ``int4``."""
+    return (bits(dtype) or 32) / 8
+
+
+def distinct_elements(
+    access: Access,
+    buffer: Buffer,
+    place: Place,
+    free: Iterable[str],
+    shape: Sequence[Any],
+    set_in: SetIn = NOWHERE,
+) -> float:
+    """How many distinct elements one access touches while the variables in `free` vary.
+
+    Each dimension counts what its index can reach and no more than there are combinations of
+    its variables; exact for boxes with separate variables in each dimension, an upper bound
+    elsewhere.  `set_in` tells where scalars that hold an index are set.
+    """
+    free = frozenset(free)
+    extents = place.extents
+    total = 1.0
+    combinations = 1.0
+    seen: set[str] = set()
+    indices = [place.resolve(index) for index in access.indices]
+    for dimension, index in enumerate(indices):
+        box = 1.0
+        if access.extents:
+            high = bounds(place.resolve(access.extents[dimension]), place.ranges)[1]
+            box = high if math.isfinite(high) else 1.0
+        names = _varies_with(access, index, indices, free, place, set_in)
+        chosen, rest = NOTHING, index
+        if is_data_dependent(index) and says_its_place(access, index, place, set_in):
+            # Another place in an array of places is another place: a page, a token, a state.
+            chosen = _chosen_by(index, names, place, set_in)
+            rest = without_loads(index)
+        low, high = bounds(rest, _pinned(rest, free - chosen, place.ranges))
+        reach = high - low + box
+        size = shape[dimension] if dimension < len(shape) else None
+        # A tile that steps over a constant stride touches one box a step, not all between.
+        steps = math.prod(extents.get(name, 1) for name in names - chosen) * box
+        touched = min(reach, steps) * math.prod(extents.get(name, 1) for name in chosen)
+        # An index far beyond its dimension runs on into the next rows, as offsets of pointers do.
+        close = reach < 2 * size if isinstance(size, int) else False
+        if isinstance(size, int) and (close or access.clipped or is_data_dependent(index)):
+            touched = min(touched, size)
+        total *= max(touched, 1.0)
+        combinations *= box
+        for name in names - seen:
+            combinations *= extents.get(name, 1)
+        seen |= names
+    found = max(min(total, combinations) * max(access.lanes, 1), 1.0)
+    whole = [size for size in shape if isinstance(size, int)]
+    return min(found, math.prod(whole)) if len(whole) == len(shape) and whole else found
+
+
+def _pinned(
+    index: Expr, free: frozenset[str], ranges: Mapping[str, Interval]
+) -> dict[str, Interval]:
+    """The ranges of the variables in `index`, of those that are not free their first value."""
+    return {
+        name: reach if name in free else (reach[0], reach[0])
+        for name in free_variables(index)
+        if (reach := ranges.get(name)) is not None
+    }
+
+
+def depends_on(
+    access: Access, place: Place, names: Iterable[str], set_in: SetIn = NOWHERE
+) -> frozenset[str]:
+    """Which of `names` the place of an access depends on, through loop bounds too."""
+    wanted = frozenset(names)
+    indices = [place.resolve(index) for index in access.indices]
+    return frozenset[str]().union(
+        *(_varies_with(access, index, indices, wanted, place, set_in) for index in indices)
+    )
+
+
+def wanders(access: Access, place: Place) -> bool:
+    """Whether the place of an access is data that no variable tells the place of.
+
+    So is a tile's number that a persistent kernel keeps in a register.
+    """
+    indices = [place.resolve(index) for index in access.indices]
+    return any(
+        is_data_dependent(index) and not free_variables(index) & place.extents.keys()
+        for index in indices
+    )
+
+
+def _varies_with(
+    access: Access,
+    index: Expr,
+    indices: Sequence[Expr],
+    names: frozenset[str],
+    place: Place,
+    set_in: SetIn,
+) -> frozenset[str]:
+    """Which of `names` an index varies with.
+
+    What is loaded from a scalar is another value whenever a loop turns in which that is set (any
+    loop, where that is not told and the index names no variable), but for those loops that the
+    other indices count.
+    """
+    if not is_data_dependent(index):
+        return free_variables(index) & names
+    found = free_variables(index) & place.extents.keys()
+    loops = NOTHING
+    if found and says_its_place(access, index, place, set_in):
+        loops = _set_again(index, place, set_in)
+    if not found:
+        loops = loops.union(*(set_in.get(str(load[1]), names) for load in loads_of(index)))
+    return (found & names) | ((loops & names) - NOTHING.union(*map(free_variables, indices)))
+
+
+def _chosen_by(index: Expr, names: frozenset[str], place: Place, set_in: SetIn) -> frozenset[str]:
+    """Which of `names`, with which an index varies, choose what is loaded for it."""
+    if not free_variables(index) & place.extents.keys():
+        return names
+    places = NOTHING.union(*map(free_variables, loads_of(index)))
+    return names & (places | _set_again(index, place, set_in))
+
+
+def _set_again(index: Expr, place: Place, set_in: SetIn) -> frozenset[str]:
+    """The loops that turn between settings of the scalars in `index`, which threads share."""
+    threads = {loop.var for loop in place.around if loop.kind in SIDE_BY_SIDE}
+    return NOTHING.union(*(set_in.get(str(load[1]), NOTHING) for load in loads_of(index))) - threads
+
+
+def says_its_place(access: Access, index: Expr, place: Place, set_in: SetIn) -> bool:
+    """Whether an index that data take part in says where they lie, or which turn has set them.
+
+    What threads compute for themselves may be another place in each of them.
+    """
+    turning = {loop.var for loop in place.around if loop.kind not in SPATIAL | SIDE_BY_SIDE}
+    return all(
+        str(load[1]) not in set_in or (access.route == "tma" and set_in[str(load[1])] & turning)
+        for load in loads_of(index)
+    )
+
+
+def loads_of(index: Expr) -> Iterator[tuple[Any, ...]]:
+    """What is loaded for an index."""
+    for part in walk(index):
+        if isinstance(part, tuple) and part[0] == "load":
+            yield part
+
+
+def without_loads(
+    index: Expr, loads: Callable[[tuple[Any, ...]], bool] = lambda load: True
+) -> Expr:
+    """`index` as if nothing lay before the place that is loaded: 0 for those `loads`.
+
+    Where they say how many of something there are, there are enough for all that is counted.
+    """
+    if not isinstance(index, tuple):
+        return index
+    if index[0] == "load" and loads(index):
+        return 0
+    parts = operands(index)
+    inner = tuple(without_loads(operand, loads) for operand in parts)
+    if index[0] in _DIVISIONS and inner != parts and simplify(inner[1]) == 0:
+        return 0 if index[0] in ("//", "truncdiv") else inner[0]
+    return index[: len(index) - len(parts)] + inner

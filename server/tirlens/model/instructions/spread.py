@@ -1,0 +1,399 @@
+"""How the elements of an access lie on the threads: vector width, requests, sectors, wavefronts.
+
+A statement of a whole block (the body of parallel tile loops, a tile copy) is spread over the
+threads as tilelang's loop partition does it (``src/transform/loop_partition.cc``,
+``loop_vectorize.cc``): the iterations are flattened row by row, the innermost `v` of them become
+one vector instruction of a thread, the next ones the block's threads, what is left repetitions.
+`v` is the largest power of two for which
+
+* an access moves at most 16 bytes and its `v` elements are contiguous and aligned, or all the same;
+* the innermost extent and the elements of the block divide into such vectors;
+* no condition tells the elements of a vector apart, and none depends on data.
+
+Addresses are evaluated, not reasoned about: those of the first warp with every other variable at
+its first value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tirlens_worker.facts import Access, Buffer, Expr, Statement
+
+from ..expr import (
+    UnknownValueError,
+    conjuncts,
+    evaluate,
+    free_variables,
+    is_data_dependent,
+    linear,
+    operators,
+    simplify,
+    walk,
+)
+from .places import WARP, Place, dtype_bytes, without_loads
+from .requests import Requests, requests_of
+
+IntArray = npt.NDArray[np.int64]
+
+VECTOR_BYTES = 16
+SELECTS = frozenset({"select", "opaque", "load"})
+
+
+@dataclass(frozen=True)
+class Spread:
+    """`repeats`: how many times a thread does its part of one execution of the statement.
+
+    `serial` tells that a condition on data keeps those from running at the same time.  `requests`
+    has an entry for each access, None where it is not made by load and store instructions or its
+    addresses are not known.
+    """
+
+    vector: int
+    repeats: float
+    serial: bool
+    requests: tuple[Requests | None, ...]
+
+
+NOTHING = Spread(1, 1.0, False, ())
+
+
+@lru_cache(maxsize=512)
+def _coordinates(extents: tuple[int, ...], first: int) -> tuple[IntArray, ...]:
+    """The multi-indices of the first `first` points of a row-major box."""
+    index = np.arange(min(first, math.prod(extents)), dtype=np.int64)
+    return tuple(np.asarray(axis, dtype=np.int64) for axis in np.unravel_index(index, extents))
+
+
+def spread(
+    statement: Statement,
+    place: Place,
+    buffers: Mapping[str, Buffer],
+    threads: int,
+    fragments: frozenset[str] = frozenset(),
+    widest: int = VECTOR_BYTES,
+) -> Spread:
+    """How a statement's accesses lie on the `threads` that execute it.
+
+    `fragments` are the tiles whose layout a matrix instruction has set; `widest` is the longest
+    vector that the other statements of the same tile loop allow.
+    """
+    accesses = statement.accesses
+    if not accesses and not statement.arith:
+        return NOTHING
+    conditions = list(place.conditions)
+    conditions += [item.guard for item in (*accesses, *statement.arith) if item.guard is not None]
+    conditions_of_data = any(
+        _waits_for_data(place.resolve(item), place, buffers) for item in conditions
+    )
+    serial = conditions_of_data or any(_is_branch(access, place) for access in accesses)
+    if statement.per == "thread":
+        return _of_threads(accesses, place, buffers, serial)
+    matrix = any(access.buffer in fragments for access in accesses)
+    if matrix:
+        # A thread of a matrix instruction has two neighbours of a row of its result.
+        widest = min(widest, 2)
+    most = 1 if serial else widest
+    layout = _Layout(max(threads, 1), most, matrix)
+    return _of_block(accesses, place, buffers, layout, conditions, serial)
+
+
+def _waits_for_data(condition: Expr, place: Place, buffers: Mapping[str, Buffer]) -> bool:
+    """Whether a condition depends on data that come anew with the elements it is asked for.
+
+    What an array holds for all of them, the length of a sequence, is loaded once before.
+    """
+    if not is_data_dependent(condition):
+        return False
+    names = {loop.var for loop in place.around if loop.kind in ("parallel", "vectorized")}
+    names |= {loop.var for loop in place.around[-1:]}
+    for part in walk(condition):
+        if isinstance(part, tuple) and part[0] == "opaque":
+            return True
+        if isinstance(part, tuple) and part[0] == "load":
+            known = part[1] in buffers and buffers[part[1]].scope == "global"
+            if not known or names & free_variables(part):
+                return True
+    return False
+
+
+def _is_branch(access: Access, place: Place) -> bool:
+    """Whether a guarded load becomes a branch that later loads wait for.
+
+    A plain guard becomes a predicate of the load.  One that chooses first is lowered to branches
+    around the load (CUDA source of tilelang 0.1.15 for rotary embeddings).
+    """
+    guard = access.guard if access.mode == "read" else None
+    return guard is not None and _chooses(place.resolve(guard))
+
+
+def _chooses(expr: Expr) -> bool:
+    return "select" in operators(expr)
+
+
+def _of_threads(
+    accesses: Sequence[Access], place: Place, buffers: Mapping[str, Buffer], serial: bool
+) -> Spread:
+    """Statements that each thread executes by itself: its vectors are written in the program."""
+    env = place.warp_values
+    threads = any(loop.kind == "block" and loop.tag for loop in place.around)
+    out: list[Requests | None] = []
+    widest = 1
+    for access in accesses:
+        buffer = buffers[access.buffer]
+        if memory_of(access, buffers) is None:
+            out.append(None)
+            continue
+        # A longer vector takes several instructions.
+        limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
+        vector = min(max(access.lanes, 1) * _written_vector(access, buffer, place, env), limit)
+        known = start = None
+        if threads and memory_of(access, buffers) is not None:
+            settled = _beyond_loads(access, place, buffers, env)
+            start = _offset(settled, buffer, place, env)
+        if start is not None:
+            starts = start.tolist() if start.ndim else [start.item()] * WARP
+            known = requests_of(starts, vector, buffer, written=True)
+            widest = max(widest, vector)
+        out.append(known)
+    return Spread(widest, 1.0, serial, tuple(out))
+
+
+def _beyond_loads(
+    access: Access, place: Place, buffers: Mapping[str, Buffer], env: Mapping[str, Any]
+) -> Access:
+    """An access behind a place that is loaded, the same one for all threads: where it adds to that.
+
+    Such a place, a page's or a token's, begins a row of the array.
+    """
+    indices = tuple(place.resolve(index) for index in access.indices)
+    if not any(map(is_data_dependent, indices)):
+        return access
+
+    def shared(load: tuple[Any, ...]) -> bool:
+        own = buffers[load[1]].scope.startswith("local") if load[1] in buffers else True
+        return not own and not any(np.ndim(env.get(name, 0)) for name in free_variables(load))
+
+    return replace(
+        access, indices=tuple(simplify(without_loads(index, shared)) for index in indices)
+    )
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """`matrix`: the layout is that of a matrix instruction's result, 8 rows by 4 lanes."""
+
+    threads: int
+    most: int
+    matrix: bool
+
+
+@lru_cache(maxsize=512)
+def _lanes(points: int, innermost: int, vector: int, matrix: bool) -> IntArray:
+    """Which of the flattened points the lanes of a warp start at."""
+    lane = np.arange(WARP, dtype=np.int64)
+    start = lane * vector
+    if matrix and innermost >= 8:
+        start = lane // 4 * innermost + lane % 4 * 2
+    return start[start < points]
+
+
+def _of_block(
+    accesses: Sequence[Access],
+    place: Place,
+    buffers: Mapping[str, Buffer],
+    layout: _Layout,
+    conditions: Sequence[Expr],
+    serial: bool,
+) -> Spread:
+    threads = layout.threads
+    parallel = [loop for loop in place.around if loop.kind in ("parallel", "vectorized")]
+    box = _box(accesses, place)
+    extents = (*(loop.extent or 1 for loop in parallel), *box) or (1,)
+    total = max(math.prod(extents), 1)
+    vector = min(layout.most, _divided(total, extents[-1], threads))
+    window = WARP * VECTOR_BYTES
+    if layout.matrix:
+        window = max(window, 8 * extents[-1])
+    points = _coordinates(extents, window)
+    env: dict[str, Any] = {
+        **place.first_values,
+        **{loop.var: axis for loop, axis in zip(parallel, points, strict=False)},
+    }
+    inside = points[len(parallel) :]
+    offsets: list[IntArray | None] = []
+    for access in accesses:
+        offset = None
+        if memory_of(access, buffers) is not None and access.route in ("thread", "tile", "async"):
+            offset = _offset(access, buffers[access.buffer], place, env, inside)
+            if offset is None or _told_apart(access, place):
+                vector = 1
+            if offset is not None:
+                if not offset.ndim:
+                    offset = np.full_like(points[0], offset)
+                vector = min(vector, _contiguous(offset, buffers[access.buffer], vector))
+        offsets.append(offset)
+    vector = _undivided(conditions, place, env, vector)
+    lanes = _lanes(len(points[0]), extents[-1], vector, layout.matrix)
+    requests = tuple(
+        None
+        if offset is None
+        else requests_of(offset[lanes].tolist(), vector, buffers[access.buffer], written=False)
+        for access, offset in zip(accesses, offsets, strict=True)
+    )
+    return Spread(vector, max(total / (vector * threads), 1.0), serial, requests)
+
+
+def memory_of(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
+    """``global`` or ``shared`` where an access goes to memory, None for registers."""
+    scope = buffers[access.buffer].scope
+    if scope == "global":
+        return "global"
+    return "shared" if scope in ("shared", "shared.dyn") else None
+
+
+def _box(accesses: Sequence[Access], place: Place) -> tuple[int, ...]:
+    """The extents of the boxes of a tile operation, those of the larger box without its ones."""
+    found: tuple[int, ...] = ()
+    for access in accesses:
+        try:
+            sizes = [place.first_value(size) for size in access.extents]
+        except UnknownValueError:
+            continue
+        box = tuple(int(size) for size in sizes if size > 1)
+        if math.prod(box) > math.prod(found):
+            found = box
+    return found
+
+
+def _divided(total: int, innermost: int, threads: int) -> int:
+    vector = math.gcd(VECTOR_BYTES, max(innermost, 1))
+    while vector > 1 and total % (threads * vector):
+        vector //= 2
+    return vector
+
+
+def _told_apart(access: Access, place: Place) -> bool:
+    """Whether an index is chosen by a condition, which the compiler does not vectorise."""
+    return any(not operators(place.resolve(index)).isdisjoint(SELECTS) for index in access.indices)
+
+
+def _offset(
+    access: Access,
+    buffer: Buffer,
+    place: Place,
+    env: Mapping[str, Any],
+    inside: Sequence[IntArray] = (),
+) -> IntArray | None:
+    """Element offsets of an access; None where they depend on data."""
+    if len(access.indices) != len(buffer.shape):
+        return None
+    try:
+        steps = iter(inside)
+        sizes: Sequence[Expr] = access.extents or (1,) * len(access.indices)
+        flat: Any = 0
+        # How many rows there are says nothing of where one begins.
+        shape = [1, *(_value(extent, place, env) for extent in buffer.shape[1:])]
+        strides = _strides(buffer, place, env)
+        for axis, (index, size) in enumerate(zip(access.indices, sizes, strict=True)):
+            position = _value(index, place, env)
+            if inside and _value(size, place, env) > 1:
+                position = position + next(steps, 0)
+            flat = flat + position * strides[axis] if strides else flat * shape[axis] + position
+        return np.asarray(flat, dtype=np.int64)
+    except (UnknownValueError, TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return None
+
+
+def _strides(buffer: Buffer, place: Place, env: Mapping[str, Any]) -> list[Any]:
+    """The strides of an array in elements; none where it is compact or they are not known."""
+    try:
+        return [_value(stride, place, env) for stride in buffer.strides]
+    except UnknownValueError:
+        return []
+
+
+def _value(expr: Expr, place: Place, env: Mapping[str, Any]) -> Any:
+    return expr if isinstance(expr, int) else evaluate(place.resolve(expr), env)
+
+
+def _contiguous(offset: IntArray, buffer: Buffer, most: int) -> int:
+    """The widest vector of at most 16 bytes whose elements are neighbours, or all the same."""
+    vector = most
+    limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
+    while vector > limit:
+        vector //= 2
+    while vector > 1:
+        rows = _rows(offset, vector)
+        steps = rows[:, 1:] - rows[:, :-1]
+        if len(rows) and (steps == 1).all() and not (rows[:, 0] % vector).any():
+            return vector
+        if len(rows) and not steps.any():
+            return vector
+        vector //= 2
+    return 1
+
+
+def _undivided(
+    conditions: Sequence[Expr], place: Place, env: Mapping[str, Any], vector: int
+) -> int:
+    """The widest vector whose elements all meet a condition, or none of them."""
+    for condition in conditions:
+        if vector == 1:
+            return 1
+        resolved = place.resolve(condition)
+        if is_data_dependent(resolved) or not all(name in env for name in free_variables(resolved)):
+            continue
+        for bound in _bounds_on_points(resolved, place):
+            vector = math.gcd(vector, abs(bound)) if bound else vector
+        holds = np.asarray(evaluate(resolved, env), dtype=bool)
+        if holds.ndim == 0:
+            continue
+        while vector > 1:
+            rows = _rows(holds, vector)
+            if bool(np.all(rows.all(axis=1) == rows.any(axis=1))):
+                break
+            vector //= 2
+    return vector
+
+
+def _bounds_on_points(condition: Expr, place: Place) -> Iterator[int]:
+    """The constants of a condition's comparisons in which the innermost tile loop counts by one.
+
+    ``base + i < n`` cuts through a vector unless `n` is a multiple of its length; the base is.
+    """
+    tiles = [loop.var for loop in place.around if loop.kind == "parallel"]
+    for part in conjuncts(condition) if tiles else ():
+        if isinstance(part, tuple) and part[0] in ("<", ">="):
+            terms, constant = linear(simplify(("-", part[1], part[2])))
+            if abs(terms.get(tiles[-1], 0)) == 1:
+                yield constant
+
+
+def _rows(values: npt.NDArray[Any], vector: int) -> Any:
+    """The values in groups of `vector`, a last part of a group left out."""
+    whole: Any = values[: len(values) // vector * vector]
+    return whole.reshape(-1, vector)
+
+
+def _written_vector(access: Access, buffer: Buffer, place: Place, lanes: Mapping[str, Any]) -> int:
+    """Elements of one instruction: the innermost vectorized loop, if it runs along the memory.
+
+    It does if it does so for each of the `lanes` of a warp.
+    """
+    innermost = place.around[-1] if place.around else None
+    if innermost is None or innermost.kind != "vectorized" or not access.indices:
+        return 1
+    steps = np.arange(innermost.extent or 1, dtype=np.int64)
+    rows = {name: np.asarray(value)[..., None] for name, value in lanes.items()}
+    offset = _offset(access, buffer, place, {**rows, innermost.var: steps})
+    if offset is None or offset.shape[-1:] != steps.shape or np.any(np.diff(offset) != 1):
+        return 1
+    return len(steps)
