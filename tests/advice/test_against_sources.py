@@ -26,7 +26,7 @@ CASES = [
     ("tvm_rewrites", "scale", "scale_not_vectorized", "not-vectorized"),
     ("tvm_rewrites", "row_sum", "row_sum_uncoalesced", "uncoalesced"),
     ("tvm_rewrites", "transposed", "transposed_bank_conflict", "bank-conflict"),
-    ("tilelang_rewrites", "product(128, 0)", "product(128, 2)", "not-pipelined"),
+    ("tilelang_rewrites", "product(256, 0)", "product(256, 3)", "not-pipelined"),
     ("tilelang_rewrites", "product(256, 3, 0, 16384)", "product(256, 4, 0, 16384)", "stages"),
     ("tilelang_rewrites", "product(128, 3)", "product(256, 3)", "threads"),
     ("tilelang_rewrites", "product(256, 3, 0, 16384)", "product(256, 3, 10, 16384)", "l2-reuse"),

@@ -19,8 +19,8 @@ def scale_not_vectorized(x: T.Buffer((1 << 22,), "float16"), y: T.Buffer((1 << 2
 
 
 @T.prim_func(s_tir=True)
-def row_sum(x: T.Buffer((65536, 512), "float32"), out: T.Buffer((65536,), "float32")):
-    for b in T.thread_binding(256, thread="blockIdx.x"):
+def row_sum(x: T.Buffer((524288, 512), "float32"), out: T.Buffer((524288,), "float32")):
+    for b in T.thread_binding(2048, thread="blockIdx.x"):
         for t in T.thread_binding(256, thread="threadIdx.x"):
             out[b * 256 + t] = T.float32(0)
             for k in range(512):
@@ -28,8 +28,8 @@ def row_sum(x: T.Buffer((65536, 512), "float32"), out: T.Buffer((65536,), "float
 
 
 @T.prim_func(s_tir=True)
-def row_sum_uncoalesced(x: T.Buffer((512, 65536), "float32"), out: T.Buffer((65536,), "float32")):
-    for b in T.thread_binding(256, thread="blockIdx.x"):
+def row_sum_uncoalesced(x: T.Buffer((512, 524288), "float32"), out: T.Buffer((524288,), "float32")):
+    for b in T.thread_binding(2048, thread="blockIdx.x"):
         for t in T.thread_binding(256, thread="threadIdx.x"):
             out[b * 256 + t] = T.float32(0)
             for k in range(512):
