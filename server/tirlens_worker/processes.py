@@ -56,12 +56,15 @@ def end_descendants() -> None:
             return
 
 
-def count_descendants(most: int) -> int:
-    """How many descendants this process has, counted until there are more than `most` (Linux)."""
+def count_descendants(most: int, living: bool = False) -> int:
+    """How many descendants this process has, counted until there are more than `most` (Linux).
+
+    With `living`, those that have ended or have been killed do not count.
+    """
     pending, seen = [os.getpid()], 0
     while pending and seen <= most:
         found = _children(pending.pop())
-        seen += len(found)
+        seen += sum(not _is_ending(pid) for pid in found) if living else len(found)
         pending += found
     return seen
 
@@ -72,6 +75,18 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return "signal {}".format(number)
+
+
+def _is_ending(pid: int) -> bool:
+    """Whether a process is gone, not yet reaped, or has a SIGKILL before it (proc(5), status)."""
+    try:
+        with open("/proc/{}/status".format(pid)) as file:
+            fields = dict(line.split(":", 1) for line in file if ":" in line)
+    except OSError:
+        return True
+    signals = int(fields.get("SigPnd", "0"), 16) | int(fields.get("ShdPnd", "0"), 16)
+    state = fields.get("State", "").strip()[:1]
+    return state in ("Z", "X") or bool(signals >> (signal.SIGKILL - 1) & 1)
 
 
 def _children(pid: int) -> List[int]:

@@ -88,7 +88,8 @@ class Watch:
                 break
             if now >= next_count:
                 next_count = now + _COUNT_EVERY_S
-                if count_descendants(most) > most:
+                # Those that were killed with an earlier child become ours one after the other.
+                if count_descendants(most) > most < count_descendants(most, living=True):
                     self._flood = True
                     break
             for key, _ in selector.select(min(self._deadline, next_count) - now):
