@@ -56,4 +56,5 @@ def test_11_edits_and_saves_are_taken_at_once() -> None:
             assert sorted(saves)[95] < 0.005
             await server.session.shut_down()
 
-    asyncio.run(scenario())
+    with responses.no_collection_here():
+        asyncio.run(scenario())

@@ -7,9 +7,10 @@ its best the idle server was tells how much of a time is the machine's noise.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,20 @@ def long_text() -> str:
     return "\n".join(out) + "\n"
 
 
+@contextlib.contextmanager
+def no_collection_here() -> Iterator[None]:
+    """This process collects no garbage meanwhile.
+
+    After some thousand tests one full collection here takes a quarter of a second, and what
+    the answers bring sets it off, so that it would be counted as the server's time.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 @dataclass
 class Times:
     """Milliseconds of one kind of message, of the server and of the idle one."""
@@ -77,6 +92,7 @@ def measure(python: Path, folder: Path, rounds: int) -> dict[str, Times]:
     path, busy = folder / "long.py", folder / "busy.py"
     path.write_text(long_text())
     with contextlib.ExitStack() as stack:
+        stack.enter_context(no_collection_here())
         client = stack.enter_context(Client())
         client.initialize(trusted=True, interpreter=str(python), settings={"timeout": 300})
         uri = client.open(path)
