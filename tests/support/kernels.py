@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tirlens.model.counting.walker import Walker
+from tirlens.model.instructions.work import Item, build
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -9,6 +11,7 @@ from tirlens_worker.facts import (
     KernelFacts,
     Launch,
     Loop,
+    Node,
     Span,
     Statement,
     Variable,
@@ -17,6 +20,41 @@ from tirlens_worker.facts import (
 
 def site(line: int) -> tuple[Span, ...]:
     return (Span(line, 0, line, 20),)
+
+
+def facts(
+    body: tuple[Node, ...], buffers: tuple[Buffer, ...], launch: Launch | None = None
+) -> KernelFacts:
+    """Facts about a kernel of this body: nothing in them tells where it was written."""
+    return KernelFacts(
+        name="main",
+        definition="main",
+        span=Span(1, 0, 1, 4),
+        framework="tilelang",
+        framework_version="0.1.15",
+        call="main()",
+        call_source="option",
+        variables=(),
+        buffers=buffers,
+        launch=launch or Launch(),
+        body=body,
+    )
+
+
+def launched(
+    body: tuple[Node, ...], buffers: tuple[Buffer, ...], blocks: int = 8, threads: int = 128
+) -> KernelFacts:
+    """Facts about a body that each of `threads` threads runs, in each of `blocks` blocks."""
+    block = Loop("block", "tx", 0, threads, body, tag="threadIdx.x", sites=site(2))
+    grid = Loop("grid", "bx", 0, blocks, (block,), tag="blockIdx.x", sites=site(1))
+    return facts((grid,), buffers, Launch((blocks,), (threads,)))
+
+
+def leaves(kernel: KernelFacts) -> tuple[Item, ...]:
+    """The statements of a kernel as the model works on them, in program order."""
+    buffers = {buffer.id: buffer for buffer in kernel.buffers}
+    items = build(kernel, Walker(kernel, {}).counts(), {}, buffers)
+    return tuple(leaf for item in items for leaf in item.leaves())
 
 
 def tile(

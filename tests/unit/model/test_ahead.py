@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.kernels import launched
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens_worker.facts import (
@@ -17,10 +18,8 @@ from tirlens_worker.facts import (
     Buffer,
     Expr,
     KernelFacts,
-    Launch,
     Loop,
     Node,
-    Span,
     Statement,
 )
 
@@ -44,24 +43,12 @@ def facts(copy: Node) -> KernelFacts:
         "block",
     )
     loop = Loop("pipelined", "k", 0, 32, (rows, product), annotations={"num_stages": STAGES})
-    block = Loop("block", "tx", 0, 128, (loop,), tag="threadIdx.x")
-    return KernelFacts(
-        name="main",
-        definition="main",
-        span=Span(1, 0, 1, 4),
-        framework="tilelang",
-        framework_version="0",
-        call="",
-        call_source="option",
-        variables=(),
-        buffers=(
-            Buffer("a", "a", "float16", (TILE, 32 * TILE)),
-            Buffer("s", "s", "float16", box, "shared.dyn"),
-            Buffer("c", "c", "float32", box, "local.fragment"),
-        ),
-        launch=Launch((8,), (128,)),
-        body=(Loop("grid", "bx", 0, 8, (block,), tag="blockIdx.x"),),
+    buffers = (
+        Buffer("a", "a", "float16", (TILE, 32 * TILE)),
+        Buffer("s", "s", "float16", box, "shared.dyn"),
+        Buffer("c", "c", "float32", box, "local.fragment"),
     )
+    return launched((loop,), buffers)
 
 
 def element(guard: Expr | None) -> Statement:

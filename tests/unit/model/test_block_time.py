@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from support.kernels import gemm, site
+from support.kernels import gemm, launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.block.liveness import live_bytes
@@ -16,7 +16,7 @@ from tirlens.model.block.steps import reduce_clocks, scan_clocks
 from tirlens.model.block.timed import Timed
 from tirlens.model.counting.walker import Walker
 from tirlens.model.imbalance import block_costs, stretch
-from tirlens.model.instructions.work import Item, build
+from tirlens.model.instructions.work import build
 from tirlens.model.schedule import as_loaded
 from tirlens_worker.facts import (
     Access,
@@ -28,35 +28,11 @@ from tirlens_worker.facts import (
     Launch,
     Loop,
     Node,
-    Span,
     Statement,
     Variable,
 )
 
 H200 = load("h200")
-
-
-def kernel(body: tuple[Node, ...], buffers: tuple[Buffer, ...], threads: int = 128) -> KernelFacts:
-    inner = Loop("block", "tx", 0, threads, body, tag="threadIdx.x", sites=site(2))
-    grid = Loop("grid", "bx", 0, 8, (inner,), tag="blockIdx.x", sites=site(1))
-    return KernelFacts(
-        name="main",
-        definition="main",
-        span=Span(1, 0, 1, 4),
-        framework="tilelang",
-        framework_version="0",
-        call="",
-        call_source="option",
-        variables=(),
-        buffers=buffers,
-        launch=Launch((8,), (threads,)),
-        body=(grid,),
-    )
-
-
-def leaves(facts: KernelFacts) -> tuple[Item, ...]:
-    items = build(facts, Walker(facts, {}).counts(), {}, {item.id: item for item in facts.buffers})
-    return tuple(leaf for item in items for leaf in item.leaves())
 
 
 def fragment(name: str, *shape: int) -> Buffer:
@@ -75,7 +51,7 @@ def tile_op(op: str, rows: int, columns: int) -> KernelFacts:
         "block",
         attributes={"dim": 1},
     )
-    return kernel((statement,), (fragment("x", rows, columns), fragment("y", rows)))
+    return launched((statement,), (fragment("x", rows, columns), fragment("y", rows)))
 
 
 @pytest.mark.parametrize(
@@ -114,12 +90,12 @@ def test_an_array_gives_its_registers_to_the_next() -> None:
     buffers = tuple(fragment(name, 1024) for name in "abc")
     each = 1024 * 4 / 128
     chain = (step((), "a"), step(("a",), "b"), step(("b",), "c"), step(("c",), "c"))
-    assert peak(kernel(chain, buffers)) == each
+    assert peak(launched(chain, buffers)) == each
     both = (step((), "a"), step((), "b"), step(("a", "b"), "c"), step(("c",), "c"))
-    assert peak(kernel(both, buffers)) == 2 * each
+    assert peak(launched(both, buffers)) == 2 * each
     # What a loop reads that was made before it must last through all of its turns.
     turns = Loop("serial", "k", 0, 4, (step(("a",), "b"), step(("b",), "c")))
-    assert peak(kernel((step((), "a"), turns, step(("c",), "c")), buffers)) >= 2 * each
+    assert peak(launched((step((), "a"), turns, step(("c",), "c")), buffers)) >= 2 * each
 
 
 def test_registers_of_an_array_live_apart_where_indices_are_constants() -> None:
@@ -130,11 +106,11 @@ def test_registers_of_an_array_live_apart_where_indices_are_constants() -> None:
     )
     made = [one("pairs", "write", pair) for pair in range(4)]
     used = [one("a", "read", register) for register in range(8)]
-    assert peak(kernel((*made, *used), buffers)) == 8 * 4
+    assert peak(launched((*made, *used), buffers)) == 8 * 4
     by_pairs = [part for pair in range(4) for part in (made[pair], *used[2 * pair :][:2])]
-    assert peak(kernel(tuple(by_pairs), buffers)) == 2 * 4
+    assert peak(launched(tuple(by_pairs), buffers)) == 2 * 4
     at_run_time = Statement("call", "a", (), (Access("a", "read", ("tx",)),))
-    assert peak(kernel((*by_pairs, at_run_time), buffers)) == 8 * 4
+    assert peak(launched((*by_pairs, at_run_time), buffers)) == 8 * 4
 
 
 def one(name: str, mode: str, index: int) -> Statement:
@@ -149,7 +125,7 @@ def test_products_that_a_barrier_tells_the_end_of_run_beside_the_rest_of_their_l
         product = Statement("mma", "m", (work,), attributes={"asynchronous": asynchronous})
         wait = Loop("serial", "u", 0, waits, (Statement("sync", "wait"),))
         first = Branch(("==", "tx", 0), (Loop("serial", "k", 0, 4096, (product, wait)),))
-        found = analyze(kernel((first,), ()), load("b200")).time_s
+        found = analyze(launched((first,), ()), load("b200")).time_s
         assert found is not None
         return found
 
@@ -165,7 +141,7 @@ def test_loads_that_follow_each_other_wait_for_shared_memory_once() -> None:
     barrier = Statement("sync", "arrive")
 
     def alone_s(*body: Node) -> float:
-        found = analyze(kernel((Loop("serial", "k", 0, 100_000, body),), buffers), H200).time_s
+        found = analyze(launched((Loop("serial", "k", 0, 100_000, body),), buffers), H200).time_s
         assert found is not None
         return found
 
@@ -197,7 +173,7 @@ def branch(condition: Expr) -> Branch:
 def test_branches_of_different_warps_run_at_the_same_time(
     conditions: list[Expr], groups: int
 ) -> None:
-    facts = kernel(tuple(map(branch, conditions)), (fragment("a", 1024),))
+    facts = launched(tuple(map(branch, conditions)), (fragment("a", 1024),))
     items = build(facts, Walker(facts, {}).counts(), {}, {b.id: b for b in facts.buffers})
     inner = items[0].children[0].children
     assert len(list(concurrent(inner))) == groups
@@ -206,7 +182,7 @@ def test_branches_of_different_warps_run_at_the_same_time(
 def test_unequal_blocks_are_given_out_in_launch_order() -> None:
     """Triangular work: block `bx` runs bx + 1 times."""
     loop = Loop("serial", "k", 0, ("+", "bx", 1), (step((), "a"),))
-    facts = kernel((loop,), (fragment("a", 1024),))
+    facts = launched((loop,), (fragment("a", 1024),))
     (leaf,) = leaves(facts)
     costs = block_costs(Timed(None, 0.0, (Timed(leaf, 4.5),)), (8,), None, "row")
     assert costs is not None and costs.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
@@ -214,14 +190,14 @@ def test_unequal_blocks_are_given_out_in_launch_order() -> None:
     # Two places: 1 2 | 3 4 | 5 6 | 7 8, each pair on the place that is free first.
     assert stretch(costs, 2) == pytest.approx(20 / 18)
     even = Loop("serial", "k", 0, 5, (step((), "a"),))
-    (leaf,) = leaves(kernel((even,), (fragment("a", 1024),)))
+    (leaf,) = leaves(launched((even,), (fragment("a", 1024),)))
     assert block_costs(Timed(None, 0.0, (Timed(leaf, 4.5),)), (8,), None, "row") is None
 
 
 def test_the_blocks_of_a_cluster_take_as_long_as_each_other() -> None:
     """The first of two blocks issues the products of both."""
     issued = Branch(("==", ("%", "bx", 2), 0), (step((), "a"),))
-    (leaf,) = leaves(kernel((issued,), (fragment("a", 1024),)))
+    (leaf,) = leaves(launched((issued,), (fragment("a", 1024),)))
     timed = Timed(None, 0.0, (Timed(leaf, 1.0),))
     alone = block_costs(timed, (8,), None, "row")
     assert alone is not None and alone.tolist() == [2, 0] * 4
@@ -274,7 +250,7 @@ def row(extent: Expr) -> KernelFacts:
     one = Statement("store", "acc[0] = ...", (Arith("add", "float32", 1),), accesses)
     loop = Loop("serial", "i", 0, extent, (one,), sites=site(3))
     array = Buffer("X", "X", "float32", (1 << 24,), "global", is_parameter=True)
-    facts = kernel((loop,), (array, Buffer("acc", "acc", "float32", (1,), "local")))
+    facts = launched((loop,), (array, Buffer("acc", "acc", "float32", (1,), "local")))
     return replace(facts, variables=(Variable("n", "int64"),))
 
 

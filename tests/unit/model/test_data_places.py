@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.kernels import launched
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.memory.walks import MOST_PLACES, Walk
@@ -15,10 +16,8 @@ from tirlens_worker.facts import (
     Branch,
     Buffer,
     KernelFacts,
-    Launch,
     Loop,
     Node,
-    Span,
     Statement,
 )
 
@@ -31,21 +30,7 @@ EXPERT = Buffer("expert", "expert", "int32", (1,), "local")
 
 
 def facts(*body: Node) -> KernelFacts:
-    block = Loop("block", "tx", 0, 128, tuple(body), tag="threadIdx.x")
-    grid = Loop("grid", "bx", 0, BLOCKS, (block,), tag="blockIdx.x")
-    return KernelFacts(
-        name="k",
-        definition="k",
-        span=Span(1, 0, 1, 0),
-        framework="tilelang",
-        framework_version="",
-        call="",
-        call_source="",
-        variables=(),
-        buffers=(WEIGHTS, OUTPUT, SHARED, EXPERT),
-        launch=Launch((BLOCKS,), (128,)),
-        body=(grid,),
-    )
+    return launched(body, (WEIGHTS, OUTPUT, SHARED, EXPERT), BLOCKS)
 
 
 def copy(read: Access, write: Access) -> Statement:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.kernels import facts
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.launches import launches
@@ -17,7 +18,6 @@ from tirlens_worker.facts import (
     Launch,
     Loop,
     Node,
-    Span,
     Statement,
 )
 
@@ -36,25 +36,14 @@ def grid(number: int, blocks: int, threads: int, source: str, target: str) -> Lo
     return Loop("grid", f"bx{number}", 0, blocks, (block,), tag="blockIdx.x")
 
 
-def facts(*body: Node, blocks: int, threads: int) -> KernelFacts:
-    return KernelFacts(
-        name="k",
-        definition="k",
-        span=Span(1, 0, 1, 0),
-        framework="tilelang",
-        framework_version="",
-        call="",
-        call_source="",
-        variables=(),
-        buffers=tuple(Buffer(name, name, "float32", (LENGTH,), "global") for name in "abc"),
-        launch=Launch((blocks, 1, 1), (threads, 1, 1)),
-        body=body,
-    )
+def both(*body: Node, blocks: int, threads: int) -> KernelFacts:
+    buffers = tuple(Buffer(name, name, "float32", (LENGTH,), "global") for name in "abc")
+    return facts(body, buffers, Launch((blocks, 1, 1), (threads, 1, 1)))
 
 
 FIRST = grid(1, LENGTH // 256, 256, "a", "b")
 SECOND = grid(2, 64, 128, "b", "c")
-BOTH = facts(FIRST, SECOND, blocks=LENGTH // 256, threads=256)
+BOTH = both(FIRST, SECOND, blocks=LENGTH // 256, threads=256)
 
 
 def test_each_grid_is_a_launch_of_its_own() -> None:
@@ -68,7 +57,7 @@ def test_their_report_is_the_sum_and_its_parts_add_up() -> None:
     device = load("h200")
     report = analyze(BOTH, device)
     alone = [
-        analyze(facts(body, blocks=blocks, threads=threads), device)
+        analyze(both(body, blocks=blocks, threads=threads), device)
         for body, blocks, threads in ((FIRST, LENGTH // 256, 256), (SECOND, 64, 128))
     ]
     assert report.status == "ok"

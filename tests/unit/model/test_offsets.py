@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.kernels import launched
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens_worker.facts import (
@@ -11,10 +12,8 @@ from tirlens_worker.facts import (
     Buffer,
     Expr,
     KernelFacts,
-    Launch,
     Let,
     Loop,
-    Span,
     Statement,
 )
 
@@ -35,26 +34,12 @@ def facts(length: int, start: Expr, stop: Expr) -> KernelFacts:
         ),
     )
     loop = Loop("serial", "k", 0, trips, (copy,))
-    block = Loop(
-        "block", "tx", 0, 128, (Let("start", start), Let("stop", stop), loop), tag="threadIdx.x"
+    buffers = (
+        Buffer("rows", "rows", "float16", (BATCH * length, WIDTH), "global"),
+        Buffer("offsets", "offsets", "int32", (BATCH + 1,), "global"),
+        Buffer("tile", "tile", "float16", (TILE, WIDTH), "shared"),
     )
-    return KernelFacts(
-        name="k",
-        definition="k",
-        span=Span(1, 0, 1, 0),
-        framework="tilelang",
-        framework_version="",
-        call="",
-        call_source="",
-        variables=(),
-        buffers=(
-            Buffer("rows", "rows", "float16", (BATCH * length, WIDTH), "global"),
-            Buffer("offsets", "offsets", "int32", (BATCH + 1,), "global"),
-            Buffer("tile", "tile", "float16", (TILE, WIDTH), "shared"),
-        ),
-        launch=Launch((BATCH,), (128,)),
-        body=(Loop("grid", "bx", 0, BATCH, (block,), tag="blockIdx.x"),),
-    )
+    return launched((Let("start", start), Let("stop", stop), loop), buffers, BATCH)
 
 
 @pytest.mark.parametrize("length", [64, 640, 1000])

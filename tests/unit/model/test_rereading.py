@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.kernels import site
+from support.kernels import launched, site
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens_worker.facts import (
@@ -12,10 +12,8 @@ from tirlens_worker.facts import (
     Buffer,
     Expr,
     KernelFacts,
-    Launch,
     Loop,
     Node,
-    Span,
     Statement,
 )
 
@@ -34,21 +32,8 @@ def one_pass(number: int, columns: int, result: bool) -> Node:
 def two_passes(columns: int, writes: bool = True) -> KernelFacts:
     barrier = Statement("sync", "storage_sync", (), (), "block", sites=site(4))
     body = (one_pass(0, columns, False), barrier, one_pass(1, columns, writes))
-    inner = Loop("block", "tx", 0, THREADS, body, tag="threadIdx.x", sites=site(1))
     arrays = (Buffer(name, name, "float32", (ROWS, columns)) for name in "XY")
-    return KernelFacts(
-        name="main",
-        definition="main",
-        span=Span(1, 0, 1, 4),
-        framework="tvm",
-        framework_version="0",
-        call="",
-        call_source="option",
-        variables=(),
-        buffers=(*arrays, Buffer("s", "s", "float32", (1,), "local")),
-        launch=Launch((ROWS,), (THREADS,)),
-        body=(Loop("grid", "bx", 0, ROWS, (inner,), tag="blockIdx.x", sites=site(1)),),
-    )
+    return launched(body, (*arrays, Buffer("s", "s", "float32", (1,), "local")), ROWS, THREADS)
 
 
 def passes(facts: KernelFacts, device: str, columns: int) -> float:

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
+from support.kernels import launched, leaves
 from tirlens.model.counting.passing import slope
 from tirlens.model.counting.walker import Walker
 from tirlens.model.instructions.recurrence import Carried, carried
-from tirlens.model.instructions.work import Item, build
 from tirlens.model.memory.reuse import fresh_share
 from tirlens_worker.facts import (
     Access,
@@ -18,10 +18,8 @@ from tirlens_worker.facts import (
     Buffer,
     Expr,
     KernelFacts,
-    Launch,
     Loop,
     Node,
-    Span,
     Statement,
 )
 
@@ -37,25 +35,7 @@ ADD = (Arith("add", "float32"),)
 
 
 def kernel(*body: Node) -> KernelFacts:
-    inner = Loop("block", "tx", 0, 32, body, tag="threadIdx.x")
-    return KernelFacts(
-        name="main",
-        definition="main",
-        span=Span(1, 0, 1, 4),
-        framework="tilelang",
-        framework_version="0",
-        call="",
-        call_source="option",
-        variables=(),
-        buffers=BUFFERS,
-        launch=Launch((8,), (32,)),
-        body=(Loop("grid", "bx", 0, 8, (inner,), tag="blockIdx.x"),),
-    )
-
-
-def leaves(facts: KernelFacts) -> tuple[Item, ...]:
-    items = build(facts, Walker(facts, {}).counts(), {}, {item.id: item for item in facts.buffers})
-    return tuple(leaf for item in items for leaf in item.leaves())
+    return launched(body, BUFFERS, threads=32)
 
 
 def turning(*accesses: Access, extent: Expr = 64) -> Loop:
