@@ -70,7 +70,7 @@ def test_kernels(environment_name: str) -> None:
     paths = [str(TESTS / name) for name in FILES[environment_name]]
     unequal: dict[str, Any] = {}
     equal = 0
-    for record in executed(str(environment(environment_name)), requests(paths, None), 20):
+    for record in executed(str(environment(environment_name)), requests(paths), 20):
         if "facts" not in record:
             continue
         found = differing(record)
