@@ -215,6 +215,22 @@ def test_a_kernel_that_took_too_long_is_not_tried_again(kind: str, of_kernel: bo
     assert (outcome.kernel, outcome.arch, outcome.unfinished) == ("gemm", "sm_90", "it took long")
 
 
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ([("import", None), ("timeout", None)], "timeout"),
+        ([("timeout", None), ("trace", "gemm")], "trace"),
+        ([("trace", "other"), ("import", None)], "import"),
+        ([("trace", "other")], "nothing came of it"),
+    ],
+)
+def test_the_reason_is_what_ended_it(told: list[tuple[str, str | None]], why: str) -> None:
+    _, request = _requests()
+    problems = tuple(Problem(kind, kind, kernel=kernel) for kind, kernel in told)
+    (outcome,) = pipeline.finished(request, Result(1, problems=problems)).lowered
+    assert outcome.unfinished == why
+
+
 @pytest.mark.parametrize("kind", ["cancelled", "interpreter"])
 def test_a_cancelled_answer_says_nothing(kind: str) -> None:
     _, request = _requests()

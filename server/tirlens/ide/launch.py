@@ -15,10 +15,15 @@ _ROUTES = {"tma": "by TMA", "async": "by cp.async"}
 
 
 def block(report: KernelReport) -> str:
-    """``256 threads, 98.4 kB shared (lowered)``; without the figures that are not known."""
+    """``256 threads, 98.4 kB shared (lowered)``; without the figures that are not known.
+
+    Threads that lowering adds, as those of a producer, are told from the ones the source has.
+    """
     parts: list[str] = []
     if report.threads_per_block is not None:
-        parts.append(f"{report.threads_per_block} threads")
+        written = report.threads_written
+        added = written not in (None, report.threads_per_block)
+        parts.append(f"{report.threads_per_block} threads" + f" ({written} written)" * added)
     if report.shared_bytes_per_block is not None:
         parts.append(f"{labels.bytes_(report.shared_bytes_per_block)} shared")
     return f"{', '.join(parts)} ({report.launch_facts})" if parts else ""

@@ -257,6 +257,7 @@ def _on_gpu(
     report = report.but(
         grid=launch.grid,
         threads_per_block=launch.threads_launched,
+        threads_written=launch.threads,
         shared_bytes_per_block=launch.block.shared_bytes,
         registers_per_thread=launch.block.registers,
         occupancy=launch.occupancy,

@@ -126,6 +126,7 @@ class KernelReport:
     schedule: str = "gpu"
     grid: tuple[int, ...] = ()
     threads_per_block: int | None = None
+    threads_written: int | None = None
     shared_bytes_per_block: int | None = None
     registers_per_thread: int | None = None
     launch_facts: str = "source"

@@ -16,7 +16,7 @@ from tirlens.pipeline.parts import Part, Plan, top_level_name
 from tirlens.pipeline.reports import Sources
 from tirlens.source.kernel import SourceFile
 from tirlens_worker.facts import Caveat, KernelFacts
-from tirlens_worker.protocol import Analyze, CallCandidate, KernelRequest, Lowering, Result
+from tirlens_worker.protocol import Analyze, CallCandidate, KernelRequest, Lowering, Problem, Result
 
 # Problems that say nothing of the text, after which the same is asked again.
 _ASKED_AGAIN = frozenset({"cancelled", "interpreter"})
@@ -63,10 +63,19 @@ def finished(request: Analyze, answer: Result) -> Result:
     lost: list[Lowering] = []
     for kernel in _unanswered(request, answer):
         call, arch = kernel.candidates[0].expression, str(kernel.lower_to["arch"])
-        told = [p.message for p in answer.problems if p.kernel in (kernel.name, None)]
-        why = told[0] if told else "nothing came of it"
+        why = _reason(kernel, answer.problems)
         lost.append(Lowering(kernel.name, "", call, arch, unfinished=why))
     return replace(answer, lowered=(*answer.lowered, *lost), problems=())
+
+
+def _reason(kernel: KernelRequest, problems: Sequence[Problem]) -> str:
+    """Why nothing came of a kernel.
+
+    Its own problem says it best; an import that failed was passed over if anything else is told.
+    """
+    told = [problem for problem in problems if problem.kernel in (kernel.name, None)]
+    told.sort(key=lambda problem: (problem.kernel is None, problem.kind == "import"))
+    return told[0].message if told else "nothing came of it"
 
 
 def was_cut_off(answer: Result) -> bool:

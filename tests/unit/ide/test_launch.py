@@ -34,7 +34,7 @@ LOWERED = (LoweredLaunch("sm_90", 384, 99_000, 168, "wgmma", MOVES),)
     ("changes", "text"),
     [
         ({}, "128 threads, 98.3 kB shared (source)"),
-        ({"lowered": LOWERED}, "384 threads, 99 kB shared (lowered)"),
+        ({"lowered": LOWERED}, "384 threads (128 written), 99 kB shared (lowered)"),
         ({"lowered": (replace(LOWERED[0], arch="sm_80"),)}, "128 threads, 98.3 kB shared (source)"),
     ],
 )
