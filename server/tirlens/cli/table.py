@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tirlens.cli.rows import Row, Selection, figures_of, rows
 from tirlens.ide import labels, lenses
-from tirlens.ide.launch import block, moves
+from tirlens.ide.launch import block, blocks_per_sm, moves
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
 
@@ -74,8 +74,7 @@ def figures(kernel: KernelReport) -> list[str]:
         grid = " x ".join(map(str, kernel.grid))
         launch = ", ".join(filter(None, (f"launch: grid {grid}", block(kernel))))
         if kernel.occupancy:
-            fits = kernel.occupancy
-            launch += f"; {fits.blocks_per_sm} blocks per SM ({fits.limiter})"
+            launch += f"; {blocks_per_sm(kernel.occupancy)} ({kernel.occupancy.limiter})"
         if kernel.waves:
             launch += f", {labels.number(kernel.waves.count)} waves"
         out.append(launch)

@@ -278,7 +278,7 @@ def _occupancy(report: KernelReport) -> str:
     if found is None:
         return ""
     share = labels.percent(found.fraction)
-    return f"{found.blocks_per_sm} blocks per SM, {share}, limited by {found.limiter}"
+    return f"{launch.blocks_per_sm(found)}, {share}, limited by {found.limiter}"
 
 
 def _waves(report: KernelReport) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tirlens.ide import labels
 
 if TYPE_CHECKING:
-    from tirlens.model.report import KernelReport
+    from tirlens.model.report import KernelReport, Occupancy
     from tirlens_worker.facts import Move
 
 _VERBS = {"read": "read", "write": "written", "atomic": "updated atomically"}
@@ -27,6 +27,12 @@ def block(report: KernelReport) -> str:
     if report.shared_bytes_per_block is not None:
         parts.append(f"{labels.bytes_(report.shared_bytes_per_block)} shared")
     return f"{', '.join(parts)} ({report.launch_facts})" if parts else ""
+
+
+def blocks_per_sm(occupancy: Occupancy) -> str:
+    """``1 block per SM``, ``2 blocks per SM``."""
+    count = occupancy.blocks_per_sm
+    return f"{count} block{'s' * (count != 1)} per SM"
 
 
 def moves(report: KernelReport) -> str:

@@ -52,9 +52,13 @@ def test_how_arrays_are_moved() -> None:
 
 
 def test_lowering_decides_how_many_blocks_fit() -> None:
+    one = report(lowered=LOWERED).occupancy
+    assert one is not None
+    assert launch.blocks_per_sm(one) == "1 block per SM"
     few = report(lowered=(replace(LOWERED[0], registers_per_thread=None, threads=128),))
     assert few.occupancy is not None
     assert few.occupancy.blocks_per_sm == 233_472 // (99_000 + 1024)
+    assert launch.blocks_per_sm(few.occupancy) == "2 blocks per SM"
 
 
 def test_a_refusal_is_a_warning_at_the_definition() -> None:
