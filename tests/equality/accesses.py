@@ -146,7 +146,7 @@ class Accesses(Evaluator):
             if level != "global":
                 return
             self.tally.scattered.add(name)
-            self.tally.array(name, tuple(self.shape(holder, at)), str(holder.dtype))
+            self.tally.array(holder, tuple(self.shape(holder, at)))
             return
         low, high = self.clipped(box, at)
         counts = np.ones(at.size, dtype=np.int64)
@@ -156,7 +156,7 @@ class Accesses(Evaluator):
         if level != "global":
             return
         if holder is box.buffer:
-            self._mark(self.tally.array(name, tuple(shape), str(box.buffer.dtype)), low, high, at)
+            self._mark(self.tally.array(holder, tuple(shape)), low, high, at)
         else:
             self._mark_view(holder, box.buffer, low, high, at)
 
@@ -169,7 +169,7 @@ class Accesses(Evaluator):
     def _mark_view(self, holder: Any, view: Any, low: list, high: list, at: Points) -> None:
         """Marks the elements of `holder` that lie under boxes of a view of it."""
         shape, whole = self.shape(view, at), self.shape(holder, at)
-        seen = np.ravel(self.tally.array(str(holder.name), tuple(whole), str(holder.dtype)))
+        seen = np.ravel(self.tally.array(holder, tuple(whole)))
         strides, start = self.layout(view, at)
         one, other = ir.width(str(view.dtype)), ir.width(str(holder.dtype))
         boxes = _distinct([at.full(start), *low, *high])

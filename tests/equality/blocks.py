@@ -31,11 +31,8 @@ class Blocks(Threads):
                 self.derived.add(variable)
                 inner.columns[variable] = bound
             else:
-                inner.columns[variable], _ = self.value(bound, inner, self.times(inner))
-                if self.mentions(bound) & (inner.threads | self.derived):
-                    inner.threads |= {variable}
-                if self.mentions(bound) & self.requests.vectors:
-                    self.requests.vectors.add(variable)
+                inner.columns[variable], data = self.value(bound, inner, self.times(inner))
+                self.derive(variable, bound, data, inner)
         if ir.constant(node.predicate) in (True, 1):
             return self._run_SBlock(block, inner)
         for part, _ in self._asked(inner, node.predicate):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from equality import language as ir
 from equality.accesses import LEVELS, POINTERS
+from equality.collectives import Collectives
 from equality.language import RefusedError
 from equality.points import UNKNOWN, Points
-from equality.tiles import Tiles
 
-_THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 #: Order in time, hints and moves within a block's own memories: no FLOP, no global byte.
 _SILENT = re.compile(
     r"(tvm_storage_sync|tvm_fill_fragment|mma_fill(_legacy)?|ptx_(commit|wait)_group|prefetch"
@@ -49,7 +47,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-class Calls(Tiles):
+class Calls(Collectives):
     """Calls by name."""
 
     #: How many threads a block has, and which array each data pointer belongs to.
@@ -64,7 +62,7 @@ class Calls(Tiles):
 
     def call(self, name: str, node: Any, at: Points, times: int) -> tuple[Any, bool]:
         if name == "tl.launch_thread_idx":
-            tag = _THREADS[int(ir.constant(node.args[0]) or 0)]
+            tag = ir.THREADS[int(ir.constant(node.args[0]) or 0)]
             return at.columns.get(tag, 0), False
         if name == "tl.block_rank_in_cluster":
             return self.rank_in_cluster(at), False
@@ -105,13 +103,13 @@ class Calls(Tiles):
         wide = re.fullmatch(r"tl\.(ldg|stg)(\d+)", name)
         if wide is not None:
             return self._wide(wide.group(1) == "stg", int(wide.group(2)), node, at, times)
+        if name == "tvm_warp_shuffle":
+            return self.shuffled(node, at, times)
+        if name == "tvm_thread_allreduce":
+            return self.reduced_by_threads(node, at, times)
         exchange = re.fullmatch(r"tl\.warp_reduce_(sum|max|min|bitand|bitor)", name)
         if exchange is not None:
-            # Five steps of a butterfly over 32 lanes.
-            self.value(node.args[0], at, times)
-            operation = {"sum": "add", "max": "max", "min": "min"}.get(exchange.group(1), "bitwise")
-            self._count(operation, ir.dtype(node), at, 5 * times)
-            return UNKNOWN, True
+            return self.reduced_by_warp(exchange.group(1), node, at, times)
         if _BY_DESCRIPTOR.fullmatch(name):
             self.tally.unsaid.add("shared")
         if _MATRIX_MOVES.fullmatch(name):
@@ -135,7 +133,7 @@ class Calls(Tiles):
 
     def _number(self, name: str, node: Any, at: Points) -> Any:
         thread: Any = 0
-        for tag in reversed(_THREADS):
+        for tag in reversed(ir.THREADS):
             if tag in at.columns:
                 thread = thread * int(np.max(at.columns[tag]) + 1) + at.columns[tag]
         if name == "tl.tl_shuffle_elect":
@@ -266,6 +264,8 @@ class Calls(Tiles):
         words = [ir.constant(part) for part in node.args]
         # The legacy form begins with the type, which the node itself has in older versions.
         number = words[2 if isinstance(words[0], str) else 1]
+        if number is None:
+            raise RefusedError(f"{name} of a computed number")
         number = int(str(number).strip(".x"))
         mode = "read" if "ldmatrix" in name else "write"
         for pointer in node.args:
@@ -308,67 +308,3 @@ class Calls(Tiles):
             raise RefusedError("a fragment in global memory")
         self.tally.unsaid.add("shared")
         return UNKNOWN, False
-
-    def exec_scopes(self, start: Points) -> Iterator[Points]:
-        """The points of all blocks, for functions that name their indices (`T.cta_id`)."""
-        defined = [node for node in self.nodes if ir.kind(node) == "ScopeIdDefStmt"]
-        if not defined:
-            yield start
-            return
-        extents: dict[int, list[int]] = {}
-        variables: dict[int, list[int]] = {}
-        for node in defined:
-            definition = getattr(node, "def")
-            scope = int(definition.scope)
-            if scope in extents:
-                raise RefusedError("an index that is defined twice")
-            if definition.extents is None:
-                raise RefusedError("an index without an extent")
-            extents[scope] = [int(self.known(size, start)) for size in definition.extents]
-            variables[scope] = [ir.key(variable) for variable in definition.def_ids]
-        if set(extents) & {0, 2, 9}:
-            raise RefusedError("clusters of blocks")
-        parts = [start]
-        for axis, size in enumerate(extents.get(1, [])):
-            parts = [
-                inner for part in parts for inner in part.expanded(variables[1][axis], 0, size, 1)
-            ]
-        threads = _threads(extents)
-        for part in parts:
-            yield self._in_block(part, extents, variables, threads)
-
-    def _in_block(self, at: Points, extents: dict, variables: dict, threads: int) -> Points:
-        inner = at.child()
-        if threads == 1 and not set(extents) - {1}:
-            return inner
-        self.threads = threads
-        self.requests.threads = {_THREADS[0]: threads}
-        (inner,) = list(
-            Points(at.size, at.columns, ((_THREADS[0], threads),), at.threads).with_threads()
-        )
-        thread = inner.columns[_THREADS[0]]
-        views = {3: thread // 128, 4: thread // 32, 5: thread // 32 % 4, 6: thread % 32,
-                 7: thread, 8: thread % 128}  # fmt: skip
-        for scope, names in variables.items():
-            if scope == 1:
-                continue
-            rest = views[scope]
-            for name, size in zip(names, extents[scope], strict=True):
-                inner.columns[name] = rest % size if len(names) > 1 else rest
-                rest = rest // size
-                inner.threads |= {name}
-        return inner
-
-    def _run_ScopeIdDefStmt(self, node: Any, at: Points) -> None:  # noqa: N802
-        """Its variables have their values from the start."""
-
-
-def _threads(extents: dict[int, list[int]]) -> int:
-    def size(scope: int, otherwise: int) -> int:
-        return int(np.prod(extents[scope])) if scope in extents else otherwise
-
-    lanes = size(6, 32)
-    for scope, each in ((7, 1), (4, lanes), (3, 128), (8, 1), (5, lanes)):
-        if scope in extents:
-            return size(scope, 1) * each
-    return size(6, 1)

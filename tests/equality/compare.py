@@ -12,6 +12,7 @@ from tirlens.model.counting.result import Counts, leaves
 from tirlens.model.counting.symbolic import formulas
 from tirlens.model.instructions.spread import memory_of
 from tirlens.model.instructions.work import build
+from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 
 
@@ -54,8 +55,10 @@ def compared(facts: KernelFacts, record: Mapping[str, Any]) -> Iterator[str]:
     for level, _, _, requests in counted["requests"]:
         if requests is not None:
             yield "sectors per request" if level == "global" else "passes of shared memory"
-    if record.get("useful") and told_useful(facts, record["sizes"]) is not None:
-        yield "useful operations"
+    if "counted" in record.get("useful", {}):
+        told = told_useful(*_shrunk(facts, record))
+        if set(told) & set(record["useful"]["counted"]):
+            yield "useful operations"
     if facts.variables and len(record["more"]) == 2:
         yield "counts at three sizes"
         yield from (f"formula of {name} at three sizes" for name in formulas(facts))
@@ -94,21 +97,40 @@ def _operations(counts: Counts, counted: Mapping[str, Any]) -> Found:
 
 
 def _useful(facts: KernelFacts, record: Mapping[str, Any]) -> Found:
-    wanted, told = record.get("useful"), told_useful(facts, record["sizes"])
-    if wanted is None or told is None or told == wanted:
+    wanted = record.get("useful", {})
+    if "counted" not in wanted:
         return {}
-    return {"useful operations": f"{told} for {wanted}"}
+    told = told_useful(*_shrunk(facts, record))
+    unequal = {
+        name: f"{told[name]} for {numbers}"
+        for name, numbers in wanted["counted"].items()
+        if name in told and told[name] != numbers
+    }
+    return {"useful operations": str(unequal)} if unequal else {}
 
 
-def told_useful(facts: KernelFacts, sizes: Mapping[str, int]) -> dict[str, int] | None:
-    """The multiply-accumulates that contribute, and those that masks hide, if all are known."""
-    items = [item for leaf in leaves(count_all(facts, sizes).counts.root) for item in leaf.arith]
-    products = [item for item in items if item.arith.op == "mma"]
-    useful = [item.useful for item in products if item.useful is not None]
-    masked = [item.masked for item in products if item.masked is not None]
-    if not products or len(useful) < len(products) or len(masked) < len(products):
-        return None
-    return {"useful": sum(useful), "masked": sum(masked)}
+def _shrunk(facts: KernelFacts, record: Mapping[str, Any]) -> tuple[KernelFacts, dict[str, int]]:
+    """The kernel whose useful operations have been counted, which may be a smaller one."""
+    useful = record["useful"]
+    own = from_json(KernelFacts, useful["facts"]) if "facts" in useful else facts
+    return own, useful["sizes"]
+
+
+def told_useful(facts: KernelFacts, sizes: Mapping[str, int]) -> dict[str, list[int]]:
+    """Of each product that is known: how many contribute, and how many masks hide."""
+    found: dict[str, list[int]] = {}
+    unknown: set[str] = set()
+    for leaf in leaves(count_all(facts, sizes).counts.root):
+        name = " ".join(sorted({entry.buffer.name for entry in leaf.accesses}))
+        for item in leaf.arith:
+            if item.arith.op != "mma":
+                continue
+            if item.useful is None or item.masked is None:
+                unknown.add(name)
+            else:
+                useful, masked = found.get(name, (0, 0))
+                found[name] = [useful + item.useful, masked + item.masked]
+    return {name: numbers for name, numbers in found.items() if name not in unknown}
 
 
 def _issued(facts: KernelFacts, counts: Counts, counted: Mapping[str, Any]) -> Found:

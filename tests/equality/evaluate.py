@@ -76,9 +76,10 @@ FUNCTIONS.update({
 UNCOUNTED = ir.words(
     "floor ceil trunc round nearbyint rint isnan isinf isfinite tl.infinity reinterpret likely "
     "tl.round_ties_away_from_zero tl.shfl_xor_sync tl.shfl_down_sync tl.shfl_up_sync tl.shfl_sync "
-    "tvm_warp_shuffle tvm_warp_shuffle_down tvm_warp_shuffle_up tvm_warp_activemask ret "
-    "tvm_thread_invariant"
+    "tvm_warp_shuffle_down tvm_warp_shuffle_up tvm_warp_activemask ret tvm_thread_invariant "
+    "ignore_loop_partition"
 )
+_SAME = ir.words("likely ret reinterpret tvm_thread_invariant ignore_loop_partition")
 INTEGERS = ir.words("bitwise_not popcount clz tl.__ffs")
 
 
@@ -134,7 +135,8 @@ class Evaluator:
             data = [self.value(part, at, times)[1] for part in node.vectors]
             return UNKNOWN, any(data)
         if name == "Let":
-            at.columns[ir.key(node.var)] = self.value(node.value, at, times)
+            at.columns[ir.key(node.var)], data = self.value(node.value, at, times)
+            self.derive(ir.key(node.var), node.value, data, at)
             return self.value(node.body, at, times)
         if name == "Call":
             return self._call(node, at, times)
@@ -184,6 +186,10 @@ class Evaluator:
 
     def times(self, at: Points) -> int:
         """How many threads do what is done at one of the points."""
+        raise NotImplementedError
+
+    def derive(self, variable: Any, value: Any, data: bool, at: Points) -> None:
+        """A name is given to a value: it is data, or tells threads apart, where that does."""
         raise NotImplementedError
 
     def variable(self, node: Any, at: Points) -> tuple[Any, bool]:
@@ -238,7 +244,7 @@ class Evaluator:
                 self._count(FUNCTIONS[name], dtype, at, times)
             if name in INTEGERS and made_of_data:
                 self._count("bitwise", dtype, at, times)
-            if name in ("likely", "ret", "reinterpret", "tvm_thread_invariant") and data:
+            if name in _SAME and data:
                 return data[0][0], data[0][1] or ir.floating(dtype)
             return UNKNOWN, made_of_data
         return self.call(name, node, at, times)

@@ -266,10 +266,7 @@ class Executor(Blocks):
             at.columns[variable] = node.value
             return
         at.columns[variable], data = self.value(node.value, at, self.times(at))
-        if data:
-            at.columns["data", variable] = True
-        if self.mentions(node.value) & (at.threads | self.derived):
-            at.threads |= {variable}
+        self.derive(variable, node.value, data, at)
 
     def _is_early(self, value: Any, at: Points) -> bool:
         """Whether something is named before its variables have values, as tilelang does."""
@@ -288,6 +285,8 @@ class Executor(Blocks):
         if key in ("thread_extent", "virtual_thread"):
             tag = str(node.node.thread_tag) if key == "thread_extent" else "vthread"
             return self.bound(tag, ir.key(node.node.var), node.value, node.body, at)
+        if key == "reduce_scope":
+            self.combiner = node.node
         return self.statement(node.body, at)
 
     def _run_AllocBuffer(self, node: Any, at: Points) -> np.ndarray | None:  # noqa: N802

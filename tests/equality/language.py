@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+
 
 class RefusedError(Exception):
     """The executor does not know what a piece of IR means."""

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from equality import language as ir
-from equality.calls import Calls
 from equality.language import RefusedError
 from equality.points import UNKNOWN, Points
+from equality.scopes import Scopes
 
 _SMALL = 64
 _UNSET = np.iinfo(np.int64).min
 
 
-class Memory(Calls):
+class Memory(Scopes):
     """The contents of small arrays by point; a point finds its own by the number of its slot."""
 
     #: The arrays that hold numbers, and the numbers by slot and element.

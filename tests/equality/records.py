@@ -16,7 +16,8 @@ import math
 import os
 import signal
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,26 +68,38 @@ def of_kernel(tracer: Any, kernel: Any, limit_s: int) -> Iterator[dict[str, Any]
     for number, item in enumerate(traced):
         calls = list(smaller(tracer, kernel, item.call))
         record = of_function(item, 1 if calls else limit_s)
+        again = partial(shrunk, tracer, kernel, calls, (number, len(traced)))
         if calls and _too_big(record):
-            again = shrunk(tracer, kernel, calls, (number, len(traced), limit_s))
-            record = record if again is None else again
+            record = again(partial(of_function, limit_s=limit_s)) or record
+        if calls and _too_big(record.get("useful", {})):
+            record["useful"] = again(partial(_useful, limit_s=limit_s)) or record["useful"]
         yield record
 
 
 def shrunk(
-    tracer: Any, kernel: Any, calls: list[tuple[int, str]], which: tuple[int, int, int]
+    tracer: Any,
+    kernel: Any,
+    calls: list[tuple[int, str]],
+    which: tuple[int, int],
+    run: Callable[[Any], dict[str, Any]],
 ) -> dict[str, Any] | None:
-    """The record of a kernel, the one of so many, with smaller arguments; None if it has none."""
-    number, of, limit_s = which
+    """What `run` says of a kernel, the one of so many, with smaller arguments."""
+    number, of = which
     found, too_big = None, math.inf
     for cap, reduced in calls:
         traced = trace(tracer, kernel, reduced) if cap < too_big else ()
         if len(traced) == of:
-            found = of_function(traced[number], limit_s)
+            found = run(traced[number])
             if not _too_big(found):
                 break
             too_big = cap
     return found
+
+
+def _useful(traced: Any, limit_s: int) -> dict[str, Any]:
+    """Facts of a function of known sizes, and its useful operations."""
+    run = counted(traced.function, {}, limit_s, True, executor=Useful)
+    return {**run, "facts": codec.to_json(_facts(traced))}
 
 
 def _too_big(record: dict[str, Any]) -> bool:
@@ -162,13 +175,7 @@ def _defaults(tracer: Any, kernel: Any) -> list[tuple[str, Any]]:
 
 def of_function(traced: Any, limit_s: int) -> dict[str, Any]:
     """The facts of one function, and its counts if `limit_s` seconds are enough to execute it."""
-    facts = extract(
-        traced.function,
-        definition="kernel",
-        span=traced.span,
-        call=traced.call,
-        call_source=traced.call_source,
-    )
+    facts = _facts(traced)
     names = [variable.name for variable in facts.variables]
     sizes = [
         {name: some[position % len(some)] for position, name in enumerate(names)} for some in SIZES
@@ -188,10 +195,24 @@ def of_function(traced: Any, limit_s: int) -> dict[str, Any]:
     if runs[0].get("refused", "").startswith("depends on data"):
         bound = assumed(traced.function, sizes[0], limit_s, tiles)
         runs = [bound if "counted" in bound else runs[0]]
-    if tiles and "counted" in runs[0] and not runs[0]["counted"]["assumed"]:
-        found = counted(traced.function, sizes[0], limit_s, tiles, executor=Useful)
-        runs[0]["useful"] = found.get("counted")
+    operations = runs[0]["counted"]["operations"] if "counted" in runs[0] else []
+    if (
+        tiles
+        and any(name == "mma" for name, *_ in operations)
+        and not runs[0]["counted"]["assumed"]
+    ):
+        runs[0]["useful"] = counted(traced.function, sizes[0], limit_s, tiles, executor=Useful)
     return {**record, **runs[0], "more": [run for run in runs[1:] if "counted" in run]}
+
+
+def _facts(traced: Any) -> Any:
+    return extract(
+        traced.function,
+        definition="kernel",
+        span=traced.span,
+        call=traced.call,
+        call_source=traced.call_source,
+    )
 
 
 def assumed(function: Any, sizes: dict[str, int], limit_s: int, tiles: bool) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from equality.points import Points
 
 LANES = 32
 _SECTOR, _BANKS, _WORD, _WIDEST = 32, 32, 4, 16
-_THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 
 
 class Requests:
@@ -71,7 +70,7 @@ class Requests:
         """The addresses of the lanes of the first warp, a column for each iteration of a vector."""
         whole = min(LANES, int(np.prod(list(self.threads.values()))))
         number: Any = 0
-        for tag in reversed(_THREADS):
+        for tag in reversed(ir.THREADS):
             number = number * self.threads.get(tag, 1) + at.columns.get(tag, 0)
         number = at.full(number)
         same = np.ones(at.size, dtype=bool)

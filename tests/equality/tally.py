@@ -34,8 +34,9 @@ class Tally:
         self.issued: Counter = Counter()
         #: Memories of which something is moved that is not counted here.
         self.unsaid: set[str] = set()
-        self.touched: dict[str, np.ndarray] = {}
-        self.widths: dict[str, int] = {}
+        #: Which elements of each array are touched; several may have one name.
+        self.touched: dict[int, np.ndarray] = {}
+        self.arrays: dict[int, tuple[str, int]] = {}
         #: Arrays that are touched at places which data decide.
         self.scattered: set[str] = set()
         #: Whether a condition on data was taken to hold: all counts are upper bounds.
@@ -70,20 +71,21 @@ class Tally:
             unit = _SCALARS.get(dtype, "fp16") if name in _PLAIN or name == "fma" else "sfu"
             self.flop[unit] += times * (2 if name == "fma" else 1)
 
-    def array(self, name: str, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-        if name not in self.touched:
+    def array(self, buffer: Any, shape: tuple[int, ...]) -> np.ndarray:
+        key = hash(buffer)
+        if key not in self.touched:
             if int(np.prod(shape, dtype=object)) > LARGEST_ARRAY:
-                raise TooBigError(f"{name} has more than {LARGEST_ARRAY:,} elements")
-            self.touched[name] = np.zeros(shape, dtype=bool)
-            self.widths[name] = width(dtype)
-        return self.touched[name]
+                raise TooBigError(f"{buffer.name} has more than {LARGEST_ARRAY:,} elements")
+            self.touched[key] = np.zeros(shape, dtype=bool)
+            self.arrays[key] = str(buffer.name), width(str(buffer.dtype))
+        return self.touched[key]
 
     def result(self) -> dict[str, Any]:
-        distinct = {
-            name: -(-int(np.count_nonzero(seen)) * self.widths[name] // 8)
-            for name, seen in self.touched.items()
-            if name not in self.scattered
-        }
+        distinct: Counter[str] = Counter()
+        for key, seen in self.touched.items():
+            name, bits = self.arrays[key]
+            if name not in self.scattered:
+                distinct[name] += -(-int(np.count_nonzero(seen)) * bits // 8)
         return {
             "operations": [[*what, times] for what, times in sorted(self.operations.items())],
             "flop": {unit: flop for unit, flop in self.flop.items() if flop},

@@ -11,8 +11,6 @@ from equality.language import RefusedError
 from equality.memory import Memory
 from equality.points import Points
 
-_THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
-
 
 class Threads(Memory):
     """The threads of a block stay one point until something asks which of them it is."""
@@ -31,6 +29,14 @@ class Threads(Memory):
             return False
         wanted = {name for name, _ in at.waiting} | self.derived
         return bool(self.mentions(node) & wanted)
+
+    def derive(self, variable: Any, value: Any, data: bool, at: Points) -> None:
+        if data:
+            at.columns["data", variable] = True
+        if self.mentions(value) & (at.threads | self.derived):
+            at.threads |= {variable}
+        if self.mentions(value) & self.requests.vectors:
+            self.requests.vectors.add(variable)
 
     def mentions(self, node: Any) -> frozenset:
         known = self.mentioned.get(ir.key(node))
@@ -54,7 +60,7 @@ class Threads(Memory):
             if tag in at.threads:
                 at.threads |= {variable}
             return self.statement(body, at)
-        if tag in _THREADS:
+        if tag in ir.THREADS:
             inner = at.child()
             if any(name == tag for name, _ in at.waiting):
                 inner.columns[variable] = ("thread", tag)
@@ -85,9 +91,9 @@ class Threads(Memory):
     def launched(self, extents: list[int], block: Any, at: Points) -> np.ndarray | None:
         inner = at.child()
         sizes = extents + [1] * (3 - len(extents))
-        inner.waiting = tuple(zip(_THREADS, sizes, strict=True))
+        inner.waiting = tuple(zip(ir.THREADS, sizes, strict=True))
         self.threads = int(np.prod(sizes))
-        self.requests.threads = dict(zip(_THREADS, sizes, strict=True))
+        self.requests.threads = dict(zip(ir.THREADS, sizes, strict=True))
         if self.small or self.jumps:
             for part in inner.with_threads():
                 self.tally.work(part.size)
@@ -98,5 +104,5 @@ class Threads(Memory):
     def thread_numbers(self, name: str, call: Any) -> set:
         """The thread indices that a call asks for."""
         if name == "tl.launch_thread_idx":
-            return {_THREADS[int(ir.constant(call.args[0]) or 0)]}
-        return set(_THREADS) if name in self.NUMBERS_OF_THREADS else set()
+            return {ir.THREADS[int(ir.constant(call.args[0]) or 0)]}
+        return set(ir.THREADS) if name in self.NUMBERS_OF_THREADS else set()

@@ -10,7 +10,7 @@ is hidden; whether the result is, shows when a mask is put on it before anything
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,13 +41,15 @@ class Useful(Executor):
     """Counts useful multiply-accumulates, and those that only masks hide."""
 
     def run(self) -> dict[str, Any]:
-        self.useful = self.masked = 0
+        #: Those of each product, by the names of its arrays.
+        self.useful: Counter[str] = Counter()
+        self.masked: Counter[str] = Counter()
         self.state: dict[int, Tile] = {}
-        #: Products of which it is not known yet whether a mask hides their results.
-        self.open: defaultdict[int, list[np.ndarray]] = defaultdict(list)
+        #: By array, products of which it is not known yet whether a mask hides their results.
+        self.open: defaultdict[int, list[tuple[str, np.ndarray]]] = defaultdict(list)
         super().run()
         self._settle_all()
-        return {"useful": self.useful, "masked": self.masked}
+        return {name: [self.useful[name], self.masked[name]] for name in self.useful}
 
     def _in_order(self, body: Any) -> bool:
         return not self.cooperative
@@ -114,24 +116,25 @@ class Useful(Executor):
         if ir.constant(dict(call.annotations.items()).get("use_2cta")):
             raise RefusedError("a product of two blocks")
         boxes = [self.region(argument, at) for argument in call.args[:3]]
+        product = " ".join(sorted({str(box.buffer.name) for box in boxes}))
         a, b = (self._operand(box, call.args[3 + n], at) for n, box in enumerate(boxes[:2]))
         key, place = ir.key(boxes[2].buffer), self._slices(boxes[2], at)
         for box in boxes[:2]:
             self._settle(ir.key(box.buffer))
         every = a.holds.astype(int) @ b.holds.astype(int)
         kept = (a.holds & ~a.hidden).astype(int) @ (b.holds & ~b.hidden).astype(int)
-        self.masked += int((every - kept).sum())
+        self.masked[product] += int((every - kept).sum())
         c = self._tile(boxes[2].buffer, at)
         shape = c.holds[place].shape
         added = not self.known(call.args[9], at)
         hidden = c.hidden[place].reshape(kept.shape) & added
-        self.masked += int(kept[hidden].sum())
+        self.masked[product] += int(kept[hidden].sum())
         c.hidden[place] = hidden.reshape(shape)
         rows, columns = a.holds.any(axis=1), b.holds.any(axis=0)
         c.holds[place] = (rows[:, None] & columns).reshape(shape)
         whole = np.zeros(c.holds.shape, dtype=int)
         whole[place] = np.where(hidden, 0, kept).reshape(shape)
-        self.open[key].append(whole)
+        self.open[key].append((product, whole))
 
     def _operand(self, box: Box, transposed: Any, at: Points) -> Tile:
         tile = self._tile(box.buffer, at)
@@ -171,8 +174,8 @@ class Useful(Executor):
                 tile.holds[there], tile.hidden[there] = how.holds[chosen], how.hidden[chosen]
                 continue
             tile.hidden[there] = how
-            for whole in self.open[key] if how else ():
-                self.masked += int(whole[there].sum())
+            for product, whole in self.open[key] if how else ():
+                self.masked[product] += int(whole[there].sum())
                 whole[there] = 0
 
     _run_TensorStore = _run_BufferStore  # noqa: N815
@@ -244,7 +247,8 @@ class Useful(Executor):
 
     def _settle(self, key: int) -> None:
         """No mask can hide what has been read."""
-        self.useful += sum(int(whole.sum()) for whole in self.open.pop(key, ()))
+        for product, whole in self.open.pop(key, ()):
+            self.useful[product] += int(whole.sum())
 
     def _settle_all(self) -> None:
         for key in list(self.open):

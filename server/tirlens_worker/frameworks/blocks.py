@@ -70,6 +70,8 @@ class Blocks(Visitor):
             if key == "thread_extent":
                 self._here = self._locator.launch(str(stmt.node.var.name), self._here)
             return self._bound_loop(stmt.node.var, tag, self.reader.expr(stmt.value), stmt.body)
+        if key == "reduce_scope":
+            self.reader.combiner = stmt.node
         if key == "tirx.dyn_smem_bytes":
             asked = self.reader.literal(stmt.value)
             self.bindings.shared_bytes = asked if isinstance(asked, int) else None

@@ -53,6 +53,18 @@ class Reader(Expressions):
     def accesses(self, node: Any) -> Tuple[Access, ...]:
         return self.cost(node)[1]
 
+    def number(self, index: Any) -> Optional[int]:
+        low, high = self.scope.ranges.of(self.expr(index))
+        return None if low is None or high is None else high - low + 1
+
+    def combination(self) -> Tuple[Arith, ...]:
+        reducer = self.combiner
+        if reducer is None:
+            return ()
+        for value in (*reducer.lhs, *reducer.rhs):
+            self.scope.define(value, ("opaque", str(value.name)))
+        return tuple(item for result in reducer.result for item in self.arith(result))
+
     def cost(
         self, node: Any, guard: Optional[Expr] = None
     ) -> Tuple[Tuple[Arith, ...], Tuple[Access, ...]]:

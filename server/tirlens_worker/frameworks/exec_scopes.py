@@ -150,7 +150,8 @@ class ExecScopes:
 
     def _blocks(self, nodes: Nodes) -> Nodes:
         ctas, clusters, parts = (self._axes(one) for one in (CTA, CLUSTER, CTA_IN_CLUSTER))
-        pair = self._indices.get(CTA_IN_PAIR, ())
+        rank: Expr = 0
+        loops: List[Tuple[str, Expr, Nodes, Sites]] = []
         for axis, extent in reversed(list(enumerate(self.grid()))):
             here = [one[axis] for one in (ctas, clusters, parts) if axis in one]
             name = here[0].name if axis in ctas or len(here) == 1 else self._unique("cta")
@@ -162,10 +163,16 @@ class ExecScopes:
                 )
             if axis in parts and parts[axis].name != name:
                 lets.append(Let(parts[axis].name, ("%", name, size), sites=parts[axis].sites))
-            if axis == 0 and pair:
-                lets.append(Let(pair[0].name, ("%", name, 2), sites=pair[0].sites))
-            tag = dialect.BLOCK_TAGS[axis % 3]
-            nodes = (bound_loop(name, tag, extent, (*lets, *nodes), here[0].sites),)
+            if axis in parts:
+                index: Expr = ("%", name, size)
+                rank = index if rank == 0 else ("+", ("*", rank, size), index)
+            loops.append((name, extent, tuple(lets), here[0].sites))
+        for one in self._indices.get(CTA_IN_PAIR, ()):
+            # Two neighbours by their number in the cluster, x fastest, are a pair (PTX ISA).
+            nodes = (Let(one.name, ("%", rank, 2), sites=one.sites), *nodes)
+        tags = reversed(dialect.BLOCK_TAGS[: len(loops)])
+        for tag, (name, extent, before, sites) in zip(tags, loops):
+            nodes = (bound_loop(name, tag, extent, (*before, *nodes), sites),)
         return nodes
 
 

@@ -6,7 +6,9 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from ..facts import Buffer, Expr
 from ..ops import Layout, Region, TensorMap
+from ..ops.build import WARP
 from . import dialect
+from .dialect import BLOCK_TAGS
 from .launch import Bindings
 from .regions import behind, flat
 from .scope import Scope
@@ -25,7 +27,9 @@ _ADDRESSES = frozenset({"address_of", "tl.access_ptr", "buffer_data", "tl.tileop
 _SAME_ADDRESS = frozenset({"reinterpret", "cuda.cvta_generic_to_shared"})
 _BEHIND = frozenset({"ptx.addr", "handle_add_byte_offset", "ptr_byte_offset"})
 #: Calls that hand out their first argument's value unchanged, as far as counting goes.
-TRANSPARENT = frozenset({"likely", "ret", "reinterpret", "tvm_warp_activemask"})
+TRANSPARENT = frozenset(
+    {"likely", "ret", "reinterpret", "tvm_warp_activemask", "ignore_loop_partition"}
+)
 
 
 class Expressions:
@@ -45,6 +49,8 @@ class Expressions:
         self.notes: List[str] = []
         #: What the call that is being accounted gives to scalars, by buffer id.
         self.assigned: Dict[str, Expr] = {}
+        #: The ``CommReducer`` of the reduction that the walk is in.
+        self.combiner: Any = None
         self._add_buffer = add_buffer
 
     @property
@@ -156,9 +162,23 @@ class Expressions:
             return self.rank_in_cluster
         if name.endswith("elect_sync"):
             return ("==", self.lane, 0)
+        if name == "tvm_warp_shuffle" and self._in_warps(self.expr(arguments[1])):
+            # One lane's value is that of all.
+            return self.expr(arguments[1])
         if name.endswith("shuffle_elect"):
             return self._elected(self.literal(arguments[0]) if arguments else None)
         return ("opaque", _short(node))
+
+    def _in_warps(self, value: Expr) -> bool:
+        """Whether a number has one value in each warp: it asks for the number of the warp alone."""
+        if isinstance(value, tuple) and value[0] in ("load", "opaque"):
+            return False
+        if isinstance(value, tuple):
+            warp = value[0] == "//" and isinstance(value[2], int) and value[2] % WARP == 0
+            if warp and value[1] == self.bindings.thread():
+                return True
+            return all(map(self._in_warps, value[1:]))
+        return not isinstance(value, str) or value in map(self.bindings.active.get, BLOCK_TAGS)
 
     def _elected(self, group: Union[int, float, str, bool, None]) -> Expr:
         """One thread of each `group` of a block's; 0 is the whole block (T.shuffle_elect)."""

@@ -28,7 +28,7 @@ TVM = """
     tvm_struct_set
     tvm_throw_last_error tvm_stack_* tvm_kernel_replace_point tvm_static_handle
     TVMBackend* anylist_* nd_mem_alloc_with_scope start_profile_intrinsic end_profile_intrinsic
-    timer_* ignore_loop_partition type_annotation tensormap_encode_tiled
+    timer_* type_annotation tensormap_encode_tiled
     address_of tvm_access_ptr undef tvm_tuple lookup_param
     cuda.printf cuda.trap_when_assert_failed cuda.iket* cuda.clock64
     cuda.tcgen05_encode_* cuda.wgmma_encode_* cuda.runtime_instr_desc

@@ -118,6 +118,14 @@ class Context(Protocol):
         """What an explicit reducer of tilelang combines by (``sum``), None for other arrays."""
         ...
 
+    def number(self, index: Any) -> Optional[int]:
+        """How many values an index takes, None where that is not known."""
+        ...
+
+    def combination(self) -> Tuple[Arith, ...]:
+        """The arithmetic that combines two values in the reduction around the call."""
+        ...
+
     def note(self, message: str) -> None:
         """A caveat at this statement."""
         ...

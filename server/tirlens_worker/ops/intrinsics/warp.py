@@ -11,6 +11,7 @@ lower_thread_allreduce.cc``, ``backend/cuda/op.py`` (cuda.warp_reduce, cuda.cta_
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Tuple
 
 from ...facts import Access, Arith, Statement
@@ -84,36 +85,43 @@ def block_reduce(call: Any, context: Context) -> Statement:
 
 @accounts("tir.tvm_thread_allreduce")
 def thread_allreduce(call: Any, context: Context) -> Statement:
-    """``tvm_thread_allreduce(n, value..., predicate, result..., thread variables...)``.
+    """``tvm_thread_allreduce(n, value..., predicate, result..., thread index...)``.
 
-    The reduction's own operation stands in the attribute around the call; it is counted as an
-    addition, which costs the same as a maximum or a product.
+    The threads that the indices tell apart halve their number step by step, those of a warp first
+    and then one of each warp; every thread of the block takes part in every step.
     """
     count = context.literal(call.args[0])
     if not isinstance(count, int):
         return not_understood(call, context, "the number of values is no constant")
-    threads = context.threads
-    steps = _STEPS
-    if isinstance(threads, int):
-        steps = binary_log(min(threads, WARP)) + binary_log(-(-threads // WARP))
-    values = tuple(call.args[1 : 1 + count])
-    writes: Tuple[Access, ...] = tuple(
-        Access(buffer=result.buffer.id, mode="write", indices=result.indices)
-        for result in map(context.region, call.args[2 + count : 2 + 2 * count])
-        if result is not None
+    values = tuple(call.args[1 : 2 + count])
+    results = map(context.region, call.args[2 + count : 2 + 2 * count])
+    threads = 1
+    for index in call.args[2 + 2 * count :]:
+        number = context.number(index)
+        if number is None:
+            return not_understood(call, context, "how many threads reduce is not known")
+        threads *= number
+    steps = binary_log(min(threads, WARP)) + binary_log(-(-threads // WARP))
+    exchanged = tuple(
+        Arith(op="shuffle", dtype=dtype_of(value), count=steps) for value in values[:-1] if steps
     )
-    arith = tuple(
-        item
-        for value in values
-        for item in (
-            *context.arith(value),
-            Arith(op="shuffle", dtype=dtype_of(value), count=steps),
-            Arith(op="add", dtype=dtype_of(value), count=steps),
-        )
+    combined = tuple(
+        replace(item, count=item.count * steps)
+        for item in context.combination()
+        if steps and isinstance(item.count, int)
     )
-    reads = tuple(item for value in values for item in context.accesses(value))
     return Statement(
-        op="reduce", label=label("tvm_thread_allreduce"), arith=arith, accesses=(*reads, *writes)
+        op="reduce",
+        label=label("tvm_thread_allreduce"),
+        arith=(*(item for value in values for item in context.arith(value)), *exchanged, *combined),
+        accesses=(
+            *(item for value in values for item in context.accesses(value)),
+            *(
+                Access(buffer=result.buffer.id, mode="write", indices=result.indices)
+                for result in results
+                if result is not None
+            ),
+        ),
     )
 
 
