@@ -16,7 +16,7 @@ import math
 import os
 import signal
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ POINTS_PER_SECOND = 3_000_000
 #: What large arguments are replaced by, in this order: one that proves enough, then smaller ones,
 #: then larger ones for kernels that do not allow for those.
 CAPS = (256, 64, 32, 128, 512, 1024)
+#: The same where useful operations are followed: most arrays end inside a tile.
+ODD_CAPS = (200, 72, 100, 64, 32)
 #: Sizes for dimensions that are only known at run time: none fits a usual tile, all do, some do.
 SIZES = ((100, 72, 136, 40, 24), (64, 128, 256, 64, 32), (33, 160, 65, 200, 96))
 
@@ -68,18 +70,22 @@ def of_kernel(tracer: Any, kernel: Any, limit_s: int) -> Iterator[dict[str, Any]
     for number, item in enumerate(traced):
         calls = list(smaller(tracer, kernel, item.call))
         record = of_function(item, 1 if calls else limit_s)
-        again = partial(shrunk, tracer, kernel, calls, (number, len(traced)))
+        which = number, len(traced)
         if calls and _too_big(record):
-            record = again(partial(of_function, limit_s=limit_s)) or record
-        if calls and _too_big(record.get("useful", {})):
-            record["useful"] = again(partial(_useful, limit_s=limit_s)) or record["useful"]
+            run = partial(of_function, limit_s=limit_s)
+            record = shrunk(tracer, kernel, calls, which, run) or record
+        if "useful" in record:
+            odd = smaller(tracer, kernel, item.call, ODD_CAPS)
+            followed = shrunk(tracer, kernel, odd, which, partial(_useful, limit_s=limit_s))
+            if followed is not None and "counted" in followed:
+                record["useful"] = followed
         yield record
 
 
 def shrunk(
     tracer: Any,
     kernel: Any,
-    calls: list[tuple[int, str]],
+    calls: Iterable[tuple[int, str]],
     which: tuple[int, int],
     run: Callable[[Any], dict[str, Any]],
 ) -> dict[str, Any] | None:
@@ -117,7 +123,9 @@ def trace(tracer: Any, kernel: Any, call: str | None = None) -> tuple:
         return ()
 
 
-def smaller(tracer: Any, kernel: Any, call: str) -> Iterator[tuple[int, str]]:
+def smaller(
+    tracer: Any, kernel: Any, call: str, caps: tuple[int, ...] = CAPS
+) -> Iterator[tuple[int, str]]:
     """The same call with its large numbers replaced by smaller ones, and by which."""
     try:
         tree = ast.parse(call, mode="eval").body
@@ -131,7 +139,7 @@ def smaller(tracer: Any, kernel: Any, call: str) -> Iterator[tuple[int, str]]:
         for position, (name, value) in enumerate(_defaults(tracer, kernel))
         if name not in given and position >= len(tree.args)
     ]
-    for cap in CAPS:
+    for cap in caps:
         capped = _Cap(cap)
         reduced = ast.Call(
             tree.func,

@@ -40,7 +40,6 @@ FILES = {
 REFUSED = {
     "scalar": "unknown",  # a loop that runs until data say so
     "scalars": "unknown",
-    "overlapping_scopes": "clusters of blocks",
 }
 # Where the model says itself that it gives a bound.
 BOUNDS = {"jumps"}
@@ -50,7 +49,6 @@ REFUSED_CASES = {
     # Which threads take part is decided after the source, or stands in functions it only names.
     (TVM, "cases_tvm"): {
         "blackwell": "ptx.elect_sync of a computed size",
-        "exchange": "the call tvm_thread_allreduce",
         "named_functions": "the call call_llvm_pure_intrin",
         "ptx_arithmetic": "the call ptx.fma",
         "ptx_memory": "the call ptx.ld_vec",

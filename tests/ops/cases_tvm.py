@@ -341,9 +341,14 @@ def exchange(T):
                     total = T.sblock_alloc_buffer((1,), "float32", scope="local")
                     T.evaluate(T.tvm_storage_sync("shared"))
                     T.evaluate(T.tvm_warp_shuffle(T.uint32(0xFFFFFFFF), own[0], 0, 32, 32))
-                    T.evaluate(
-                        T.tvm_thread_allreduce(T.uint32(1), own[0], T.bool(True), total[0], tx)
-                    )
+                    with T.attr(
+                        T.comm_reducer(lambda x, y: x + y, [T.float32(0)]),
+                        "reduce_scope",
+                        T.int32(0),
+                    ):
+                        T.evaluate(
+                            T.tvm_thread_allreduce(T.uint32(1), own[0], T.bool(True), total[0], tx)
+                        )
                     T.evaluate(T.cuda.atomic_add(A.access_ptr("rw"), own[0]))
 
     return main
