@@ -42,7 +42,9 @@ def registers(
     held = -(-fragment_bytes // (4 * max(threads, 1)))
     limit = register_limit(device, threads)
     over = held + SPILL_MARGIN[tensor] - (COMPUTING_REGISTERS if divided else limit)
-    needed = held + BASE_REGISTERS[tensor] + (_operands(held) if tensor else 0)
+    # wgmma reads its operands from shared memory, or from fragments that are counted already.
+    loads = tensor and "wgmma" not in device.features
+    needed = held + BASE_REGISTERS[tensor] + (_operands(held) if loads else 0)
     return min(limit, needed), max(over, 0) / max(held, 1)
 
 

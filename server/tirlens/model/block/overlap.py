@@ -97,7 +97,19 @@ def _is_asynchronous(timed: Timed) -> bool:
 
 def is_straight(item: Item) -> bool:
     """Whether a node is code of single threads, or of a tile loop, without a barrier."""
-    return all(leaf.node.op in STRAIGHT for leaf in item.leaves())
+    return all(leaf.node.op in STRAIGHT or _fills_registers(leaf) for leaf in item.leaves())
+
+
+def _fills_registers(leaf: Item) -> bool:
+    """Whether a tile operation is code that each thread runs for its own registers.
+
+    So are a tile's copy from shared memory, its conversion and its first value.
+    """
+    scopes = [(entry.access.mode, entry.buffer.scope) for entry in leaf.count.accesses]
+    return leaf.node.op in ("copy", "fill") and all(
+        scope.startswith("local") or (mode == "read" and scope.startswith("shared"))
+        for mode, scope in scopes
+    )
 
 
 def mixed(

@@ -14,8 +14,9 @@ buffers (S < 1) every iteration takes latency + t_m + t_c.  Compared with an eve
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Branch, Loop, Statement, While
@@ -24,13 +25,13 @@ from ..instructions.places import SIDE_BY_SIDE, SPATIAL, Place
 from ..instructions.recurrence import turns
 from ..instructions.spread import WARP
 from ..instructions.work import Item, in_tile_loop
-from ..roofline import burst_fraction, sum_seconds
+from ..roofline import L2_PORT_BYTES_PER_CLK, burst_fraction, sum_seconds
 from .ahead import is_load
 from .overlap import drifted, is_straight, mixed, released, settled
 from .program import Costs, mean_trips, sides
 from .roles import at_barriers, concurrent, splits_the_block
 from .runs import is_unrolled, loaded, places_from, starts_loads
-from .steps import carried_seconds, wait_seconds
+from .steps import carried_seconds, load_latency_s, wait_seconds
 from .timed import Timed
 
 # Waiting for a full buffer of a pipeline and handing back the empty one: two round trips to the
@@ -43,7 +44,7 @@ PART_UNROLL = 4
 # Instructions that keep the pipelines of an SM full: four schedulers, a latency of four clocks.
 IN_FLIGHT = 16.0
 MOST_INDEPENDENT = 4.0
-# One SM alone draws at most this many times its even share of DRAM and L2.
+# One SM alone draws at most this many times its even share of DRAM and L2, and what its port takes.
 ALONE_SHARE = 3.0
 
 
@@ -194,20 +195,31 @@ def _waits(loop: Loop, trips: float) -> float:
 def _overlaps(item: Item) -> bool:
     """Whether the compiler can bring the loads of a loop's iterations together.
 
-    Barriers and conditions on data keep them apart; a tile in shared memory brings barriers.
+    Barriers and conditions on data keep them apart; a tile in shared memory brings barriers, unless
+    no thread touches what another one does.
     """
+    places: dict[str, set[tuple[Any, ...]]] = {}
+    for leaf in item.leaves():
+        for entry in leaf.count.accesses:
+            if entry.buffer.scope.startswith("shared"):
+                resolved = tuple(leaf.place.resolve(index) for index in entry.access.indices)
+                places.setdefault(entry.access.buffer, set()).add(resolved)
+    shared = {name for name, indices in places.items() if len(indices) > 1}
     return all(
-        (leaf.node.per == "thread" or _is_of_threads(leaf))
+        (leaf.node.per == "thread" or _is_of_threads(leaf, shared))
         and leaf.node.op != "sync"
         and not (leaf.spread is not None and leaf.spread.serial)
         for leaf in item.leaves()
     )
 
 
-def _is_of_threads(leaf: Item) -> bool:
-    """Whether a tile loop's statement becomes code that each thread runs without the others."""
+def _is_of_threads(leaf: Item, exchanged: Container[str]) -> bool:
+    """Whether a tile loop's statement becomes code that each thread runs without the others.
+
+    Threads hand each other what is in the `exchanged` tiles.
+    """
     stores = any(
-        entry.access.mode != "read" and entry.buffer.scope.startswith("shared")
+        entry.access.mode != "read" and entry.access.buffer in exchanged
         for entry in leaf.count.accesses
     )
     return in_tile_loop(leaf.place) and not stores
@@ -235,6 +247,7 @@ def _busy_seconds(item: Item, context: BlockContext) -> dict[str, float]:
         if name in ("dram", "l2"):
             # Other blocks load at other times, but those of a wave end and store together.
             mine /= ALONE_SHARE if item.read_bytes else 1.0
+            mine = max(mine, _port_seconds(item, context))
         elif name == "tensor":
             # The power limit holds for the device over time, not for one product.
             mine *= burst_fraction(item, context.device)
@@ -242,6 +255,12 @@ def _busy_seconds(item: Item, context: BlockContext) -> dict[str, float]:
             mine /= drawn
         out[name] = mine
     return out
+
+
+def _port_seconds(item: Item, context: BlockContext) -> float:
+    """How long what a block reads of L2 takes through the port of its SM."""
+    port = L2_PORT_BYTES_PER_CLK * context.device.clock_hz
+    return item.l2_read_bytes / context.blocks / port
 
 
 def _drawn_rate(item: Item) -> float:
@@ -316,9 +335,7 @@ def _pipelined(item: Item, context: BlockContext, repeats: float, trips: float) 
     loads = [leaf for leaf in item.leaves() if is_load(leaf)]
     transfer = _transfer_seconds(loads, context) / iterations
     latency = _latency(loads, context)
-    inner = Timed(
-        item, 0.0, tuple(_computing(child, context, repeats * trips) for child in item.children)
-    )
+    inner = Timed(item, 0.0, _computing(item.children, context, repeats * trips))
     rest = _drifted(item, inner, context).children
     compute = sum(part.total_s for part in rest) / iterations
     if not loads:
@@ -340,17 +357,23 @@ def _pipelined(item: Item, context: BlockContext, repeats: float, trips: float) 
 def _transfer_seconds(loads: Sequence[Item], context: BlockContext) -> float:
     """What one block's loads take together: DRAM and L2 serve them at the same time."""
     share = context.device.sm_count / context.blocks
-    return max(sum_seconds(loads).values(), default=0.0) * share / ALONE_SHARE
+    drawn = max(sum_seconds(loads).values(), default=0.0) * share / ALONE_SHARE
+    return max(drawn, sum(_port_seconds(leaf, context) for leaf in loads))
 
 
-def _computing(item: Item, context: BlockContext, repeats: float) -> Timed:
-    """The time of a node without the loads that run ahead."""
-    if is_load(item):
-        return Timed(item, 0.0)
-    if isinstance(item.node, Statement) or any(is_load(leaf) for leaf in item.leaves()) is False:
+def _computing(items: Sequence[Item], context: BlockContext, repeats: float) -> tuple[Timed, ...]:
+    """The times of siblings without the loads that run ahead of them."""
+    here = [item for item in items if not is_load(item)]
+    timed = [_computing_one(item, context, repeats) for item in here]
+    done = settled(here, timed, context.device, repeats)
+    done = mixed(done, lambda leaf: busy_seconds_of_block(leaf, context))
+    return (*done, *(Timed(item, 0.0) for item in items if is_load(item)))
+
+
+def _computing_one(item: Item, context: BlockContext, repeats: float) -> Timed:
+    if isinstance(item.node, Statement) or not any(map(is_load, item.leaves())):
         return _timed(item, context, repeats)
-    children = tuple(_computing(child, context, repeats) for child in item.children)
-    return Timed(item, 0.0, children)
+    return Timed(item, 0.0, _computing(item.children, context, repeats))
 
 
 def _by_loads(item: Item, context: BlockContext, own: float, factor: float) -> Timed:
@@ -364,6 +387,4 @@ def _by_loads(item: Item, context: BlockContext, own: float, factor: float) -> T
 
 
 def _latency(loads: Sequence[Item], context: BlockContext) -> float:
-    device = context.device
-    cold = any(leaf.dram_read_bytes >= 0.5 * leaf.l2_read_bytes for leaf in loads)
-    return device.dram.latency_s if cold else device.l2.latency_s
+    return max((load_latency_s(leaf, context.device) for leaf in loads), default=0.0)

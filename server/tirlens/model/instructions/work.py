@@ -47,6 +47,9 @@ class Item:
 
     `threads` is how many of a block's threads take part, `spread` how its accesses lie on them,
     `index_instructions` what one thread computes for the addresses of one execution.
+
+    Blocks that ask for the same bytes at the same time all wait for the one fetch from DRAM:
+    `dram_waited_bytes` are the bytes of all who wait.
     """
 
     node: Any
@@ -64,6 +67,7 @@ class Item:
     l2_write_bytes: float = 0.0
     dram_read_bytes: float = 0.0
     dram_write_bytes: float = 0.0
+    dram_waited_bytes: float = 0.0
     sectors_per_request: float | None = None
     spread: Spread | None = None
     threads: int = 1
@@ -102,6 +106,7 @@ _UNTIMED: Mapping[str, Any] = {
     "l2_write_bytes": 0.0,
     "dram_read_bytes": 0.0,
     "dram_write_bytes": 0.0,
+    "dram_waited_bytes": 0.0,
     "sectors_per_request": None,
 }
 

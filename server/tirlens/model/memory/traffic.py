@@ -37,7 +37,7 @@ from ..instructions.places import (
 from ..instructions.spread import WARP
 from ..instructions.work import Item
 from .walks import AXES, Walk, walk_of
-from .waves import Slab, dram_bytes, miss_probability
+from .waves import Slab, dram_bytes, miss_probability, sharing
 
 # An L2 of two halves keeps lines in both, so that about half of it is usable.
 L2_SHARE = 0.55
@@ -295,11 +295,14 @@ def _to_dram(
             slabs, launch.grid, launch.wave_blocks, usable, launch.panel, launch.panel_order
         )
     )
+    together = sharing(slabs, launch.grid, launch.wave_blocks, launch.panel, launch.panel_order)
+    # Blocks start together in the first wave; later ones start as others end, one by one.
+    abreast = min(launch.wave_blocks / max(math.prod(launch.grid), 1), 1.0)
     owns = [max(flow.block_bytes for flow in group) for group in reads]
     between = sum(own for own, slab in zip(owns, slabs, strict=True) if slab.axes)
     between += WRITTEN_BETWEEN * sum(flow.block_bytes for group in writes for flow in group)
     missed = miss_probability(between * launch.wave_blocks / usable)
-    for group, own, amount in zip(reads, owns, fetched, strict=True):
+    for group, own, amount, sharers in zip(reads, owns, fetched, together, strict=True):
         if not resident:
             # What a block reads again has left L2 if the blocks of a wave read more than it holds.
             again = len(group) > 1 and not any(flow.wanders for flow in group)
@@ -307,7 +310,9 @@ def _to_dram(
             amount += max(repeated - own * math.prod(launch.grid), 0.0) * missed
         least = _least(group, flows, distinct)
         most = sum(float(flow.entry.bytes) for flow in group)
-        _share(group, min(max(amount, least), max(most, least)), "dram_read_bytes")
+        amount = min(max(amount, least), max(most, least))
+        _share(group, amount, "dram_read_bytes")
+        _share(group, amount * (1 + (sharers - 1) * abreast), "dram_waited_bytes")
     for group in writes:
         _share(group, _least(group, flows, distinct), "dram_write_bytes")
 

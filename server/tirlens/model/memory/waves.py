@@ -105,12 +105,34 @@ def dram_bytes(
     )
 
 
+def sharing(
+    slabs: Sequence[Slab],
+    grid: Sequence[int],
+    wave_blocks: int,
+    panel: int | None = None,
+    order: str = "row",
+) -> tuple[float, ...]:
+    """How many blocks of the first wave ask for the same slab in the same step, on average."""
+    wave_blocks = max(min(wave_blocks, math.prod(grid)), 1)
+    turns = max((slab.turns for slab in slabs), default=1)
+    coordinates = launch_order(grid, panel, order, wave_blocks)
+    out: list[float] = []
+    for slab in slabs:
+        sets = _members(slab, coordinates, grid, wave_blocks, turns)
+        out.append(1.0 if sets is None or not sets.asked else sets.asked / len(sets.slabs))
+    return tuple(out)
+
+
 @dataclass(frozen=True)
 class _Members:
-    """The distinct slabs of each step, ordered by slab and then by step."""
+    """The distinct slabs of each step, ordered by slab and then by step.
+
+    Blocks have `asked` for a slab so many times in all steps.
+    """
 
     slabs: IntArray
     steps: IntArray
+    asked: int
 
     def sizes(self, steps: int) -> IntArray:
         """How many slabs each step has."""
@@ -139,13 +161,14 @@ def _members(
         key = np.zeros(len(x), dtype=np.int64)
         for axis in slab.axes:
             key = key * extents[axis] + coordinates[axis]
-    if not len(key):
-        return _Members(key, steps)
+    asked = len(key)
+    if not asked:
+        return _Members(key, steps, asked)
     count = int(steps.max()) + 1
     if int(key.max()) > _LARGEST // count:
         key = np.unique(key, return_inverse=True)[1]
     slabs, steps = np.divmod(distinct(key * count + steps), count)
-    return _Members(slabs, steps)
+    return _Members(slabs, steps, asked)
 
 
 def _fetches(sets: _Members, before: FloatArray, all_steps: float) -> float:
