@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Callable, Sequence
+from typing import Callable, Dict, Sequence
 
-from . import codec, load, patches
+from . import assume, codec, imported, load, patches
 from .document import Document
 from .facts import KernelFacts
 from .lines import split_lines
@@ -42,7 +42,7 @@ def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
     patches.install(request.target)
     enter_folder(request.path)
     folders = load.search_folders(request.path, request.sys_path)
-    with spans.recording(), Origins(document, folders) as origins:
+    with spans.recording(), imported.Importer(), Origins(document, folders) as origins:
         loaded = load.load(
             document,
             request.sys_path,
@@ -112,7 +112,20 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
         text=loaded.document.text,
         path=loaded.document.path,
     )
-    return replace(facts, asks_for_device=patches.asked_for_device())
+    return replace(
+        facts, asks_for_device=patches.asked_for_device(), assumed=_assumed(request, facts)
+    )
+
+
+def _assumed(request: KernelRequest, facts: KernelFacts) -> Dict[str, int]:
+    """Sizes for what a factory leaves to run time, as for its parameters.
+
+    A function that stands alone is given none: it is what its author says of it, for any size.
+    """
+    if not request.allow_assumed or facts.call_source == "module-level":
+        return {}
+    found = {item.name: assume.size(item.name, request.hints) for item in facts.variables}
+    return {name: size for name, size in found.items() if size is not None}
 
 
 def _lowering(request: KernelRequest, traced: Traced) -> Lowering:

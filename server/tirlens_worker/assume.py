@@ -11,7 +11,18 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Collection,
+    Dict,
+    FrozenSet,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 Texts = Tuple[str, ...]
 
@@ -35,7 +46,10 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"(.*_)?(storage|packed)_?d?type", ('"uint8"', '"int8"')),
     (r".*(scale|sf)_?d?type", ('"float32"', '"float16"')),
     (r".*(idx|index|indices)_?d?type", ('"int32"',)),
-    (r"(.*_)?d?type(_.*)?|.*dtype\w?", ('"float16"', '"bfloat16"', '"float32"')),
+    (
+        r"(.*_)?d?type(_.*)?|.*dtype\w?",
+        ('"float16"', '"bfloat16"', '"float32"', '"int32"', '"int64"'),
+    ),
     (r"(source_|src_)?format", ('"uint"', '"int"')),
     (r"(num_|n_)?bits?", ("4", "8")),
     (r"(num_|n_)?(threads?|thread_num|num_threads)(_num|_count|_per_block)?", ("128", "256")),
@@ -55,7 +69,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     ),
     (r"(n_|num_)?groups?(_num)?|kv_group(_num)?|g", ("1", "8", "4")),
     (r"group_?size", ("128", "32", "64", "1")),
-    (r"(n_|num_|total_)?(q_)?heads?(_num|_q)?|h|hq|nheads|q_heads?", ("32", "16", "128")),
+    (r"(n_|num_|total_)?(q_)?heads?(_num|_q)?|h|hq|qh|nheads|q_heads?", ("32", "16", "128")),
     (r"(batch|bs|b|z)(_?size|es)?|(n|num)_?batch(es)?", ("8", "1")),
     (r"(pe|rope|d_?pe|tail|qk_rope)_?(dim|tail|head_dim)?|d_?tail|tail_dim", ("64", "32")),
     (r"(kv_)?lora(_rank)?|kv_latent.*", ("512",)),
@@ -79,8 +93,9 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     ),
     (r"trans(pose)?_?.*", ("False", "True")),
     (r"(.*_)?eps(ilon)?", ("1e-06",)),
-    (r"(.*_)?(alpha|beta|gamma|lr|dropout|rate|momentum)", ("1.0",)),
-    (r"(sm_|softmax_|qk_|attn_)?scal(e|ing)(_factor)?|sm_?scale", ("None", "1.0")),
+    # Not 1: a product with it would not be there.
+    (r"(.*_)?(alpha|beta|gamma|lr|dropout|rate|momentum)", ("0.5",)),
+    (r"(.*_)?scal(e|ing)(_factor|_value)?|sm_?scale", ("0.125", "None")),
     (r"out_?idx", ("[-1]",)),
     (r"(sm|num_sms?|sm_num|n_sms?|num_cta.*)", ("132",)),
     (r"(n|num)_?(iters?|iterations?|steps?|repeats?|rep|layers?|rounds?)", ("1", "10")),
@@ -107,8 +122,26 @@ _UNKNOWN: Texts = ("128", "1", '"float16"', "None", "1.0")
 _MOST_ATTEMPTS = 16
 
 
-def by_name(name: str, annotation: Any = None) -> Texts:
-    """Values for a parameter by its name, then by its type hint; never empty."""
+# What a letter means shows in those beside it: k is a head's dimension beside v or h, where no
+# product has its m or n; n is the batch of (n, s, h, d).  Each: letter, beside one of each of
+# these, beside none of those, its values.
+_HEADS = frozenset(["h", "hq", "qh", "heads", "num_heads", "nheads"])
+_IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts], ...] = (
+    ("k", (_HEADS | {"v"},), frozenset("mn"), ("128", "64")),
+    ("n", (_HEADS, frozenset(["s", "l", "t", "seq_len", "seqlen"])), frozenset("bm"), ("8", "1")),
+)
+
+
+def by_name(name: str, annotation: Any = None, beside: Collection[str] = ()) -> Texts:
+    """Values for a parameter by its name and those `beside` it, then by its type; never empty."""
+    others = {other.lower() for other in beside}
+    for letter, wanted, unwanted, values in _IN_COMPANY:
+        if (
+            name.lower() == letter
+            and all(others & one for one in wanted)
+            and not others & (unwanted - {letter})
+        ):
+            return values
     hint = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     if hint in ("bool", "float"):
         matching = next((v for p, v in _PATTERNS if p.fullmatch(name.lower())), ())
@@ -118,6 +151,16 @@ def by_name(name: str, annotation: Any = None) -> Texts:
         if pattern.fullmatch(name.lower()):
             return values
     return _BY_TYPE.get(str(hint), _UNKNOWN)
+
+
+def size(name: str, hints: Mapping[str, Texts]) -> Optional[int]:
+    """A size for a dynamic dimension; None where neither the file nor the name says one."""
+    named = next((v for pattern, v in _PATTERNS if pattern.fullmatch(name.lower())), ())
+    return next((int(text) for text in hints.get(name, ()) + named if _is_size(text)), None)
+
+
+def _is_size(text: str) -> bool:
+    return text.isdigit() and int(text) > 0
 
 
 def attempts(
@@ -145,7 +188,8 @@ def _assignments(
 ) -> Iterator[Dict[str, str]]:
     required = [p for p in parameters if not p.optional or p.name in fixed]
     for chosen in (required, list(parameters)):
-        table = {p.name: fixed.get(p.name) or by_name(p.name, p.annotation) for p in chosen}
+        names = [p.name for p in parameters]
+        table = {p.name: fixed.get(p.name) or by_name(p.name, p.annotation, names) for p in chosen}
         hinted = {
             name: fixed.get(name) or tuple(dict.fromkeys(hints.get(name, ()) + values))
             for name, values in table.items()

@@ -168,6 +168,11 @@ def describe(error: BaseException) -> str:
     return "{}: {}".format(name, text) if text else name
 
 
+def missing_name(error: NameError) -> str:
+    """The name that is not defined."""
+    return getattr(error, "name", None) or str(error).partition("'")[2].partition("'")[0]
+
+
 def first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")[:500]
 

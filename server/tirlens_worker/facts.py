@@ -329,7 +329,8 @@ class KernelFacts:
     ``captured``).  `variables` are the free shape variables in the order of their appearance.
     `target` is the kernel's own target, if it names one (``{"kind": "cuda", "arch": "sm_90"}``).
     `asks_for_device` tells that the program asked what GPU there is before it gave the kernel.
-    `sizes` are those of the variables that the arrays given in the call tell.
+    `sizes` are those of the variables that the arrays given in the call tell, `assumed` those that
+    are taken for variables of which nothing tells.
     `fast_math` tells that it is compiled with nvcc's ``--use_fast_math``.
     `lowered` has the launch for each architecture that the kernel has been lowered for, `refused`
     the framework's words for each that it does not lower for; both are put in afterwards.
@@ -351,6 +352,7 @@ class KernelFacts:
     caveats: Tuple[Caveat, ...] = ()
     asks_for_device: bool = False
     sizes: Mapping[str, int] = field(default_factory=no_entries)
+    assumed: Mapping[str, int] = field(default_factory=no_entries)
     fast_math: bool = False
     lowered: Tuple[LoweredLaunch, ...] = ()
     refused: Mapping[str, str] = field(default_factory=no_entries)

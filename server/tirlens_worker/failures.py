@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional, Sequence, Tuple, Union
 
-from .document import describe
+from .document import describe, missing_name
 from .kernels import NoKernelError
 from .load import Loaded
 from .protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
@@ -66,7 +66,7 @@ def explain(
             reason = str(failure.error)
             names = failure.error.names
             return NeedsArguments(request.name, names, request.span, reason)
-        if isinstance(failure.error, NameError) and _missing_name(failure.error) in missing:
+        if isinstance(failure.error, NameError) and missing_name(failure.error) in missing:
             reason = describe(failure.error)
             return NeedsArguments(request.name, missing, request.span, reason)
     given = [item for item in failures if item.candidate.source != "assumed"]
@@ -84,14 +84,10 @@ def _root_problem(
     """The statement that failed while the module was executed, if that is behind `error`."""
     if not isinstance(error, NameError):
         return None
-    name = _missing_name(error)
+    name = missing_name(error)
     cause = loaded.why_missing(name)
     if cause is None:
         return None
     own = name == request.name.split(".")[0]
     message = cause.message if own else "'{}' is missing: {}".format(name, cause.message)
     return Problem(cause.kind, message, cause.span, request.name, cause.detail)
-
-
-def _missing_name(error: NameError) -> str:
-    return getattr(error, "name", None) or str(error).partition("'")[2].partition("'")[0]

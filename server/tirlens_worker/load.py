@@ -6,27 +6,21 @@ left out, and a statement that fails is remembered and does not stop the ones af
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import os
-import re
 import sys
+from dataclasses import replace
 from types import ModuleType
-from typing import Any, Callable, Collection, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Collection, Dict, List, Optional, Tuple
 
-from .document import Document, chain, package_of
+from . import imported, other_versions, statements
+from .document import Document, chain, missing_name, package_of
 from .network import NetworkClosedError
 from .protocol import Problem
 
 # Calls that are made for their effect and on which later definitions depend.
 _EFFECTS = frozenset(["append", "extend", "insert", "update", "add", "setdefault"])
-_FUTURE_FLAGS = {
-    name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
-}
-
-
-_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 # No program goes on after these, on no machine; the lack of a GPU, say, is another matter.
 _TOLD_AT_ONCE = (EOFError, KeyboardInterrupt, RecursionError)
 
@@ -45,19 +39,30 @@ class Loaded:
         return self.module.__dict__
 
     def why_missing(self, name: str) -> Optional[Problem]:
-        """The failure that left `name` undefined."""
-        return self._failed.get(name)
+        """The failure that left `name` undefined, here or in a module of the user's."""
+        found = self._failed.get(name)
+        if found is None:
+            cause = imported.cause_of(name)
+            found = cause and Problem(cause.kind, str(cause), detail=cause.detail)
+        return found
 
     def _cause(self, error: BaseException) -> Optional[Problem]:
         """The earlier failure behind a name that is not defined."""
-        match = _UNDEFINED.search(str(error)) if isinstance(error, NameError) else None
-        return self._failed.get(match.group(1)) if match else None
+        return self.why_missing(missing_name(error)) if isinstance(error, NameError) else None
+
+    def note_option(self, statement: ast.stmt, option: str) -> None:
+        """Tell that this version of tilelang has no `option`, which is left out."""
+        message = "tilelang has no option {} in this version: it is left out".format(option)
+        self.problems.append(Problem("unsupported", message, self.document.span_of(statement)))
 
     def record(self, statement: ast.stmt, error: BaseException) -> None:
         at = self.document.span_of(statement)
         if isinstance(error, ImportError):
             problem = self.document.problem("import", error, at=at)
-            self.problems.append(problem)
+            message = imported.told(error) or other_versions.told(error) or problem.message
+            problem = replace(problem, message=message)
+            if problem.message not in [known.message for known in self.problems]:
+                self.problems.append(problem)
         elif isinstance(error, SystemExit):
             problem = Problem(
                 "trace",
@@ -75,7 +80,7 @@ class Loaded:
             defines = isinstance(statement, (ast.FunctionDef, ast.ClassDef))
             if not defines and (isinstance(error, _TOLD_AT_ONCE) or _wanted_network(error)):
                 self.problems.append(problem)
-        for name in bound_names(statement):
+        for name in statements.bound_names(statement):
             self._failed[name] = problem
 
 
@@ -108,27 +113,23 @@ def load(
 
 def run(
     loaded: Loaded,
-    statements: List[ast.stmt],
+    wanted: List[ast.stmt],
     namespace: Dict[str, Any],
     on_statement: Callable[[int], None],
 ) -> None:
-    """Execute `statements` one by one in `namespace`, past those that fail."""
-    flags = _future_flags(loaded.document.tree)
+    """Execute the `wanted` statements one by one in `namespace`, past those that fail."""
+    flags = statements.future_flags(loaded.document.tree)
     path = loaded.document.path
     modules = dict(sys.modules)
-    for statement in statements:
+    for statement in wanted:
         if _is_bare(statement):
             continue
         on_statement(statement.lineno)
-        try:
-            _execute(statement, path, flags, namespace)
-        except BaseException as error:
-            for rest in _salvage(statement):
-                try:
-                    _execute(rest, path, flags, namespace)
-                except BaseException:
-                    continue
+        error = statements.attempt(statement, path, flags, namespace)
+        if error is not None:
             loaded.record(statement, error)
+        for option in other_versions.unknown_options():
+            loaded.note_option(statement, option)
         if len(sys.modules) < len(modules):
             # The frameworks do not work without the modules that they have imported.
             sys.modules.update(dict(modules, **sys.modules))
@@ -141,33 +142,8 @@ def execute(
     place: Optional[Dict[str, Any]] = None,
 ) -> None:
     """Execute one statement, letting its error through; what it binds goes to `place` if given."""
-    flags = _future_flags(loaded.document.tree)
-    _execute(statement, loaded.document.path, flags, namespace, place)
-
-
-def bound_names(statement: ast.stmt) -> List[str]:
-    """The names that `statement` would bind at its own level."""
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return [statement.name]
-    if isinstance(statement, (ast.Import, ast.ImportFrom)):
-        return [alias.asname or alias.name.split(".")[0] for alias in statement.names]
-    return [
-        node.id
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    ]
-
-
-def _execute(
-    statement: ast.stmt,
-    path: str,
-    flags: int,
-    namespace: Dict[str, Any],
-    place: Optional[Dict[str, Any]] = None,
-) -> None:
-    module = ast.Module(body=[statement], type_ignores=[])
-    code = compile(module, path, "exec", flags, dont_inherit=True)
-    exec(code, namespace, namespace if place is None else place)
+    flags = statements.future_flags(loaded.document.tree)
+    statements.execute(statement, loaded.document.path, flags, namespace, place)
 
 
 def _wanted_network(error: BaseException) -> bool:
@@ -189,26 +165,6 @@ def _is_dotted(node: ast.expr) -> bool:
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)
-
-
-def _salvage(statement: ast.stmt) -> Iterator[ast.stmt]:
-    """The parts of a failed import, one name each: some of them may exist."""
-    if isinstance(statement, (ast.Import, ast.ImportFrom)) and len(statement.names) > 1:
-        for alias in statement.names:
-            if isinstance(statement, ast.Import):
-                part: ast.stmt = ast.Import(names=[alias])
-            else:
-                part = ast.ImportFrom(module=statement.module, names=[alias], level=statement.level)
-            yield ast.copy_location(part, statement)
-
-
-def _future_flags(tree: ast.Module) -> int:
-    flags = 0
-    for statement in tree.body:
-        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
-            for alias in statement.names:
-                flags |= _FUTURE_FLAGS.get(alias.name, 0)
-    return flags
 
 
 def search_folders(path: str, extra: Tuple[str, ...]) -> List[str]:

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, Iterable, List, Optional, Sequence, Set
 
 from .document import Document
+from .imported import is_installed as is_installed_at
 
 
 class Origins:
@@ -42,7 +43,7 @@ class Origins:
         """Remember where the user's module `name` would have been; as a finder, find nothing."""
         last = name.rpartition(".")[2]
         for folder in self._folders if path is None else path:
-            if path is None or not _is_installed(folder):
+            if path is None or not is_installed_at(folder):
                 place = os.path.join(folder, last)
                 self._missed.update((place + ".py", os.path.join(place, "__init__.py")))
 
@@ -53,7 +54,7 @@ class Origins:
         raised = {
             path
             for path in self._document.raised_in
-            if os.path.isfile(path) and not _is_installed(path)
+            if os.path.isfile(path) and not is_installed_at(path)
         }
         return sorted((imported | raised | self._missed) - {self._document.path})
 
@@ -61,7 +62,7 @@ class Origins:
 def is_installed(module: Any) -> bool:
     """Whether a module is a package's or the language's, or has no file."""
     path = file_of(module)
-    return not path or _is_installed(path)
+    return not path or is_installed_at(path)
 
 
 def file_of(module: Any) -> str:
@@ -69,7 +70,3 @@ def file_of(module: Any) -> str:
     # Not by `getattr`: modules that load themselves when they are touched must not do so here.
     found = getattr(module, "__dict__", {}).get("__file__")
     return found if isinstance(found, str) else ""
-
-
-def _is_installed(path: str) -> bool:
-    return "site-packages" in path or path.startswith((sys.base_prefix, os.path.dirname(__file__)))

@@ -18,7 +18,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
-from . import array_shapes
+from . import array_shapes, other_versions
 
 # Multiprocessors, shared memory per multiprocessor and per block in bytes, L2 bytes, memory bytes
 # and a name, by compute capability: CUDA C++ Programming Guide 13.0, "Compute Capabilities", and
@@ -162,7 +162,8 @@ def with_options(
     """`function` with the options of its compilation in tilelang's own attributes."""
     if pass_configs:
         own = dict(function.attrs.get(PASS_CONFIGS) or {})
-        own.update({getattr(key, "value", key): value for key, value in pass_configs.items()})
+        known = other_versions.known(pass_configs)
+        own.update({getattr(key, "value", key): value for key, value in known.items()})
         function = function.with_attr(PASS_CONFIGS, own)
     if compile_flags:
         flags = [compile_flags] if isinstance(compile_flags, str) else list(compile_flags)
@@ -309,6 +310,14 @@ def _patch_lower(module: Any) -> None:
     module.lower = _refuse
 
 
+def _patch_torch(torch: Any) -> None:
+    def leave(model: Any = None, **_: Any) -> Any:
+        """`torch.compile` as it is without a compiler, which takes seconds to import."""
+        return leave if model is None else model
+
+    torch.compile = leave
+
+
 def _patch_tvm(tvm: Any) -> None:
     tvm.compile = _refuse
     tvm.build = _refuse
@@ -344,6 +353,8 @@ _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("tilelang.jit", _patch_jit),
     ("tilelang.autotuner.tuner", _patch_tuner),
     ("tilelang", _patch_lower),
+    ("tilelang.transform.pass_config", other_versions.allow_unknown_options),
+    ("torch", _patch_torch),
     ("tvm", _patch_tvm),
 )
 _ANSWERS: Tuple[Tuple[str, Callable[[Any], None]], ...] = (

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tirlens_worker.assume import Parameter, attempts, by_name, constants_of
+from tirlens_worker.assume import Parameter, attempts, by_name, constants_of, size
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,48 @@ from tirlens_worker.assume import Parameter, attempts, by_name, constants_of
         ("topk", "8"),
         ("split_k", "4"),
         ("group_size", "128"),
-        ("sm_scale", "None"),
+        # A parameter that must be given is used, and a product with 1 would not be there.
+        ("sm_scale", "0.125"),
+        ("log2e_scale", "0.125"),
+        ("alpha", "0.5"),
     ],
 )
 def test_the_first_value_by_name(name: str, first: str) -> None:
     assert by_name(name)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("name", "beside", "first"),
+    [
+        ("K", ("B", "H", "V"), "128"),
+        ("K", ("H", "BT"), "128"),
+        ("K", ("M", "N", "H"), "4096"),
+        ("K", ("M", "N"), "4096"),
+        ("N", ("S", "H", "D"), "8"),
+        ("N", ("B", "S", "H"), "4096"),
+        ("N", ("H", "D"), "4096"),
+    ],
+)
+def test_a_letter_means_what_those_beside_it_make_of_it(
+    name: str, beside: tuple[str, ...], first: str
+) -> None:
+    assert by_name(name, beside=(name, *beside))[0] == first
+
+
+@pytest.mark.parametrize(
+    ("name", "hints", "wanted"),
+    [
+        ("num_tokens", {}, 4096),
+        ("batch_size", {}, 8),
+        ("num_tokens", {"num_tokens": ("-1", '"auto"', "640")}, 640),
+        ("frobnicate", {}, None),
+        ("frobnicate", {"frobnicate": ("12",)}, 12),
+    ],
+)
+def test_a_size_is_that_of_the_file_or_of_the_name_or_none(
+    name: str, hints: dict[str, tuple[str, ...]], wanted: int | None
+) -> None:
+    assert size(name, hints) == wanted
 
 
 def test_every_value_is_an_expression() -> None:

@@ -74,3 +74,21 @@ def test_flags_of_a_function_and_of_a_pass() -> None:
     assert fast_math("tilelang", {COMPILE_FLAGS: ["-O3", "--use_fast_math"]})
     assert fast_math("tilelang", {PASS_CONFIGS: {"tl.device_compile_flags": "--use_fast_math -O3"}})
     assert not fast_math("tilelang", {PASS_CONFIGS: {"tl.device_compile_flags": ["-lineinfo"]}})
+
+
+def test_an_option_that_this_version_does_not_know_is_left_out_and_told(
+    tilelang_python: Path, tmp_path: Path
+) -> None:
+    options = "OPTIONS = {tilelang.PassConfigKey.TL_LONG_FORGOTTEN: True, " + OPTION + ": True}\n"
+    text = TILELANG.format(options="(pass_configs=OPTIONS)").replace(
+        "@tilelang", options + "@tilelang"
+    )
+    interpreter = worker_client.find_interpreter(tmp_path, setting=tilelang_python)
+    asked = pipeline.Options(device="h100-sxm", time_limit_s=120.0)
+    request = pipeline.request(1, str(tmp_path / "kernels.py"), text, source.read(text), asked)
+    with worker_client.BlockingClient(interpreter) as client:
+        result = client.analyze(request)
+    assert [facts.fast_math for facts in result.kernels] == [True]
+    (problem,) = result.problems
+    assert "TL_LONG_FORGOTTEN" in problem.message
+    assert problem.span is not None and problem.span.line == 5

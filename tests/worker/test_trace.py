@@ -90,7 +90,15 @@ def test_arrays_in_a_call_tell_the_dynamic_sizes(run_tilelang: Run) -> None:
     text = EAGER.replace('T.const("N")', 'T.dynamic("N")')
     call = "import torch\nx = torch.empty(2048)\ny = add(x, torch.empty(2048))\n"
     assert _only(run_tilelang(TILELANG + text + call)).sizes == {"N": 2048}
-    assert _only(run_tilelang(TILELANG + text)).sizes == {}
+    facts = _only(run_tilelang(TILELANG + text))
+    assert (facts.sizes, facts.assumed) == ({}, {"N": 4096})
+
+
+def test_a_function_that_stands_alone_is_assumed_no_sizes(run_tilelang: Run) -> None:
+    text = 'N = T.dynamic("N")\n' + MODULE_LEVEL.replace("512", "N")
+    facts = _only(run_tilelang(TILELANG + text))
+    assert [item.name for item in facts.variables] == ["N"]
+    assert facts.assumed == {}
 
 
 def test_all_required_calls_are_analysed(run_tilelang: Run) -> None:

@@ -232,7 +232,9 @@ def device_of(reports: Sequence[FileReport], options: Options) -> Device:
 def say_problems(reports: Sequence[FileReport]) -> None:
     """What could not be analysed, as ``file:line:column: kind: message`` on standard error."""
     for file in reports:
-        for problem in file.problems:
+        # What takes several kernels with it is said once.
+        told = {(problem.message, problem.span): problem for problem in file.problems}
+        for problem in told.values():
             line, column = (problem.span.line, problem.span.column + 1) if problem.span else (1, 1)
             place = (problem.span and problem.span.file) or file.path
             print(f"{place}:{line}:{column}: {problem.kind}: {problem.message}", file=sys.stderr)

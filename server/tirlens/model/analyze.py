@@ -50,7 +50,8 @@ def analyze(
 ) -> KernelReport:
     """What `facts` cost on `device` with its shape variables bound by `bindings`.
 
-    A variable that is not bound has the size that the facts' call tells, if it tells one.
+    A variable that is not bound has the size that the facts' call tells, if it tells one, or else
+    the one that is assumed for it, if any: the report then says so.
     `known` are counts of these facts or of like ones, which are taken where they hold.
     Pure, in milliseconds, and never raises: what cannot be known is None with a caveat, and facts
     that the model cannot handle give a report whose status is ``error`` or ``needs-bindings``.
@@ -61,6 +62,7 @@ def analyze(
         return together([analyze(part, device, bindings) for part in parts])
     extra = _sizes(facts, bindings)
     bound = {item.name: extra[item.name] for item in facts.variables if item.name in extra}
+    guessed = [name for name in bound if name in _guessed(facts, bindings)]
     report = KernelReport(
         name=facts.name,
         definition=facts.definition,
@@ -68,7 +70,7 @@ def analyze(
         framework=facts.framework,
         framework_version=facts.framework_version,
         call=facts.call,
-        call_source=facts.call_source,
+        call_source="assumed" if guessed else facts.call_source,
         bindings=bound,
         device_id=device.id,
         device_name=device.name,
@@ -78,6 +80,7 @@ def analyze(
         caveats=(
             *(CaveatNote(caveat.message, caveat.span) for caveat in facts.caveats),
             *(CaveatNote(text, facts.span) for text in caveats(device)),
+            *(CaveatNote(_assumption(name, bound[name]), facts.span) for name in guessed),
         ),
     )
     try:
@@ -103,7 +106,17 @@ def counts_of(facts: KernelFacts, bindings: Mapping[str, int] | None = None) -> 
 
 
 def _sizes(facts: KernelFacts, bindings: Mapping[str, int] | None) -> dict[str, int]:
-    return {**facts.sizes, **{name: int(value) for name, value in (bindings or {}).items()}}
+    given = {name: int(value) for name, value in (bindings or {}).items()}
+    return {**facts.assumed, **facts.sizes, **given}
+
+
+def _guessed(facts: KernelFacts, bindings: Mapping[str, int] | None) -> set[str]:
+    """The variables whose size is assumed."""
+    return set(facts.assumed) - set(facts.sizes) - set(bindings or ())
+
+
+def _assumption(name: str, size: int) -> str:
+    return f"{name}={size} is assumed; a comment '# tirlens: {name}=...' or --bind sets it"
 
 
 @dataclass(frozen=True)

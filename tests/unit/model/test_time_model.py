@@ -106,6 +106,21 @@ def test_unbound_variables_are_asked_for() -> None:
     assert analyze(scale("n"), load("h100-sxm"), {"n": 4096}).flop == 4096
 
 
+def test_an_assumed_size_is_said_and_gives_way_to_a_given_one() -> None:
+    facts, device = replace(scale("n"), assumed={"n": 2048}), load("h100-sxm")
+    report = analyze(facts, device)
+    assert (report.status, report.call_source, report.bindings) == ("ok", "assumed", {"n": 2048})
+    assert report.flop == 2048
+    assert [note.message for note in report.caveats if "assumed" in note.message] == [
+        "n=2048 is assumed; a comment '# tirlens: n=...' or --bind sets it"
+    ]
+    bound = analyze(facts, device, {"n": 4096})
+    told = analyze(replace(facts, sizes={"n": 4096}), device)
+    for report in (bound, told):
+        assert (report.flop, report.call_source) == (4096, facts.call_source)
+        assert not any("assumed" in note.message for note in report.caveats)
+
+
 def test_a_function_without_threads_is_a_lower_bound_on_a_gpu() -> None:
     report = analyze(scale(1 << 24, scheduled=False), load("h100-sxm"))
     assert report.schedule == "unscheduled"

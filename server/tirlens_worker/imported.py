@@ -1,0 +1,139 @@
+"""The user's own modules, imported as far as they go.
+
+A kernel's file imports helpers that import what this environment lacks (another library, another
+version of a framework), or that need a GPU.  Such a module is executed as the analysed text is:
+a statement that fails does not take the ones after it with it.  What it leaves undefined is told
+where a kernel needs it.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from dataclasses import dataclass
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import ModuleType
+from typing import Any, Dict, Optional, Sequence
+
+from . import statements
+from .document import describe, missing_name, trace_text
+from .network import NetworkClosedError
+
+# Their modules stand for themselves wherever they lie.
+_FRAMEWORKS = ("tvm", "tilelang", "torch", "numpy", "tirlens", "tirlens_worker")
+# No program goes on after these.
+_ENDS = (SystemExit, KeyboardInterrupt, MemoryError, RecursionError, EOFError, NetworkClosedError)
+_NAME = re.compile(r"cannot import name '(\w+)'")
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a module of the user's has not a name: what a statement of it raised."""
+
+    kind: str
+    message: str
+    path: str
+    line: int
+    detail: str
+
+    def __str__(self) -> str:
+        return "{} ({}, line {})".format(self.message, os.path.basename(self.path), self.line)
+
+
+_causes: Dict[str, Cause] = {}
+
+
+def cause_of(name: str) -> Optional[Cause]:
+    """Why one of the user's modules has not defined `name`, if one has failed to."""
+    return _causes.get(name)
+
+
+def told(error: ImportError) -> str:
+    """What to say of a name that cannot be imported because its module has failed to define it."""
+    match = _NAME.search(str(error))
+    cause = _causes.get(match.group(1)) if match else None
+    return "cannot import '{}': {}".format(match.group(1), cause) if match and cause else ""
+
+
+class Importer(MetaPathFinder):
+    """Finds the user's modules, as the search path has them, in a `with` block."""
+
+    def __enter__(self) -> Importer:
+        sys.meta_path.insert(0, self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, name: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
+    ) -> Optional[ModuleSpec]:
+        if name.partition(".")[0] in _FRAMEWORKS:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        loader = spec and spec.loader
+        if spec is None or type(loader) is not SourceFileLoader or is_installed(loader.path):
+            return None
+        spec.loader = _Loader(loader.name, loader.path)
+        return spec
+
+
+def is_installed(path: str) -> bool:
+    """Whether the file at `path` is an installed package's, the language's or our own."""
+    return "site-packages" in path or path.startswith((sys.base_prefix, os.path.dirname(__file__)))
+
+
+class _Loader(SourceFileLoader):
+    def exec_module(self, module: ModuleType) -> None:
+        try:
+            super().exec_module(module)
+        except _ENDS:
+            raise
+        except Exception as error:
+            line = self._line(error)
+            if line is None:
+                raise
+            self._go_on(module, line, error)
+
+    def _line(self, error: BaseException) -> Optional[int]:
+        """The line of the module's own level that raised `error`; None if it was none of it."""
+        trace = error.__traceback__
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            if code.co_filename == self.path and code.co_name == "<module>":
+                return trace.tb_lineno
+            trace = trace.tb_next
+        return None
+
+    def _go_on(self, module: ModuleType, line: int, error: Exception) -> None:
+        """Execute what stands behind the statement of `line`, which has raised `error`."""
+        tree = ast.parse(self.get_data(self.path), self.path)
+        flags = statements.future_flags(tree)
+        for statement in tree.body:
+            if (statement.end_lineno or statement.lineno) < line:
+                continue
+            raised: Optional[BaseException] = error
+            if _begins(statement) > line or isinstance(statement, (ast.Import, ast.ImportFrom)):
+                raised = statements.attempt(statement, self.path, flags, module.__dict__)
+            if isinstance(raised, _ENDS):
+                raise raised
+            if raised is not None:
+                self._note(statement, raised)
+
+    def _note(self, statement: ast.stmt, error: BaseException) -> None:
+        first = isinstance(error, NameError) and _causes.get(missing_name(error))
+        kind = "import" if isinstance(error, ImportError) else "trace"
+        cause = first or Cause(
+            kind, describe(error), self.path, statement.lineno, trace_text(error)
+        )
+        for name in statements.bound_names(statement):
+            _causes.setdefault(name, cause)
+
+
+def _begins(statement: Any) -> int:
+    decorators = getattr(statement, "decorator_list", ())
+    return min([statement.lineno, *(item.lineno for item in decorators)])

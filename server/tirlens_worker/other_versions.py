@@ -1,0 +1,62 @@
+"""Names that kernels have from other versions of the frameworks than the one at hand.
+
+An option of tilelang's compilation that this version does not know changes nothing of what is read
+here, so it is left out and told, instead of taking every kernel of the file with it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from enum import EnumMeta
+from typing import Any, Dict, List
+
+_NAME = re.compile(r"cannot import name '(\w+)'")
+_OPTION = re.compile(r"(?:TL|TIR|CUDA)_[A-Z0-9_]+")
+
+
+class UnknownOption(str):
+    """A member of ``PassConfigKey`` that this version of tilelang does not have."""
+
+
+_unknown: List[str] = []
+
+
+def unknown_options() -> List[str]:
+    """The options that the program has named in vain since the last call."""
+    found = list(dict.fromkeys(_unknown))
+    _unknown.clear()
+    return found
+
+
+def known(options: Any) -> Dict[Any, Any]:
+    """Those of the `options` of a compilation that this version of tilelang knows."""
+    return {key: value for key, value in options.items() if not isinstance(key, UnknownOption)}
+
+
+def allow_unknown_options(module: Any) -> None:
+    """Let ``PassConfigKey.NAME`` be an option that is left out, where there is none of the name.
+
+    `module` is tilelang's ``transform.pass_config``.
+    """
+
+    class Lenient(EnumMeta):
+        def __getattr__(cls, name: str) -> Any:
+            if not _OPTION.fullmatch(name):
+                raise AttributeError(name)
+            _unknown.append(name)
+            return UnknownOption(name)
+
+    module.PassConfigKey.__class__ = Lenient
+
+
+def told(error: ImportError) -> str:
+    """What to say of a part of a framework that the version at hand does not have."""
+    name = (error.name or "").partition(".")
+    framework = sys.modules.get(name[0]) if name[0] in ("tvm", "tilelang") else None
+    version = getattr(framework, "__version__", None)
+    if version is None:
+        return ""
+    wanted = _NAME.search(str(error))
+    what = "{}.{}".format(error.name, wanted.group(1)) if wanted else error.name
+    return "{} {} has no {}: the file is for another version".format(name[0], version, what)

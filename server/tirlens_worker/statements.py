@@ -1,0 +1,74 @@
+"""Execute a module statement by statement: one that fails does not take the rest with it."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+from typing import Any, Dict, Iterator, List, Optional
+
+_FUTURE_FLAGS = {
+    name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
+}
+
+
+def attempt(
+    statement: ast.stmt, path: str, flags: int, namespace: Dict[str, Any]
+) -> Optional[BaseException]:
+    """Execute one statement as far as it goes; what it raises, if it fails."""
+    try:
+        execute(statement, path, flags, namespace)
+    except BaseException as error:
+        for part in _parts(statement):
+            try:
+                execute(part, path, flags, namespace)
+            except BaseException:
+                continue
+        return error
+    return None
+
+
+def execute(
+    statement: ast.stmt,
+    path: str,
+    flags: int,
+    namespace: Dict[str, Any],
+    place: Optional[Dict[str, Any]] = None,
+) -> None:
+    """Execute one statement, letting its error through; what it binds goes to `place` if given."""
+    module = ast.Module(body=[statement], type_ignores=[])
+    code = compile(module, path, "exec", flags, dont_inherit=True)
+    exec(code, namespace, namespace if place is None else place)
+
+
+def bound_names(statement: ast.stmt) -> List[str]:
+    """The names that `statement` would bind at its own level."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [statement.name]
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return [alias.asname or alias.name.split(".")[0] for alias in statement.names]
+    return [
+        node.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+
+
+def future_flags(tree: ast.Module) -> int:
+    """The compiler flags of the module's imports from ``__future__``."""
+    flags = 0
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            for alias in statement.names:
+                flags |= _FUTURE_FLAGS.get(alias.name, 0)
+    return flags
+
+
+def _parts(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """The parts of a failed import, one name each: some of them may exist."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)) and len(statement.names) > 1:
+        for alias in statement.names:
+            if isinstance(statement, ast.Import):
+                part: ast.stmt = ast.Import(names=[alias])
+            else:
+                part = ast.ImportFrom(module=statement.module, names=[alias], level=statement.level)
+            yield ast.copy_location(part, statement)
