@@ -40,6 +40,7 @@ RANGES: dict[str, Range] = {
     "shared_bytes_per_clk_per_sm": Range(8, 1024, "bytes per clock"),
     "issue_per_clk_per_sm": Range(1, 16, "instructions per clock"),
     "load_store_lanes_per_clk_per_sm": Range(8, 128, "lanes per clock"),
+    "mixed_issue_fraction": Range(0.4, 1.0, "as a fraction of the issue slots"),
     "launch_s": Range(1e-7, 5e-5, "seconds"),
     "band": Range(0.02, 1.0, "as a fraction of the time"),
     "simd_bytes": Range(8, 256, "bytes"),

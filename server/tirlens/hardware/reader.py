@@ -25,7 +25,12 @@ NUMBER_KEYS = (
     "launch_s",
     "band",
 )
-OPTIONAL_NUMBER_KEYS = ("load_store_lanes_per_clk_per_sm", "simd_bytes", "tdp_w")
+OPTIONAL_NUMBER_KEYS = (
+    "load_store_lanes_per_clk_per_sm",
+    "mixed_issue_fraction",
+    "simd_bytes",
+    "tdp_w",
+)
 KINDS = ("gpu", "cpu", "accelerator")
 INTEGER_KEYS = frozenset({"sm_count", "l1_bytes_per_sm", "simd_bytes", "bytes", "partitions"}) | {
     field.name

@@ -86,6 +86,7 @@ class Device:
     features: frozenset[str] = frozenset()  # "tma", "wgmma", "cp.async", "tcgen05", "mfma"
     aliases: tuple[str, ...] = ()
     load_store_lanes_per_clk_per_sm: float = 32.0
+    mixed_issue_fraction: float = 1.0  # of the issue slots, what compiled mixed code fills
     simd_bytes: int = 0  # width of a CPU's vector register; 0 for a GPU
     llc: MemoryLevel | None = None
     tdp_w: float | None = None  # the power that the sustained rates were measured at
