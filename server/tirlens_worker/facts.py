@@ -145,9 +145,10 @@ class Signal:
     """What a statement does to a barrier, or to what its threads have started.
 
     `kind`: ``wait`` (until a phase of the barrier is over), ``arrive``, ``sync`` (both), ``commit``
-    (an arrival when the products started so far are done), ``bring`` (the phase is not over before
-    what the statement copies is there), ``drain`` (no barrier: a wait for all products that its
-    threads have started but the last `count`).
+    (an arrival when the products started so far are done), ``fetch`` (one when what its threads
+    copy by cp.async is there), ``bring`` (the phase is not over before what the statement copies is
+    there), ``drain`` (no barrier: a wait for all products that its threads have started but the
+    last `count`).
     `barrier` is the id of an array of `slots` barriers, or empty for the barriers that a block has
     by number; `index` says which.  `count` threads have to arrive to end a phase (None: not known).
     `parity` is the one that the first execution of a wait waits for (None: not known).

@@ -13,7 +13,8 @@ from support.environments import environment
 from support.requests import request_of
 from tirlens import model, worker_client
 from tirlens.hardware import load
-from tirlens_worker.facts import KernelFacts
+from tirlens.model.nodes import every_node
+from tirlens_worker.facts import KernelFacts, Statement
 
 KERNELS = Path(__file__).parent / "kernels"
 TVM = ("tvm-0.26.0", "tvm-0.27.0.post1")
@@ -73,6 +74,16 @@ def test_a_line_that_python_repeats_is_one_entry_with_the_sum() -> None:
     # Loops of different lengths stay apart.
     scale = [one for one in entries if one.span.line == _line_of("scale(tile, rows)")]
     assert [one.flop for one in scale if one.kind == "parallel"] == [16, 32]
+
+
+def test_what_is_started_by_cp_async_arrives_at_its_barrier() -> None:
+    (kernel,) = facts_of(TILELANG, "tilelang_async")
+    found = [node for node in every_node(kernel.body) if isinstance(node, Statement)]
+    assert [[access.route for access in one.accesses] for one in found] == [["async"] * 2, [], []]
+    assert [(signal.kind, signal.count) for one in found for signal in one.signals] == [
+        ("fetch", 32),
+        ("wait", 32),
+    ]
 
 
 def _entries(costs):

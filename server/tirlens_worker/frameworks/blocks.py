@@ -70,6 +70,12 @@ class Blocks(Visitor):
             if key == "thread_extent":
                 self._here = self._locator.launch(str(stmt.node.var.name), self._here)
             return self._bound_loop(stmt.node.var, tag, self.reader.expr(stmt.value), stmt.body)
+        if key == "async_scope":
+            outer, self._starts_copies = self._starts_copies, True
+            try:
+                return self.body(stmt.body)
+            finally:
+                self._starts_copies = outer
         if key == "reduce_scope":
             self.reader.combiner = stmt.node
         if key == "tirx.dyn_smem_bytes":

@@ -32,6 +32,8 @@ class Visitor:
         self._tiles = tiles
         self._here: Sites = ()
         self._per = "thread"
+        #: Whether copies from global to shared memory are only started here, by cp.async.
+        self._starts_copies = False
         #: How many loops one is in, how many branches within the innermost of them, and the jumps
         #: that are accounted for.
         self._loops: int = 0

@@ -105,12 +105,20 @@ class Walk(States):
             more, loads = self._cost(index, guard)
             arith, reads = arith + more, reads + loads
         write = self.reader.access(stmt, "write", guard)
+        if self._starts_copies and self._is_copy(stmt.value) and buffer.scope.startswith("shared"):
+            reads = tuple(replace(access, route="async") for access in reads)
+            write = replace(write, route="async")
         label = "{}[...] = ...".format(buffer.name)
         keeps = kept(stmt, self.reader)
         attributes = {} if keeps is None else {"kept": keeps}
         return self._statement(
             Statement("store", label, arith, (*reads, write), self._per, attributes=attributes)
         )
+
+    def _is_copy(self, value: Any) -> bool:
+        """Whether a value is an element of global memory as it is."""
+        loads = dialect.kind(value) == "BufferLoad"
+        return loads and self.reader.buffer(dialect.buffer_of(value)).scope == "global"
 
     def _visit_Evaluate(self, stmt: Any) -> Nodes:  # noqa: N802
         call = stmt.value

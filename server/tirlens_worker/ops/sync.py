@@ -57,6 +57,9 @@ _SIGNALS = {
     "tcgen05_mma_arrive": "commit",
     "tcgen05_commit": "commit",
     "tcgen05_commit_multicast": "commit",
+    "ptx_cp_async_barrier": "fetch",
+    "ptx_cp_async_barrier_noinc": "fetch",
+    "cp_async_mbarrier_arrive": "fetch",
 }
 #: What a call does to the barrier of the block that has the number of its first operand.
 _NUMBERED = {

@@ -70,6 +70,21 @@ def test_one_barrier_for_two_buffers_is_a_ring_of_one() -> None:
     assert max(times((producer,), (consumer,))) == pytest.approx(TURNS * 8.0)
 
 
+def test_a_barrier_that_cp_async_arrives_at_is_over_when_the_copies_are_there() -> None:
+    """The threads go on at once; a ring of two hides half of the way."""
+
+    def end(slots: int) -> float:
+        fetched = Meet(HERE, 1, 0.0, Signal("fetch", "full", ("%", "k", slots), slots, 1), 1, 5.0)
+        producer = loop(meet("wait", "empty", slots, parity=1), code(1.0), fetched)
+        consumer = loop(
+            meet("wait", "full", slots, parity=0), code(2.0), meet("arrive", "empty", slots)
+        )
+        return max(times((producer,), (consumer,)))
+
+    assert end(1) == pytest.approx(TURNS * 8.0)
+    assert end(2) == pytest.approx(TURNS * 4.0, rel=0.1)
+
+
 def test_roles_that_wait_for_each_other_for_ever() -> None:
     one = loop(meet("wait", "a", parity=0), meet("arrive", "b"))
     other = loop(meet("wait", "b", parity=0), meet("arrive", "a"))

@@ -204,7 +204,7 @@ class _Machine:
             elif signal.kind == "commit":
                 barrier.arrive(step.threads, max(role.started_s, default=role.clock_s))
             else:
-                barrier.arrive(step.threads, role.clock_s)
+                barrier.arrive(step.threads, role.clock_s + step.after_s)
             if signal.kind in ("wait", "sync") and phase >= 0:
                 yield barrier, phase
                 role.clock_s = max(role.clock_s, barrier.over_s[phase])

@@ -66,10 +66,14 @@ class Multiply(Action):
 
 @dataclass(frozen=True, eq=False)
 class Meet(Action):
-    """What `threads` do to a barrier, or to the products that they have started."""
+    """What `threads` do to a barrier, or to the products that they have started.
+
+    An arrival counts `after_s` later, when what they copy is there.
+    """
 
     signal: Signal
     threads: int
+    after_s: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +225,8 @@ def _actions(item: Item, costs: Costs) -> Iterator[Step]:
         if signal.kind != "bring":
             seconds = sum(part.total_s for part in costs.run((item,), runs)) / runs
             own = 0.0 if _is_product(item) else seconds
-            yield Meet(item, runs, own, signal, item.threads)
+            after = device.dram.latency_s if signal.kind == "fetch" else 0.0
+            yield Meet(item, runs, own, signal, item.threads, after)
 
 
 def _is_event(leaf: Item) -> bool:

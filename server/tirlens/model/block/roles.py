@@ -144,7 +144,7 @@ def _linked(met: Sequence[Sequence[Meet]]) -> bool:
 
 
 _WAITS = frozenset({"wait", "sync"})
-_TELLS = frozenset({"arrive", "commit", "sync"})
+_TELLS = frozenset({"arrive", "commit", "fetch", "sync"})
 
 
 class _Needed:
