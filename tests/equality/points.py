@@ -124,7 +124,7 @@ def distinct(columns: list[np.ndarray]) -> np.ndarray:
     """The positions of the first of all equal rows of some columns of integers."""
     number: Any = 0
     together = 1
-    for column in columns:
+    for column in (column.astype(np.int64, copy=False) for column in columns):
         low, span = int(column.min()), int(np.ptp(column)) + 1
         together *= span
         number = number * span + (column - low)

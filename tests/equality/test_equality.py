@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from equality.compare import UnknownCountError, differences
 from equality.programs import dynamic, programs
 from equality.run import SERVER, TESTS, command, executed, requests
 from equality.tile_programs import kernels
 from support.environments import environment
+from support.properties import examples
 from tirlens import pipeline, source
 from tirlens.model.counting.symbolic import formulas
 from tirlens_worker.codec import from_json, to_json
@@ -133,10 +134,7 @@ def tile_worker() -> Iterator[subprocess.Popen[str]]:
         yield started
 
 
-SETTINGS = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
-
-
-@settings(max_examples=40, **SETTINGS)
+@examples(40, derandomize=True)
 @given(text=programs())
 def test_programs(worker: subprocess.Popen[str], tmp_path_factory: Any, text: str) -> None:
     record = executed_text(worker, tmp_path_factory, text)
@@ -148,7 +146,7 @@ def test_programs(worker: subprocess.Popen[str], tmp_path_factory: Any, text: st
     assert beyond_bounds(found, record) == {}, text
 
 
-@settings(max_examples=30, **SETTINGS)
+@examples(30, derandomize=True)
 @given(text=kernels())
 def test_tile_programs(
     tile_worker: subprocess.Popen[str], tmp_path_factory: Any, text: str
@@ -165,7 +163,7 @@ def beyond_bounds(found: dict[str, str], record: dict[str, Any]) -> dict[str, st
     return {what: said for what, said in found.items() if what not in inexact}
 
 
-@settings(max_examples=25, **SETTINGS)
+@examples(25, derandomize=True)
 @given(text=dynamic())
 def test_formulas(worker: subprocess.Popen[str], tmp_path_factory: Any, text: str) -> None:
     record = executed_text(worker, tmp_path_factory, text)

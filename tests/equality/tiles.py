@@ -277,6 +277,8 @@ def _matrix(box: Box) -> tuple[int, int]:
     """Rows and columns: the last two dimensions, or the last two that are wide."""
     sizes = [int(size) for size in box.sizes]
     wide = [size for size in sizes if size != 1]
+    if len(sizes) < 2:
+        raise RefusedError("a product of a vector")
     rows, columns = wide[-2:] if len(wide) >= 2 else sizes[-2:]
     return rows, columns
 

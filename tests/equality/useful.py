@@ -26,6 +26,7 @@ from equality.tiles import formed_like, level
 _CHOICES = ("if_then_else", "tirx.if_then_else")
 _PRODUCTS = ("gemm", "gemm_py", "wgmma_gemm", "tcgen05_gemm")
 _COPIES = ("copy", "async_copy", "tma_copy")
+_TO_SECOND = ("reduce", "cumsum", "cummax", "atomicadd", "atomicmax", "atomicmin")
 _LOW = -1e4
 
 
@@ -84,8 +85,11 @@ class Useful(Executor):
             self._copied(call, at)
         else:
             arrays = [ir.buffer_of(node.args[0]) for node in call.args if _is_region(node)]
+            # What these read is first, what they write second (a filled tile is both).
+            written = arrays[1:2] if kind in _TO_SECOND and len(arrays) > 1 else arrays
             for buffer in arrays:
                 self._settle(ir.key(buffer))
+            for buffer in written:
                 self.state.pop(ir.key(buffer), None)
 
     def _copied(self, call: Any, at: Points) -> None:

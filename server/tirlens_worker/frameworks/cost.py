@@ -162,6 +162,8 @@ class _Bill:
         name = dialect.kind(node)
         if name in ("Var", "SizeVar"):
             scope = self.reader.scope
+            if dialect.key(node) in scope.counters:
+                return False
             return holds_data(scope.values.get(dialect.key(node), ""), scope.data)
         if name in dialect.LOADS:
             return self._load(node, guard)
@@ -210,7 +212,7 @@ class _Bill:
             return False
         inside = self.reader.inside(node, guard)
         self.accesses.append(self.reader.access(node, "read", inside))
-        return True
+        return dialect.key(dialect.buffer_of(node)) not in self.reader.scope.counters
 
     def _operation(self, name: str, node: Any, guard: Optional[Expr]) -> bool:
         left = self.visit(node.a, guard)
@@ -258,7 +260,7 @@ class _Bill:
             inside = self.reader.inside_call(node, guard, alone=False)
             self._others += where(inside, statement.arith)
             self.accesses += where(inside, statement.accesses)
-            return True
+            return holds_data(self.reader.expr(node), self.reader.scope.data)
         for argument in arguments:
             self.visit(argument, guard)
         if name not in TRANSPARENT:

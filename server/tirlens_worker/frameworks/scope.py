@@ -47,6 +47,8 @@ class Scope:
         self.conditions: List[Expr] = []
         #: Variables whose values are made of data.
         self.data: Set[str] = set()
+        #: Arrays and names, by their keys, that hold numbers made of indices alone.
+        self.counters: Set[int] = set()
         #: What names that stand for computed values depend on, by their keys.
         self.over: Dict[int, Optional[FrozenSet[str]]] = {}
         self._buffer_ids: Dict[int, str] = {}

@@ -9,6 +9,7 @@ from ..facts import Expr, Node, Span, Statement
 from ..spans import Locator
 from . import dialect
 from .cost import Reader
+from .counters import counters
 from .launch import Bindings
 from .scope import Scope
 
@@ -63,6 +64,7 @@ class Visitor:
 
     def function(self, stmt: Any) -> Nodes:
         """The tree of a function's whole body."""
+        self.scope.counters = counters(stmt)
         return self.bindings.close_scopes(self.body(stmt))
 
     def body(self, stmt: Any, handler: Optional[Callable[[Any], Nodes]] = None) -> Nodes:

@@ -13,7 +13,8 @@ gemm_sp_op.py``, ``src/op/gemm.cc`` and ``gemm_sp.cc``.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from dataclasses import replace
+from typing import Any, Dict, List, Optional, Tuple
 
 from ..facts import Access, Arith, Expr, Statement
 from .build import access, hints_of, label, not_understood, short_name, times
@@ -62,6 +63,14 @@ def _gemm(
     clear = arguments[sizes + 4] if len(arguments) > sizes + 4 else False
     name = short_name(call.op.name)
     pair = context.literal(hints_of(call).get("use_2cta")) in (1, True)
+    leads: Optional[Expr] = ("==", context.rank_in_cluster, 0) if pair else None
+    accesses = (
+        access(a, "read", "mma"),
+        access(b, "read", "mma"),
+        *_scales(context, [arguments[position] for position in extra]),
+        *_accumulator(context, c, clear),
+        access(c, "write", "mma"),
+    )
     return Statement(
         op="gemm",
         label=label(name, a, b, c),
@@ -71,20 +80,22 @@ def _gemm(
                 dtype=a.buffer.dtype,
                 accumulator=c.buffer.dtype,
                 count=times(m, n, k, 2 if pair else 1),
-                guard=("==", context.rank_in_cluster, 0) if pair else None,
+                guard=leads,
                 shape=(m, n, k),
                 sparsity=sparsity,
             ),
         ),
-        accesses=(
-            access(a, "read", "mma"),
-            access(b, "read", "mma"),
-            *_scales(context, [arguments[position] for position in extra]),
-            *_accumulator(context, c, clear),
-            access(c, "write", "mma"),
-        ),
+        accesses=accesses if leads is None else 2 * _where(leads, accesses),
         per="block",
         attributes=_attributes(call, context, sizes, (m, n, k), a),
+    )
+
+
+def _where(leads: Expr, accesses: Tuple[Access, ...]) -> Tuple[Access, ...]:
+    """What the first block of a pair does, which multiplies the tiles of both."""
+    return tuple(
+        replace(item, guard=leads if item.guard is None else ("and", leads, item.guard))
+        for item in accesses
     )
 
 

@@ -123,7 +123,7 @@ def roles(A: T.Buffer((64, 32), "float32"), B: T.Buffer((64, 32), "float32")):
 #           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ store -> B[(bx + (turn_1 * 16)), lane]
             tile = tile + 16
     A[tile % 64, lane] = T.float32(0)
-#   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ store [mod] tile[0] -> A[(tile[0] % 64), lane]
+#   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ store tile[0] -> A[(tile[0] % 64), lane]
 
 
 @T.prim_func

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from support.kernels import gemm
+from support.properties import examples
 from tirlens.advice import rewrite
 from tirlens.hardware import load
 from tirlens.model import analyze, count_all
@@ -23,7 +24,7 @@ def restaged(node: Node) -> Node:
     return replace(node, label="as before") if isinstance(node, (Loop, Statement)) else node
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(40)
 @given(kernels())
 def test_what_is_not_counted_may_change(case: tuple[KernelFacts, dict[str, int]]) -> None:
     facts, bindings = case
@@ -79,7 +80,7 @@ def unrolled(node: Node) -> Node:
     return replace(node, kind="unroll") if isinstance(node, Loop) else node
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(15)
 @given(kernels())
 def test_what_statements_do_is_taken_over(case: tuple[KernelFacts, dict[str, int]]) -> None:
     facts, bindings = case

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.properties import examples
 from tirlens.model.counting.digits import digits
 from tirlens.model.counting.images import Image, image
 from tirlens.model.counting.problem import problem
@@ -26,7 +27,7 @@ from .generate import comparisons, conditions, integers
 NAMES = ("a", "b", "c")
 CONDITIONS = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not"})
 Box = dict[str, tuple[int, int]]
-quick = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+quick = examples(150)
 
 
 def points(box: Mapping[str, tuple[int, int]]) -> Iterator[dict[str, int]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from support import interpreter
+from support.properties import examples
 from tirlens.model.counting.counts import NodeCount, count
 from tirlens.model.counting.footprint import compulsory_bytes
 from tirlens_worker.facts import Loop, Statement, While
@@ -31,7 +32,7 @@ def by_thread(item: NodeCount) -> bool:
     return any(map(by_thread, item.children))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(150)
 @given(kernels())
 def test_counts_equal_execution(case):
     facts, bindings = case
@@ -57,7 +58,7 @@ def test_counts_equal_execution(case):
                 assert item.iterations == tally.iterations[path]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(60)
 @given(kernels())
 def test_compulsory_bytes_are_the_distinct_elements(case):
     facts, bindings = case

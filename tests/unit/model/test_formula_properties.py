@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.properties import examples
 from tirlens.model.classes import totals
 from tirlens.model.counting.counts import count, leaves
 from tirlens.model.counting.formula import Formulas
@@ -55,7 +56,7 @@ def agree(facts: KernelFacts, sizes: tuple[int, ...] = SIZES) -> None:
             assert eval(moved, names) == bytes_at(facts, n), (moved, n)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(50)
 @given(kernels())
 def test_of_any_kernel(case: tuple[KernelFacts, dict[str, int]]) -> None:
     agree(case[0], (0, 1, 2, 5))
@@ -93,7 +94,7 @@ def tiled(draw: st.DrawFn) -> KernelFacts:
     return kernel((Loop("grid", "b", 0, tiles(size, tile), body),), buffers, ("n",))
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(50)
 @given(tiled())
 def test_of_tiled_kernels(facts: KernelFacts) -> None:
     agree(facts)

@@ -94,13 +94,20 @@ def _distinct(
 ) -> tuple[int, bool]:
     """Distinct elements of one buffer, and whether that is exact."""
     size = math.prod(shape)
+    views = any(access.buffer != root for access, _ in accesses)
+    if views:
+        shape = (size,)
     images: dict[object, Image] = {}
     for access, scope in accesses:
         # A value that is read and written, or read twice in one place, is looked at once.
-        key = id(scope.domain), id(scope.env), access.indices, access.extents, access.lanes
+        key = access.buffer, id(scope.domain), id(scope.env)
+        key += access.indices, access.extents, access.lanes
         if key in images:
             continue
-        found = None if access.buffer != root else _touched(access, scope, shape, walker.solver)
+        if views:
+            found = _touched_flat(access, scope, root, size, walker)
+        else:
+            found = _touched(access, scope, shape, walker.solver)
         if found is None:
             return size, False
         if found.size == size:
@@ -111,6 +118,36 @@ def _distinct(
 
 def _touched(access: Access, scope: Scope, shape: tuple[int, ...], solver: Solver) -> Image | None:
     """The elements of an access that lie inside the array; None if too many or not known."""
+    placed = _placed(access, scope, shape)
+    return None if placed is None else _image(*placed, shape, solver)
+
+
+def _touched_flat(
+    access: Access, scope: Scope, root: str, size: int, walker: Walker
+) -> Image | None:
+    """The same of an access through a view of the array `root`, as positions on its data."""
+    buffer = walker.buffers[access.buffer]
+    shape = [size for size in walker.shapes[access.buffer] if isinstance(size, int)]
+    if len(shape) < len(buffer.shape) or buffer.dtype != walker.buffers[root].dtype:
+        return None
+    placed = _placed(access, scope, tuple(shape))
+    if placed is None:
+        return None
+    domain, coordinates = placed
+    strides = [scope.resolve(stride) for stride in buffer.strides]
+    strides = strides or [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    offset = scope.resolve(buffer.element_offset) if access.buffer != root else 0
+    position: Expr = offset
+    for coordinate, stride in zip(coordinates, strides, strict=True):
+        position = ("+", position, ("*", coordinate, stride))
+    position = simplify(position)
+    return _image(_inside(domain, position, size), [position], (size,), walker.solver)
+
+
+def _placed(
+    access: Access, scope: Scope, shape: tuple[int, ...]
+) -> tuple[Domain, list[Expr]] | None:
+    """The coordinates of an access that lie inside `shape`, and where they are taken."""
     domain = scope.domain
     coordinates: list[Expr] = []
     extents = list(access.extents or (1,) * len(access.indices))
@@ -124,11 +161,21 @@ def _touched(access: Access, scope: Scope, shape: tuple[int, ...], solver: Solve
             name = f"element {axis}"
             domain = domain.with_axis(name, 0, length)
             position = simplify(("+", position, name))
-        low, high = bounds(position, domain.box)
-        if low < 0 or high >= shape[axis]:
-            inside = ("and", (">=", position, 0), ("<", position, shape[axis]))
-            domain = domain.where(within(inside, domain.box))
+        domain = _inside(domain, position, shape[axis])
         coordinates.append(position)
+    return domain, coordinates
+
+
+def _inside(domain: Domain, position: Expr, size: int) -> Domain:
+    low, high = bounds(position, domain.box)
+    if low >= 0 and high < size:
+        return domain
+    return domain.where(within(("and", (">=", position, 0), ("<", position, size)), domain.box))
+
+
+def _image(
+    domain: Domain, coordinates: Sequence[Expr], shape: tuple[int, ...], solver: Solver
+) -> Image | None:
     if domain.empty:
         return Image({axis: range(0) for axis in range(len(shape))})
     if domain.missing or not set().union(*map(free_variables, coordinates), ()) <= set(domain.box):

@@ -1,0 +1,77 @@
+"""What a thread counts with in registers of its own: numbers made of indices and sizes alone.
+
+``n = n + 1`` in a scheduler's loop is arithmetic on an address, as an index is, and none on data,
+though its value may not be known here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Set
+
+from .. import ops
+from . import dialect
+from .expressions import SELECT, is_integer
+from .writes import results
+
+_PARTS = ("args", "indices", "a", "b", "value", "base", "vectors", "body", *SELECT)
+
+
+def counters(body: Any) -> Set[int]:
+    """The keys of local arrays of integers, and of names, that no array's contents take part in."""
+    stores: Dict[int, List[Any]] = {}
+    names: Dict[int, Any] = {}
+    given: Set[int] = set()
+    for statement in dialect.statements(body):
+        kind = dialect.kind(statement)
+        if kind == "BufferStore" and _counts(dialect.buffer_of(statement)):
+            stores.setdefault(dialect.key(dialect.buffer_of(statement)), []).append(statement.value)
+        elif kind in ("LetStmt", "Bind"):
+            names[dialect.key(statement.var)] = statement.value
+        elif kind == "Evaluate":
+            given.update(map(dialect.key, results(statement.value)))
+    found = set(stores) - given
+    before = None
+    while found and before != len(found):
+        before = len(found)
+        found = {key for key in found if not any(_data(one, found, names) for one in stores[key])}
+    if found:
+        found.update(key for key, value in names.items() if not _data(value, found, names))
+    return found
+
+
+def _counts(buffer: Any) -> bool:
+    own = dialect.scope_of(buffer) in ("local", "local.var")
+    return own and is_integer(str(buffer.dtype))
+
+
+def _data(node: Any, numbers: Set[int], names: Dict[int, Any]) -> bool:
+    """Whether the contents of an array take part in a value, or what is not known here."""
+    for part in _parts(node):
+        kind = dialect.kind(part)
+        if kind in dialect.LOADS and dialect.key(dialect.buffer_of(part)) not in numbers:
+            return True
+        if kind == "Call" and ops.lookup(dialect.op_name(part)) is not None:
+            return True
+        if kind == "FloatImm" or (kind == "Cast" and not _integer(part.value)):
+            return True
+        if kind in ("Var", "SizeVar"):
+            value = names.get(dialect.key(part))
+            if value is not None and _data(value, numbers, names):
+                return True
+    return False
+
+
+def _integer(node: Any) -> bool:
+    return is_integer(dialect.dtype_of(node))
+
+
+def _parts(node: Any) -> Iterator[Any]:
+    if node is None or isinstance(node, (bool, int, float, str)):
+        return
+    yield node
+    for name in _PARTS:
+        part = getattr(node, name, None)
+        if part is None or callable(part):
+            continue
+        for item in part if hasattr(part, "__len__") and not isinstance(part, str) else (part,):
+            yield from _parts(item)
