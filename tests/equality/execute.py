@@ -140,7 +140,8 @@ class Executor(Blocks):
             stride = 1 if step is None else self.known(step, part)
             if not isinstance(stride, int) or stride != 1:
                 extent = -(-np.asarray(extent) // stride)
-            if self._in_order(node.body):
+            # The iterations of a vector are executed at once.
+            if int(node.kind) != _VECTORIZED and self._in_order(node.body):
                 out = self._one_by_one(node.body, part, variable, start, extent, stride)
             else:
                 out = None

@@ -54,8 +54,8 @@ class Requests:
         if lanes is None:
             self.found[where].add(None)
             return
-        moved = max(moved // 8, 1)
-        moved = min(moved * self._vector(lanes, _WIDEST // moved), _WIDEST)
+        together = self._vector(lanes, 8 * _WIDEST // moved)
+        moved = min(max(moved * together // 8, 1), _WIDEST)
         first = lanes[:, 0] * width // 8
         count = sectors if where[0] == "global" else passes
         self.found[where].add((moved, count(first, moved)))

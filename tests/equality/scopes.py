@@ -106,7 +106,8 @@ def _threads(extents: dict[int, list[int]]) -> int:
         return int(np.prod(extents[scope])) if scope in extents else otherwise
 
     lanes = size(6, 32)
-    for scope, each in ((7, 1), (4, lanes), (3, 128), (8, 1), (5, lanes)):
+    group = size(8, size(5, 4) * lanes)
+    for scope, each in ((7, 1), (4, lanes), (3, group), (8, 1), (5, lanes)):
         if scope in extents:
             return size(scope, 1) * each
     return size(6, 1)
