@@ -18,7 +18,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any, Dict, Optional, Sequence
 
-from . import statements
+from . import other_versions, statements
 from .document import describe, missing_name, trace_text
 from .network import NetworkClosedError
 
@@ -127,8 +127,9 @@ class _Loader(SourceFileLoader):
     def _note(self, statement: ast.stmt, error: BaseException) -> None:
         first = isinstance(error, NameError) and _causes.get(missing_name(error))
         kind = "import" if isinstance(error, ImportError) else "trace"
+        what = other_versions.told(error) if isinstance(error, ImportError) else ""
         cause = first or Cause(
-            kind, describe(error), self.path, statement.lineno, trace_text(error)
+            kind, what or describe(error), self.path, statement.lineno, trace_text(error)
         )
         for name in statements.bound_names(statement):
             _causes.setdefault(name, cause)

@@ -40,7 +40,7 @@ def parameters_of(value: Any, request: KernelRequest, definition: Any) -> List[a
             out.append(assume.Parameter(parameter.name, hint, optional, position))
         elif parameter.name in request.bindings:
             out.append(assume.Parameter(parameter.name, None, True))
-    if request.style == "eager" and definition is not None:
+    if hasattr(implementation, "get_tir") and definition is not None:
         known = set(signature.parameters)
         names = assume.constants_of(definition)
         out += [assume.Parameter(name) for name in names if name not in known]

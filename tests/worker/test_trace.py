@@ -227,3 +227,17 @@ def fill(A: T.Buffer((4, 8), "float32")):
     )
     assert _only(run_tvm(text)).name == "fill"
     assert _only(run_tvm(text + "\n")).name == "fill"
+
+
+def test_a_function_that_makes_a_jitted_one_is_called_twice(run_tilelang: Run) -> None:
+    inner = LAZY.format(rest="").replace("\n", "\n    ").replace(", block=128", "")
+    text = "\ndef build(block):" + inner + "\n    return add\n"
+    facts = _only(run_tilelang(TILELANG + text))
+    assert (facts.call, facts.call_source) == ("build(64)(4096)", "assumed")
+
+
+def test_the_constants_of_an_inner_eager_kernel_are_assumed_too(run_tilelang: Run) -> None:
+    inner = EAGER.replace("\n", "\n    ").replace(", block: int = 128", "")
+    text = "\ndef build(double):" + inner + "\n    return add\n\nkernel = build(True)\n"
+    facts = _only(run_tilelang(TILELANG + text))
+    assert (facts.call, facts.call_source) == ("build(True)(N=4096)", "assumed")

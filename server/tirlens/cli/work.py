@@ -240,9 +240,10 @@ def say_problems(reports: Sequence[FileReport]) -> None:
             print(f"{place}:{line}:{column}: {problem.kind}: {problem.message}", file=sys.stderr)
         for needs in file.needs:
             names = ", ".join(needs.names) or "arguments"
+            tried = f" (tried {needs.reason})" if needs.reason else ""
             print(
                 f"{file.path}:{needs.span.line}:1: needs-bindings: {needs.kernel} needs {names}; "
-                f"give them by --call or by a comment: # tirlens: {needs.kernel}(...)",
+                f"give them by --call or by a comment: # tirlens: {needs.kernel}(...){tried}",
                 file=sys.stderr,
             )
 

@@ -80,7 +80,7 @@ def analyze(
         caveats=(
             *(CaveatNote(caveat.message, caveat.span) for caveat in facts.caveats),
             *(CaveatNote(text, facts.span) for text in caveats(device)),
-            *(CaveatNote(_assumption(name, bound[name]), facts.span) for name in guessed),
+            *_assumption({name: bound[name] for name in guessed}, facts),
         ),
     )
     try:
@@ -115,8 +115,13 @@ def _guessed(facts: KernelFacts, bindings: Mapping[str, int] | None) -> set[str]
     return set(facts.assumed) - set(facts.sizes) - set(bindings or ())
 
 
-def _assumption(name: str, size: int) -> str:
-    return f"{name}={size} is assumed; a comment '# tirlens: {name}=...' or --bind sets it"
+def _assumption(sizes: Mapping[str, int], facts: KernelFacts) -> tuple[CaveatNote, ...]:
+    """Tells the assumed `sizes`, and how to give others."""
+    if not sizes:
+        return ()
+    said = ", ".join(f"{name}={size}" for name, size in sizes.items())
+    comment = f"a comment '# tirlens: {next(iter(sizes))}=...'"
+    return (CaveatNote(f"assumed sizes: {said}; {comment} or --bind sets them", facts.span),)
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def test_an_assumed_size_is_said_and_gives_way_to_a_given_one() -> None:
     assert (report.status, report.call_source, report.bindings) == ("ok", "assumed", {"n": 2048})
     assert report.flop == 2048
     assert [note.message for note in report.caveats if "assumed" in note.message] == [
-        "n=2048 is assumed; a comment '# tirlens: n=...' or --bind sets it"
+        "assumed sizes: n=2048; a comment '# tirlens: n=...' or --bind sets them"
     ]
     bound = analyze(facts, device, {"n": 4096})
     told = analyze(replace(facts, sizes={"n": 4096}), device)
