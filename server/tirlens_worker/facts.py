@@ -152,6 +152,7 @@ class Signal:
     `barrier` is the id of an array of `slots` barriers, or empty for the barriers that a block has
     by number; `index` says which.  `count` threads have to arrive to end a phase (None: not known).
     `parity` is the one that the first execution of a wait waits for (None: not known).
+    `guard` is the condition under which it happens, beyond the statement's own.
     """
 
     kind: str
@@ -160,6 +161,7 @@ class Signal:
     slots: Expr = 1
     count: Optional[Expr] = None
     parity: Optional[int] = None
+    guard: Optional[Expr] = None
 
 
 @dataclass(frozen=True)

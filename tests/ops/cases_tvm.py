@@ -277,11 +277,43 @@ def ptx_wide(T):
     return main
 
 
+# A barrier goes by its own name wherever its address comes from, and whoever asks it again and again
+# waits for it.
+@becomes(
+    "call thread: ; ",
+    "sync thread: ; ; arrive barrier[1]",
+    "sync thread: ; ; wait barrier[1] parity 0",
+    "sync thread: ; ; commit barrier[0] if bx == 1",
+)
+def cluster(T):
+    commit = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64"
+
+    @T.prim_func
+    def main(A: T.Buffer((1,), "float32")):
+        T.device_entry()
+        bx = T.cta_id([4])
+        _tx = T.thread_id([32])
+        barrier = T.alloc_shared((2,), "uint64")
+        remote: T.uint32
+        done: T.uint32 = T.uint32(0)
+        T.ptx.mapa.shared__cluster.u32(
+            remote, T.cuda.cvta_generic_to_shared(T.address_of(barrier[1])), T.uint32(0)
+        )
+        T.ptx.mbarrier.arrive.shared__cluster.b64(remote)
+        while done == T.uint32(0):
+            T.ptx.mbarrier.try_wait.parity.shared__cta.b64(
+                done, T.address_of(barrier[1]), T.uint32(0)
+            )
+        T.ptx[commit](T.address_of(barrier[0]), pred=bx == 1)
+
+    return main
+
+
 # The descriptor has N/8 at bit 17 and M/16 at bit 24: 0x10 and 0x08 are M = 128 and N = 128; what
 # is put into its lowest bits at run time changes neither.  The box of the map is the tile's.
 @becomes(
     "shuffle thread: 1 x shuffle ; ",
-    "copy thread: ; read tensor[64,32] tma, write S[1,64,32] tma",
+    "copy thread: ; read tensor[64,32] tma, write S[1,64,32] tma; bring barrier[0]",
     "mma thread: 262144 x mma float16->float32; ",
     "copy thread: ; read S[1,64,32] tma, write tensor[64,32] tma",
 )

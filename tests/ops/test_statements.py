@@ -11,6 +11,7 @@ import pytest
 
 from ops import cases_tilelang, cases_tvm
 from support.environments import environment
+from tirlens.model.expr import to_text
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import Branch, KernelFacts, Let, Loop, Statement
 
@@ -69,13 +70,20 @@ def describe(statement: Statement, facts: KernelFacts) -> str:
     names = {buffer.id: buffer.name for buffer in facts.buffers}
     arith = ", ".join(map(operation, statement.arith))
     accesses = ", ".join(moved(item, names) for item in statement.accesses)
-    return f"{statement.op} {statement.per}: {arith}; {accesses}"
+    told = "".join(f"; {signalled(item, names)}" for item in statement.signals if item.barrier)
+    return f"{statement.op} {statement.per}: {arith}; {accesses}{told}"
 
 
 def operation(item) -> str:
     to = f"->{item.accumulator}" if item.accumulator else ""
     sparsity = f" sparsity {item.sparsity}" if item.sparsity != 1 else ""
     return f"{item.count} x {item.op} {item.dtype}{to}{sparsity}"
+
+
+def signalled(item, names) -> str:
+    parity = "" if item.parity is None else f" parity {item.parity}"
+    guard = "" if item.guard is None else f" if {to_text(item.guard)}"
+    return f"{item.kind} {names[item.barrier]}[{item.index}]{parity}{guard}"
 
 
 def moved(item, names) -> str:

@@ -51,6 +51,8 @@ class Expressions:
         self.assigned: Dict[str, Expr] = {}
         #: The ``CommReducer`` of the reduction that the walk is in.
         self.combiner: Any = None
+        #: What the scalars point at that this call gives an address.
+        self.pointed: Dict[str, Region] = {}
         self._add_buffer = add_buffer
 
     @property
@@ -73,6 +75,12 @@ class Expressions:
         region = self.region(target)
         if region is not None and all(size == 1 for size in region.buffer.shape):
             self.assigned[region.buffer.id] = value
+
+    def points(self, target: Any, address: Any) -> None:
+        """A call gives a scalar this address, or what stands there in another block's memory."""
+        place = self.region(address)
+        if dialect.kind(target) in dialect.LOADS and place is not None:
+            self.pointed[self.buffer(dialect.buffer_of(target)).id] = place
 
     def expr(self, node: Any) -> Expr:
         if isinstance(node, (bool, int, float)):

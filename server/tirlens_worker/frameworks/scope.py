@@ -165,6 +165,11 @@ class Scope:
             self._data_owner[dialect.key(data)] = alias_of or name
         return name
 
+    def same(self, buffer: Any, buffer_id: str) -> None:
+        """`buffer` is another name of an array, perhaps of that of another block of the cluster."""
+        self._kept.append(buffer)
+        self._buffer_ids[dialect.key(buffer)] = buffer_id
+
     def tensor_map(self, var: Any, dtype: str, rank: int) -> TensorMap:
         """The array behind the tensor map `var`; one that is met first is a parameter."""
         self._kept.append(var)

@@ -21,7 +21,8 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
-from ..facts import Expr, Loop, Statement, While
+from .. import ops
+from ..facts import Expr, Loop, Signal, Statement, While
 from ..ops.build import plus, times
 from . import dialect
 from .affine import mentions, trips
@@ -149,14 +150,21 @@ class States(Branches):
     def _visit_While(self, stmt: Any) -> Nodes:  # noqa: N802 - named after the IR's class
         parts = _parts(stmt.body)
         if all(map(_waits, parts)):
+            told = tuple(one for part in parts for one in self._told(part) if one.kind == "wait")
             self._forget(write.buffer for write in writes(stmt.body))
-            return self._statement(Statement("sync", "wait", per=self._per))
+            return self._statement(Statement("sync", "wait", per=self._per, signals=told))
         if _takes_over(stmt.body):
             return self._own_turn(stmt)
         stop = self._stop(stmt, parts)
         if stop is not None:
             return self._scheduled(stmt, parts, stop)
         return self._counted(stmt)
+
+    def _told(self, stmt: Any) -> Sequence[Signal]:
+        """What a statement that only asks a barrier does to it."""
+        call = getattr(stmt, "value", None)
+        handler = None if call is None else ops.lookup(dialect.op_name(call))
+        return () if handler is None else handler(call, self.reader).signals
 
     def _own_turn(self, stmt: Any) -> Nodes:
         """The first turn of a loop, which does what the block was launched for."""

@@ -13,6 +13,7 @@ from typing import Any, Tuple
 
 from .. import ops
 from ..facts import Expr, Let, Loop, Statement
+from ..ops import Region
 from . import dialect
 from .cost import where
 from .data import holds_data
@@ -141,6 +142,8 @@ class Walk(States):
         for name, value in self.reader.assigned.items():
             self.scope.hold(name, value)
         self.reader.assigned.clear()
+        self.scope.pointers.update(self.reader.pointed)
+        self.reader.pointed.clear()
         return nodes
 
     def _visit_TilePrimitiveCall(self, stmt: Any) -> Nodes:  # noqa: N802
@@ -193,11 +196,19 @@ class Walk(States):
         view = None if data is None or owner is not None else self.reader.pointer(data)
         if view is None:
             self.add_buffer(stmt.buffer, alias_of=owner)
+        elif self._shows_all(stmt.buffer, view):
+            self.scope.same(stmt.buffer, view.buffer.id)
         else:
             # Through another type's pointer: the memory is that of the array pointed at.
             source = view.buffer
             self.add_buffer(stmt.buffer, alias_of=source.alias_of or source.id, scope=source.scope)
         return self.body(getattr(stmt, "body", None))
+
+    def _shows_all(self, buffer: Any, view: Region) -> bool:
+        """Whether an array is the whole one that a pointer shows from its beginning on."""
+        shape = tuple(self.reader.expr(size) for size in buffer.shape)
+        begins = not any(index != 0 for index in view.indices)
+        return begins and str(buffer.dtype) == view.buffer.dtype and shape == view.buffer.shape
 
     _visit_BufferRealize = _visit_AllocBuffer  # noqa: N815
 

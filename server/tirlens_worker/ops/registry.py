@@ -94,6 +94,13 @@ class Context(Protocol):
         """The scalar that `target` denotes, or whose address it is, holds `value` from here on."""
         ...
 
+    def points(self, target: Any, address: Any) -> None:
+        """The scalar that `target` denotes holds `address`, or that of another block of a cluster.
+
+        What blocks of a cluster do to each other's memory, each of them does to its own.
+        """
+        ...
+
     def clipped(self, index: Expr, extent: Expr, size: Expr) -> Expr:
         """The length of the part of ``range(index, index + extent)`` in ``range(size)``."""
         ...

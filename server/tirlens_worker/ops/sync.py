@@ -6,10 +6,12 @@ table of the PTX dialect ``backend/cuda/ptx/table.py``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Iterator, List, Optional
 
 from ..facts import Signal, Statement
 from .build import short_name
+from .intrinsics.mma import predicate
 from .registry import Context, accounts
 
 TILELANG = """
@@ -46,7 +48,11 @@ _SIGNALS = {
     "mbarrier_wait_parity": "wait",
     "mbarrier_wait": "wait",
     "mbarrier_wait_acquire_cluster": "wait",
+    "mbarrier_try_wait": "wait",
     "mbarrier_try_wait_parity": "wait",
+    "mbarrier_try_wait_parity_no_hint": "wait",
+    "mbarrier_test_wait": "wait",
+    "mbarrier_test_wait_parity": "wait",
     "ptx_wait_barrier": "wait",
     "mbarrier_arrive": "arrive",
     "mbarrier_arrive_expect_tx": "arrive",
@@ -75,16 +81,17 @@ _DRAINS = frozenset({"wait_wgmma", "warpgroup_wait", "wgmma_wait_group"})
 @accounts(*("tl." + name for name in TILELANG.split()), *("tir." + name for name in TVM.split()))
 def synchronize(call: Any, context: Context) -> Statement:
     name = short_name(call.op.name)
-    return Statement(
-        op="sync",
-        label="T.{}()".format(name),
-        signals=tuple(_signals(name, list(call.args), context)),
-    )
+    told = tuple(_signals(name, list(call.args), context))
+    guard = predicate(call, context) if told else None
+    if guard is not None:
+        told = tuple(replace(one, guard=guard) for one in told)
+    return Statement(op="sync", label="T.{}()".format(name), signals=told)
 
 
 def _signals(name: str, operands: List[Any], context: Context) -> Iterator[Signal]:
     if name in _SIGNALS and operands:
         kind = _SIGNALS[name]
+        operands = _without_result(operands, context)
         parity = context.first(operands[1]) if kind == "wait" and len(operands) > 1 else None
         found = signal(kind, operands[0], context, parity)
         if found is not None:
@@ -100,6 +107,13 @@ def _signals(name: str, operands: List[Any], context: Context) -> Iterator[Signa
         yield Signal(_NUMBERED[name], index=index, count=count)
     elif name in _DRAINS:
         yield Signal("drain", count=context.expr(operands[0]) if operands else 0)
+
+
+def _without_result(operands: List[Any], context: Context) -> List[Any]:
+    """Without the register that an instruction of PTX may write first: a state, or yes or no."""
+    first = context.region(operands[0])
+    in_register = first is not None and first.buffer.scope.startswith("local")
+    return operands[1:] if in_register and len(operands) > 1 else operands
 
 
 def signal(

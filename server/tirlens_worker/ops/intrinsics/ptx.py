@@ -102,6 +102,8 @@ def instruction(call: Any, context: Context) -> Statement:
     words = call.op.name.split("ptx.", 1)[1].split("_")
     modifiers = strings(call, context)
     family = words[0]
+    if family == "mapa":
+        context.points(call.args[0], call.args[1])
     if family in _FREE:
         return Statement(op="call", label=_text(words, modifiers))
     if family in _ARITHMETIC:

@@ -5,6 +5,12 @@ descriptor (N/8 at bit 17, M/16 at bit 24) and its K is 32 bytes of operand.  A 
 computed at run time leaves the size unknown.  ``tcgen05.ld`` and ``st`` move, for each thread, as
 many 32-bit registers as the call lists.
 
+How long a product takes, the attributes tell: ``operand_bytes`` is what it reads of shared memory,
+``filled`` the share of the tensor cores that works.  Measured on a B200 (SemiAnalysisAI,
+microbench-blackwell@9a068d8, umma_throughput/tput_results_max.csv): an instruction of 128 rows, or
+of 256 on two SMs, takes N/2 clocks, or as many as its operands take at 128 bytes each, one of 64
+rows takes N/2 too.
+
 Sources: PTX ISA, "Instruction descriptor" and "tcgen05.mma"; tilelang ``cuda/language/tir.py``
 (ptx_tcgen05_mma_ss(kind, a, a offset, b, b offset, c, c offset, descriptor, ...)),
 ``src/cuda/op/tcgen5_meta.h``; TVM ``backend/cuda/op.py``.
@@ -21,6 +27,8 @@ from ..registry import Context, accounts
 from .mma import predicate, strings
 
 _BYTES_OF_K = 32
+#: Rows of an instruction of one block, and of one that has half as many.
+_ROWS, _HALF = 128, 64
 #: Where an instruction descriptor keeps N/8 and M/16.
 _SIZES = 0x3F << 17 | 0x1F << 24
 
@@ -44,6 +52,11 @@ def _product(
     sparsity: int = 1,
 ) -> Statement:
     m, n, k = shape
+    words = short_name(call.op.name).split("_")
+    # A row of either operand is 32 bytes; two blocks that multiply together read one half each.
+    read = (n if "ts" in words else m + n) * _BYTES_OF_K
+    # Half of the rows leave half of the cores idle, but not of a product whose columns are split.
+    filled = _HALF / _ROWS if m == _HALF and "ws" not in words else 1.0
     return Statement(
         op="mma",
         label="T.{}(m{}n{}k{})".format(short_name(call.op.name), m, n, k),
@@ -58,7 +71,7 @@ def _product(
                 sparsity=sparsity,
             ),
         ),
-        attributes={"lanes": 1, "asynchronous": True},
+        attributes={"lanes": 1, "asynchronous": True, "operand_bytes": read, "filled": filled},
     )
 
 
