@@ -277,8 +277,8 @@ def ptx_wide(T):
     return main
 
 
-# A barrier goes by its own name wherever its address comes from, and whoever asks it again and again
-# waits for it.
+# A barrier goes by its own name wherever its address comes from, and whoever asks it again and
+# again waits for it.
 @becomes(
     "call thread: ; ",
     "sync thread: ; ; arrive barrier[1]",

@@ -6,6 +6,7 @@ rate of the whole device, so that a leaf's greatest busy time is a lower bound o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -70,7 +71,9 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
     issued = 0.0
     for name, flop in item.arith.flop_by_class.items():
         if name.startswith("tensor."):
-            _add(out, "tensor", flop / sustained(device, name))
+            # An instruction with too few rows leaves a part of the cores idle.
+            filled = float(item.node.attributes.get("filled", 1.0))
+            _add(out, "tensor", flop / sustained(device, name) / filled)
     for (unit, name), instructions in item.arith.instructions.items():
         issued += instructions
         if unit == "fma":
@@ -140,6 +143,7 @@ def memory_requests(item: Item, device: Device) -> MemoryRequests:
     pass_clocks = PASS_BYTES / device.shared_bytes_per_clk_per_sm
     least = WARP / device.load_store_lanes_per_clk_per_sm
     known = item.spread.requests if item.spread is not None else ()
+    tile_bytes += _operand_bytes(item)
     by_tma = moved_by_tma(item, device) and bool(item.accumulators)
     times = times_read(item, device)
     for number, entry in enumerate(item.count.accesses):
@@ -158,6 +162,18 @@ def memory_requests(item: Item, device: Device) -> MemoryRequests:
         clocks += count * max(request.wavefronts * pass_clocks, least)
         most = max(most, count)
     return MemoryRequests(instructions, clocks, tile_bytes, most)
+
+
+def _operand_bytes(item: Item) -> float:
+    """What instructions that name their operands by descriptors read of shared memory."""
+    each = float(item.node.attributes.get("operand_bytes", 0.0))
+    if not each:
+        return 0.0
+    return sum(
+        each * (entry.total or 0) / math.prod(entry.arith.shape)
+        for entry in item.count.arith
+        if entry.arith.op == "mma"
+    )
 
 
 def l2_rate(item: Item, device: Device) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -11,12 +12,14 @@ from support.kernels import gemm, launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.block.liveness import live_bytes
+from tirlens.model.block.program import led_share
 from tirlens.model.block.roles import concurrent
 from tirlens.model.block.steps import reduce_clocks, scan_clocks
 from tirlens.model.block.timed import Timed
 from tirlens.model.counting.walker import Walker
 from tirlens.model.imbalance import block_costs, stretch
 from tirlens.model.instructions.work import build
+from tirlens.model.roofline import busy_seconds
 from tirlens.model.schedule import as_loaded
 from tirlens_worker.facts import (
     Access,
@@ -263,3 +266,40 @@ def test_loads_of_a_loop_come_together_where_the_compiler_brings_them() -> None:
 
     # One wait, where the number is known; else for four loads and for the other three one by one.
     assert waits("n") - waits(7) == pytest.approx(3, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("condition", "share"),
+    [
+        (("==", ("%", "bx", 2), 0), 0.5),
+        (("and", ("==", ("%", "bx", 4), 0), ("<", "tx", 32)), 0.25),
+        (("==", ("%", "bx", 2), 1), 0.0),  # the other one follows
+        (("<", "bx", 4), 0.0),
+        (("==", "tx", 0), 0.0),
+    ],
+)
+def test_the_first_block_of_a_cluster_leads(condition: Expr, share: float) -> None:
+    arrays = Buffer("A", "A", "float32", (128, 64)), Buffer("r", "r", "float32", (1,), "local")
+    facts = launched((Branch(condition, (strided_load(),)),), arrays, blocks=64)
+    buffers = {buffer.id: buffer for buffer in facts.buffers}
+    (grid,) = build(facts, Walker(facts, {}).counts(), {}, buffers)
+    assert led_share(grid.children[0].children[0]) == share
+
+
+def test_a_product_of_half_the_rows_leaves_half_of_the_cores_idle() -> None:
+    """It takes as long as one of all rows, and reads its own operands only."""
+    b200 = load("b200")
+    turns, columns = 4096, 64
+
+    def busy(rows: int, filled: float) -> Mapping[str, float]:
+        size = Arith("mma", "float16", rows * columns * 16, shape=(rows, columns, 16))
+        attributes = {"operand_bytes": (rows + columns) * 32, "filled": filled}
+        product = Statement("mma", "mma", (size,), attributes=attributes)
+        (leaf,) = leaves(launched((Loop("serial", "k", 0, turns, (product,)),), (), 148, 1))
+        return busy_seconds(leaf, b200)
+
+    whole, half = busy(128, 1.0), busy(64, 0.5)
+    assert half["tensor"] == pytest.approx(whole["tensor"])
+    clocks = turns * (128 + columns) * 32 / b200.shared_bytes_per_clk_per_sm
+    assert whole["shared"] == pytest.approx(clocks / b200.clock_hz)
+    assert half["shared"] == pytest.approx(whole["shared"] * (64 + columns) / (128 + columns))

@@ -55,6 +55,23 @@ def test_a_tile_chosen_at_run_time_is_another_in_each_turn(parts: int) -> None:
     assert EXPERTS * parts * TILE * 2 <= read <= issued
 
 
+def test_tiles_of_a_group_that_each_block_looks_up_are_of_one_group() -> None:
+    """But a block that finds all of its place in data has another one than the other blocks."""
+
+    def read(tiles: int, inside: object) -> float:
+        place = ("+", ("*", ("load", "expert", "bx"), WIDE), inside)
+        tile = copy(
+            Access("o", "read", (place,), (TILE,), route="tma"),
+            Access("s", "write", (0,), (TILE,)),
+        )
+        found = analyze(facts(Loop("serial", "turn", 0, TURNS, (tile,))), load("h200"), {})
+        assert found.dram_bytes.read is not None
+        return found.dram_bytes.read / (tiles * TILE * 2)
+
+    assert read(4, ("*", ("%", "bx", 4), TILE)) == pytest.approx(1.0)
+    assert read(BLOCKS, 0) == pytest.approx(1.0)
+
+
 def test_of_two_sides_that_data_decide_between_the_dearer_is_counted() -> None:
     def store(tiles: int) -> Statement:
         return copy(Access("s", "read", (0,), (TILE,)), Access("o", "write", (0,), (tiles * TILE,)))

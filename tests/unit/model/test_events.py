@@ -12,6 +12,7 @@ from tirlens_worker.facts import Signal
 
 HERE = Item(None, None, outermost({}))
 TURNS = 40
+TURN = ("%", ("+", ("*", "k", 4), "part"), 3)
 
 
 def code(seconds: float, **units: float) -> Run:
@@ -115,3 +116,40 @@ def test_a_branch_is_taken_by_its_condition_or_its_share() -> None:
     first = Choice(HERE, 0.0, (code(10.0),), (code(1.0),), ("==", "k", 0))
     half = Choice(HERE, 0.5, (code(2.0),), (), None)
     assert times((loop(first, half, turns=8),))[0] == pytest.approx(10 + 7 + 8)
+
+
+@pytest.mark.parametrize("turns", [8, 41, 300])
+def test_roles_keep_in_step_with_what_stands_before_their_loops(turns: int) -> None:
+    """A producer fills one buffer ahead of its loop: as many of its turns are not followed."""
+    ready = (meet("wait", "empty", parity=1), code(1.0), meet("arrive", "full"))
+    producer = (*ready, loop(*ready, turns=turns))
+    consumer = loop(
+        meet("wait", "full", parity=0), code(3.0), meet("arrive", "empty"), turns=turns + 1
+    )
+    assert max(times(producer, (consumer,))) == pytest.approx(4.0 * (turns + 1), rel=0.02)
+
+
+def test_roles_keep_in_step_where_one_has_split_its_loop() -> None:
+    empty, full = meet("wait", "empty", 3, parity=1), meet("arrive", "full", 3)
+    producer = loop(empty, code(1.0), full, turns=96)
+    inner = Repeat(
+        HERE,
+        4,
+        (
+            Meet(HERE, 1, 0.0, Signal("wait", "full", TURN, 3, 1, 0), 1),
+            code(2.0),
+            Meet(HERE, 1, 0.0, Signal("arrive", "empty", TURN, 3, 1), 1),
+        ),
+        "part",
+        0,
+    )
+    consumer = Repeat(HERE, 24, (inner,), "k", 0)
+    assert max(times((producer,), (consumer,))) == pytest.approx(1.0 + 96 * 2.0, rel=0.02)
+
+
+def test_what_the_last_turn_tells_others_is_told() -> None:
+    """After the products of each tile another role stores it, while the next ones go on."""
+    told = Choice(HERE, 1.0, (meet("arrive", "full"),), (), ("==", "k", TURNS - 1))
+    tiles = Repeat(HERE, 3, (loop(code(1.0), told),))
+    stores = Repeat(HERE, 3, (meet("wait", "full", parity=0), code(5.0)))
+    assert times((tiles,), (stores,))[0] == pytest.approx(3 * TURNS)

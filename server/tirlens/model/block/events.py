@@ -12,18 +12,26 @@ Loops are followed for some turns.  What a turn takes after that, the later ones
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
+from statistics import mean
 
 from tirlens_worker.facts import Signal
 
-from ..expr import UnknownValueError, evaluate
+from ..expr import UnknownValueError, evaluate, is_data_dependent
 from .program import Body, Bring, Choice, Meet, Multiply, Repeat, Run, Step, meetings
 
 # Turns of a loop that are followed once a ring of buffers is full: they show what follows, even if
 # it has a period of two.  Of a loop around others fewer do.
 MOST_TURNS = 4
 MOST_OUTER_TURNS = 2
+# In the last turns of a loop, roles tell each other that all of it is done.
+LAST_TURNS = 1
+# By so many turns do loops of several roles differ that keep in step, for what stands before and
+# behind them.
+PEELED = 2
 # Loops of more turns than these are followed and not gone through.
 SHORT = 4
 MOST_STEPS = 30_000
@@ -127,8 +135,19 @@ class _Machine:
     def __init__(self, needed: Needed, roles: Sequence[Body]) -> None:
         self._needed = needed
         self._others = len(roles) - 1
-        told = (step.signal.slots for role in roles for step in meetings(role))
-        self._slots = max((slots for slots in told if isinstance(slots, int)), default=1)
+        told = [step.signal for role in roles for step in meetings(role)]
+        self._slots = max((one.slots for one in told if isinstance(one.slots, int)), default=1)
+        # Whoever finds a barrier of a ring by the number of the turn finds the next one after it;
+        # and turns may differ by twos.
+        self._rounds = math.lcm(
+            2,
+            *(
+                one.slots
+                for one in told
+                if isinstance(one.slots, int) and not is_data_dependent(one.index)
+            ),
+        )
+        self._skipped = self._skips([loop for role in roles for loop in _repeats(role)])
         self._barriers: dict[Place, _Barrier] = {}
         self._free_s: dict[str, float] = {}
 
@@ -151,18 +170,42 @@ class _Machine:
 
     def _repeated(self, role: _Role, step: Repeat) -> Iterator[Wait]:
         turns = role.whole(step, step.trips)
-        shown = MOST_OUTER_TURNS if _has_long_loops(step.body) else MOST_TURNS
-        first = 2 if shown == MOST_OUTER_TURNS else self._slots + 1
+        shown, skipped = self._skipped[step]
+        skipped = max(min(skipped, turns - 1 - LAST_TURNS), 0)
         taken: list[float] = []
-        for turn in range(min(turns, first + shown)):
+        for turn in range(turns - skipped):
             begin_s = role.end_s
+            if turn == turns - skipped - LAST_TURNS and skipped:
+                role.beyond_s += skipped * mean(taken[-shown:])
             if step.start is not None:
-                role.values[step.var] = step.start + turn * step.stride
+                number = turn if turn < turns - skipped - LAST_TURNS else turn + skipped
+                role.values[step.var] = step.start + number * step.stride
             yield from self.steps(role, step.body)
             taken.append(role.end_s - begin_s)
         role.values.pop(step.var, None)
-        if turns > len(taken) > 0:
-            role.beyond_s += (turns - len(taken)) * sum(taken[-shown:]) / shown
+
+    def _skips(self, loops: Sequence[Repeat]) -> dict[Repeat, tuple[int, int]]:
+        """How many turns show what those take that are not followed, and how many those are.
+
+        Loops that turn almost equally often are taken to keep in step: as many turns are skipped in
+        each, or one role would wait for turns of another that are not followed.
+        """
+        found: dict[Repeat, tuple[int, int]] = {}
+        group: list[Repeat] = []
+        loops = sorted(loops, key=_all_turns)
+        for loop, following in zip_longest(loops, loops[1:]):
+            group.append(loop)
+            if following is None or _all_turns(following) - _all_turns(loop) > PEELED:
+                outer = any(_has_long_loops(one.body) for one in group)
+                shown = MOST_OUTER_TURNS if outer else MOST_TURNS
+                followed = shown + (2 if outer else self._slots + 1) + LAST_TURNS
+                parts = [_parts(one) for one in group]
+                whole = math.lcm(*parts, self._rounds)
+                skipped = max(int(_all_turns(group[0])) - followed, 0) // whole * whole
+                for one, part in zip(group, parts, strict=True):
+                    found[one] = max(shown // part, 1), skipped // part
+                group = []
+        return found
 
     def _run(self, role: _Role, step: Run) -> None:
         now_s = role.clock_s
@@ -232,6 +275,29 @@ class _Machine:
         if found is None:
             found = self._barriers[place] = _Barrier(self._needed(place))
         return found
+
+
+def _repeats(body: Body) -> Iterator[Repeat]:
+    for step in body:
+        if isinstance(step, Repeat):
+            yield step
+            yield from _repeats(step.body)
+        elif isinstance(step, Choice):
+            yield from _repeats((*step.then, *step.orelse))
+
+
+def _all_turns(loop: Repeat) -> float:
+    """How often a loop turns, with what a compiler or an author has split off as a short one."""
+    return loop.trips * _parts(loop)
+
+
+def _parts(loop: Repeat) -> int:
+    """The turns of a short loop in which all stands that a loop does to barriers."""
+    met = sum(1 for _ in meetings(loop.body))
+    for inner in _repeats(loop.body):
+        if inner.trips <= SHORT and sum(1 for _ in meetings(inner.body)) == met:
+            return max(round(inner.trips), 1)
+    return 1
 
 
 def _has_long_loops(body: Body) -> bool:

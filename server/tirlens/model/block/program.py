@@ -7,21 +7,23 @@ timed as anywhere else; what others wait for, or what waits for others, is a ste
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Let, Loop, Signal, Statement
 
-from ..expr import free_variables, is_data_dependent
+from ..expr import UnknownValueError, conjuncts, evaluate, free_variables, is_data_dependent
 from ..instructions.work import Item
-from .steps import ARRIVAL_CLOCKS, MATRIX_CLOCKS, load_latency_s
+from .steps import ARRIVAL_CLOCKS, MATRIX_CLOCKS, TCGEN05_CLOCKS, load_latency_s
 from .timed import Timed
 
 # Units that the warps of a block share; what it shares with other blocks is not among them.
 UNITS = frozenset({"fp32", "fp64", "int", "sfu", "issue", "shared", "tensor"})
 
 
+# Of a cluster.
+MOST_BLOCKS = 16
 _IN_TURN = frozenset({"serial", "pipelined", "unroll"})
 
 
@@ -112,7 +114,7 @@ class Costs:
     """
 
     device: Device
-    blocks: int
+    blocks: float
     run: Callable[[Sequence[Item], float], tuple[Timed, ...]]
     busy: Callable[[Item], Mapping[str, float]]
 
@@ -151,7 +153,10 @@ def retimed(body: Body, waited: Callable[[Step], float]) -> Iterator[Timed]:
         elif isinstance(step, Repeat):
             yield Timed(step.item, 0.0, tuple(retimed(step.body, waited)))
         elif isinstance(step, Choice):
-            yield Timed(step.item, 0.0, tuple(retimed((*step.then, *step.orelse), waited)))
+            parts = tuple(retimed((*step.then, *step.orelse), waited))
+            yield from (
+                parts if isinstance(step.item.node, Statement) else (Timed(step.item, 0.0, parts),)
+            )
         else:
             yield Timed(step.item, step.runs * (step.seconds + waited(step)))
 
@@ -187,6 +192,12 @@ def _event(item: Item, costs: Costs, entries: float) -> Iterator[Step]:
         yield from _actions(item, costs)
     elif isinstance(node, Branch):
         both = sides(item)
+        share = led_share(item)
+        if share:
+            # One block of the cluster does this for the others.
+            leads = replace(costs, blocks=costs.blocks * share)
+            yield Choice(item, 1.0, program(both[0], leads, entries), (), None)
+            return
         shares = [min(_entered(side, costs) / entries, 1.0) if entries else 0.0 for side in both]
         then, orelse = (
             program(side, costs, entries * share) for side, share in zip(both, shares, strict=True)
@@ -218,7 +229,8 @@ def _actions(item: Item, costs: Costs) -> Iterator[Step]:
         seconds = max(busy.values(), default=0.0) / runs
         yield Bring(item, runs, told, seconds, load_latency_s(item, device), brings)
     elif _is_product(item):
-        clocks = MATRIX_CLOCKS["wgmma" in device.features] if item.node.op == "gemm" else 0.0
+        gemm = item.node.op == "gemm"
+        clocks = MATRIX_CLOCKS["wgmma" in device.features] if gemm else TCGEN05_CLOCKS
         seconds = max(busy.get("tensor", 0.0), busy.get("shared", 0.0)) / runs
         yield Multiply(item, runs, told, seconds, clocks / device.clock_hz)
     for signal in item.node.signals:
@@ -226,7 +238,9 @@ def _actions(item: Item, costs: Costs) -> Iterator[Step]:
             seconds = sum(part.total_s for part in costs.run((item,), runs)) / runs
             own = 0.0 if _is_product(item) else seconds
             after = device.dram.latency_s if signal.kind == "fetch" else 0.0
-            yield Meet(item, runs, own, signal, item.threads, after)
+            meet = Meet(item, runs, own, signal, item.threads, after)
+            guard = None if signal.guard is None else _by_turns(item, signal.guard)
+            yield meet if guard is None else Choice(item, 1.0, (meet,), (), guard)
 
 
 def _is_event(leaf: Item) -> bool:
@@ -239,15 +253,51 @@ def _is_product(leaf: Item) -> bool:
     return attributes.get("wg_wait") == -1 or bool(attributes.get("asynchronous"))
 
 
+def _by_turns(item: Item, guard: Expr) -> Expr | None:
+    """What the loops around it decide of a predicate; which thread is elected, it tells besides."""
+    parts = [part for part in conjuncts(item.place.resolve(guard)) if _is_of_turns(part, item)]
+    return ("and", *parts) if len(parts) > 1 else parts[0] if parts else None
+
+
 def _decided(item: Item) -> Expr | None:
     """A condition that the loops around it decide, in the same way in all blocks and threads."""
     condition = item.place.resolve(item.node.condition)
-    turning = {
-        loop.var for loop in item.place.around if loop.kind in ("serial", "pipelined", "unroll")
-    }
-    if is_data_dependent(condition) or not free_variables(condition) <= turning:
-        return None
-    return condition
+    return condition if _is_of_turns(condition, item) else None
+
+
+def _is_of_turns(condition: Expr, item: Item) -> bool:
+    turning = {loop.var for loop in item.place.around if loop.kind in _IN_TURN}
+    return not is_data_dependent(condition) and free_variables(condition) <= turning
+
+
+def led_share(item: Item) -> float:
+    """The share of the blocks for which a one-sided branch is the work of the first of a cluster.
+
+    The blocks of a cluster follow each other in the grid (CUDA C++ Programming Guide, "Thread Block
+    Clusters"), at most 16 of them.  Which share holds, the conditions on a block's place in it tell
+    that hold for the first and not for all.  0 for any other branch.
+    """
+    if item.node.orelse:
+        return 0.0
+    grid = {loop.var for loop in item.place.around if loop.kind == "grid"}
+    share = 1.0
+    for part in conjuncts(item.place.resolve(item.node.condition)):
+        names = free_variables(part)
+        if is_data_dependent(part) or not names or not names <= grid:
+            continue
+        try:
+            ranks = [
+                [
+                    bool(evaluate(part, dict.fromkeys(names, turn * MOST_BLOCKS + rank)))
+                    for rank in range(MOST_BLOCKS)
+                ]
+                for turn in (0, 1)
+            ]
+        except UnknownValueError:
+            continue
+        if ranks[0] == ranks[1] and ranks[0][0]:
+            share *= sum(ranks[0]) / MOST_BLOCKS
+    return share if share < 1.0 else 0.0
 
 
 def mean_trips(item: Item) -> float:

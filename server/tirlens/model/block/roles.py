@@ -15,7 +15,7 @@ import numpy as np
 
 from tirlens_worker.facts import Branch, Expr
 
-from ..expr import UnknownValueError, evaluate, free_variables, is_data_dependent
+from ..expr import UnknownValueError, conjuncts, evaluate, free_variables, is_data_dependent
 from ..instructions.places import Place
 from ..instructions.spread import WARP
 from ..instructions.work import Item
@@ -62,9 +62,14 @@ def _axes(place: Place) -> tuple[tuple[str, int], ...]:
 
 @lru_cache(maxsize=512)
 def _warps(condition: Expr, axes: tuple[tuple[str, int], ...]) -> frozenset[int] | None:
-    names = free_variables(condition)
     known = {name for name, _ in axes}
-    if not names or is_data_dependent(condition) or any(name not in known for name in names):
+    # What else the condition asks, of the block or of data, no warp more meets.
+    parts = [
+        part
+        for part in conjuncts(condition)
+        if free_variables(part) and free_variables(part) <= known and not is_data_dependent(part)
+    ]
+    if not parts:
         return None
     index = np.arange(int(np.prod([extent for _, extent in axes])))
     env: dict[str, Any] = {}
@@ -73,7 +78,10 @@ def _warps(condition: Expr, axes: tuple[tuple[str, int], ...]) -> frozenset[int]
         env[name] = rest % extent
         rest = rest // extent
     try:
-        holds = np.broadcast_to(np.asarray(evaluate(condition, env), dtype=bool), index.shape)
+        holds = np.all(
+            [np.broadcast_to(np.asarray(evaluate(part, env), bool), index.shape) for part in parts],
+            axis=0,
+        )
     except UnknownValueError:
         return None
     warps = frozenset(np.flatnonzero(np.bincount(index[holds] // WARP)).tolist())

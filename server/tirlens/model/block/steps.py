@@ -30,6 +30,9 @@ ARRIVAL_CLOCKS = 5.0  # arrivals, fences and commits, which wait for nobody
 # warpgroup issues, waits and starts again: the H200 rows of `tests/measured` with one consumer take
 # 0.575 us for 128 x 128 x 64, of which the instructions are 0.28.
 MATRIX_CLOCKS = {True: 460.0, False: 250.0}  # wgmma, mma.sync
+# From the start of a product by tcgen05 to its end, beside the time that it keeps the cores busy:
+# 132 to 148 on a B200 (SemiAnalysisAI, microbench-blackwell@9a068d8, umma_latency/fit_results.csv).
+TCGEN05_CLOCKS = 148.0
 WARPGROUP = 128
 ATOMIC_CLOCKS = 600.0
 # Clocks of a chain of dependent instructions, by unit; two chains run side by side on average.

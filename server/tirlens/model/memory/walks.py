@@ -82,11 +82,16 @@ def walk_of(
 ) -> Walk | None:
     """How the blocks walk, if their places are no sums of multiples of the block indices.
 
-    Where a block finds the group of its tile in data, all tiles are taken to be of one group.
+    Where a block finds the group of its tile in data, all tiles are taken to be of one group: also
+    where it asks for its own tile's, as long as it says itself which tile of the group it takes.
     """
     grid = {loop.var: AXES.get(loop.tag or "", 0) for loop in place.around if loop.kind in SPATIAL}
     indices = [place.resolve(index) for index in access.indices]
-    by_block = any(free_variables(load) & set(grid) for one in indices for load in loads_of(one))
+    by_block = any(
+        free_variables(load) & set(grid) and not free_variables(without_loads(one)) & set(grid)
+        for one in indices
+        for load in loads_of(one)
+    )
     if not by_block and all(says_its_place(access, one, place, set_in) for one in indices):
         indices = [without_loads(index) for index in indices]
     mixed = [
