@@ -32,7 +32,8 @@ class CpuCore:
 
     `*_clk` of an instruction is the reciprocal throughput, of a latency the whole of it.
     `call_clk` is one call of ``expf`` of the C library; `window` the reorder buffer in
-    instructions; `tlb_bytes` what the second-level TLB covers and `page_walk_clk` a miss in it.
+    instructions, `scheduler` those of them that can wait for their operands; `tlb_bytes` what the
+    second-level TLB covers and `page_walk_clk` a miss in it.
     `dram_*` are for one core alone; all together share the device's DRAM rate.
     `call_s` is one call of a compiled function.
     """
@@ -51,6 +52,7 @@ class CpuCore:
     gather_clk: float
     scatter_clk: float
     window: int
+    scheduler: float
     l1_ways: int
     l2: CpuCache
     l3: CpuCache | None

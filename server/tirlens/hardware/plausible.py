@@ -84,6 +84,7 @@ RANGES: dict[str, Range] = {
     "cpu.gather_clk": Range(1, 200, "clocks"),
     "cpu.scatter_clk": Range(1, 200, "clocks"),
     "cpu.window": Range(8, 2000, "instructions"),
+    "cpu.scheduler": Range(4, 1000, "instructions"),
     "cpu.l1_ways": Range(1, 64, "ways"),
     "cpu.dram_line_clk": Range(0.5, 500, "clocks"),
     "cpu.dram_scattered_line_clk": Range(1, 2000, "clocks"),

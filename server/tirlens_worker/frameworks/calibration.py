@@ -31,8 +31,8 @@ def measure(sizes: Dict[str, int]) -> Dict[str, float]:
     """The least seconds of a step, by kernel.
 
     `sizes` are ``cores``, ``lanes`` (floats in the widest register) and ``l2``, ``l3``, ``dram``:
-    bytes to read so that they come from there, ``pages`` so many that the TLB has not all of them,
-    and ``last``, the size of the last cache; ``l3`` and ``last`` may be missing.
+    bytes to read so that they come from there, ``pages N``: numbers of pages to look up, and
+    ``last``, the size of the last cache; ``l3`` and ``last`` may be missing.
     """
     tvm: Any = importlib.import_module("tvm")
     host = tvm.get_global_func("target.llvm_get_system_cpu")
@@ -92,13 +92,16 @@ def _kernels(sizes: Dict[str, int]) -> Iterator[Tuple[str, Any, float]]:
     yield ("call", *kernels.call())
     yield ("integer chain", *kernels.integer_chain())
     yield ("float chain", *kernels.float_chain())
-    yield ("update", *kernels.update())
+    yield ("sums", *kernels.sums(1))
+    yield ("copies", *kernels.copies(1))
     yield ("divide", *kernels.binary("divide"))
     yield ("polynomial", *kernels.binary("polynomial"))
+    yield ("chain", *kernels.binary("chain"))
     yield ("exp", *kernels.binary("exp"))
     yield ("gather", *kernels.apart(kernels.APART, 1))
     yield ("scatter", *kernels.apart(1, kernels.APART))
-    yield ("wide update", *kernels.wide_update(lanes))
+    yield ("wide sums", *kernels.sums(lanes))
+    yield ("wide copies", *kernels.copies(lanes))
     yield ("wide polynomial", *kernels.wide_polynomial(lanes))
     for level in ("l2", "l3", "dram"):
         if level in sizes:
@@ -107,6 +110,8 @@ def _kernels(sizes: Dict[str, int]) -> Iterator[Tuple[str, Any, float]]:
     for part in (2, 3, 4):
         if "last" in sizes:
             yield ("stream last {}/4".format(part), *kernels.stream(sizes["last"] * part // 4))
-    yield ("walk pages", *kernels.walk(sizes["pages"]))
+    for name, count in sizes.items():
+        if name.startswith("pages "):
+            yield (name, *kernels.touch(count))
     yield ("stream all", *kernels.stream_all(sizes["dram"], sizes["cores"]))
     yield ("parallel", *kernels.parallel(sizes["cores"]))

@@ -21,6 +21,14 @@ TIMES = 4
 # Elements that stay in L1 also where they are so far apart.
 FEW = 240
 APART = 17
+# Elements of which many arrays stay in L1, and how many are read to write one, or written.
+SHORT = 496
+READ = 7
+WRITTEN = 4
+# Multiply-adds of one element that wait for each other, more than a scheduler has room for.
+CHAINED = 32
+# Floats from one page of 4 KiB to the next line in the next page: neighbours share no cache set.
+NEXT_PAGE = 1024 + 16
 
 Made = Tuple[Any, float]
 
@@ -60,6 +68,11 @@ def value(kind: str, a: Any, b: Any) -> Any:
         return a / b
     if kind == "exp":
         return T.exp(a)
+    if kind == "chain":
+        out = T.float32(0.5)
+        for _ in range(CHAINED):
+            out = out * a + T.float32(0.25)
+        return out
     # Two chains of four multiply-adds and one that joins them.
     one = two = T.float32(0.5)
     for _ in range(4):
@@ -105,35 +118,58 @@ def wide_polynomial(lanes: int) -> Made:
     return wide_polynomial, float(SMALL * TIMES)
 
 
-def update() -> Made:
-    """A step is an element of a sum of rows: two loads, a multiply-add and a store."""
+def total(arrays: Any, *indices: Any) -> Any:
+    """The sum of an element of each array."""
+    out = arrays[(0, *indices)]
+    for number in range(1, READ):
+        out = out + arrays[(number, *indices)]
+    return out
+
+
+def sums(lanes: int) -> Made:
+    """A step is an element of a sum of `READ` arrays; explicit vectors of `lanes`, 1 for none."""
 
     @T.prim_func
-    def update(
-        A: T.Buffer((TIMES,), "float32"),
-        B: T.Buffer((TIMES, SMALL), "float32"),
-        C: T.Buffer((SMALL,), "float32"),
+    def sums(
+        A: T.Buffer((READ, SHORT // lanes, lanes), "float32"),
+        C: T.Buffer((TIMES, SHORT // lanes, lanes), "float32"),
     ):
-        for r, i in T.grid(TIMES, SMALL):
-            C[i] = C[i] + A[r] * B[r, i]
-
-    return update, float(SMALL * TIMES)
-
-
-def wide_update(lanes: int) -> Made:
-    """As `update`, in explicit vectors of the widest register."""
-
-    @T.prim_func
-    def wide_update(
-        A: T.Buffer((TIMES,), "float32"),
-        B: T.Buffer((TIMES, SMALL), "float32"),
-        C: T.Buffer((SMALL,), "float32"),
-    ):
-        for r, i in T.grid(TIMES, SMALL // lanes):
+        for r, i in T.grid(TIMES, SHORT // lanes):
             for v in T.vectorized(lanes):
-                C[i * lanes + v] = C[i * lanes + v] + A[r] * B[r, i * lanes + v]
+                C[r, i, v] = total(A, i, v)
 
-    return wide_update, float(SMALL * TIMES)
+    return sums, float(SHORT * TIMES)
+
+
+def copies(lanes: int) -> Made:
+    """A step is an element that is written to `WRITTEN` arrays, in vectors as those of `sums`."""
+
+    @T.prim_func
+    def copies(
+        A: T.Buffer((TIMES, SHORT // lanes, lanes), "float32"),
+        C: T.Buffer((WRITTEN, SHORT // lanes, lanes), "float32"),
+    ):
+        for r, i in T.grid(TIMES, SHORT // lanes):
+            for v in T.vectorized(lanes):
+                C[0, i, v] = A[r, i, v]
+                C[1, i, v] = A[r, i, v]
+                C[2, i, v] = A[r, i, v]
+                C[3, i, v] = A[r, i, v]
+
+    return copies, float(SHORT * TIMES)
+
+
+def touch(pages: int) -> Made:
+    """A step is a line in the next page."""
+
+    @T.prim_func
+    def touch(A: T.Buffer((pages // 4, 4, NEXT_PAGE), "float32"), S: T.Buffer((4, 16), "float32")):
+        for _, r in T.grid(TIMES, pages // 4):
+            for u in T.unroll(4):
+                for v in T.vectorized(16):
+                    S[u, v] = S[u, v] + A[r, u, v]
+
+    return touch, float(pages * TIMES)
 
 
 def stream(size: int) -> Made:

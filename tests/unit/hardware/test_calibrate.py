@@ -100,13 +100,16 @@ def seconds(**changes: float) -> dict[str, float]:
         "call": 30,
         "integer chain": 4,
         "float chain": 4,
-        "update": 1.5 / 8,
+        "sums": (7 * 0.5 + 0.8) / 8,
+        "copies": (0.5 + 4 * 0.8) / 8,
         "divide": 5 / 8,
         "polynomial": 9 * 0.5 / 8,
         "exp": 9,
-        "gather": 10.5 / 8,
+        "chain": 32 * 32 * 4 / 128 / 8,
+        "gather": 10.8 / 8,
         "scatter": 11.5 / 8,
-        "wide update": 3 / 16,
+        "wide sums": (7 * 1 + 1.5) / 16,
+        "wide copies": (1 + 4 * 1.5) / 16,
         "wide polynomial": 9 * 1 / 16,
         "stream l2": 2,
         "walk l2": 3,
@@ -117,7 +120,12 @@ def seconds(**changes: float) -> dict[str, float]:
         "stream last 2/4": 7,
         "stream last 3/4": 8,
         "stream last 4/4": 19,
-        "walk pages": 30,
+        "pages 512": 2,
+        "pages 1280": 2.5,
+        "pages 1792": 3,
+        "pages 2560": 18,
+        "pages 3584": 19,
+        "pages 6144": 20,
         "stream all": 4,
         "parallel": 3030,
     }
@@ -136,17 +144,21 @@ def test_times_become_a_device_that_loads(tmp_path: Path) -> None:
     assert device.clock_hz == pytest.approx(3e9)
     assert device.launch_s == pytest.approx(1e-6)
     assert device.dram.bytes_per_s == pytest.approx(64 * 3e9 / 4)
-    assert (core.load_clk, core.store_clk, core.wide_load_clk) == pytest.approx((0.5, 0.5, 1))
+    assert (core.load_clk, core.store_clk) == pytest.approx((0.5, 0.8))
+    assert (core.wide_load_clk, core.wide_store_clk) == pytest.approx((1, 1.5))
     assert (core.arithmetic_clk, core.wide_arithmetic_clk) == pytest.approx((0.5, 1))
     assert (core.latency_clk, core.divide_clk, core.call_clk) == pytest.approx((4, 5, 9))
     assert (core.gather_clk, core.scatter_clk) == pytest.approx((10, 11))
     assert (core.l2.line_clk, core.l2.scattered_line_clk, core.l2.bytes) == (2, 3, 1280 << 10)
-    assert (core.page_walk_clk, core.dram_scattered_line_clk) == pytest.approx((18, 42))
+    assert core.scheduler == pytest.approx(128)
+    assert core.tlb_bytes == 2048 * 4096
+    assert (core.page_walk_clk, core.dram_scattered_line_clk) == pytest.approx((16, 44))
     # Three quarters of the last cache are still fast, all of it is not.
     assert core.l3.bytes == (48 << 20) * 7 // 8
     assert (core.l2.cores, core.l3.cores) == (1, 32)
     assert device.peaks["fp32"].flop_per_s == pytest.approx(8 * 3e9 * 32)
     assert device.sources["cpu.load_clk"] == "measured on this machine, 2026-01-02"
+    assert device.sources["cpu.tlb_bytes"] == "measured on this machine, 2026-01-02"
     assert device.sources["cpu.l2.bytes"] == "told by the operating system"
     # What nothing measures is the generic CPU's.
     assert device.simd_bytes == load("x86-avx512").simd_bytes
@@ -158,6 +170,21 @@ def test_times_become_a_device_that_loads(tmp_path: Path) -> None:
 def test_how_much_of_the_last_cache_there_is(slow: tuple[float, ...], part: int) -> None:
     clk = {f"stream last {n}/4": value for n, value in zip((2, 3, 4), slow, strict=True)}
     assert calibrate.held(48 << 20, 7, 20, clk) == (48 << 20) * part // 8
+
+
+@pytest.mark.parametrize(
+    ("slow", "entries"), [(1280, 1024), (1792, 1536), (2560, 2048), (3584, 3072), (6144, 4096)]
+)
+def test_how_many_pages_the_tlb_has(slow: int, entries: int) -> None:
+    numbers = (512, 1280, 1792, 2560, 3584, 6144)
+    clk = {f"pages {n}": 30.0 if n >= slow else 2.0 for n in numbers}
+    assert calibrate.covered(clk) == entries * 4096
+
+
+@pytest.mark.parametrize(("load", "store"), [(0.5, 1.0), (0.33, 0.33), (1.0, 0.4)])
+def test_loads_and_stores_are_told_apart(load: float, store: float) -> None:
+    found = calibrate.moves(7 * load + store, load + 4 * store)
+    assert found == pytest.approx((load, store))
 
 
 def test_what_is_read_fits_where_it_is_to_come_from() -> None:

@@ -192,6 +192,49 @@ def test_a_stride_of_a_power_of_two_uses_few_sets() -> None:
     assert resident(cache.taken(rows[1]), cache) > 0.9
 
 
+def copied(rows: int, columns: int, order: str, transposed: str = "") -> KernelFacts:
+    """A copy of rows of floats, `transposed` in what it reads or writes."""
+    indices: dict[str, tuple[Expr, ...]] = {"A": ("i", "j"), "B": ("i", "j")}
+    shapes = {"A": (rows, columns), "B": (rows, columns)}
+    if transposed:
+        indices[transposed], shapes[transposed] = ("j", "i"), (columns, rows)
+    leaf = store({"A": indices["A"]}, ("B", indices["B"]))
+    extents = {"i": rows, "j": columns}
+    return facts(shapes, [loop(name, extents[name]) for name in order], leaf)
+
+
+@pytest.mark.parametrize(
+    ("rows", "walks"), [(256, False), (512, False), (1024, True), (4096, True)]
+)
+def test_columns_of_more_pages_than_the_tlb_has_are_walked_for(rows: int, walks: bool) -> None:
+    """Of two arrays with a page a row; the TLB has 1536."""
+    report = analyze(copied(rows, 1024 + 16, "ji"), DEVICE)
+    assert (report.utilisation["tlb"] > 0.2) == walks
+
+
+def test_rows_are_not_walked_for() -> None:
+    report = analyze(copied(4096, 1024 + 16, "ij"), DEVICE)
+    assert report.utilisation.get("tlb", 0.0) < 0.01
+
+
+def test_a_store_apart_costs_more_than_a_load_apart() -> None:
+    """The line is fetched as well, and sent back."""
+    loads, stores = (copied(600, 600, "ij", transposed=name) for name in "AB")
+    assert timed(analyze(stores, DEVICE)) > 1.1 * timed(analyze(loads, DEVICE))
+
+
+def test_short_rows_of_a_large_array_wait_for_their_first_lines() -> None:
+    """The same copy, in whole rows and in strips of 256 floats."""
+    whole = copied(4096, 4096, "ij")
+    indices = ("i", ("+", ("*", "s", 256), "j"))
+    strips = facts(
+        {"A": (4096, 4096), "B": (4096, 4096)},
+        [loop("s", 16), loop("i", 4096), loop("j", 256)],
+        store({"A": indices}, ("B", indices)),
+    )
+    assert timed(analyze(strips, DEVICE)) > 1.2 * timed(analyze(whole, DEVICE))
+
+
 @given(
     st.lists(st.tuples(st.integers(1, 4), st.integers(1, 6)), min_size=1, max_size=4),
     st.integers(0, 3),

@@ -93,22 +93,26 @@ def address_of(access: Access, buffer: Buffer, shape: Sequence[int], place: Plac
 
 @dataclass(frozen=True)
 class Pattern:
-    """`run` bytes in a row, at every combination of the `copies`: (stride in bytes, how many)."""
+    """`run` bytes in a row, at every combination of the `copies`: (stride in bytes, how many).
+
+    Its lines are of `line` bytes: those of a cache, or the pages of a TLB.
+    """
 
     run: int
     copies: tuple[tuple[int, int], ...]
+    line: int = LINE_BYTES
 
     @property
     def lines(self) -> float:
-        return max(self.run / LINE_BYTES, 1.0) * math.prod(count for _, count in self.copies)
+        return max(self.run / self.line, 1.0) * math.prod(count for _, count in self.copies)
 
     def sets_used(self, sets: int, period: int) -> float:
         """Cache sets that the pattern falls into, where addresses a `period` apart share one."""
-        used = max(self.run / LINE_BYTES, 1.0)
+        used = max(self.run / self.line, 1.0)
         for stride, count in self.copies:
             used *= min(count, period // math.gcd(stride, period))
-        spread = sets * LINE_BYTES / period
-        return min(used, period / LINE_BYTES) * spread
+        spread = sets * self.line / period
+        return min(used, period / self.line) * spread
 
     def covers(self, offset: int) -> bool:
         """Whether an access shifted by `offset` bytes touches much the same bytes."""
@@ -116,23 +120,23 @@ class Pattern:
             steps = round(offset / stride)
             if abs(steps) < count:
                 offset -= steps * stride
-        return abs(offset) < max(self.run, LINE_BYTES)
+        return abs(offset) < max(self.run, self.line)
 
 
-def pattern(digits: Sequence[tuple[int, int]], size: int) -> Pattern:
+def pattern(digits: Sequence[tuple[int, int]], size: int, line: int = LINE_BYTES) -> Pattern:
     """The bytes of digits given as (stride in bytes, number of values)."""
     run = size
     copies: list[tuple[int, int]] = []
     for stride, count in sorted((abs(stride), count) for stride, count in digits):
         if count <= 1 or not stride:
             continue
-        if not copies and stride <= max(run, LINE_BYTES):
+        if not copies and stride < run + line:
             run += stride * (count - 1)
         elif copies and stride == copies[-1][0]:
             copies[-1] = (stride, copies[-1][1] + count - 1)
         else:
             copies.append((stride, count))
-    return Pattern(run, tuple(copies))
+    return Pattern(run, tuple(copies), line)
 
 
 def digit_values(atom: Expr, free: frozenset[str], place: Place, extents: Mapping[str, int]) -> int:

@@ -56,12 +56,12 @@ def _fill(leaf: Leaf, nest: NestTime, part: float, cores: int, clock_hz: float) 
         "sfu": nest.core.calls,
         "issue": nest.core.issue + nest.core.entries,
         "l1": nest.core.memory,
-        **nest.levels,
+        **nest.waits.clocks,
     }
     item.seconds = {name: value * part / clock_hz for name, value in clocks.items() if value}
-    lines = sum(nest.lines.values()) * cores * part
-    from_dram = nest.lines.get("dram", 0.0) * cores * part
-    share = nest.written / max(sum(nest.lines.values()), 1e-9)
+    lines = sum(nest.waits.lines.values()) * cores * part
+    from_dram = nest.waits.lines.get("dram", 0.0) * cores * part
+    share = nest.waits.written / max(sum(nest.waits.lines.values()), 1e-9)
     item.l2_read_bytes, item.l2_write_bytes = lines * LINE_BYTES, lines * share * LINE_BYTES
     item.dram_read_bytes = from_dram * LINE_BYTES
     item.dram_write_bytes = from_dram * share * LINE_BYTES

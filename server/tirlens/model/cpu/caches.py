@@ -25,7 +25,8 @@ Signature = tuple[object, ...]
 class Capacity:
     """A cache as far as it decides what stays: `sets` x `ways` lines, used by `sharers` cores.
 
-    Addresses a `period` apart share a set; 0 for a cache that hashes them.
+    Addresses a `period` apart share a set; 0 where all are spread over all sets.  A TLB is a cache
+    whose lines are pages.
     """
 
     bytes: float
@@ -33,12 +34,22 @@ class Capacity:
     ways: int
     period: int
     sharers: int = 1
+    line: int = LINE_BYTES
 
     @staticmethod
-    def of(size: float, ways: int, hashed: bool = False, sharers: int = 1) -> Capacity:
+    def of(size: float, ways: int, sharers: int = 1) -> Capacity:
+        """A cache that is told sets apart by the bits of an address, of which a page fixes some.
+
+        So is a shared cache: its slice is hashed, the set in it is not (Maurice et al., "Reverse
+        Engineering Intel Last-Level Cache Complex Addressing", RAID 2015).
+        """
         sets = max(int(size / ways / LINE_BYTES), 1)
-        period = 0 if hashed else min(sets * LINE_BYTES, PAGE_BYTES)
-        return Capacity(size, sets, ways, period, sharers)
+        return Capacity(size, sets, ways, min(sets * LINE_BYTES, PAGE_BYTES), sharers)
+
+    @staticmethod
+    def of_tlb(size: float) -> Capacity:
+        """A TLB that covers `size` bytes; Intel's and Arm's spread pages over their sets."""
+        return Capacity(size, 1, max(int(size / PAGE_BYTES), 1), 0, line=PAGE_BYTES)
 
     def taken(self, found: Pattern) -> float:
         """Bytes of the cache that a pattern makes unusable for others, in effect."""
@@ -46,8 +57,8 @@ class Capacity:
         if self.period:
             used = found.sets_used(self.sets, self.period)
             if used < self.sets and lines > used * self.ways / 2:
-                return lines / used * self.sets * LINE_BYTES
-        return lines * LINE_BYTES
+                return lines / used * self.sets * self.line
+        return lines * self.line
 
 
 @dataclass(frozen=True)
@@ -62,10 +73,11 @@ class Stream:
 
 
 class Footprints:
-    """What streams touch while the loops from a depth on run."""
+    """What streams touch while the loops from a depth on run, in lines of `line` bytes."""
 
-    def __init__(self, streams: Sequence[Stream]) -> None:
+    def __init__(self, streams: Sequence[Stream], line: int = LINE_BYTES) -> None:
         self.streams = streams
+        self.line = line
         # What each core has for itself; the rest all of them read.
         self.private = frozenset(
             stream.signature
@@ -84,7 +96,7 @@ class Footprints:
                 (stride, digit_values(atom, free, stream.leaf.item.place, stream.extents))
                 for atom, stride in stream.address.terms
             ]
-            self._patterns[key] = pattern(digits, stream.address.size)
+            self._patterns[key] = pattern(digits, stream.address.size, self.line)
         return self._patterns[key]
 
     def union(
@@ -108,14 +120,14 @@ class Footprints:
             offset = stream.address.constant
             if not any(widest.covers(offset - other) for other in apart):
                 apart.append(offset)
-        most = max(group[0].address.array_bytes / LINE_BYTES, 1.0)
+        most = max(group[0].address.array_bytes / self.line, 1.0)
         return widest, min(len(apart), max(most / max(widest.lines, 1e-9), 1.0))
 
     def lines(self, streams: Sequence[Stream], depth: int) -> dict[Signature, float]:
         out: dict[Signature, float] = {}
         by_signature = {stream.signature: stream for stream in streams}
         for signature, (found, copies) in self.union(streams, depth).items():
-            most = max(by_signature[signature].address.array_bytes / LINE_BYTES, 1.0)
+            most = max(by_signature[signature].address.array_bytes / self.line, 1.0)
             out[signature] = min(found.lines * copies, most)
         return out
 

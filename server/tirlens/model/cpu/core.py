@@ -56,13 +56,11 @@ SCALAR_STORE = 1.5
 # Entering a loop, and one that runs in vectors.
 ENTRY_CLK = 4.0
 VECTOR_ENTRY_CLK = 1.0
-# A vector that stands across two lines half of the time.
-UNALIGNED = 1.4
 
 
 @dataclass
 class CoreTime:
-    """Clocks of one nest over all its executions, by what is busy."""
+    """Clocks of one nest over all its executions, by what is busy, and its instructions."""
 
     arithmetic: float = 0.0
     memory: float = 0.0
@@ -70,6 +68,7 @@ class CoreTime:
     chain: float = 0.0
     calls: float = 0.0
     entries: float = 0.0
+    instructions: float = 0.0
     by_leaf: dict[int, float] = field(default_factory=dict[int, float])
 
     @property
@@ -103,9 +102,8 @@ def core_time(nest: Nest, device: Device, share: float) -> CoreTime:
         arithmetic = steps * width.registers * vectors * compute
         each = core.divide_clk * (2 if width.wide else 1) * width.registers
         arithmetic += steps * divisions * (each if width.elements > 1 else SCALAR_DIVIDE * each)
-        # The operations of one statement mostly wait for each other; half of the window holds those
-        # that wait.
-        waiting = vectors * core.latency_clk * vectors / (core.window / 2)
+        # The operations of one statement mostly wait for each other, in the scheduler.
+        waiting = vectors * core.latency_clk * vectors / core.scheduler
         arithmetic = max(arithmetic, steps * width.registers * waiting)
         memory = ports.clk * share
         moved = ports.moves * share + steps * width.registers * (vectors + divisions)
@@ -118,6 +116,7 @@ def core_time(nest: Nest, device: Device, share: float) -> CoreTime:
         inner = _inner(leaf) * (width.elements if nest.vectorised else 1)
         runs = max(runs, count / max(inner, 1))
         chain = max(chain, _chain(leaf, nest) * core.latency_clk)
+    out.instructions = instructions
     out.issue = instructions / device.issue_per_clk_per_sm
     if chain and runs:
         out.chain = chain * runs / _overlap(nest, instructions / runs, core.window)
@@ -238,9 +237,11 @@ def _moves(
     writes = address.mode != "read"
     lane = nest.loop.var if nest.vectorised and nest.loop else leaf.lane_loop
     if nest.vectorised and nest.loop is not None:
-        # Within a loop that it vectorises the compiler knows that arrays do not overlap.
+        # Within a loop that it vectorises the compiler knows that arrays do not overlap, and loads
+        # once what does not change.  Stores stay: those without effect are removed before that.
         absent = [loop for loop in leaf.inner if loop.var not in address.variables]
-        times /= math.prod(loop.extent or 1 for loop in absent)
+        if not writes:
+            times /= math.prod(loop.extent or 1 for loop in absent)
         if not writes and leaf.accumulates(address) and kept_around(address, nest, width):
             return 0.0, clk
         if nest.loop.var not in address.variables:
@@ -263,7 +264,7 @@ def _moves(
     if width.elements <= 1 or stride == 0:
         return times, clk
     if stride == address.size:
-        crossing = UNALIGNED if unaligned(address, lane, width, leaf) else 1.0
+        crossing = 1 + across(address, lane, width, leaf)
         return times, clk * width.registers * crossing
     vectors = width.registers * (2 if width.wide else 1)
     if stride is not None and 0 < stride <= 4 * address.size:
@@ -273,16 +274,19 @@ def _moves(
     return times, apart_clk * vectors + (0.5 * forward_clk * width.elements if again else 0.0)
 
 
-def unaligned(address: Address, lane: str | None, width: Width, leaf: Leaf) -> bool:
-    """Whether a vector stands across two cache lines now and then."""
+def across(address: Address, lane: str | None, width: Width, leaf: Leaf) -> float:
+    """The share of an address's vectors that stand across two lines, which are moved twice."""
     size = min(width.elements * address.size, LINE_BYTES)
-    if address.constant % size:
-        return True
     inside = frozenset(loop.var for loop in leaf.inner)
-    return any(
-        stride % size and atom != lane and (atom in inside or not isinstance(atom, str))
-        for atom, stride in address.terms
-    ) or any(stride % size for atom, stride in address.terms if atom != lane)
+    unaligned = (
+        address.constant % size
+        or any(
+            stride % size and atom != lane and (atom in inside or not isinstance(atom, str))
+            for atom, stride in address.terms
+        )
+        or any(stride % size for atom, stride in address.terms if atom != lane)
+    )
+    return (size - address.size) / LINE_BYTES if unaligned else 0.0
 
 
 def _arithmetic(leaf: Leaf) -> tuple[float, float, float]:

@@ -20,6 +20,7 @@ _REASONS: Mapping[str, str] = {
     "l2": "lines from the L2 cache take",
     "l3": "lines from the last cache take",
     "dram": "lines from DRAM take",
+    "tlb": "page walks take",
 }
 LAUNCH_SHARE = 0.5
 
