@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from measured.cpu import DEVICE, HELD_OUT, Row, Score, rows, workloads
+from measured.cpu import HELD_OUT, MACHINES, Row, Score, machine, rows, workloads
 from tirlens.hardware import load
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def found() -> list[Row]:
-    return rows(load(DEVICE))
+def tables() -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for name in MACHINES:
+        device, table = machine(name)
+        found[name] = rows(load(device), table)
+    return found
+
+
+@pytest.fixture(params=MACHINES)
+def found(request: pytest.FixtureRequest, tables: dict[str, list[Row]]) -> list[Row]:
+    return tables[request.param]
 
 
 def half(found: list[Row], held_out: bool) -> list[Row]:
@@ -26,17 +35,34 @@ def test_there_are_kernels_enough(found: list[Row]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("held_out", "median", "mean", "tau"), [(False, 0.17, 0.22, 0.84), (True, 0.15, 0.22, 0.9)]
+    ("name", "held_out", "median", "mean", "tau"),
+    [
+        ("cpu_ice_lake", False, 0.16, 0.22, 0.87),
+        ("cpu_ice_lake", True, 0.14, 0.2, 0.93),
+        ("cpu_cascade_lake", False, 0.12, 0.17, 0.82),
+        ("cpu_cascade_lake", True, 0.14, 0.17, 0.85),
+    ],
 )
 def test_the_stated_accuracy(
-    found: list[Row], held_out: bool, median: float, mean: float, tau: float
+    tables: dict[str, list[Row]],
+    name: str,
+    held_out: bool,
+    median: float,
+    mean: float,
+    tau: float,
 ) -> None:
-    score = Score.of(half(found, held_out))
+    score = Score.of(half(tables[name], held_out))
     assert score.errors.median <= median and score.errors.mape <= mean
     assert score.tau is not None and score.tau >= tau
     # The schedule that the model calls the best is nearly that.
     assert score.best is not None and score.best >= 0.95
-    assert 0.75 <= score.inside <= 0.9
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_four_of_five_are_inside_the_band(tables: dict[str, list[Row]], held_out: bool) -> None:
+    """Of both machines together, which is what the calibration's band is made for."""
+    score = Score.of([row for found in tables.values() for row in half(found, held_out)])
+    assert 0.75 <= score.inside <= 0.85
 
 
 @pytest.mark.parametrize(
