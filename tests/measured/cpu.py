@@ -4,9 +4,8 @@ A table holds facts and times of the kernels of `cpu_kernels` on one machine (`c
 it), a device file what ``tirlens devices --detect --calibrate`` measured there.  The machines are
 servers of which two cores are lent: an Ice Lake, measured once with nothing else running, and a
 Cascade Lake, whose times are the least of four or five runs, some of them and the calibration
-beside other work.
-No constant of the model was fitted to the workloads of `cpu_kernels.held_out`; with the others rules
-were found and about ten constants set.
+beside other work.  No constant of the model was fitted to the workloads of `cpu_kernels.held_out`;
+with the others rules were found and about ten constants set.
 
     python tests/measured/cpu.py [--rows] [DEVICE TABLE.json.gz]
 """
