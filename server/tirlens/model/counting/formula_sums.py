@@ -29,8 +29,9 @@ def sum_over_axis(
 
 def _triangle(name: str, factor: Expr, extent: Expr) -> Expr | None:
     """Sum of ``slope * name + rest``, by the sum of the first integers."""
-    terms, constant = linear(factor)
-    slope = terms.pop(name, 0)
+    everything, constant = linear(factor)
+    slope = everything.get(name, 0)
+    terms = {atom: times for atom, times in everything.items() if atom != name}
     if any(name in free_variables(atom) for atom in terms):
         return None
     rest = simplify(("+", constant, *(("*", atom, times) for atom, times in terms.items())))

@@ -108,7 +108,7 @@ def guard(condition: Expr) -> Guard | None:
     return _without_division(terms, constant, op == "==")
 
 
-def _without_division(terms: dict[Expr, int], constant: int, equality: bool) -> Guard:
+def _without_division(terms: Mapping[Expr, int], constant: int, equality: bool) -> Guard:
     """Rewrite ``x // c + rest < 0`` to ``x + c * rest < 0``, which can be solved for more."""
     divisions = [
         (atom, factor)

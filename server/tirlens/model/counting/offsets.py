@@ -20,7 +20,7 @@ from tirlens_worker.facts import (
     Statement,
 )
 
-from ..expr import linear, simplify, substitute, to_text, walk
+from ..expr import linear, loads, simplify, substitute, to_text
 from ..nodes import every_node, expressions
 
 
@@ -34,11 +34,11 @@ def evenly(facts: KernelFacts) -> KernelFacts:
     }
     if not integers:
         return facts
-    loads = set(_loads(facts.body))
+    loaded = set(_loads(facts.body))
     candidates = {
         name
-        for _, name, *index in loads
-        if name in integers and ("load", name, ("+", index[0], 1)) in loads
+        for _, name, *index in loaded
+        if name in integers and ("load", name, ("+", index[0], 1)) in loaded
     }
     rows = _rows(facts.body, {}, candidates, shapes) if candidates else {}
     if not rows:
@@ -56,9 +56,7 @@ def evenly(facts: KernelFacts) -> KernelFacts:
 def _loads(body: Sequence[Node]) -> Iterator[tuple[Any, ...]]:
     for node in every_node(body):
         for expr in expressions(node):
-            for part in walk(expr):
-                if isinstance(part, tuple) and part[0] == "load":
-                    yield part
+            yield from loads(expr)
 
 
 def _rows(

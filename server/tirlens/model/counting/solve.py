@@ -22,11 +22,10 @@ from .guards import Guard
 from .intervals import linear_bounds
 from .problem import Problem, components, is_empty, problem
 from .sums import sum_over
-from .tables import TooLargeError, contract
+from .tables import SMALL_TABLE, Table, Tables, TooLargeError, contract
+from .tails import counted, tails
 
-# Largest table of one elimination step, in elements: one that is sooner evaluated than thought
-# about, and one at all.
-SMALL_TABLE = 32_768
+# Largest table of one elimination step at all, in elements.
 TABLE_LIMIT = 2_000_000
 # Values of a variable that are taken one by one, and carries of a sum that are told apart.
 CASES = 64
@@ -34,6 +33,8 @@ CARRIES = 4
 # Cases that are told apart in one analysis, before only tables and samples are left.
 CASE_LIMIT = 2000
 SAMPLES = 129
+# Points that are looked at rather than any condition.
+FEW = 1024
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Solver:
 
     small_table: int = SMALL_TABLE
     _cases: int = 0
+    _tables: Tables = field(default_factory=Tables, repr=False)
     _known: dict[object, Sum] = field(default_factory=dict[object, Sum], repr=False)
 
     def solve(self, whole: Problem) -> Sum:
@@ -88,8 +90,9 @@ class Solver:
         return self._known[key]
 
     def _solved(self, part: Problem) -> Sum:
-        if math.prod(high - low + 1 for low, high in part.box.values()) <= self.small_table:
-            return Sum(contract(part.box, part.factors(), part.projected, self.small_table))
+        total = self._evaluated(part)
+        if total is not None:
+            return Sum(total)
         simpler = _narrowed(part) or _in_digits(part)
         if simpler is not None:
             return self.solve(simpler)
@@ -102,15 +105,38 @@ class Solver:
             if len(part.box) == 1 and not part.projected:
                 ((name, (low, high)),) = part.box.items()
                 return Sum(sum_over(name, low, high, part.factors()))
-            return Sum(contract(part.box, part.factors(), part.projected, self.small_table))
+            return Sum(self._contracted(part, self.small_table))
         except TooLargeError:
             pass
         if tell_apart and (cases := _alternatives(part) or _values(part)):
             return self._cases_of(cases)
         try:
-            return Sum(contract(part.box, part.factors(), part.projected, TABLE_LIMIT))
+            return Sum(self._contracted(part, TABLE_LIMIT))
         except TooLargeError:
             return self._sampled(part)
+
+    def _evaluated(self, part: Problem) -> int | None:
+        """The sum over few points, those of variables that only one condition has not counted."""
+        points = math.prod(high - low + 1 for low, high in part.box.values())
+        found = list(tails(part)) if points > FEW else []
+        alone = {name for tail in found for name in tail.own}
+        box = {name: interval for name, interval in part.box.items() if name not in alone}
+        if math.prod(high - low + 1 for low, high in box.values()) > self.small_table:
+            return None
+        tables: list[Table] = []
+        for tail in found:
+            table = counted(tail, part.box, self._tables)
+            if table is None:
+                return None
+            tables.append(table)
+        solved = {tail.condition for tail in found}
+        rest = [item.expr() for item in part.guards if item not in solved]
+        tables += [self._tables.of(factor, box) for factor in (*rest, *part.weights)]
+        return contract(box, tables, part.projected, self.small_table)
+
+    def _contracted(self, part: Problem, limit: int) -> int:
+        tables = [self._tables.of(factor, part.box, limit) for factor in part.factors()]
+        return contract(part.box, tables, part.projected, limit)
 
     def _cases_of(self, cases: Sequence[Problem]) -> Sum:
         self._cases += len(cases)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -17,6 +17,9 @@ from ..expr import COMPARISONS, evaluate, free_variables, walk
 from .intervals import Bound, bounds
 
 Array = npt.NDArray[Any]
+Box = Mapping[str, tuple[int, int]]
+# A table that is sooner evaluated than thought about, in elements.
+SMALL_TABLE = 32_768
 _SAFE = 2**62
 # Operators whose value is no larger than the largest of their operands, or one.
 _NO_LARGER = COMPARISONS.keys() | {"min", "max", "and", "or", "not", "select"}
@@ -34,20 +37,37 @@ class Table:
     values: Array
 
 
-def contract(
-    box: Mapping[str, tuple[int, int]],
-    factors: Iterable[Expr],
-    projected: frozenset[str],
-    limit: int,
-) -> int:
-    """The sum over `box` of the product of `factors`, points equal but for `projected` merged.
+@dataclass
+class Tables:
+    """The tables of expressions, each remembered: the same condition is met in many sums."""
 
-    `factors` with projected variables are conditions.
+    _known: dict[object, Table] = field(default_factory=dict[object, Table], repr=False)
+
+    def of(self, expr: Expr, box: Box, limit: int = SMALL_TABLE) -> Table:
+        """The values of `expr` over its own variables.
+
+        Raises:
+            TooLargeError: they are more than `limit`.
+        """
+        names = free_variables(expr)
+        mine = {name: interval for name, interval in box.items() if name in names}
+        key = expr, tuple(mine.items())
+        known = self._known.get(key)
+        if known is None:
+            known = _tabulate(expr, mine, limit)
+            if known.values.size <= SMALL_TABLE:
+                self._known[key] = known
+        return known
+
+
+def contract(box: Box, tables: list[Table], projected: frozenset[str], limit: int) -> int:
+    """The sum over `box` of the product of `tables`, points equal but for `projected` merged.
+
+    Tables with projected variables are of conditions.
 
     Raises:
         TooLargeError: a step needs a table of more than `limit` elements.
     """
-    tables = [tabulate(factor, box, limit) for factor in factors]
     rest = dict(box)
     while rest:
         candidates: list[str] = [name for name in rest if name in projected] or list(rest)
@@ -66,33 +86,32 @@ def contract(
     return math.prod(int(table.values) for table in tables)
 
 
-def tabulate(expr: Expr, box: Mapping[str, tuple[int, int]], limit: int) -> Table:
-    """The values of `expr` over its own variables."""
-    scope = tuple(name for name in box if name in free_variables(expr))
-    if math.prod(_length(name, box) for name in scope) > limit:
+def _tabulate(expr: Expr, box: Box, limit: int) -> Table:
+    """The values of `expr` over the variables of `box`, which are its own."""
+    shape = tuple(high - low + 1 for low, high in box.values())
+    if math.prod(shape) > limit:
         raise TooLargeError
     dtype: Any = np.int64 if fits(expr, box) else object
-    env = mesh({name: box[name] for name in scope}, dtype)
+    env = mesh(box, dtype)
     with np.errstate(divide="ignore"):
         values = np.asarray(evaluate(expr, env))
     if values.dtype == np.bool_ or values.dtype.kind == "f":
         values = values.astype(np.int64)
-    shape = tuple(_length(name, box) for name in scope)
-    return Table(scope, np.broadcast_to(values, shape))
+    return Table(tuple(box), np.broadcast_to(values, shape))
 
 
-def mesh(box: Mapping[str, tuple[int, int]], dtype: Any) -> dict[str, Array]:
+def mesh(box: Box, dtype: Any) -> dict[str, Array]:
     """Each variable's values along an axis of its own, to be broadcast against the others."""
     values = (np.arange(low, high + 1, dtype=dtype) for low, high in box.values())
     return dict(zip(box, np.ix_(*values), strict=True))
 
 
-def _length(name: str, box: Mapping[str, tuple[int, int]]) -> int:
+def _length(name: str, box: Box) -> int:
     low, high = box[name]
     return high - low + 1
 
 
-def fits(expr: Expr, box: Mapping[str, tuple[int, int]]) -> bool:
+def fits(expr: Expr, box: Box) -> bool:
     """Whether every intermediate value surely fits a 64-bit integer."""
     if _magnitude(expr, box) < _SAFE:
         return True
@@ -103,7 +122,7 @@ def fits(expr: Expr, box: Mapping[str, tuple[int, int]]) -> bool:
     return True
 
 
-def _magnitude(expr: Expr, box: Mapping[str, tuple[int, int]]) -> Bound:
+def _magnitude(expr: Expr, box: Box) -> Bound:
     """A number that no intermediate value of `expr` is above in size; a rough one, soon found."""
     if isinstance(expr, str):
         return max(map(abs, box[expr])) if expr in box else math.inf
@@ -120,7 +139,7 @@ def _magnitude(expr: Expr, box: Mapping[str, tuple[int, int]]) -> Bound:
     return math.inf
 
 
-def _joint_size(name: str, tables: list[Table], box: Mapping[str, tuple[int, int]]) -> int:
+def _joint_size(name: str, tables: list[Table], box: Box) -> int:
     scope = {name}.union(*(table.scope for table in tables if name in table.scope))
     return math.prod(_length(other, box) for other in scope)
 

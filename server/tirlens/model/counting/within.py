@@ -192,7 +192,7 @@ def _truth(op: str, left: Expr, right: Expr, box: Box) -> bool | None:
     return False if low > 0 or (low == 0 and strict) else None
 
 
-def _difference(one: Expr, other: Expr) -> tuple[dict[Expr, int], int]:
+def _difference(one: Expr, other: Expr) -> tuple[Terms, int]:
     """``one - other`` in linear form."""
     if not isinstance(other, int):
         return linear(("-", one, other))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from tirlens_worker.facts import Expr
 
 from .evaluation import COMPARISONS, UnknownValueError, cast, evaluate
+from .remembered import remembered
 from .terms import UNKNOWN_OPERATORS, collect, from_linear
 
 NEGATED = {"<": ">=", "<=": ">", "==": "!=", "!=": "==", ">": "<=", ">=": "<"}
@@ -14,8 +16,11 @@ NEGATED = {"<": ">=", "<=": ">", "==": "!=", "!=": "==", ">": "<=", ">=": "<"}
 
 def simplify(expr: Expr) -> Expr:
     """An equal expression with constants folded and integer sums in linear form."""
-    if not isinstance(expr, tuple):
-        return expr
+    return _simplified(expr) if isinstance(expr, tuple) else expr
+
+
+@remembered
+def _simplified(expr: tuple[Any, ...]) -> Expr:
     op = expr[0]
     if op in UNKNOWN_OPERATORS:
         return expr
@@ -93,20 +98,17 @@ def simplify_cast(dtype: str, value: Expr) -> Expr:
 
 def is_integer(expr: Expr) -> bool:
     """Whether `expr` is surely an integer (variables are)."""
-    if isinstance(expr, tuple):
-        op = expr[0]
-        if op == "cast":
-            return str(expr[1]).startswith(("int", "uint"))
-        if op == "select":
-            return is_integer(expr[2]) and is_integer(expr[3])
-        if op in ("/", "load", "opaque"):
-            return False
-        parts: tuple[Expr, ...] = expr[1:]
-        for operand in parts:
-            if isinstance(operand, (tuple, float)) and not is_integer(operand):
-                return False
-        return True
-    return not isinstance(expr, float)
+    return _is_integer(expr) if isinstance(expr, tuple) else not isinstance(expr, float)
+
+
+@remembered
+def _is_integer(expr: tuple[Any, ...]) -> bool:
+    op = expr[0]
+    if op == "cast":
+        return str(expr[1]).startswith(("int", "uint"))
+    if op == "select":
+        return is_integer(expr[2]) and is_integer(expr[3])
+    return op not in ("/", "load", "opaque") and all(map(is_integer, expr[1:]))
 
 
 def _product(parts: tuple[Expr, ...]) -> Expr:

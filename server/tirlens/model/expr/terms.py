@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from tirlens_worker.facts import Expr
 
+from .remembered import remembered
+
 _NOTHING = frozenset[str]()
 UNKNOWN_OPERATORS = frozenset({"load", "opaque"})
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
+def walk(expr: Expr) -> tuple[Expr, ...]:
     """`expr` and every expression inside it, but not the names of casts, loads and opaques."""
-    yield expr
-    if isinstance(expr, tuple):
-        for operand in operands(expr):
-            yield from walk(operand)
+    return _walked(expr) if isinstance(expr, tuple) else (expr,)
+
+
+@lru_cache(maxsize=16384)
+def _walked(expr: tuple[Any, ...]) -> tuple[Expr, ...]:
+    return (expr, *(part for operand in operands(expr) for part in walk(operand)))
+
+
+def loads(expr: Expr) -> tuple[tuple[Any, ...], ...]:
+    """Every load in `expr`, those in the indices of others too."""
+    if not isinstance(expr, tuple) or "load" not in _operators(expr):
+        return ()
+    return tuple(part for part in walk(expr) if isinstance(part, tuple) and part[0] == "load")
 
 
 def operands(expr: tuple[Any, ...]) -> tuple[Expr, ...]:
@@ -63,11 +74,18 @@ def substitute(expr: Expr, env: Mapping[str, Expr]) -> Expr:
     return head + tuple(substitute(operand, env) for operand in inner)
 
 
-def linear(expr: Expr) -> tuple[dict[Expr, int], int]:
+def linear(expr: Expr) -> tuple[Mapping[Expr, int], int]:
     """`expr` as ``sum(coefficient * atom) + constant`` with integer coefficients.
 
     Atoms are variables and whatever is not linear, as it stands.
     """
+    if isinstance(expr, tuple):
+        return _linear(expr)
+    return ({}, int(expr)) if isinstance(expr, int) else ({expr: 1}, 0)
+
+
+@remembered
+def _linear(expr: tuple[Any, ...]) -> tuple[Mapping[Expr, int], int]:
     terms: dict[Expr, int] = {}
     constant = collect(expr, 1, terms)
     if all(terms.values()):

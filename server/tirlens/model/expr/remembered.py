@@ -1,0 +1,55 @@
+"""Functions of expressions that remember what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+Found = TypeVar("Found")
+Operation = tuple[Any, ...]
+
+# The same few hundred operations are met over and over within one kernel.
+_MOST = 16_384
+_UNKNOWN: Any = object()
+
+
+def remembered(function: Callable[[Operation], Found]) -> Callable[[Operation], Found]:
+    """A pure `function` of an operation, asked once for each; `cache_clear` makes it forget.
+
+    Operations are equal though one has 1.0 where the other has 1.  What is found for the integer
+    holds for the float too, but not the other way round: nothing with a float is remembered.
+    """
+    known: dict[Operation, Any] = {}
+
+    @wraps(function)
+    def asked(expr: Operation) -> Found:
+        found = known.get(expr, _UNKNOWN)
+        if found is _UNKNOWN:
+            found = function(expr)
+            if _has_no_float(expr):
+                if len(known) >= _MOST:
+                    known.clear()
+                known[expr] = found
+        return found
+
+    asked.cache_clear = known.clear  # type: ignore[attr-defined]
+    return asked
+
+
+_without_float: set[Operation] = set()
+
+
+def _has_no_float(expr: Operation) -> bool:
+    if expr in _without_float:
+        return True
+    for part in expr:
+        if isinstance(part, tuple):
+            if not _has_no_float(part):  # type: ignore[reportUnknownArgumentType]
+                return False
+        elif isinstance(part, float):
+            return False
+    if len(_without_float) >= _MOST:
+        _without_float.clear()
+    _without_float.add(expr)
+    return True
