@@ -19,7 +19,7 @@ from tirlens.model.counting.solve import Solver
 from tirlens.model.counting.sums import sum_over
 from tirlens.model.counting.unions import union_size
 from tirlens.model.counting.within import within
-from tirlens.model.expr import evaluate, simplify
+from tirlens.model.expr import evaluate, is_integer, simplify
 from tirlens_worker.facts import Expr
 
 from .generate import comparisons, conditions, integers
@@ -94,14 +94,14 @@ def test_a_channels_last_index_falls_apart_into_its_digits() -> None:
     assert all(not isinstance(part, tuple) or part[0] in ("+", "*") for part in change.exprs)
 
 
-@pytest.mark.parametrize("small_table", [1, 64, 32_768])
+@pytest.mark.parametrize(("small_table", "few"), [(1, 0), (64, 0), (32_768, 0), (32_768, 1024)])
 @quick
 @given(
     st.tuples(boxes(), st.lists(comparisons(NAMES, 2) | conditions(NAMES), max_size=3)) | divided(),
     st.sets(st.sampled_from(NAMES)),
 )
 def test_a_sum_is_that_of_all_points(
-    small_table: int, case: tuple[Box, list[Expr]], merged: set[str]
+    small_table: int, few: int, case: tuple[Box, list[Expr]], merged: set[str]
 ) -> None:
     box, exprs = case
     tests = [
@@ -113,8 +113,23 @@ def test_a_sum_is_that_of_all_points(
         for env in points(box)
         if all(evaluate(test, env) for test in tests)
     }
-    total = Solver(small_table).solve(problem(box, tests, frozenset(merged)))
+    total = Solver(small_table, few).solve(problem(box, tests, frozenset(merged)))
     assert total.exact and total.value == len(found)
+
+
+@quick
+@given(boxes(9), st.lists(st.sampled_from([-40, -6, -3, -1, 1, 2, 5, 64]), min_size=3, max_size=3))
+def test_values_of_a_sum_are_counted_without_its_points(box: Box, factors: list[int]) -> None:
+    total = ("+", *(("*", name, f) for name, f in zip(NAMES, factors, strict=True)))
+    for test in (("<", total, 3), ("==", total, 4), ("<", ("+", total, ("//", "d", 3)), 0)):
+        whole = {**box, "d": (-2, 9)}
+        expected = sum(bool(evaluate(test, env)) for env in points(whole))
+        assert Solver(few=0).solve(problem(whole, [test])).value == expected
+
+
+def test_what_holds_of_a_float_is_not_remembered_of_the_equal_integer() -> None:
+    assert not is_integer(("+", "remembered", 1.0))
+    assert is_integer(("+", "remembered", 1))
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def digits(
 ) -> Change | None:
     """`exprs` with the variables of `box` joined and split so that divisions go.
 
-    None where there are none or they stay as many.
+    None where there are none or they stay as many; `exprs` are as short as the box allows.
 
     The points of the new box that meet the conditions are as many as those of the old, and each
     gives the expressions the values that they have at one of the old.  Variables in `projected`
@@ -62,9 +62,7 @@ def digits(
     number = len(_divisions(exprs))
     if not number:
         return None
-    known: dict[Expr, Expr] = {}
-    simpler = tuple(within(expr, box, known=known) for expr in exprs)
-    change = Change(box, simpler, (), projected)
+    change = Change(box, tuple(exprs), (), projected)
     for _ in range(_ROUNDS):
         following = _joined(change) or _split(change)
         if following is None:
@@ -102,19 +100,24 @@ def _replaced(
     change: Change, old: Collection[str], new: IntBox, exprs: Sequence[Expr], *more: Expr
 ) -> Change:
     """`change` with `exprs` for everything, over `new` variables in the place of `old`."""
-    kept = {name: interval for name, interval in change.box.items() if name not in old}
-    box = {**kept, **new}
-    projected = change.projected - set(old)
-    if not change.projected.isdisjoint(old):
-        projected = projected.union(new)
-    number = len(change.exprs)
+    box = {**{name: reach for name, reach in change.box.items() if name not in old}, **new}
     known: dict[Expr, Expr] = {}
     written = [
         expr if free_variables(expr).isdisjoint(new) else within(expr, box, known=known)
         for expr in exprs
     ]
-    conditions = tuple(c for c in (*written[number:], *more) if c is not True)
-    return Change(box, tuple(written[:number]), conditions, projected)
+    return _with(change, old, new, (*written, *more))
+
+
+def _with(change: Change, old: Collection[str], new: IntBox, exprs: Sequence[Expr]) -> Change:
+    """`change` with `exprs`, which are short, and `new` variables in the place of `old`."""
+    box = {**{name: reach for name, reach in change.box.items() if name not in old}, **new}
+    projected = change.projected - set(old)
+    if not change.projected.isdisjoint(old):
+        projected = projected.union(new)
+    number = len(change.exprs)
+    conditions = tuple(condition for condition in exprs[number:] if condition is not True)
+    return Change(box, tuple(exprs[:number]), conditions, projected)
 
 
 def _joined(change: Change) -> Change | None:
@@ -247,16 +250,58 @@ def _split(change: Change) -> Change | None:
 def _in_digits(change: Change, name: str, ladder: Sequence[int]) -> Change:
     length = change.box[name][1] + 1
     box: dict[str, tuple[int, int]] = {}
-    terms: dict[Expr, int] = {}
+    terms: dict[str, int] = {}
     for unit, following in pairwise((*ladder, math.inf)):
         digit = f"{name}/{unit}"
         size = -(-length // unit) if following == math.inf else following // unit
         box[digit] = (0, int(size) - 1)
         terms[digit] = int(unit)
-    value = from_linear(terms, 0)
-    exprs = [substitute(expr, {name: value}) for expr in _everything(change)]
+    value = from_linear({**terms}, 0)
     tail = () if length % ladder[-1] == 0 else (("<", value, length),)
+    known: dict[Expr, Expr] = {}
+    exprs = [_read(expr, name, terms, known) for expr in _everything(change)]
+    if all(free_variables(expr).isdisjoint((name,)) for expr in exprs):
+        return _with(change, (name,), box, (*exprs, *tail))
+    exprs = [substitute(expr, {name: value}) for expr in exprs]
     return _replaced(change, (name,), box, exprs, *tail)
+
+
+def _read(expr: Expr, name: str, units: Mapping[str, int], known: dict[Expr, Expr]) -> Expr:
+    """`expr` with each read of digits of a variable, which have these units, by their names."""
+    if not isinstance(expr, tuple) or name not in free_variables(expr):
+        return expr
+    found = known.get(expr)
+    if found is None:
+        reach = _reach(expr, name)
+        digit = next((d for d, unit in units.items() if reach and unit == reach[0]), None)
+        if reach and digit and reach[1] == _following(digit, units):
+            found = digit
+        else:
+            inner = tuple(_read(part, name, units, known) for part in operands(expr))
+            found = expr[: len(expr) - len(inner)] + inner
+        known[expr] = found
+    return found
+
+
+def _following(digit: str, units: Mapping[str, int]) -> float:
+    """The unit of the digit above one."""
+    return min((unit for unit in units.values() if unit > units[digit]), default=math.inf)
+
+
+def _reach(expr: Expr, name: str) -> tuple[int, float] | None:
+    """From which unit up to which `expr` reads a variable's digits, or None: it is no such read."""
+    if not isinstance(expr, tuple):
+        return (1, math.inf) if expr == name else None
+    if expr[0] not in _DIVISIONS or not isinstance(expr[2], int) or expr[2] <= 0:
+        return None
+    inner = _reach(expr[1], name)
+    if inner is None:
+        return None
+    unit, end = inner
+    cut = unit * int(expr[2])
+    if not math.isinf(end) and end % cut:
+        return None
+    return (cut, end) if expr[0] == "//" else (unit, min(cut, end))
 
 
 def _radices(value: Expr, divisor: int) -> Iterator[tuple[str, int]]:

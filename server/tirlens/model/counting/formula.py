@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import tee
 from typing import NamedTuple
 
@@ -56,9 +56,16 @@ class _Scope:
     threads: frozenset[str]
     conditions: tuple[Expr, ...]
     env: Mapping[str, Expr]
+    # What expressions are with `env`.
+    known: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr], repr=False, compare=False)
 
     def resolve(self, expr: Expr) -> Expr:
-        return simplify(substitute(expr, self.env))
+        if not isinstance(expr, tuple):
+            return simplify(substitute(expr, self.env))
+        found = self.known.get(expr)
+        if found is None:
+            found = self.known[expr] = simplify(substitute(expr, self.env))
+        return found
 
     def where(self, condition: Expr | None) -> _Scope:
         if condition is None:
@@ -175,7 +182,8 @@ def _statements(nodes: Sequence[Node], scope: _Scope) -> Iterator[tuple[Statemen
         if isinstance(node, Statement):
             yield node, scope
         elif isinstance(node, Let):
-            scope = replace(scope, env={**scope.env, node.var: scope.resolve(node.value)})
+            env = {**scope.env, node.var: scope.resolve(node.value)}
+            scope = replace(scope, env=env, known={})
         elif isinstance(node, Loop):
             yield from _statements(node.body, _enter(node, scope))
         elif isinstance(node, Branch):

@@ -58,10 +58,12 @@ ZERO, ONE = Sum(0), Sum(1)
 class Solver:
     """Remembers what it solved, for one analysis.
 
-    A problem with a table of at most `small_table` elements is evaluated, not thought about.
+    A problem with a table of at most `small_table` elements is evaluated, not thought about, and
+    one of at most `few` points point by point.
     """
 
     small_table: int = SMALL_TABLE
+    few: int = FEW
     _cases: int = 0
     _tables: Tables = field(default_factory=Tables, repr=False)
     _known: dict[object, Sum] = field(default_factory=dict[object, Sum], repr=False)
@@ -118,7 +120,7 @@ class Solver:
     def _evaluated(self, part: Problem) -> int | None:
         """The sum over few points, those of variables that only one condition has not counted."""
         points = math.prod(high - low + 1 for low, high in part.box.values())
-        found = list(tails(part)) if points > FEW else []
+        found = list(tails(part)) if points > self.few else []
         alone = {name for tail in found for name in tail.own}
         box = {name: interval for name, interval in part.box.items() if name not in alone}
         if math.prod(high - low + 1 for low, high in box.values()) > self.small_table:
