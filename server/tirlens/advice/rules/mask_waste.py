@@ -73,10 +73,11 @@ def _first_masked(product: Arith, variable: str) -> Expr | None:
         op, first, second = condition
         low, high = (second, first) if op[0] == ">" else (first, second)
         # low <= high + slack, that is: factor * variable <= rest.
-        terms, rest = linear(simplify(("-", high, low)))
-        factor = -terms.pop(variable, 0)
+        everything, rest = linear(simplify(("-", high, low)))
+        factor = -everything.get(variable, 0)
         if factor <= 0:
             continue
+        terms = {atom: times for atom, times in everything.items() if atom != variable}
         most = _largest(terms, rest - (len(op) == 1), reach)
         if most is not None:
             return simplify(("+", ("//", most, factor), 1))
