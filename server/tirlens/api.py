@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tirlens.collector import looking_at_new_objects
 from tirlens.hardware import Device, DeviceError, load
 from tirlens.hardware.detect import FoundGpu, identify
 from tirlens.model.report import KernelReport
@@ -93,7 +94,9 @@ def _report(name: str, function: Any, device: Device, bindings: Mapping[str, int
     facts = extract(
         function, definition=name, span=Span(1, 0, 1, 0), call=name, call_source="module-level"
     )
-    return replace(evaluate(facts, device, bindings, advice=True), device_source="option")
+    with looking_at_new_objects():
+        report = evaluate(facts, device, bindings, advice=True)
+    return replace(report, device_source="option")
 
 
 def _functions(fn: Any) -> Iterator[tuple[str, Any]]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tirlens.cli.arguments import parse
 from tirlens.cli.errors import UsageError
+from tirlens.collector import look_at_new_objects
 
 __all__ = ["main"]
 
@@ -18,6 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(argv)
     # Only what the command needs is imported: the language server must start quickly.
     command = importlib.import_module(f"tirlens.cli.{arguments.command}")
+    look_at_new_objects()
     try:
         return int(command.run(arguments))
     except UsageError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import os
 import socket
@@ -46,8 +45,6 @@ def _serve(incoming: BinaryIO, outgoing: BinaryIO, trust_workspace: bool) -> int
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     # A model or a parser at work in a thread gives way to a request after half a millisecond.
     sys.setswitchinterval(0.0005)
-    # So does the collector, which looks at what is new; `session.publishing` sees to the rest.
-    gc.set_threshold(1000, 3, 1_000_000)
     transport = Transport(incoming, outgoing)
     status = asyncio.new_event_loop().run_until_complete(_run(transport, trust_workspace))
     transport.close()

@@ -29,7 +29,7 @@ class Frame:
     limiter: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Sums:
     """What the statements in a node do together; `busy_s` is the time that each unit takes."""
 
@@ -38,7 +38,7 @@ class _Sums:
     dram_bytes: float = 0.0
     l2_bytes: float = 0.0
     shared_bytes: int = 0
-    busy_s: Mapping[str, float] = field(default_factory=dict[str, float])
+    busy_s: dict[str, float] = field(default_factory=dict[str, float])
 
 
 def breakdown(timed: Timed, frame: Frame) -> tuple[Cost, ...]:
@@ -52,34 +52,38 @@ def breakdown(timed: Timed, frame: Frame) -> tuple[Cost, ...]:
 
 def _add_up(item: Item, sums: dict[Item, _Sums]) -> _Sums:
     """Fill in the sums of a node and of all nodes inside."""
-    parts = [_add_up(child, sums) for child in item.children]
     if isinstance(item.node, Statement):
-        parts.append(
-            _Sums(
-                item.flop,
-                item.global_bytes,
-                item.dram_read_bytes + item.dram_write_bytes,
-                item.l2_read_bytes + item.l2_write_bytes,
-                item.shared_bytes,
-                item.seconds,
-            )
+        found = _Sums(
+            item.flop,
+            item.global_bytes,
+            item.dram_read_bytes + item.dram_write_bytes,
+            item.l2_read_bytes + item.l2_write_bytes,
+            item.shared_bytes,
+            item.seconds,
         )
-    if len(parts) == 1:
-        sums[item] = parts[0]
-        return parts[0]
-    busy: dict[str, float] = {}
-    for part in parts:
-        for name, seconds in part.busy_s.items():
-            busy[name] = busy.get(name, 0.0) + seconds
-    sums[item] = _Sums(
-        total(part.flop for part in parts),
-        total(part.global_bytes for part in parts),
-        sum(part.dram_bytes for part in parts),
-        sum(part.l2_bytes for part in parts),
-        sum(part.shared_bytes for part in parts),
-        busy,
-    )
-    return sums[item]
+    elif len(item.children) == 1:
+        found = _add_up(item.children[0], sums)
+    else:
+        found = _Sums()
+        for child in item.children:
+            _add(found, _add_up(child, sums))
+    sums[item] = found
+    return found
+
+
+def _add(whole: _Sums, part: _Sums) -> None:
+    whole.flop = _sum_of_two(whole.flop, part.flop)
+    whole.global_bytes = _sum_of_two(whole.global_bytes, part.global_bytes)
+    whole.dram_bytes += part.dram_bytes
+    whole.l2_bytes += part.l2_bytes
+    whole.shared_bytes += part.shared_bytes
+    busy = whole.busy_s
+    for name, seconds in part.busy_s.items():
+        busy[name] = busy.get(name, 0.0) + seconds
+
+
+def _sum_of_two(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 def overhead(frame: Frame, kind: str, label: str, seconds: float) -> Cost:
@@ -143,14 +147,15 @@ def _bound(busy: Mapping[str, float], seconds: float | None, limiter: str | None
     """The busiest unit, or latency where none is busy enough: the rule of the kernel's verdict."""
     if not busy:
         return None
-    ranked = sorted(busy, key=lambda unit: -busy[unit])
     if not seconds:
-        return ranked[0]
-    for name in ranked:
-        shared = name in ("dram", "l2") and name != limiter
-        if busy[name] >= (NEAR_LIMIT if shared else SATURATED) * seconds:
-            return name
-    return "latency"
+        return max(busy, key=lambda unit: busy[unit])
+    near = (
+        name
+        for name, busy_s in busy.items()
+        if busy_s
+        >= (NEAR_LIMIT if name in ("dram", "l2") and name != limiter else SATURATED) * seconds
+    )
+    return max(near, key=lambda unit: busy[unit], default="latency")
 
 
 def _hidden(item: Item, busy: Mapping[str, float], seconds: float | None) -> float | None:
@@ -205,6 +210,8 @@ def _collapsed(cost: Cost) -> Cost:
 
 
 def _merged(costs: Sequence[Cost]) -> tuple[Cost, ...]:
+    if len(costs) < 2:
+        return tuple(costs)
     groups: dict[tuple[object, ...], list[Cost]] = {}
     for number, cost in enumerate(costs):
         key = (cost.kind, cost.label, cost.sites) if cost.sites else (number,)

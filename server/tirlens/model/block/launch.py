@@ -9,6 +9,7 @@ from typing import Any
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts, LoweredLaunch
 
+from ..instructions.traits import PRODUCT, some
 from ..instructions.work import Item
 from .liveness import live_bytes
 from .occupancy import BlockResources, register_limit, registers
@@ -30,12 +31,11 @@ def block_resources(
     lowered = lowered_for(facts, device)
     held = math.ceil(live_bytes(items, counts)) * threads
     # Warps that wgmma feeds from shared memory and TMA from other warps hold no operands.
-    tensor = not specialised(facts, items, device) and any(
-        leaf.node.op == "gemm" for item in items for leaf in item.leaves()
-    )
-    said = {leaf.node.label for item in items for leaf in item.leaves()}
-    divided = specialised(facts, items, device) or any("maxnreg" in _plain(one) for one in said)
-    divided = divided and not any("nosetmaxnreg" in _plain(one) for one in said)
+    apart = specialised(facts, items, device)
+    tensor = not apart and any(some(item, PRODUCT) for item in items)
+    said = "\n".join({leaf.node.label for item in items for leaf in item.leaves()})
+    said = said.replace("_", "")
+    divided = (apart or "maxnreg" in said) and "nosetmaxnreg" not in said
     count, spilled = registers(device, held, threads, tensor, divided)
     if lowered is not None:
         threads = lowered.threads
@@ -45,16 +45,12 @@ def block_resources(
         return BlockResources(threads, lowered.shared_bytes, count, spilled)
     # What a source asks for itself holds its buffers, which are views of it, and their padding.
     shared = facts.launch.shared_bytes or shared_bytes(counts, items)
-    if specialised(facts, items, device):
+    if apart:
         threads += PRODUCER_THREADS
     if divided:
         count = max(count, _divided_registers(device, threads))
     # The compiler keeps to what the launched threads can have, and spills the rest.
     return BlockResources(threads, shared, min(count, register_limit(device, threads)), spilled)
-
-
-def _plain(label: str) -> str:
-    return label.replace("_", "")
 
 
 def lowered_for(facts: KernelFacts, device: Device) -> LoweredLaunch | None:
@@ -79,8 +75,8 @@ def specialised(facts: KernelFacts, items: Sequence[Item], device: Device) -> bo
         return False
     return any(
         stage_count(loop) > 0
+        and some(loop, PRODUCT)
         and any(_copies_tiles(leaf) for leaf in loop.leaves())
-        and any(leaf.node.op == "gemm" for leaf in loop.leaves())
         for loop in pipelines(items)
     )
 

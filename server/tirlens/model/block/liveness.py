@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tirlens_worker.facts import Access, Buffer, Loop, Statement, While
 
+from ..counting.result import AccessCount
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL, dtype_bytes
 from ..instructions.work import Item
 
@@ -56,31 +57,61 @@ def live_bytes(items: Sequence[Item], counts: Any) -> float:
 
 def _lives(leaves: Sequence[Item], buffers: Mapping[str, Any]) -> dict[Unit, _Life]:
     lives: dict[Unit, _Life] = {}
-    whole = _indexed_at_run_time(leaves)
+    used = _used(leaves, buffers)
+    whole = _indexed_at_run_time(use.entry for use in used)
+    for use in used:
+        access, buffer = use.entry.access, use.entry.buffer
+        name = buffer.alias_of or buffer.id
+        # A fragment is spread over the threads, a local array is each thread's own.
+        held = use.bytes / use.threads if buffer.scope == "local.fragment" else float(use.bytes)
+        registers: Iterable[int | None] = (None,)
+        if name not in whole:
+            registers, held = _registers(access, buffer), REGISTER_BYTES
+        for register in registers:
+            life = lives.get((name, register))
+            if life is None:
+                started = access.mode != "write"
+                lives[name, register] = _Life(use.number, use.number, started, held)
+            else:
+                life.last, life.bytes = use.number, max(life.bytes, held)
+    return lives
+
+
+class _Use(NamedTuple):
+    """An access of statement `number` to an array of `bytes` in registers."""
+
+    number: int
+    entry: AccessCount
+    threads: int
+    bytes: int
+
+
+def _used(leaves: Sequence[Item], buffers: Mapping[str, Any]) -> list[_Use]:
+    """The accesses to arrays in registers, but for single values.
+
+    Those come and go with the expressions that need them.
+    """
+    sizes: dict[str, int | None] = {}
+    found: list[_Use] = []
     for number, leaf in enumerate(leaves):
         for entry in leaf.count.accesses:
-            buffer: Buffer = entry.buffer
-            if not buffer.scope.startswith(REGISTER_SCOPES):
-                continue
-            name = buffer.alias_of or buffer.id
-            known = buffers.get(name)
-            if known is None or known.bytes is None or math.prod(known.shape or (0,)) == 1:
-                # Single values come and go with the expressions that need them.
-                continue
-            # A fragment is spread over the threads, a local array is each thread's own.
-            spread_out = buffer.scope == "local.fragment"
-            held = known.bytes / leaf.threads if spread_out else float(known.bytes)
-            registers: Iterable[int | None] = (None,)
-            if name not in whole:
-                registers, held = _registers(entry.access, buffer), REGISTER_BYTES
-            for register in registers:
-                life = lives.get((name, register))
-                if life is None:
-                    started = entry.access.mode != "write"
-                    lives[name, register] = _Life(number, number, started, held)
-                else:
-                    life.last, life.bytes = number, max(life.bytes, held)
-    return lives
+            name = entry.buffer.id
+            if name not in sizes:
+                sizes[name] = _register_bytes(entry.buffer, buffers)
+            size = sizes[name]
+            if size is not None:
+                found.append(_Use(number, entry, leaf.threads, size))
+    return found
+
+
+def _register_bytes(buffer: Buffer, buffers: Mapping[str, Any]) -> int | None:
+    """The size of an array in registers, or of the one that it views; None for any other."""
+    if not buffer.scope.startswith(REGISTER_SCOPES):
+        return None
+    known = buffers.get(buffer.alias_of or buffer.id)
+    if known is None or math.prod(known.shape or (0,)) == 1:
+        return None
+    return known.bytes
 
 
 def _registers(access: Access, buffer: Buffer) -> range:
@@ -95,17 +126,16 @@ def _registers(access: Access, buffer: Buffer) -> range:
     )
 
 
-def _indexed_at_run_time(leaves: Sequence[Item]) -> frozenset[str]:
+def _indexed_at_run_time(entries: Iterable[AccessCount]) -> set[str]:
     """The arrays that are not accessed element by element with constant indices alone."""
     found: set[str] = set()
-    for leaf in leaves:
-        for entry in leaf.count.accesses:
-            access, buffer = entry.access, entry.buffer
-            places = (*access.indices, buffer.element_offset)
-            constant = len(places) == 2 and all(isinstance(place, int) for place in places)
-            if not constant or buffer.scope != "local" or access.extents:
-                found.add(buffer.alias_of or buffer.id)
-    return frozenset(found)
+    for entry in entries:
+        access, buffer = entry.access, entry.buffer
+        places = (*access.indices, buffer.element_offset)
+        constant = len(places) == 2 and all(isinstance(place, int) for place in places)
+        if not constant or buffer.scope != "local" or access.extents:
+            found.add(buffer.alias_of or buffer.id)
+    return found
 
 
 def _loops(items: Sequence[Item]) -> list[tuple[int, int]]:

@@ -9,15 +9,26 @@ instructions of all statements, so that their time is that of the unit with the 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Loop, Statement
 
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL
+from ..instructions.traits import (
+    COPIES,
+    LOADS_REGISTERS,
+    PRODUCT,
+    SHARED,
+    STARTED,
+    STRAIGHT,
+    every,
+    only,
+    some,
+)
 from ..instructions.work import Item
-from .timed import Timed
+from .timed import BusyOf, Timed
 
 # Two warpgroups that share a loop, each with its own rows, are at different parts of it about half
 # of the time, and then use different units: tilelang's attention kernels on an H800 reach 549 and
@@ -25,8 +36,6 @@ from .timed import Timed
 DRIFT = 0.5
 WARPGROUP = 128
 MATRIX_ROWS = 64  # of one matrix instruction of a warpgroup
-# Statements that the compiler moves about freely: no barrier, no operation on a whole tile.
-STRAIGHT = frozenset({"store", "let", "call", "load"})
 # Starting matrix instructions takes some issue slots even when nobody waits for them.
 STARTED_SHARE = 0.1
 
@@ -35,6 +44,8 @@ def settled(
     items: Sequence[Item], timed: Sequence[Timed], device: Device, repeats: float
 ) -> tuple[Timed, ...]:
     """The times of siblings, with the waits for what some of them start for others."""
+    if not any(map(_is_waited_for, items)):
+        return tuple(timed)
     out = list(timed)
     readers = _Readers(items)
     for number, item in enumerate(items):
@@ -44,7 +55,7 @@ def settled(
                 between = sum(part.total_s for part in timed[number + 1 : later])
                 left = max(device.dram.latency_s * repeats - between, 0.0)
                 out[number] = Timed(item, out[number].own_s + left, out[number].children)
-        elif _loads_registers(item):
+        elif only(item, LOADS_REGISTERS):
             later = readers.first(number, _written(item, "local"))
             if later is not None:
                 between = sum(part.total_s for part in timed[number + 1 : later])
@@ -60,7 +71,7 @@ def settled(
                 for other, part in zip(
                     items[number + 1 : end], timed[number + 1 : end], strict=True
                 )
-                if not _has_product(other)
+                if not some(other, PRODUCT)
             )
             total = out[number].total_s
             if total:
@@ -97,24 +108,10 @@ def _is_asynchronous(timed: Timed) -> bool:
 
 def is_straight(item: Item) -> bool:
     """Whether a node is code of single threads, or of a tile loop, without a barrier."""
-    return all(leaf.node.op in STRAIGHT or _fills_registers(leaf) for leaf in item.leaves())
+    return every(item, STRAIGHT)
 
 
-def _fills_registers(leaf: Item) -> bool:
-    """Whether a tile operation is code that each thread runs for its own registers.
-
-    So are a tile's copy from shared memory, its conversion and its first value.
-    """
-    scopes = [(entry.access.mode, entry.buffer.scope) for entry in leaf.count.accesses]
-    return leaf.node.op in ("copy", "fill") and all(
-        scope.startswith("local") or (mode == "read" and scope.startswith("shared"))
-        for mode, scope in scopes
-    )
-
-
-def mixed(
-    timed: Sequence[Timed], busy_of: Callable[[Item], Mapping[str, float]]
-) -> tuple[Timed, ...]:
+def mixed(timed: Sequence[Timed], busy_of: BusyOf) -> tuple[Timed, ...]:
     """Runs of straight code take as long as their busiest unit, not as the sum of their parts."""
     out: list[Timed] = []
     run: list[Timed] = []
@@ -122,45 +119,42 @@ def mixed(
     for part in timed:
         item = part.item
         straight = item is not None and is_straight(item)
-        if item is None or not straight or stored & set(_read(item, "shared")):
+        if item is None or not straight or (stored and stored & set(_read(item, "shared"))):
             out.extend(_mixed_run(run, busy_of))
             run, stored = [], set()
         if item is None or not straight:
             out.append(part)
         else:
             run.append(part)
-            stored.update(_written(item, "shared"))
+            if some(item, SHARED):
+                stored.update(_written(item, "shared"))
     return (*out, *_mixed_run(run, busy_of))
 
 
-def _mixed_run(
-    run: Sequence[Timed], busy_of: Callable[[Item], Mapping[str, float]]
-) -> tuple[Timed, ...]:
+def _mixed_run(run: Sequence[Timed], busy_of: BusyOf) -> tuple[Timed, ...]:
     units: dict[str, float] = {}
     apart = 0.0
     for part in run:
         for leaf in part.item.leaves() if part.item is not None else ():
             busy = busy_of(leaf)
-            apart += max(busy.values(), default=0.0)
-            for name, seconds in busy.items():
+            apart += busy.longest_s
+            for name, seconds in busy.units.items():
                 units[name] = units.get(name, 0.0) + seconds
-    if not apart:
+    kept = max(units.values()) / apart if apart else 1.0
+    if kept == 1.0:
         return tuple(run)
-    kept = max(units.values()) / apart
     return tuple(_shortened(part, kept, busy_of) for part in run)
 
 
-def _shortened(part: Timed, kept: float, busy_of: Callable[[Item], Mapping[str, float]]) -> Timed:
+def _shortened(part: Timed, kept: float, busy_of: BusyOf) -> Timed:
     own = part.own_s
     if part.item is not None and isinstance(part.item.node, Statement):
-        own = max(own - (1 - kept) * max(busy_of(part.item).values(), default=0.0), 0.0)
+        own = max(own - (1 - kept) * busy_of(part.item).longest_s, 0.0)
     children = tuple(_shortened(child, kept, busy_of) for child in part.children)
     return Timed(part.item, own, children)
 
 
-def drifted(
-    item: Item, timed: Timed, threads: int, busy_of: Callable[[Item], Mapping[str, float]]
-) -> Timed:
+def drifted(item: Item, timed: Timed, threads: int, busy_of: BusyOf) -> Timed:
     """A loop of which two or more warpgroups do their own rows, out of step with each other.
 
     Wholly so, they would take the time of the busiest unit; in step, that of all parts in turn.
@@ -172,7 +166,7 @@ def drifted(
         return timed
     units: dict[str, float] = {}
     for leaf in item.leaves():
-        for name, seconds in busy_of(leaf).items():
+        for name, seconds in busy_of(leaf).units.items():
             if name not in ("dram", "l2"):
                 units[name] = units.get(name, 0.0) + seconds
     apart = max(timed.total_s - max(units.values(), default=0.0), 0.0)
@@ -201,32 +195,18 @@ def _is_product(item: Item) -> bool:
     return isinstance(item.node, Statement) and item.node.op == "gemm"
 
 
-def _has_product(item: Item) -> bool:
-    return any(_is_product(leaf) for leaf in item.leaves())
+def _is_waited_for(item: Item) -> bool:
+    """Whether a node may start what a later one waits for."""
+    return _starts_copy(item) or only(item, LOADS_REGISTERS) or _starts_product(item)
 
 
 def _starts_copy(item: Item) -> bool:
-    return isinstance(item.node, Statement) and any(
-        entry.access.route in ("tma", "async") and entry.access.mode == "read"
-        for entry in item.count.accesses
-    )
-
-
-def _loads_registers(item: Item) -> bool:
-    """Whether a node only brings global data into registers of single threads."""
-    leaves = tuple(item.leaves())
-    return bool(leaves) and all(
-        leaf.node.per == "thread" and leaf.read_bytes and not leaf.arith.flop for leaf in leaves
-    )
+    return isinstance(item.node, Statement) and some(item, COPIES)
 
 
 def _starts_product(item: Item) -> bool:
     """Whether a node, perhaps on two sides of a branch, only starts products."""
-    products = [leaf for leaf in item.leaves() if _is_product(leaf)]
-    return bool(products) and all(
-        leaf.node.attributes.get("wg_wait") == -1 if _is_product(leaf) else leaf.node.op == "let"
-        for leaf in item.leaves()
-    )
+    return some(item, PRODUCT) and every(item, STARTED)
 
 
 def _read(item: Item, scope: str) -> Iterator[str]:

@@ -13,7 +13,6 @@ buffers (S < 1) every iteration takes latency + t_m + t_c.  Compared with an eve
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,9 +20,10 @@ from typing import Any
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Branch, Loop, Statement, While
 
-from ..instructions.places import SIDE_BY_SIDE, SPATIAL, Place
+from ..instructions.places import SIDE_BY_SIDE, SPATIAL
 from ..instructions.recurrence import turns
 from ..instructions.spread import WARP
+from ..instructions.traits import BRINGS, only
 from ..instructions.work import Item, in_tile_loop
 from ..roofline import L2_PORT_BYTES_PER_CLK, burst_fraction, sum_seconds
 from .ahead import is_load
@@ -32,7 +32,7 @@ from .program import Costs, mean_trips, sides
 from .roles import at_barriers, concurrent, splits_the_block
 from .runs import is_unrolled, loaded, places_from, starts_loads
 from .steps import carried_seconds, load_latency_s, wait_seconds
-from .timed import Timed
+from .timed import Busy, Timed
 
 # Waiting for a full buffer of a pipeline and handing back the empty one: two round trips to the
 # barriers in shared memory, of 30 clocks each.
@@ -52,15 +52,13 @@ ALONE_SHARE = 3.0
 class BlockContext:
     """What the time of a block depends on besides its own work.
 
-    `busy` keeps what `busy_seconds_of_block` has found of each leaf.
+    `busy` keeps what `busy_of_block` has found of each leaf.
     """
 
     device: Device
     blocks: int
     active_sms: int
-    busy: dict[Item, dict[str, float]] = field(
-        default_factory=dict[Item, dict[str, float]], repr=False, compare=False
-    )
+    busy: dict[Item, Busy] = field(default_factory=dict[Item, Busy], repr=False, compare=False)
 
 
 def block_time(items: Sequence[Item], context: BlockContext) -> Timed:
@@ -91,14 +89,14 @@ def _in_turn(
             waited = False
             continue
         item = next(iter(group))
-        straight = is_unrolled(item) and is_straight(item)
-        load = loads_only(item)
-        ahead = (load or straight) and waited and not places_from(item) & coming
+        straight = is_straight(item) and is_unrolled(item)
+        load = only(item, BRINGS)
+        ahead = (load or straight) and waited and not (coming and places_from(item) & coming)
         out.append(_timed(item, context, repeats, waits=not ahead))
         waited = load or (straight and (waited or starts_loads(item)))
         coming = (coming if ahead else set[str]()) | loaded(item) if waited else set[str]()
     done = settled(items, out, context.device, repeats)
-    return mixed(done, lambda leaf: busy_seconds_of_block(leaf, context)) if mixes else done
+    return mixed(done, lambda leaf: busy_of_block(leaf, context)) if mixes else done
 
 
 def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> Timed:
@@ -135,9 +133,7 @@ def _is_outermost(item: Item) -> bool:
 
 
 def _drifted(item: Item, timed: Timed, context: BlockContext) -> Timed:
-    return drifted(
-        item, timed, _threads_of(item), lambda leaf: busy_seconds_of_block(leaf, context)
-    )
+    return drifted(item, timed, _threads_of(item), lambda leaf: busy_of_block(leaf, context))
 
 
 def _threads_of(item: Item) -> int:
@@ -159,7 +155,7 @@ def _costs(context: BlockContext) -> Costs:
         context.device,
         context.blocks,
         lambda items, repeats: _in_turn(items, context, repeats),
-        lambda leaf: busy_seconds_of_block(leaf, context),
+        lambda leaf: busy_of_block(leaf, context),
     )
 
 
@@ -172,12 +168,6 @@ def _longest(roles: Sequence[tuple[Timed, ...]]) -> list[Timed]:
         for number, role in enumerate(roles)
         for part in role
     ]
-
-
-def loads_only(item: Item) -> bool:
-    """Whether a node reads global memory and computes nothing."""
-    leaves = tuple(item.leaves())
-    return bool(leaves) and all(leaf.read_bytes and not leaf.arith.flop for leaf in leaves)
 
 
 def _waits(loop: Loop, trips: float) -> float:
@@ -227,14 +217,15 @@ def _is_of_threads(leaf: Item, exchanged: Container[str]) -> bool:
 
 def leaf_seconds(item: Item, context: BlockContext) -> float:
     """The greatest busy time that one block's share of a leaf causes on its SM."""
-    return max(busy_seconds_of_block(item, context).values(), default=0.0)
+    return busy_of_block(item, context).longest_s
 
 
-def busy_seconds_of_block(item: Item, context: BlockContext) -> dict[str, float]:
+def busy_of_block(item: Item, context: BlockContext) -> Busy:
     """How long one block's share of a leaf keeps each unit of its SM busy."""
     known = context.busy.get(item)
     if known is None:
-        known = context.busy[item] = _busy_seconds(item, context)
+        units = _busy_seconds(item, context)
+        known = context.busy[item] = Busy(units, max(units.values(), default=0.0))
     return known
 
 
@@ -269,10 +260,7 @@ def _drawn_rate(item: Item) -> float:
     Eight warps with two independent instructions each keep the pipelines of an SM full, and four
     warps with four: those of an unrolled loop over a thread's own elements.
     """
-    independent = 2.0
-    for loop in item.place.around:
-        if loop.kind == "unroll":
-            independent *= loop.extent or 1
+    independent = 2.0 * item.place.unrolled
     if item.spread is not None and item.node.per == "block":
         independent = max(independent, item.spread.repeats)
     return min(1.0, item.threads / WARP * min(independent, MOST_INDEPENDENT) / IN_FLIGHT)
@@ -285,7 +273,7 @@ def step_seconds(item: Item, context: BlockContext, repeats: float, waits: bool 
         # A guarded statement runs less often than its loops turn.
         each = item.threads if item.node.per == "thread" else 1
         repeats = min(repeats, item.count.executions / (context.blocks * each))
-        if repeats:
+        if repeats and waits and item.read_bytes:
             together = max(turns(item, context.blocks) / repeats, 1.0)
     waiting = wait_seconds(item, context.device, waits, together) * repeats
     chain = carried_seconds(item, context.device, context.blocks)
@@ -309,14 +297,9 @@ def moved_at_once(items: Sequence[Item]) -> float:
     amounts = [leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves]
     moved = sum(amounts)
     once = sum(
-        amount / _turns(leaf.place) for leaf, amount in zip(leaves, amounts, strict=True) if amount
+        amount / leaf.place.turns for leaf, amount in zip(leaves, amounts, strict=True) if amount
     )
     return once / moved if moved else 0.0
-
-
-def _turns(place: Place) -> int:
-    side_by_side = SPATIAL | SIDE_BY_SIDE | {"unroll"}
-    return math.prod(loop.extent or 1 for loop in place.around if loop.kind not in side_by_side)
 
 
 def _is_ahead(leaf: Item) -> bool:
@@ -366,7 +349,7 @@ def _computing(items: Sequence[Item], context: BlockContext, repeats: float) -> 
     here = [item for item in items if not is_load(item)]
     timed = [_computing_one(item, context, repeats) for item in here]
     done = settled(here, timed, context.device, repeats)
-    done = mixed(done, lambda leaf: busy_seconds_of_block(leaf, context))
+    done = mixed(done, lambda leaf: busy_of_block(leaf, context))
     return (*done, *(Timed(item, 0.0) for item in items if is_load(item)))
 
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Let, Loop, Signal, Statement
 
 from ..expr import UnknownValueError, conjuncts, evaluate, free_variables, is_data_dependent
+from ..instructions.traits import EVENT, some, starts_product
 from ..instructions.work import Item
 from .steps import ARRIVAL_CLOCKS, MATRIX_CLOCKS, TCGEN05_CLOCKS, load_latency_s
-from .timed import Timed
+from .timed import BusyOf, Timed
 
 # Units that the warps of a block share; what it shares with other blocks is not among them.
 UNITS = frozenset({"fp32", "fp64", "int", "sfu", "issue", "shared", "tensor"})
@@ -116,7 +116,7 @@ class Costs:
     device: Device
     blocks: float
     run: Callable[[Sequence[Item], float], tuple[Timed, ...]]
-    busy: Callable[[Item], Mapping[str, float]]
+    busy: BusyOf
 
 
 def program(items: Sequence[Item], costs: Costs, entries: float) -> Body:
@@ -164,7 +164,7 @@ def retimed(body: Body, waited: Callable[[Step], float]) -> Iterator[Timed]:
 def _steps(items: Sequence[Item], costs: Costs, entries: float) -> Iterator[Step]:
     run: list[Item] = []
     for item in items:
-        if not any(map(_is_event, item.leaves())):
+        if not some(item, EVENT):
             run.append(item)
             continue
         yield from _run(run, costs, entries)
@@ -226,31 +226,21 @@ def _actions(item: Item, costs: Costs) -> Iterator[Step]:
     if not runs:
         return
     if brings:
-        seconds = max(busy.values(), default=0.0) / runs
+        seconds = busy.longest_s / runs
         yield Bring(item, runs, told, seconds, load_latency_s(item, device), brings)
-    elif _is_product(item):
+    elif starts_product(item):
         gemm = item.node.op == "gemm"
         clocks = MATRIX_CLOCKS["wgmma" in device.features] if gemm else TCGEN05_CLOCKS
-        seconds = max(busy.get("tensor", 0.0), busy.get("shared", 0.0)) / runs
+        seconds = max(busy.units.get("tensor", 0.0), busy.units.get("shared", 0.0)) / runs
         yield Multiply(item, runs, told, seconds, clocks / device.clock_hz)
     for signal in item.node.signals:
         if signal.kind != "bring":
             seconds = sum(part.total_s for part in costs.run((item,), runs)) / runs
-            own = 0.0 if _is_product(item) else seconds
+            own = 0.0 if starts_product(item) else seconds
             after = device.dram.latency_s if signal.kind == "fetch" else 0.0
             meet = Meet(item, runs, own, signal, item.threads, after)
             guard = None if signal.guard is None else _by_turns(item, signal.guard)
             yield meet if guard is None else Choice(item, 1.0, (meet,), (), guard)
-
-
-def _is_event(leaf: Item) -> bool:
-    return bool(leaf.node.signals) or _is_product(leaf)
-
-
-def _is_product(leaf: Item) -> bool:
-    """Whether a leaf starts a product that something else waits for."""
-    attributes: Mapping[str, Any] = leaf.node.attributes
-    return attributes.get("wg_wait") == -1 or bool(attributes.get("asynchronous"))
 
 
 def _by_turns(item: Item, guard: Expr) -> Expr | None:

@@ -5,20 +5,13 @@ from __future__ import annotations
 from tirlens_worker.facts import Loop, Statement
 
 from ..instructions.places import loads_of
+from ..instructions.traits import LOADS, READS, STRAIGHT, every, some
 from ..instructions.work import Item
-from .overlap import STRAIGHT
 
 
 def starts_loads(item: Item) -> bool:
     """Whether a node loads from memory."""
-    return any(
-        leaf.node.op == "load"
-        or (
-            any(entry.access.mode == "read" and entry.bytes for entry in leaf.count.accesses)
-            and bool(leaf.read_bytes)
-        )
-        for leaf in item.leaves()
-    )
+    return some(item, LOADS)
 
 
 def is_unrolled(item: Item) -> bool:
@@ -33,7 +26,7 @@ def places_from(item: Item) -> set[str]:
     return {
         str(load[1])
         for leaf in item.leaves()
-        if leaf.node.op in STRAIGHT and leaf.read_bytes
+        if some(leaf, READS) and every(leaf, STRAIGHT)
         for entry in leaf.count.accesses
         if entry.access.mode == "read" and entry.buffer.scope == "global"
         for index in entry.access.indices
@@ -43,6 +36,8 @@ def places_from(item: Item) -> set[str]:
 
 def loaded(item: Item) -> set[str]:
     """The global arrays that a node loads from."""
+    if not some(item, READS):
+        return set()
     return {
         entry.access.buffer
         for leaf in item.leaves()

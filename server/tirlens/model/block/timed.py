@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..instructions.work import Item
+
+
+@dataclass(frozen=True)
+class Busy:
+    """How long one block's share of a statement keeps each unit busy, and the busiest of them."""
+
+    units: Mapping[str, float]
+    longest_s: float
+
+
+BusyOf = Callable[[Item], Busy]
 
 
 @dataclass(eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tirlens_worker.facts import Access, Buffer, Expr, Let, Loop
+from tirlens_worker.facts import Access, Expr, Let, Loop
 
 from ..counting.intervals import Interval, bounds
 from ..dtypes import bits
-from ..expr import evaluate, free_variables, is_data_dependent, operands, simplify, substitute, walk
+from ..expr import evaluate, is_data_dependent, operands, simplify, substitute, walk
 
 SECTOR_BYTES = 32
 # Loops whose iterations run at the same time in one block, not one after the other.
@@ -86,6 +86,33 @@ class Place:
     def extents(self) -> Mapping[str, int]:
         """The extents of the loops, unknown ones counted 1."""
         return {loop.var: loop.extent or 1 for loop in self.around}
+
+    @cached_property
+    def unrolled(self) -> int:
+        """The turns of the unrolled loops around, together."""
+        return math.prod(loop.extent or 1 for loop in self.around if loop.kind == "unroll")
+
+    @cached_property
+    def turns(self) -> int:
+        """The turns of the loops whose iterations are not at the same time, nor unrolled."""
+        apart = SPATIAL | SIDE_BY_SIDE | {"unroll"}
+        return math.prod(loop.extent or 1 for loop in self.around if loop.kind not in apart)
+
+    @cached_property
+    def data_of_conditions(self) -> tuple[tuple[Any, ...], ...]:
+        """What is loaded or not known of the conditions around."""
+        return tuple(dict.fromkeys(part for one in self.conditions for part in self.data_of(one)))
+
+    def data_of(self, expr: Expr) -> list[tuple[Any, ...]]:
+        """What is loaded or not known of an expression."""
+        resolved = self.resolve(expr)
+        if not is_data_dependent(resolved):
+            return []
+        return [
+            part
+            for part in walk(resolved)
+            if isinstance(part, tuple) and part[0] in ("load", "opaque")
+        ]
 
     def inside(self, loop: Loop, counted: int | None = None) -> Place:
         """The place in a loop's body; `counted` turns are taken where its extent is data."""
@@ -158,125 +185,7 @@ def dtype_bytes(dtype: str) -> float:
     return (bits(dtype) or 32) / 8
 
 
-def distinct_elements(
-    access: Access,
-    buffer: Buffer,
-    place: Place,
-    free: Iterable[str],
-    shape: Sequence[Any],
-    set_in: SetIn = NOWHERE,
-) -> float:
-    """How many distinct elements one access touches while the variables in `free` vary.
-
-    Each dimension counts what its index can reach and no more than there are combinations of
-    its variables; exact for boxes with separate variables in each dimension, an upper bound
-    elsewhere.  `set_in` tells where scalars that hold an index are set.
-    """
-    free = frozenset(free)
-    extents = place.extents
-    total = 1.0
-    combinations = 1.0
-    seen: set[str] = set()
-    indices = [place.resolve(index) for index in access.indices]
-    for dimension, index in enumerate(indices):
-        box = 1.0
-        if access.extents:
-            high = bounds(place.resolve(access.extents[dimension]), place.ranges)[1]
-            box = high if math.isfinite(high) else 1.0
-        names = _varies_with(access, index, indices, free, place, set_in)
-        chosen, rest = NOTHING, index
-        if is_data_dependent(index) and says_its_place(access, index, place, set_in):
-            # Another place in an array of places is another place: a page, a token, a state.
-            chosen = _chosen_by(index, names, place, set_in)
-            rest = without_loads(index)
-        low, high = bounds(rest, _pinned(rest, free - chosen, place.ranges))
-        reach = high - low + box
-        size = shape[dimension] if dimension < len(shape) else None
-        # A tile that steps over a constant stride touches one box a step, not all between.
-        steps = math.prod(extents.get(name, 1) for name in names - chosen) * box
-        touched = min(reach, steps) * math.prod(extents.get(name, 1) for name in chosen)
-        # An index far beyond its dimension runs on into the next rows, as offsets of pointers do.
-        close = reach < 2 * size if isinstance(size, int) else False
-        if isinstance(size, int) and (close or access.clipped or is_data_dependent(index)):
-            touched = min(touched, size)
-        total *= max(touched, 1.0)
-        combinations *= box
-        for name in names - seen:
-            combinations *= extents.get(name, 1)
-        seen |= names
-    found = max(min(total, combinations) * max(access.lanes, 1), 1.0)
-    whole = [size for size in shape if isinstance(size, int)]
-    return min(found, math.prod(whole)) if len(whole) == len(shape) and whole else found
-
-
-def _pinned(
-    index: Expr, free: frozenset[str], ranges: Mapping[str, Interval]
-) -> dict[str, Interval]:
-    """The ranges of the variables in `index`, of those that are not free their first value."""
-    return {
-        name: reach if name in free else (reach[0], reach[0])
-        for name in free_variables(index)
-        if (reach := ranges.get(name)) is not None
-    }
-
-
-def depends_on(
-    access: Access, place: Place, names: Iterable[str], set_in: SetIn = NOWHERE
-) -> frozenset[str]:
-    """Which of `names` the place of an access depends on, through loop bounds too."""
-    wanted = frozenset(names)
-    indices = [place.resolve(index) for index in access.indices]
-    return frozenset[str]().union(
-        *(_varies_with(access, index, indices, wanted, place, set_in) for index in indices)
-    )
-
-
-def wanders(access: Access, place: Place) -> bool:
-    """Whether the place of an access is data that no variable tells the place of.
-
-    So is a tile's number that a persistent kernel keeps in a register.
-    """
-    indices = [place.resolve(index) for index in access.indices]
-    return any(
-        is_data_dependent(index) and not free_variables(index) & place.extents.keys()
-        for index in indices
-    )
-
-
-def _varies_with(
-    access: Access,
-    index: Expr,
-    indices: Sequence[Expr],
-    names: frozenset[str],
-    place: Place,
-    set_in: SetIn,
-) -> frozenset[str]:
-    """Which of `names` an index varies with.
-
-    What is loaded from a scalar is another value whenever a loop turns in which that is set (any
-    loop, where that is not told and the index names no variable), but for those loops that the
-    other indices count.
-    """
-    if not is_data_dependent(index):
-        return free_variables(index) & names
-    found = free_variables(index) & place.extents.keys()
-    loops = NOTHING
-    if found and says_its_place(access, index, place, set_in):
-        loops = _set_again(index, place, set_in)
-    if not found:
-        loops = loops.union(*(set_in.get(str(load[1]), names) for load in loads_of(index)))
-    return (found & names) | ((loops & names) - NOTHING.union(*map(free_variables, indices)))
-
-
-def _chosen_by(index: Expr, names: frozenset[str], place: Place, set_in: SetIn) -> frozenset[str]:
-    """Which of `names`, with which an index varies, choose what is loaded for it."""
-    if not free_variables(index) & place.extents.keys():
-        return names
-    places = NOTHING.union(*map(free_variables, loads_of(index)))
-    return names & (places | _set_again(index, place, set_in))
-
-
-def _set_again(index: Expr, place: Place, set_in: SetIn) -> frozenset[str]:
+def set_again(index: Expr, place: Place, set_in: SetIn) -> frozenset[str]:
     """The loops that turn between settings of the scalars in `index`, which threads share."""
     threads = {loop.var for loop in place.around if loop.kind in SIDE_BY_SIDE}
     return NOTHING.union(*(set_in.get(str(load[1]), NOTHING) for load in loads_of(index))) - threads

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tirlens_worker.facts import Buffer
 
@@ -39,13 +40,26 @@ def requests_of(starts: Sequence[int], vector: float, buffer: Buffer, written: b
     `written`: shared memory is addressed as the program says, not swizzled by a compiler.
     """
     size = dtype_bytes(buffer.dtype)
+    # Sectors, lines and banks are the same some whole lines further on.
+    ahead = int(LINE_BYTES / size) or 1
+    if ahead * size % LINE_BYTES:
+        ahead = 8 * LINE_BYTES
+    moved = min(starts, default=0) // ahead * ahead
+    lanes = tuple(start - moved for start in starts)
+    return _requests(lanes, vector, size, buffer.scope == "global", written)
+
+
+@lru_cache(maxsize=4096)
+def _requests(
+    starts: tuple[int, ...], vector: float, size: float, in_global: bool, written: bool
+) -> Requests:
     first = [math.floor(start * size) for start in starts]
     # What a compiler makes of one value for all elements of a tile is one element.
     same = not written and len(set(starts)) == 1
     width = max(int(size if same else size * vector), 1)
     if size > WIDEST_BYTES:
         width, vector = WIDEST_BYTES, WIDEST_BYTES / size
-    if buffer.scope == "global":
+    if in_global:
         sectors = _distinct(first, width, SECTOR_BYTES)
         lines = _distinct(first, width, LINE_BYTES)
         passes = max(lines, sectors / 4, _bank_wavefronts(first, width))

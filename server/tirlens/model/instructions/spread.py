@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -36,12 +36,10 @@ from ..expr import (
     linear,
     operators,
     simplify,
-    walk,
 )
-from .places import WARP, Place, dtype_bytes, without_loads
+from .offsets import IntArray, beyond_loads, element_offsets
+from .places import WARP, Place, dtype_bytes
 from .requests import Requests, requests_of
-
-IntArray = npt.NDArray[np.int64]
 
 VECTOR_BYTES = 16
 SELECTS = frozenset({"select", "opaque", "load"})
@@ -88,12 +86,11 @@ def spread(
     accesses = statement.accesses
     if not accesses and not statement.arith:
         return NOTHING
-    conditions = list(place.conditions)
-    conditions += [item.guard for item in (*accesses, *statement.arith) if item.guard is not None]
-    conditions_of_data = any(
-        _waits_for_data(place.resolve(item), place, buffers) for item in conditions
+    guards = [item.guard for item in (*accesses, *statement.arith) if item.guard is not None]
+    data = [*place.data_of_conditions, *(part for guard in guards for part in place.data_of(guard))]
+    serial = _comes_anew(data, place, buffers) or any(
+        _is_branch(access, place) for access in accesses
     )
-    serial = conditions_of_data or any(_is_branch(access, place) for access in accesses)
     if statement.per == "thread":
         return _of_threads(accesses, place, buffers, serial)
     matrix = any(access.buffer in fragments for access in accesses)
@@ -102,26 +99,27 @@ def spread(
         widest = min(widest, 2)
     most = 1 if serial else widest
     layout = _Layout(max(threads, 1), most, matrix)
-    return _of_block(accesses, place, buffers, layout, conditions, serial)
+    return _of_block(accesses, place, buffers, layout, (*place.conditions, *guards), serial)
 
 
-def _waits_for_data(condition: Expr, place: Place, buffers: Mapping[str, Buffer]) -> bool:
-    """Whether a condition depends on data that come anew with the elements it is asked for.
+def _comes_anew(
+    data: Sequence[tuple[Any, ...]], place: Place, buffers: Mapping[str, Buffer]
+) -> bool:
+    """Whether the data of conditions come anew with the elements that they are asked for.
 
     What an array holds for all of them, the length of a sequence, is loaded once before.
     """
-    if not is_data_dependent(condition):
+    if not data:
         return False
     names = {loop.var for loop in place.around if loop.kind in ("parallel", "vectorized")}
     names |= {loop.var for loop in place.around[-1:]}
-    for part in walk(condition):
-        if isinstance(part, tuple) and part[0] == "opaque":
-            return True
-        if isinstance(part, tuple) and part[0] == "load":
-            known = part[1] in buffers and buffers[part[1]].scope == "global"
-            if not known or names & free_variables(part):
-                return True
-    return False
+    return any(
+        part[0] == "opaque"
+        or part[1] not in buffers
+        or buffers[part[1]].scope != "global"
+        or bool(names & free_variables(part))
+        for part in data
+    )
 
 
 def _is_branch(access: Access, place: Place) -> bool:
@@ -156,34 +154,14 @@ def _of_threads(
         vector = min(max(access.lanes, 1) * _written_vector(access, buffer, place, env), limit)
         known = start = None
         if threads and memory_of(access, buffers) is not None:
-            settled = _beyond_loads(access, place, buffers, env)
-            start = _offset(settled, buffer, place, env)
+            settled = beyond_loads(access, place, buffers, env)
+            start = element_offsets(settled, buffer, place, env)
         if start is not None:
             starts = start.tolist() if start.ndim else [start.item()] * WARP
             known = requests_of(starts, vector, buffer, written=True)
             widest = max(widest, vector)
         out.append(known)
     return Spread(widest, 1.0, serial, tuple(out))
-
-
-def _beyond_loads(
-    access: Access, place: Place, buffers: Mapping[str, Buffer], env: Mapping[str, Any]
-) -> Access:
-    """An access behind a place that is loaded, the same one for all threads: where it adds to that.
-
-    Such a place, a page's or a token's, begins a row of the array.
-    """
-    indices = tuple(place.resolve(index) for index in access.indices)
-    if not any(map(is_data_dependent, indices)):
-        return access
-
-    def shared(load: tuple[Any, ...]) -> bool:
-        own = buffers[load[1]].scope.startswith("local") if load[1] in buffers else True
-        return not own and not any(np.ndim(env.get(name, 0)) for name in free_variables(load))
-
-    return replace(
-        access, indices=tuple(simplify(without_loads(index, shared)) for index in indices)
-    )
 
 
 @dataclass(frozen=True)
@@ -232,7 +210,7 @@ def _of_block(
     for access in accesses:
         offset = None
         if memory_of(access, buffers) is not None and access.route in ("thread", "tile", "async"):
-            offset = _offset(access, buffers[access.buffer], place, env, inside)
+            offset = element_offsets(access, buffers[access.buffer], place, env, inside)
             if offset is None or _told_apart(access, place):
                 vector = 1
             if offset is not None:
@@ -283,45 +261,6 @@ def _divided(total: int, innermost: int, threads: int) -> int:
 def _told_apart(access: Access, place: Place) -> bool:
     """Whether an index is chosen by a condition, which the compiler does not vectorise."""
     return any(not operators(place.resolve(index)).isdisjoint(SELECTS) for index in access.indices)
-
-
-def _offset(
-    access: Access,
-    buffer: Buffer,
-    place: Place,
-    env: Mapping[str, Any],
-    inside: Sequence[IntArray] = (),
-) -> IntArray | None:
-    """Element offsets of an access; None where they depend on data."""
-    if len(access.indices) != len(buffer.shape):
-        return None
-    try:
-        steps = iter(inside)
-        sizes: Sequence[Expr] = access.extents or (1,) * len(access.indices)
-        flat: Any = 0
-        # How many rows there are says nothing of where one begins.
-        shape = [1, *(_value(extent, place, env) for extent in buffer.shape[1:])]
-        strides = _strides(buffer, place, env)
-        for axis, (index, size) in enumerate(zip(access.indices, sizes, strict=True)):
-            position = _value(index, place, env)
-            if inside and _value(size, place, env) > 1:
-                position = position + next(steps, 0)
-            flat = flat + position * strides[axis] if strides else flat * shape[axis] + position
-        return np.asarray(flat, dtype=np.int64)
-    except (UnknownValueError, TypeError, ValueError, ZeroDivisionError, OverflowError):
-        return None
-
-
-def _strides(buffer: Buffer, place: Place, env: Mapping[str, Any]) -> list[Any]:
-    """The strides of an array in elements; none where it is compact or they are not known."""
-    try:
-        return [_value(stride, place, env) for stride in buffer.strides]
-    except UnknownValueError:
-        return []
-
-
-def _value(expr: Expr, place: Place, env: Mapping[str, Any]) -> Any:
-    return expr if isinstance(expr, int) else evaluate(place.resolve(expr), env)
 
 
 def _contiguous(offset: IntArray, buffer: Buffer, most: int) -> int:
@@ -393,7 +332,7 @@ def _written_vector(access: Access, buffer: Buffer, place: Place, lanes: Mapping
         return 1
     steps = np.arange(innermost.extent or 1, dtype=np.int64)
     rows = {name: np.asarray(value)[..., None] for name, value in lanes.items()}
-    offset = _offset(access, buffer, place, {**rows, innermost.var: steps})
+    offset = element_offsets(access, buffer, place, {**rows, innermost.var: steps})
     if offset is None or offset.shape[-1:] != steps.shape or np.any(np.diff(offset) != 1):
         return 1
     return len(steps)

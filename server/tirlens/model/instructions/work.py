@@ -30,6 +30,7 @@ from .addressing import index_instructions, index_parts
 from .hoisting import addressed_share, issued_share, packed_share
 from .places import SIDE_BY_SIDE, SPATIAL, Place, outermost
 from .spread import Spread, memory_of, spread
+from .traits import Traits, traits_of
 
 # How these loops run decides what a thread does, and how often.
 _NOT_IN_TURN = SPATIAL | SIDE_BY_SIDE | {"unroll"}
@@ -90,6 +91,8 @@ class Item:
         item = object.__new__(Item)
         item.__dict__.update(self.__dict__, **_UNTIMED, **changed)
         item.__dict__.pop("_leaves", None)
+        if "children" in changed:
+            item.__dict__.pop("traits", None)
         item.seconds = {}
         if "children" not in changed:
             item.children = tuple(child.again() for child in self.children)
@@ -97,8 +100,17 @@ class Item:
 
     @cached_property
     def _leaves(self) -> tuple[Item, ...]:
-        inside = tuple(leaf for child in self.children for leaf in child.leaves())
-        return (self, *inside) if isinstance(self.node, Statement) else inside
+        if isinstance(self.node, Statement):
+            return (self,)
+        inside: list[Item] = []
+        for child in self.children:
+            inside += (child,) if isinstance(child.node, Statement) else child.leaves()
+        return tuple(inside)
+
+    @cached_property
+    def traits(self) -> tuple[Traits, Traits]:
+        """What holds for every statement inside, and what for some of them: see `traits`."""
+        return traits_of(self)
 
 
 _UNTIMED: Mapping[str, Any] = {

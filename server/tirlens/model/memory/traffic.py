@@ -12,28 +12,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Access, Buffer
+from tirlens_worker.facts import Access, Buffer, Expr
 
 from ..counting.footprint import Touched
-from ..expr import UnknownValueError, simplify
+from ..expr import UnknownValueError, is_data_dependent, simplify
 from ..instructions.places import (
     SECTOR_BYTES,
     SPATIAL,
     Around,
     Place,
     SetIn,
-    depends_on,
-    distinct_elements,
     dtype_bytes,
     loads_of,
-    says_its_place,
-    wanders,
     without_loads,
 )
+from ..instructions.reach import Reach
 from ..instructions.spread import WARP
 from ..instructions.work import Item
 from .walks import AXES, Walk, walk_of
@@ -147,38 +144,30 @@ def _flow(
     blocks = max(math.prod(launch.grid), 1)
     inner = [name for name in names if name not in grid]
     issued = entry.bytes / blocks
-    own = distinct_elements(access, buffer, place, inner, shape, set_in) * size
-    everything = distinct_elements(access, buffer, place, names, shape, set_in) * size
-    axes = tuple(
-        sorted(
-            AXES.get(grid[name].tag or "", 0) for name in depends_on(access, place, grid, set_in)
-        )
-    )
+    reach = Reach(access, place, shape, set_in)
+    own = reach.elements(inner) * size
+    everything = reach.elements(names) * size
+    axes = tuple(sorted(AXES.get(grid[name].tag or "", 0) for name in reach.varies_with(grid)))
     least = min(everything, float(entry.bytes))
-    chosen = wanders(access, place)
+    chosen = reach.wanders
     if chosen:
         # Blocks that choose their tiles at run time are taken to choose those that others have.
         own = min(own, least / blocks)
     # Each row of what a block touches is brought in whole sectors.
     rows = 1.0
     if len(access.indices) > 1:
-        outer = replace(access, indices=access.indices[:-1], extents=access.extents[:-1], lanes=1)
-        rows = max(
-            min(distinct_elements(outer, buffer, place, inner, shape, set_in), own / size), 1.0
-        )
+        rows = max(min(reach.rows(inner), own / size), 1.0)
     sectors = rows * math.ceil(own / rows / SECTOR_BYTES) * SECTOR_BYTES
-    indices = [place.resolve(index) for index in access.indices]
-    behind = tuple(load for index in indices for load in loads_of(index))
-    if not all(says_its_place(access, index, place, set_in) for index in indices):
-        behind = ()
-    start = _start(access, buffer, place)
+    behind: tuple[Any, ...] = ()
+    if reach.says_its_place:
+        behind = tuple(load for index in reach.indices for load in loads_of(index))
+    start = _start(reach.indices, buffer, place)
     step = own = min(own, issued)
     walk = None if chosen else walk_of(access, place, buffer.shape, set_in)
     if walk is not None:
         if walk.var is not None:
             within = [name for name in inner if name != walk.var]
-            step = distinct_elements(access, buffer, place, within, shape, set_in) * size
-            step = min(step, own)
+            step = min(reach.elements(within) * size, own)
         least = min(least, walk.places(launch.grid) * step)
     known = [extent for extent in shape if isinstance(extent, int)]
     array = math.prod(known) * size if len(known) == len(shape) else math.inf
@@ -201,12 +190,12 @@ def _writes(flow: _Flow) -> bool:
     return flow.access.mode != "read" and flow.access.route == "thread"
 
 
-def _start(access: Access, buffer: Buffer, place: Place) -> float | None:
+def _start(indices: Sequence[Expr], buffer: Buffer, place: Place) -> float | None:
     """Where the first thread of the first block starts to read, in elements."""
     try:
         flat = 0
-        for size, index in zip(buffer.shape, access.indices, strict=True):
-            behind = simplify(without_loads(place.resolve(index)))
+        for size, index in zip(buffer.shape, indices, strict=True):
+            behind = simplify(without_loads(index)) if is_data_dependent(index) else index
             # How many rows there are says nothing of where one begins.
             flat = (flat * place.first_value(size) if flat else 0) + place.first_value(behind)
         return float(flat)

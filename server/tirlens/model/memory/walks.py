@@ -17,7 +17,14 @@ import numpy.typing as npt
 
 from tirlens_worker.facts import Access, Expr
 
-from ..expr import UnknownValueError, evaluate, free_variables, linear, simplify
+from ..expr import (
+    UnknownValueError,
+    evaluate,
+    free_variables,
+    is_data_dependent,
+    linear,
+    simplify,
+)
 from ..instructions.places import (
     NOWHERE,
     SIDE_BY_SIDE,
@@ -87,18 +94,22 @@ def walk_of(
     """
     grid = {loop.var: AXES.get(loop.tag or "", 0) for loop in place.around if loop.kind in SPATIAL}
     indices = [place.resolve(index) for index in access.indices]
-    by_block = any(
-        free_variables(load) & set(grid) and not free_variables(without_loads(one)) & set(grid)
-        for one in indices
-        for load in loads_of(one)
-    )
-    if not by_block and all(says_its_place(access, one, place, set_in) for one in indices):
-        indices = [without_loads(index) for index in indices]
+    blocks_of = grid.keys()
+    data = [index for index in indices if is_data_dependent(index)]
+    if data:
+        by_block = any(
+            free_variables(load) & blocks_of and not free_variables(without_loads(one)) & blocks_of
+            for one in data
+            for load in loads_of(one)
+        )
+        if not by_block and all(says_its_place(access, one, place, set_in) for one in data):
+            indices = [without_loads(index) for index in indices]
     mixed = [
-        free_variables(index)
+        names
         for index in indices
-        if any(
-            isinstance(atom, tuple) and free_variables(atom) & set(grid)
+        if (names := free_variables(index)) & blocks_of
+        and any(
+            isinstance(atom, tuple) and free_variables(atom) & blocks_of
             for atom in linear(simplify(index))[0]
         )
     ]
