@@ -36,14 +36,18 @@ class Tail(NamedTuple):
 
 
 def tails(part: Problem) -> Iterator[Tail]:
-    """The conditions of a problem that have such variables, which are not merged either."""
+    """The conditions of a problem that have such variables, and no merged ones.
+
+    How many values meet a condition for some value of a merged variable is not the sum of how many
+    meet it for each.
+    """
     used = Counter(name for item in part.guards for name in item.scope)
     used.update(name for weight in part.weights for name in free_variables(weight))
     for item in part.guards:
+        if part.projected & item.scope:
+            continue
         alone = {
-            atom: factor
-            for atom, factor in item.terms
-            if isinstance(atom, str) and used[atom] == 1 and atom not in part.projected
+            atom: factor for atom, factor in item.terms if isinstance(atom, str) and used[atom] == 1
         }
         inside = [free_variables(atom) for atom, _ in item.terms if isinstance(atom, tuple)]
         own = _short(alone.keys() - frozenset[str]().union(*inside), alone, part.box)
