@@ -11,33 +11,27 @@ from tirlens.hardware.provenance import caveats
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts
 
-from . import attribution, cpu
-from .band import band_s, traffic_of, uncertainties
+from . import cpu
 from .block.launch import block_resources, lowered_for
 from .block.occupancy import BlockResources, does_not_fit, occupancy
 from .block.pipeline import BlockContext, block_time, moved_at_once, started_ahead
 from .block.spilling import spill
-from .block.timed import Timed
 from .counted import Counted, count_all
-from .counting.footprint import Touched
 from .counting.offsets import evenly
 from .counting.result import Counts
+from .figures import counted, finished, moved, warm, with_note
 from .imbalance import block_costs, stretch
-from .instructions.work import Item, total
+from .instructions.work import Item
 from .launches import launches, together
 from .memory import traffic
-from .report import CaveatNote, KernelReport, Occupancy, ReadWrite, Waves
+from .report import CaveatNote, KernelReport, Occupancy, Waves
 from .roofline import (
     busy_seconds,
-    dominant_class,
-    peak,
     repeated_l2_seconds,
-    roofline_seconds,
     sum_seconds,
     sustained_roofline_seconds,
 )
 from .schedule import KernelTime, as_loaded, drifts_apart, kernel_time
-from .verdict import verdict
 
 SPILLS = "the fragments take more registers than a thread can have: they will spill"
 
@@ -158,7 +152,7 @@ def _analyzed(report: KernelReport, found: Counted, device: Device) -> KernelRep
         return report.but(status="error", message=f"an array of this kernel is {negative}")
     items = found.items()
     leaves = [leaf for item in items for leaf in item.leaves()]
-    report = _counted(report, leaves)
+    report = counted(report, leaves)
     scheduled = bool(facts.launch.grid or facts.launch.threads)
     launch = _launch(facts, counts, items, device)
     shape = traffic.LaunchShape(
@@ -170,12 +164,12 @@ def _analyzed(report: KernelReport, found: Counted, device: Device) -> KernelRep
     )
     if device.kind == "cpu":
         timed = cpu.kernel(items, found.buffers, found.shapes, device)
-        report = _warm(_moved(report, touched, leaves, device), device)
-        return _finished(report, device, items, timed, "cpu", cpu.cores_at_work(leaves, device))
+        report = warm(moved(report, touched, leaves, device), device)
+        return finished(report, device, items, timed, "cpu", cpu.cores_at_work(leaves, device))
     traffic.apply(found.flows.of(leaves), shape, device, touched)
     for leaf in leaves:
         leaf.seconds = busy_seconds(leaf, device)
-    report = _moved(report, touched, leaves, device)
+    report = moved(report, touched, leaves, device)
     if not scheduled or device.kind == "accelerator":
         return _unscheduled(report, device, items, leaves)
     return _on_gpu(report, device, items, leaves, launch)
@@ -207,64 +201,6 @@ def _launch(facts: KernelFacts, counts: Any, items: Sequence[Item], device: Devi
     )
 
 
-def _counted(report: KernelReport, leaves: Sequence[Item]) -> KernelReport:
-    by_class: dict[str, int] = {}
-    unknown: set[str] = set()
-    for leaf in leaves:
-        unknown.update(leaf.arith.unknown)
-        for name, flop in leaf.arith.flop_by_class.items():
-            by_class[name] = by_class.get(name, 0) + flop
-    notes = tuple(
-        CaveatNote(f"the cost of {name} is not known and left out") for name in sorted(unknown)
-    )
-    return report.but(
-        flop=total(leaf.flop for leaf in leaves),
-        useful_flop=total(leaf.useful_flop for leaf in leaves),
-        masked_flop=total(leaf.masked_flop for leaf in leaves),
-        flop_by_class=by_class,
-        int_ops=sum(leaf.arith.int_ops for leaf in leaves),
-        global_bytes=ReadWrite(
-            total(leaf.read_bytes for leaf in leaves), total(leaf.write_bytes for leaf in leaves)
-        ),
-        shared_bytes=sum(leaf.shared_bytes for leaf in leaves),
-        caveats=report.caveats + notes,
-    )
-
-
-def _moved(
-    report: KernelReport, touched: Touched | None, leaves: Sequence[Item], device: Device
-) -> KernelReport:
-    compulsory = None if touched is None else touched.bytes
-    read = sum(leaf.dram_read_bytes for leaf in leaves)
-    written = sum(leaf.dram_write_bytes for leaf in leaves)
-    known = report.global_bytes.total is not None
-    name = dominant_class(device, report.flop_by_class)
-    rate = peak(device, name).flop_per_s if name else None
-    moved = read + written
-    return report.but(
-        compulsory_bytes=compulsory,
-        dram_bytes=ReadWrite(round(read), round(written)) if known else ReadWrite(None, None),
-        l2_bytes=round(sum(leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves))
-        if known
-        else None,
-        roofline_time_s=roofline_seconds(device, report.flop_by_class, compulsory) or None,
-        arithmetic_intensity=report.flop / moved if report.flop is not None and moved else None,
-        ridge_point=rate / device.dram.bytes_per_s if rate else None,
-    )
-
-
-def _warm(report: KernelReport, device: Device) -> KernelReport:
-    """The roofline of a kernel whose arrays may be in the caches from its last run.
-
-    A CPU's DRAM rate is of reading; lines go back while others come.
-    """
-    moved = report.dram_bytes.read
-    compulsory = report.compulsory_bytes
-    least = moved if compulsory is None or moved is None else min(moved, compulsory)
-    seconds = roofline_seconds(device, report.flop_by_class, least)
-    return report.but(roofline_time_s=seconds or None)
-
-
 def _on_gpu(
     report: KernelReport,
     device: Device,
@@ -282,7 +218,7 @@ def _on_gpu(
         waves=Waves(launch.blocks / (launch.blocks_per_sm * device.sm_count), 0.0),
     )
     if launch.occupancy is None:
-        report = _with_note(report, does_not_fit(device, launch.block))
+        report = with_note(report, does_not_fit(device, launch.block))
     spill(leaves, launch.block.spilled, device)
     context = BlockContext(
         device=as_loaded(device, report.dram_bytes.total),
@@ -306,12 +242,8 @@ def _on_gpu(
         drifts_apart(leaves),
     )
     if launch.block.spilled:
-        report = _with_note(report, SPILLS)
-    return _finished(report, device, items, (block, time), "gpu", launch.blocks)
-
-
-def _with_note(report: KernelReport, message: str) -> KernelReport:
-    return report.but(caveats=(*report.caveats, CaveatNote(message, report.span)))
+        report = with_note(report, SPILLS)
+    return finished(report, device, items, (block, time), "gpu", launch.blocks)
 
 
 def _unscheduled(
@@ -327,84 +259,7 @@ def _unscheduled(
         bound = sustained_roofline_seconds(device, report.flop_by_class, report.compulsory_bytes)
     block = cpu.weighted(items, lambda leaf: max(leaf.seconds.values(), default=0.0))
     time = KernelTime(0.0, bound, 0.0, None)
-    report = _finished(report, device, items, (block, time), "unscheduled", device.sm_count)
+    report = finished(report, device, items, (block, time), "unscheduled", device.sm_count)
     return replace(
         report, time_band_s=None, uncertainty={}, bound_reason="lower bound, unscheduled"
-    )
-
-
-def _finished(
-    report: KernelReport,
-    device: Device,
-    items: Sequence[Item],
-    timed: tuple[Timed, KernelTime],
-    schedule: str,
-    blocks: int,
-) -> KernelReport:
-    block, time = timed
-    known = report.flop is not None and report.global_bytes.total is not None
-    frame = attribution.Frame(report.span, time.total_s if known else None, time.limiter)
-    if time.limiter is not None:
-        name = time.limiter
-        block = cpu.weighted(items, lambda leaf: leaf.seconds.get(name, 0.0))
-    weight = block.total_s
-    scaled = block.scaled(time.body_s / weight if weight else 0.0)
-    entries = list(attribution.breakdown(scaled, frame))
-    if known and schedule != "unscheduled":
-        # A kernel whose leaves take no time at all still takes its launch.
-        missing = time.body_s if not weight else 0.0
-        entries.append(attribution.overhead(frame, "launch", "launch", time.launch_s + missing))
-        if time.tail_s:
-            entries.append(attribution.overhead(frame, "tail", "tail", time.tail_s))
-    report = report.but(schedule=schedule, loops=tuple(entries))
-    if not known:
-        return _with_note(report, "the time is not known: some counts are not")
-    seconds = sum(entry.time_s or 0.0 for entry in entries)
-    return _timed_report(report, device, items, seconds, time, blocks)
-
-
-def _timed_report(
-    report: KernelReport,
-    device: Device,
-    items: Sequence[Item],
-    seconds: float,
-    time: KernelTime,
-    blocks: int,
-) -> KernelReport:
-    busy = sum_seconds(leaf for item in items for leaf in item.leaves())
-    utilisation = {name: value / seconds for name, value in busy.items()} if seconds else {}
-    tail = time.tail_s / seconds if seconds else 0.0
-    launch = time.launch_s / seconds if seconds else 0.0
-    if device.kind == "cpu":
-        found = cpu.verdict(device, utilisation, blocks, launch)
-        parts: dict[str, float] = {}
-        band = seconds / (1 + device.band), seconds * (1 + device.band)
-    else:
-        found = verdict(device, utilisation, blocks, launch, tail, time.limiter)
-        parts = uncertainties(device, utilisation, launch, traffic_of(report))
-        band = band_s(seconds, parts)
-    name = dominant_class(device, report.flop_by_class)
-    flop = report.flop or 0
-    moved = report.dram_bytes.total
-    per_s = flop / seconds if seconds else None
-    waves = report.waves
-    return report.but(
-        time_s=seconds,
-        time_band_s=band,
-        uncertainty=parts,
-        bound=found.bound,
-        bound_class=found.bound_class,
-        bound_reason=found.reason,
-        flop_per_s=per_s,
-        peak_fraction=(
-            report.flop_by_class[name] / seconds / peak(device, name).flop_per_s
-            if name and seconds
-            else None
-        ),
-        dram_bytes_per_s=moved / seconds if moved is not None and seconds else None,
-        dram_fraction=(
-            moved / seconds / device.dram.bytes_per_s if moved is not None and seconds else None
-        ),
-        utilisation=utilisation,
-        waves=Waves(waves.count, tail) if waves else None,
     )

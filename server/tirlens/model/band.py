@@ -28,8 +28,8 @@ MEASURED = 0.08
 _HEARSAY: Mapping[str, float] = {"as": 0.12, "scaled": 0.2, "estimate": 0.25, "disputed": 0.7}
 # Of the device's `band`: matrix products are long, and the power they take was measured.
 TENSOR_SHARE, CORE_SHARE = 0.45, 0.7
-# Waits are known within a factor of 1.8, a launch within one of 1.65.
-WAITS, LAUNCH = 0.6, 0.5
+# Waits are known within a factor of two, a launch within one of 1.65.
+WAITS, LAUNCH = 0.7, 0.5
 # Of the range that the traffic to DRAM can lie in, where the estimate is in the middle of it.
 REREAD = 0.6
 
