@@ -91,6 +91,8 @@ class Evaluator:
     assume: bool
     #: Arrays of integers that the program computes addresses with, by slot and element.
     memory: dict[int, np.ndarray]
+    #: Names of the constant 1.0.
+    ones: set[Any]
 
     def value(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
         """The value of `node` and whether data take part; `times` is what one point stands for."""
@@ -208,13 +210,22 @@ class Evaluator:
         right, other = self.value(b, at, times)
         data = one or other
         dtype = ir.dtype(a)
-        if name and (data or ir.floating(dtype)):
+        same = (name == "mul" and self._is_one(a)) or (name in ("mul", "div") and self._is_one(b))
+        if name and not same and (data or ir.floating(dtype)):
             self._count(name, dtype, at, times)
         if left is UNKNOWN or right is UNKNOWN or ir.floating(dtype):
             return UNKNOWN, data or ir.floating(dtype)
         if ir.kind(node) in ("Div", "Mod", "FloorDiv", "FloorMod"):
             right = np.where(np.equal(right, 0), 1, right)
         return function(left, right), data
+
+    def _is_one(self, node: Any) -> bool:
+        """Whether a product or quotient with `node`, 1.0 or a name of it, is no operation."""
+        if ir.kind(node) == "Broadcast":
+            return self._is_one(node.value)
+        if ir.kind(node) == "Var":
+            return ir.key(node) in self.ones
+        return ir.kind(node) == "FloatImm" and float(node.value) == 1.0
 
     def _count(self, name: str, dtype: str, at: Points, times: int) -> None:
         base, lanes = ir.element(dtype)

@@ -60,6 +60,7 @@ class Executor(Blocks):
         self.tally = Tally(budget)
         self.requests = Requests()
         self.memory = {}
+        self.ones = set()
         self.cluster = []
         self.threads = 1
         self.reducers = {}
@@ -255,6 +256,8 @@ class Executor(Blocks):
 
     def _run_Bind(self, node: Any, at: Points) -> None:  # noqa: N802
         variable = ir.key(node.var)
+        if self._is_one(node.value):
+            self.ones.add(variable)
         if self._is_early(node.value, at):
             self.derived.add(variable)
             at.columns[variable] = node.value

@@ -34,7 +34,8 @@ FILES = {
     TVM: ["facts/kernels/tvm_loops.py", "facts/kernels/tvm_macros.py",
           "facts/kernels/tvm_threads.py", "facts/kernels/exact_tvm.py"],
     TILELANG: ["facts/kernels/tilelang_tiles.py", "facts/kernels/tilelang_macros.py",
-               "facts/kernels/tilelang_plain.py", "facts/kernels/exact_tilelang.py",
+               "facts/kernels/tilelang_plain.py", "facts/kernels/tilelang_constants.py",
+               "facts/kernels/exact_tilelang.py",
                "examples/gemm_tilelang.py", "examples/attention_tilelang.py"],
 }  # fmt: skip
 # What is not executed, and what the reference executor says of it.

@@ -1,7 +1,8 @@
 """What it costs to evaluate an expression of the IR.
 
 An addition of two data values is one ``add`` and a product one ``mul``; a multiply-accumulate is
-so two operations and two FLOP, whether or not the compiler fuses them.  Arithmetic that only makes
+so two operations and two FLOP, whether or not the compiler fuses them.  A product or quotient with
+1.0, as parameters of activations have it by default, is none.  Arithmetic that only makes
 addresses is left out: an integer operation counts where a loaded value takes part in it.
 """
 
@@ -72,6 +73,15 @@ class Reader(Expressions):
         bill = _Bill(self)
         bill.visit(node, guard)
         return bill.arith(), tuple(bill.accesses)
+
+    def is_one(self, node: Any) -> bool:
+        """Whether a floating-point value is the constant 1, by name or in all lanes."""
+        kind = dialect.kind(node)
+        if kind == "Broadcast":
+            return self.is_one(node.value)
+        if kind == "Var":
+            return dialect.key(node) in self.scope.ones
+        return kind == "FloatImm" and float(node.value) == 1.0
 
     def inside(self, node: Any, guard: Optional[Expr] = None) -> Optional[Expr]:
         """When a load or store happens at all, beyond `guard`; None for always.
@@ -221,11 +231,18 @@ class _Bill:
         dtype = dialect.dtype_of(node.a)
         if not data and is_integer(dtype):
             return False
+        if self._is_identity(name, node):
+            return True
         if name in _ARITH:
             self._add(_ARITH[name], dtype, guard, node)
         else:
             self._add("compare" if name in _COMPARE else "logic", dtype, guard, node)
         return True
+
+    def _is_identity(self, name: str, node: Any) -> bool:
+        """Whether a product or quotient with 1.0 is its other operand, for every compiler."""
+        one = self.reader.is_one
+        return (name == "Mul" and one(node.a)) or (name in ("Mul", "Div") and one(node.b))
 
     def _cast(self, node: Any, guard: Optional[Expr]) -> bool:
         data = self.visit(node.value, guard)

@@ -49,6 +49,8 @@ class Scope:
         self.data: Set[str] = set()
         #: Arrays and names, by their keys, that hold numbers made of indices alone.
         self.counters: Set[int] = set()
+        #: Names of the constant 1.0, by their keys.
+        self.ones: Set[int] = set()
         #: What names that stand for computed values depend on, by their keys.
         self.over: Dict[int, Optional[FrozenSet[str]]] = {}
         self._buffer_ids: Dict[int, str] = {}
