@@ -23,14 +23,26 @@ pytestmark = pytest.mark.slow
 KERNELS = Path(__file__).parent / "kernels"
 FRAMEWORKS = {"tvm_rewrites": "tvm-0.27.0.post1", "tilelang_rewrites": "tilelang-0.1.15"}
 CASES = [
-    ("tvm_rewrites", "scale", "scale_not_vectorized", "not-vectorized"),
-    ("tvm_rewrites", "row_sum", "row_sum_uncoalesced", "uncoalesced"),
-    ("tvm_rewrites", "transposed", "transposed_bank_conflict", "bank-conflict"),
-    ("tilelang_rewrites", "product(256, 0)", "product(256, 3)", "not-pipelined"),
-    ("tilelang_rewrites", "product(256, 3, 0, 16384)", "product(256, 4, 0, 16384)", "stages"),
-    ("tilelang_rewrites", "product(128, 3)", "product(256, 3)", "threads"),
-    ("tilelang_rewrites", "product(256, 3, 0, 16384)", "product(256, 3, 10, 16384)", "l2-reuse"),
-    ("tilelang_rewrites", "scores(False)", "scores(True)", "mask-waste"),
+    ("tvm_rewrites", "scale", "scale_not_vectorized", "not-vectorized", "h100-sxm"),
+    ("tvm_rewrites", "row_sum", "row_sum_uncoalesced", "uncoalesced", "h100-sxm"),
+    ("tvm_rewrites", "transposed", "transposed_bank_conflict", "bank-conflict", "h100-sxm"),
+    ("tilelang_rewrites", "product(256, 0)", "product(256, 3)", "not-pipelined", "a100-80-sxm"),
+    (
+        "tilelang_rewrites",
+        "product(256, 3, 0, 16384)",
+        "product(256, 4, 0, 16384)",
+        "stages",
+        "h100-sxm",
+    ),
+    ("tilelang_rewrites", "product(128, 3)", "product(256, 3)", "threads", "h100-sxm"),
+    (
+        "tilelang_rewrites",
+        "product(256, 3, 0, 16384)",
+        "product(256, 3, 10, 16384)",
+        "l2-reuse",
+        "h100-sxm",
+    ),
+    ("tilelang_rewrites", "scores(False)", "scores(True)", "mask-waste", "h100-sxm"),
 ]
 
 
@@ -48,11 +60,13 @@ def kernels(stem: str) -> dict[str, KernelFacts]:
     return {kernel.call: kernel for kernel in result.kernels}
 
 
-@pytest.mark.parametrize(("stem", "now", "then", "rule"), CASES, ids=[c[3] for c in CASES])
+@pytest.mark.parametrize(
+    ("stem", "now", "then", "rule", "device_id"), CASES, ids=[c[3] for c in CASES]
+)
 def test_the_saving_is_that_of_the_source_which_follows_the_advice(
-    stem: str, now: str, then: str, rule: str
+    stem: str, now: str, then: str, rule: str, device_id: str
 ) -> None:
-    device = load("h100-sxm")
+    device = load(device_id)
     report = analyze(kernels(stem)[now], device)
     changed_s = analyze(kernels(stem)[then], device).time_s
     assert report.time_s is not None and changed_s is not None

@@ -51,6 +51,7 @@ REFUSED_CASES = {
     # Which threads take part is decided after the source, or stands in functions it only names.
     (TVM, "cases_tvm"): {
         "blackwell": "ptx.elect_sync of a computed size",
+        "cluster": "the call ptx.mapa_u32",
         "named_functions": "the call call_llvm_pure_intrin",
         "ptx_arithmetic": "the call ptx.fma",
         "ptx_memory": "the call ptx.ld_vec",

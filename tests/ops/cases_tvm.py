@@ -284,6 +284,7 @@ def ptx_wide(T):
     "sync thread: ; ; arrive barrier[1]",
     "sync thread: ; ; wait barrier[1] parity 0",
     "sync thread: ; ; commit barrier[0] if bx == 1",
+    "store thread: ; write A[] thread",
 )
 def cluster(T):
     commit = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64"
@@ -305,6 +306,7 @@ def cluster(T):
                 done, T.address_of(barrier[1]), T.uint32(0)
             )
         T.ptx[commit](T.address_of(barrier[0]), pred=bx == 1)
+        A[0] = T.float32(0)
 
     return main
 

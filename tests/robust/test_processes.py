@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -243,5 +244,9 @@ def test_17_the_worker_has_low_priority_and_sees_no_gpu(
     (worker,) = workers(mark)
     assert os.getpriority(os.PRIO_PROCESS, worker) > os.getpriority(os.PRIO_PROCESS, 0)
     assert b"\0CUDA_VISIBLE_DEVICES=\0" in Path(f"/proc/{worker}/environ").read_bytes()
-    opened = [str(item.readlink()) for item in Path(f"/proc/{worker}/fd").iterdir()]
-    assert not [name for name in opened if "nvidia" in name]
+    opened: list[str] = []
+    for item in Path(f"/proc/{worker}/fd").iterdir():
+        # A worker that forks its next child closes what it has listed here a moment ago.
+        with contextlib.suppress(FileNotFoundError):
+            opened.append(str(item.readlink()))
+    assert opened and not [name for name in opened if "nvidia" in name]

@@ -17,7 +17,8 @@ from ..facts import Access, Arith, Expr
 from . import dialect
 from .data import holds_data
 from .dependence import Dependence
-from .expressions import SELECT, TRANSPARENT, Expressions, bare, is_integer
+from .expressions import TRANSPARENT, Expressions, bare, is_integer
+from .parts import SELECT, parts
 
 _ARITH = {
     "Add": "add",
@@ -39,8 +40,6 @@ _COMPARE = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE"})
 #: Calls that tilelang's compiler guards as a whole (``LegalizeSafeMemoryAccess``).
 _GUARDED = re.compile(r"tl\.atomic_(add|max|min|load|store)\w*_elem_op|(tir\.|tirx\.)?call_extern")
 _POINTERS = frozenset({"access_ptr", "tvm_access_ptr", "address_of"})
-#: Where the operands of an expression stand.
-_PARTS = ("args", "indices", "a", "b", "value", "base", "vectors", *SELECT)
 
 Item = TypeVar("Item", Arith, Access)
 
@@ -300,16 +299,7 @@ def where(guard: Optional[Expr], items: Tuple[Item, ...]) -> Tuple[Item, ...]:
 
 def _loads(node: Any) -> Iterator[Any]:
     """The loads in an expression, those in the indices of others too."""
-    if node is None or isinstance(node, (bool, int, float, str)):
-        return
-    if dialect.kind(node) in dialect.LOADS:
-        yield node
-    for name in _PARTS:
-        part = getattr(node, name, None)
-        if part is None or callable(part):
-            continue
-        for item in part if hasattr(part, "__len__") and not isinstance(part, str) else (part,):
-            yield from _loads(item)
+    return (part for part in parts(node) if dialect.kind(part) in dialect.LOADS)
 
 
 def _implied(condition: Expr, known: Iterable[Optional[Expr]]) -> bool:

@@ -6,14 +6,13 @@ though its value may not be known here.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Set
+from typing import Any, Dict, List, Set
 
 from .. import ops
 from . import dialect
-from .expressions import SELECT, is_integer
+from .expressions import is_integer
+from .parts import parts
 from .writes import results
-
-_PARTS = ("args", "indices", "a", "b", "value", "base", "vectors", "body", *SELECT)
 
 
 def counters(body: Any) -> Set[int]:
@@ -46,7 +45,7 @@ def _counts(buffer: Any) -> bool:
 
 def _data(node: Any, numbers: Set[int], names: Dict[int, Any]) -> bool:
     """Whether the contents of an array take part in a value, or what is not known here."""
-    for part in _parts(node):
+    for part in parts(node):
         kind = dialect.kind(part)
         if kind in dialect.LOADS and dialect.key(dialect.buffer_of(part)) not in numbers:
             return True
@@ -63,15 +62,3 @@ def _data(node: Any, numbers: Set[int], names: Dict[int, Any]) -> bool:
 
 def _integer(node: Any) -> bool:
     return is_integer(dialect.dtype_of(node))
-
-
-def _parts(node: Any) -> Iterator[Any]:
-    if node is None or isinstance(node, (bool, int, float, str)):
-        return
-    yield node
-    for name in _PARTS:
-        part = getattr(node, name, None)
-        if part is None or callable(part):
-            continue
-        for item in part if hasattr(part, "__len__") and not isinstance(part, str) else (part,):
-            yield from _parts(item)

@@ -10,6 +10,7 @@ from ..ops.build import WARP
 from . import dialect
 from .dialect import BLOCK_TAGS
 from .launch import Bindings
+from .parts import SELECT
 from .regions import behind, flat
 from .scope import Scope
 
@@ -336,9 +337,6 @@ class Expressions:
     @staticmethod
     def _whole(buffer: Buffer) -> Region:
         return Region(buffer, tuple(0 for _ in buffer.shape), buffer.shape)
-
-
-SELECT = ("condition", "true_value", "false_value")
 
 
 def _variable(node: Any) -> Optional[Any]:

@@ -6,7 +6,8 @@ from typing import Any, Optional
 
 from ..facts import Expr
 from . import dialect
-from .expressions import SELECT, Expressions, bare
+from .expressions import Expressions, bare
+from .parts import SELECT
 
 #: What masks write in place of infinity: the exponential of it is zero next to any score.
 _LOW = -1e4

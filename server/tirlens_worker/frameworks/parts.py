@@ -1,0 +1,23 @@
+"""An expression of the IR and everything in it."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+#: The operands of a ``Select``.
+SELECT = ("condition", "true_value", "false_value")
+#: Where the operands of an expression stand.
+_PARTS = ("args", "indices", "a", "b", "value", "base", "vectors", "body", *SELECT)
+
+
+def parts(node: Any) -> Iterator[Any]:
+    """`node` and the expressions in it, those in the indices of loads too, outermost first."""
+    if node is None or isinstance(node, (bool, int, float, str)):
+        return
+    yield node
+    for name in _PARTS:
+        part = getattr(node, name, None)
+        if part is None or callable(part):
+            continue
+        for item in part if hasattr(part, "__len__") and not isinstance(part, str) else (part,):
+            yield from parts(item)
