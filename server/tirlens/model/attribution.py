@@ -165,9 +165,14 @@ def _hidden(item: Item, busy: Mapping[str, float], seconds: float | None) -> flo
 
 
 def _details(item: Item) -> tuple[tuple[str, str], ...]:
-    if item.sectors_per_request is None or item.sectors_per_request <= 1.0:
-        return ()
-    return (("coalescing", f"{item.sectors_per_request:.3g} bytes moved per byte asked for"),)
+    details: list[tuple[str, str]] = []
+    if item.sectors_per_request is not None and item.sectors_per_request > 1.0:
+        moved = f"{item.sectors_per_request:.3g} bytes moved per byte asked for"
+        details.append(("coalescing", moved))
+    if item.spilled_share:
+        spilled = f"{item.spilled_share:.0%} of its arrays in registers pass through local memory"
+        details.append(("spills", spilled))
+    return tuple(details)
 
 
 def _kind(node: object) -> str:

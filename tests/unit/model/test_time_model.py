@@ -230,6 +230,13 @@ def test_which_tiles_spill(tile_m: int, tile_n: int, threads: int, spills: bool)
     assert (registers(load("h100-sxm"), tile_m * tile_n * 4, threads)[1] > 0) is spills
 
 
+@pytest.mark.parametrize(("tile", "spills"), [(128, False), (256, True)])
+def test_a_line_whose_fragments_spill_says_so(tile: int, spills: bool) -> None:
+    report = analyze(gemm(tile_m=tile, tile_n=tile, threads=128), load("h100-sxm"))
+    told = [name for cost in entries(report.loops) for name, _ in cost.details]
+    assert ("spills" in told) is spills
+
+
 def test_every_block_starts_once() -> None:
     for panel in (None, 1, 3, 10):
         for order in ("row", "column"):

@@ -30,6 +30,7 @@ def spill(leaves: Sequence[Item], share: float, device: Device) -> None:
         held = [entry for entry in leaf.count.accesses if _is_held(entry.buffer)]
         if not held:
             continue
+        leaf.spilled_share = share
         for name in leaf.seconds.keys() - MEMORY_OF_ALL - {"shared"}:
             leaf.seconds[name] *= SPILL_FACTOR
         stored = share * sum(entry.bytes or 0 for entry in held if entry.access.mode != "read")

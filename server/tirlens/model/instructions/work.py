@@ -50,7 +50,8 @@ class Item:
     `index_instructions` what one thread computes for the addresses of one execution.
 
     Blocks that ask for the same bytes at the same time all wait for the one fetch from DRAM:
-    `dram_waited_bytes` are the bytes of all who wait.
+    `dram_waited_bytes` are the bytes of all who wait.  Of a leaf's arrays in registers,
+    `spilled_share` lies in local memory.
     """
 
     node: Any
@@ -70,6 +71,7 @@ class Item:
     dram_write_bytes: float = 0.0
     dram_waited_bytes: float = 0.0
     sectors_per_request: float | None = None
+    spilled_share: float = 0.0
     spread: Spread | None = None
     threads: int = 1
     index_instructions: float = 0.0
@@ -120,6 +122,7 @@ _UNTIMED: Mapping[str, Any] = {
     "dram_write_bytes": 0.0,
     "dram_waited_bytes": 0.0,
     "sectors_per_request": None,
+    "spilled_share": 0.0,
 }
 
 
