@@ -18,6 +18,7 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto
 h2 { margin: 2.5rem 0 0.25rem; } .verdict { font-weight: 600; } .facts { opacity: 0.75; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: 0.15rem 0.6rem; border-bottom: 1px solid var(--line); }
+th, td { white-space: nowrap; } td:nth-child(3) { white-space: normal; }
 th:nth-child(3), td:nth-child(3), th:last-child, td:last-child { text-align: left; }
 code, pre { font: 13px/1.45 ui-monospace, monospace; }
 .scroll { overflow-x: auto; }
