@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from support.environments import environment
-from tirlens import pipeline, source, worker_client
+from support.workers import analyzed
+from tirlens import pipeline, source
 from tirlens.advice import Question, advise
 from tirlens.hardware import load
 from tirlens.model import analyze
@@ -51,11 +51,10 @@ def kernels(stem: str) -> dict[str, KernelFacts]:
     """The facts of a file's kernels by their call."""
     path = KERNELS / f"{stem}.py"
     text = path.read_text(encoding="utf-8")
-    interpreter = worker_client.find_interpreter(path, setting=environment(FRAMEWORKS[stem]))
     calls = {call for case in CASES for call in case[1:3] if case[0] == stem and "(" in call}
     options = pipeline.Options(calls=tuple(sorted(calls)), time_limit_s=60.0)
     request = pipeline.request(1, str(path), text, source.read(text), options)
-    result = worker_client.analyze_blocking(interpreter, request)
+    result = analyzed(FRAMEWORKS[stem], request)
     assert result.problems == () and result.needs == ()
     return {kernel.call: kernel for kernel in result.kernels}
 

@@ -1,38 +1,34 @@
-"""Runs under a framework's Python: executes the cases of one module and prints their records.
-
-Arguments: the folder that holds `tirlens_worker`, the one of the tests, the module of cases.
-Standard output gets one JSON object: a record, as `records` makes them, by case.
-"""
+"""The cases of a module, which build their functions themselves, in the framework's own process."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from equality.records import facts_of, of_function
+from tirlens_worker import codec
+from tirlens_worker.facts import Span
+from tirlens_worker.trace import Traced
 
 
-def main(server: str, tests: str, cases: str) -> None:
-    sys.path[:0] = [server, tests]
-    spec = importlib.util.spec_from_file_location("cases", cases)
+def cases(path: str, limit_s: int | None) -> Iterator[dict[str, Any]]:
+    """One record a case: its `kernel` is its name; without `limit_s` it has the facts alone."""
+    spec = importlib.util.spec_from_file_location("cases", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["cases"] = module
     spec.loader.exec_module(module)
-    if "tilelang" in Path(cases).stem:
+    if "tilelang" in Path(path).stem:
         import tilelang.language as language
     else:
         from tvm.script import tirx as language
-    from equality.records import of_function
-    from tirlens_worker.facts import Span
-    from tirlens_worker.trace import Traced
-
-    found = {}
     for name, (build, _) in module.CASES.items():
         traced = Traced(build(language), Span(1, 0, 1, 0), name, "module-level")
-        found[name] = of_function(traced, 10)
-    json.dump(found, sys.stdout)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+        if limit_s is None:
+            record = {"facts": codec.to_json(facts_of(traced))}
+        else:
+            record = of_function(traced, limit_s)
+        yield {"path": path, "kernel": name, **record}

@@ -105,7 +105,7 @@ def shrunk(
 def _useful(traced: Any, limit_s: int) -> dict[str, Any]:
     """Facts of a function of known sizes, and its useful operations."""
     run = counted(traced.function, {}, limit_s, True, executor=Useful)
-    return {**run, "facts": codec.to_json(_facts(traced))}
+    return {**run, "facts": codec.to_json(facts_of(traced))}
 
 
 def _too_big(record: dict[str, Any]) -> bool:
@@ -183,7 +183,7 @@ def _defaults(tracer: Any, kernel: Any) -> list[tuple[str, Any]]:
 
 def of_function(traced: Any, limit_s: int) -> dict[str, Any]:
     """The facts of one function, and its counts if `limit_s` seconds are enough to execute it."""
-    facts = _facts(traced)
+    facts = facts_of(traced)
     names = [variable.name for variable in facts.variables]
     sizes = [
         {name: some[position % len(some)] for position, name in enumerate(names)} for some in SIZES
@@ -213,7 +213,7 @@ def of_function(traced: Any, limit_s: int) -> dict[str, Any]:
     return {**record, **runs[0], "more": [run for run in runs[1:] if "counted" in run]}
 
 
-def _facts(traced: Any) -> Any:
+def facts_of(traced: Any) -> Any:
     return extract(
         traced.function,
         definition="kernel",

@@ -21,9 +21,7 @@ import argparse
 import contextlib
 import hashlib
 import json
-import subprocess
 import sys
-import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -32,23 +30,26 @@ TESTS = Path(__file__).resolve().parents[1]
 SERVER = TESTS.parent / "server"
 sys.path[:0] = [str(SERVER), str(TESTS)]
 
+from equality.process import Process  # noqa: E402
 from equality.results import Results, version  # noqa: E402
 from equality.summary import Summary  # noqa: E402
 from tirlens import pipeline, source  # noqa: E402
-from tirlens_worker.codec import to_json  # noqa: E402
 
 
-def requests(folders: Iterable[str], done: Collection[str] = ()) -> Iterator[Any]:
-    """What to ask about each file that has kernels and is not done."""
+def requests(
+    folders: Iterable[str], done: Collection[str] = (), calls: tuple[str, ...] = ()
+) -> Iterator[Any]:
+    """What to ask about each file that has kernels and is not done; of `calls` alone if any."""
     found = [Path(folder) for folder in folders]
     paths = {path for one in found for path in ([one] if one.is_file() else one.rglob("*.py"))}
+    options = pipeline.Options(calls=calls)
     for number, path in enumerate(sorted(paths, key=_anywhere)):
         if str(path) in done:
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
         kernels = source.read(text)
         if kernels.kernels:
-            yield pipeline.request(number, str(path), text, kernels, pipeline.Options())
+            yield pipeline.request(number, str(path), text, kernels, options)
 
 
 def _anywhere(path: Path) -> str:
@@ -58,24 +59,9 @@ def _anywhere(path: Path) -> str:
 
 def executed(python: str, asked: Iterator[Any], limit_s: int) -> Iterator[dict[str, Any]]:
     """The records of the framework's process."""
-    with tempfile.TemporaryFile("w+") as lines:
+    with Process(python, limit_s) as process:
         for request in asked:
-            lines.write(json.dumps(to_json(request)) + "\n")
-        lines.seek(0)
-        with subprocess.Popen(
-            command(python, limit_s), stdin=lines, stdout=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout is not None
-            try:
-                for line in process.stdout:
-                    yield json.loads(line)
-            finally:
-                process.kill()
-
-
-def command(python: str, limit_s: int) -> list[str]:
-    """The command of the framework's process, in which a kernel may take `limit_s` seconds."""
-    return [python, str(TESTS / "equality/worker.py"), str(SERVER), str(TESTS), str(limit_s)]
+            yield from process.records(request)
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -5,11 +5,7 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +13,14 @@ import pytest
 from hypothesis import given
 
 from equality.compare import UnknownCountError, differences
+from equality.process import TESTS, cases_of, shared
 from equality.programs import dynamic, programs
-from equality.run import SERVER, TESTS, command, executed, requests
+from equality.run import requests
 from equality.tile_programs import kernels
-from support.environments import environment
 from support.properties import examples
 from tirlens import pipeline, source
 from tirlens.model.counting.symbolic import formulas
-from tirlens_worker.codec import from_json, to_json
+from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 
 pytestmark = pytest.mark.slow
@@ -38,6 +34,8 @@ FILES = {
                "facts/kernels/exact_tilelang.py",
                "examples/gemm_tilelang.py", "examples/attention_tilelang.py"],
 }  # fmt: skip
+# Two blocks of rows, of heads and of the batch: what a usual size has more of is executed for long.
+CALLS = {"examples/attention_tilelang.py": ("attention(2, 2, 256, 64)",)}
 # What is not executed, and what the reference executor says of it.
 REFUSED = {
     "scalar": "unknown",  # a loop that runs until data say so
@@ -68,10 +66,9 @@ REFUSED_CASES = {
 
 @pytest.mark.parametrize("environment_name", list(FILES))
 def test_kernels(environment_name: str) -> None:
-    paths = [str(TESTS / name) for name in FILES[environment_name]]
     unequal: dict[str, Any] = {}
     equal = 0
-    for record in executed(str(environment(environment_name)), requests(paths), 20):
+    for record in records(environment_name):
         if "facts" not in record:
             continue
         found = differing(record)
@@ -86,60 +83,25 @@ def test_kernels(environment_name: str) -> None:
     assert equal >= 11
 
 
-@cache
-def executed_cases(environment_name: str, cases: str) -> dict[str, dict[str, Any]]:
-    """The records of all cases of a module, from one process."""
-    script = [TESTS / "equality/cases.py", SERVER, TESTS, TESTS / f"ops/{cases}.py"]
-    done = subprocess.run(
-        [str(part) for part in (environment(environment_name), *script)],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.splitlines()[-1])
+def records(environment_name: str) -> Iterator[dict[str, Any]]:
+    """What the execution of the files' kernels gives."""
+    for name in FILES[environment_name]:
+        for request in requests([str(TESTS / name)], calls=CALLS.get(name, ())):
+            yield from shared(environment_name).records(request)
 
 
 @pytest.mark.parametrize(("environment_name", "cases"), CASES)
 def test_cases(environment_name: str, cases: str) -> None:
-    found = {
-        name: differing(record) for name, record in executed_cases(environment_name, cases).items()
-    }
+    records = cases_of(environment_name, TESTS / f"ops/{cases}.py")
+    found = {name: differing(record) for name, record in records.items()}
     unequal = {name: what for name, what in found.items() if what}
     assert unequal == REFUSED_CASES.get((environment_name, cases), {})
 
 
-@contextmanager
-def process(environment_name: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that executes one request after the other."""
-    with subprocess.Popen(
-        command(str(environment(environment_name)), 20),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as started:
-        yield started
-        assert started.stdin is not None
-        started.stdin.close()
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[subprocess.Popen[str]]:
-    with process(TVM) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def tile_worker() -> Iterator[subprocess.Popen[str]]:
-    with process(TILELANG) as started:
-        yield started
-
-
 @examples(40, derandomize=True)
 @given(text=programs())
-def test_programs(worker: subprocess.Popen[str], tmp_path_factory: Any, text: str) -> None:
-    record = executed_text(worker, tmp_path_factory, text)
+def test_programs(tmp_path_factory: Any, text: str) -> None:
+    record = executed_text(TVM, tmp_path_factory, text)
     found = differing(record)
     if isinstance(found, str):
         # A while loop whose turns the model cannot know has no count.
@@ -150,10 +112,8 @@ def test_programs(worker: subprocess.Popen[str], tmp_path_factory: Any, text: st
 
 @examples(30, derandomize=True)
 @given(text=kernels())
-def test_tile_programs(
-    tile_worker: subprocess.Popen[str], tmp_path_factory: Any, text: str
-) -> None:
-    record = executed_text(tile_worker, tmp_path_factory, text)
+def test_tile_programs(tmp_path_factory: Any, text: str) -> None:
+    record = executed_text(TILELANG, tmp_path_factory, text)
     found = differing(record)
     assert not isinstance(found, str), found + text
     assert beyond_bounds(found, record) == {}, text
@@ -167,8 +127,8 @@ def beyond_bounds(found: dict[str, str], record: dict[str, Any]) -> dict[str, st
 
 @examples(25, derandomize=True)
 @given(text=dynamic())
-def test_formulas(worker: subprocess.Popen[str], tmp_path_factory: Any, text: str) -> None:
-    record = executed_text(worker, tmp_path_factory, text)
+def test_formulas(tmp_path_factory: Any, text: str) -> None:
+    record = executed_text(TVM, tmp_path_factory, text)
     assert len(record["more"]) == 2
     if not any(form in text for form in ("if i <", "if i %", ", m):")):
         facts = from_json(KernelFacts, record["facts"])
@@ -176,22 +136,13 @@ def test_formulas(worker: subprocess.Popen[str], tmp_path_factory: Any, text: st
     assert differing(record) == {}, text
 
 
-def executed_text(worker: subprocess.Popen[str], folder: Any, text: str) -> dict[str, Any]:
+def executed_text(environment_name: str, folder: Any, text: str) -> dict[str, Any]:
     """The record of the one function in `text`."""
     path = Path(folder.getbasetemp()) / "program.py"
     path.write_text(text, encoding="utf-8")
     request = pipeline.request(1, str(path), text, source.read(text), pipeline.Options())
-    assert worker.stdin is not None and worker.stdout is not None
-    worker.stdin.write(json.dumps(to_json(request)) + "\n")
-    worker.stdin.flush()
-    records = []
-    for line in worker.stdout:
-        record = json.loads(line)
-        if record.get("end"):
-            assert record["status"] == 0
-            break
-        records.append(record)
-    (record,) = records
+    record, end = shared(environment_name).records(request)
+    assert end["status"] == 0
     return record
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from functools import cache
 from itertools import product
 from typing import Any
@@ -11,8 +9,7 @@ from typing import Any
 import pytest
 
 from equality.compare import told_useful
-from equality.run import SERVER, TESTS
-from support.environments import environment
+from equality.process import TESTS, cases_of
 from tirlens.hardware import DEFAULT_DEVICE, load
 from tirlens.ide.hovers import kernel
 from tirlens.model.analyze import analyze
@@ -25,18 +22,8 @@ pytestmark = pytest.mark.slow
 CASES = ("tails", "whole", "transposed", "masked_first", "masked_later", "whole_tiles")
 
 
-@cache
 def records() -> dict[str, dict[str, Any]]:
-    script = [TESTS / "equality/cases.py", SERVER, TESTS, TESTS / "equality/useful_tilelang.py"]
-    done = subprocess.run(
-        [str(part) for part in (environment("tilelang-0.1.15"), *script)],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    return cases_of("tilelang-0.1.15", TESTS / "equality/useful_tilelang.py")
 
 
 @cache

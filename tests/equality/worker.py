@@ -1,10 +1,11 @@
-"""Runs under a framework's Python: executes the kernels of files.
+"""Runs under a framework's Python: executes the kernels of files, and cases that are built.
 
     python worker.py SERVER TESTS SECONDS < requests > records
 
-A line of the input is an encoded `Analyze` request; each kernel of it gives one line of output (see
-`records`), and then one line says how the file's process ended.  Every file has a process of its
-own, which ends with the file or after `LIMIT_S` seconds of work; a kernel is given SECONDS.
+A line of the input is an encoded `Analyze` request, or `cases`: the path of a module of cases, and
+whether to `execute` them.  Each kernel of it gives one line of output (see `records`), and then one
+line says how its process ended.  Each line of the input has a process of its own, which ends with
+it or after `LIMIT_S` seconds of work; a kernel is given SECONDS.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ def main(server: str, tests: str, seconds: str) -> None:
     from tirlens_worker.frameworks import detect
 
     detect()
-    # Imported here, and so once for all files: it needs the framework and the folders above.
+    # Imported here, and so once for all: they need the framework and the folders above.
+    from equality.cases import cases
     from equality.records import records
 
     for line in sys.stdin:
-        request = codec.from_json(protocol.Analyze, json.loads(line))
+        asked = json.loads(line)
         out.flush()
         child = os.fork()
         if child == 0:
@@ -39,7 +41,11 @@ def main(server: str, tests: str, seconds: str) -> None:
             signal.alarm(10 * LIMIT_S)
             status = 1
             try:
-                for record in records(request, int(seconds)):
+                if "cases" in asked:
+                    found = cases(asked["cases"], int(seconds) if asked["execute"] else None)
+                else:
+                    found = records(codec.from_json(protocol.Analyze, asked), int(seconds))
+                for record in found:
                     out.write(json.dumps(record) + "\n")
                     out.flush()
                 status = 0
@@ -48,7 +54,7 @@ def main(server: str, tests: str, seconds: str) -> None:
             finally:
                 os._exit(status)
         _, status = os.waitpid(child, 0)
-        end = {"path": request.path, "end": True, "status": status}
+        end = {"path": asked.get("path"), "end": True, "status": status}
         out.write(json.dumps(end) + "\n")
         out.flush()
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from facts.expectations import expected, observed, without_ends
-from support.environments import environment
 from support.requests import request_of
-from tirlens import model, worker_client
+from support.workers import analyzed
+from tirlens import model
 from tirlens.hardware import load
 from tirlens.model.nodes import every_node
 from tirlens_worker.facts import KernelFacts, Statement
@@ -28,11 +28,10 @@ pytestmark = pytest.mark.slow
 
 @cache
 def facts_of(environment_name: str, stem: str) -> tuple[KernelFacts, ...]:
-    """The facts of all kernels of a file, from a worker of its own."""
+    """The facts of all kernels of a file."""
     path = KERNELS / f"{stem}.py"
-    interpreter = worker_client.find_interpreter(path, setting=environment(environment_name))
     request = request_of(path, path.read_text(encoding="utf-8"), limit_s=60.0)
-    result = worker_client.analyze_blocking(interpreter, request)
+    result = analyzed(environment_name, request)
     assert result.problems == () and result.needs == ()
     return result.kernels
 

@@ -8,11 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from ops import cases_tilelang, cases_tir, cases_tvm
-from ops.test_statements import built
+from ops.test_statements import facts_of
 from support.interpreter import run
 from tirlens.model.counting.counts import NodeCount, count
-from tirlens_worker.codec import from_json
-from tirlens_worker.facts import KernelFacts
 
 SETS = [
     ("tilelang-0.1.15", "cases_tilelang", cases_tilelang),
@@ -28,9 +26,7 @@ pytestmark = pytest.mark.slow
     [(env, cases, name) for env, cases, module in SETS for name in module.CASES],
 )
 def test_model_and_interpreter_agree(environment_name: str, cases: str, name: str) -> None:
-    encoded = built(environment_name, cases)[name]
-    assert not isinstance(encoded, str), encoded
-    facts = from_json(KernelFacts, encoded)
+    facts = facts_of(environment_name, cases, name)
     executed = run(facts, {}, unknown=1)
     operations: Counter[tuple[str, str]] = Counter()
     issued: Counter[tuple[str, str]] = Counter()

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-from functools import cache
-from pathlib import Path
-
 import pytest
 
+from equality.process import TESTS, cases_of
 from ops import cases_tilelang, cases_tvm
-from support.environments import environment
 from tirlens.model.expr import to_text
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import Branch, KernelFacts, Let, Loop, Statement
 
-HERE = Path(__file__).parent
-SERVER = HERE.parents[1] / "server"
 MODULES = {"cases_tilelang": cases_tilelang, "cases_tvm": cases_tvm}
 SETS = [
     ("tilelang-0.1.15", "cases_tilelang"),
@@ -26,19 +19,10 @@ SETS = [
 pytestmark = pytest.mark.slow
 
 
-@cache
-def built(environment_name: str, cases: str) -> dict[str, object]:
-    """The facts of all cases of a module, from one process."""
-    command = [environment(environment_name), HERE / "extract_cases.py", SERVER, HERE / cases]
-    done = subprocess.run(
-        [str(part) for part in command[:-1]] + [f"{command[-1]}.py"],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.splitlines()[-1])
+def facts_of(environment_name: str, cases: str, name: str) -> KernelFacts:
+    """The facts of a case."""
+    built = cases_of(environment_name, TESTS / f"ops/{cases}.py", execute=False)
+    return from_json(KernelFacts, built[name]["facts"])
 
 
 @pytest.mark.parametrize(
@@ -46,9 +30,7 @@ def built(environment_name: str, cases: str) -> dict[str, object]:
     [(env, cases, name) for env, cases in SETS for name in MODULES[cases].CASES],
 )
 def test_statements(environment_name: str, cases: str, name: str) -> None:
-    encoded = built(environment_name, cases)[name]
-    assert not isinstance(encoded, str), encoded
-    facts = from_json(KernelFacts, encoded)
+    facts = facts_of(environment_name, cases, name)
     assert [describe(item, facts) for item in statements(facts.body)] == MODULES[cases].CASES[name][
         1
     ]

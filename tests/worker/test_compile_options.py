@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from support.workers import TILELANG, TVM, analyzed
 from tirlens import pipeline, source, worker_client
 from tirlens_worker.frameworks.compile_options import fast_math
 from tirlens_worker.patches import COMPILE_FLAGS, PASS_CONFIGS
+from tirlens_worker.protocol import Analyze, Result
 
 pytestmark = pytest.mark.slow
 
-TILELANG = """
+TILELANG_TEXT = """
 import tilelang
 import tilelang.language as T
 
@@ -25,7 +27,7 @@ def soften(N=4096):
                 A[bx * 128 + i] = T.exp(A[bx * 128 + i])
     return main
 """
-TVM = """
+TVM_TEXT = """
 from tvm.script import tirx as T
 
 @T.prim_func
@@ -37,12 +39,13 @@ def soften(A: T.Buffer((4096,), "float32")):
 OPTION = "tilelang.PassConfigKey.TL_ENABLE_FAST_MATH"
 
 
-def told(text: str, python: Path, folder: Path) -> list[bool]:
-    interpreter = worker_client.find_interpreter(folder, setting=python)
+def asked(text: str, folder: Path) -> Analyze:
     options = pipeline.Options(device="h100-sxm", time_limit_s=120.0)
-    request = pipeline.request(1, str(folder / "kernels.py"), text, source.read(text), options)
-    with worker_client.BlockingClient(interpreter) as client:
-        return [facts.fast_math for facts in client.analyze(request).kernels]
+    return pipeline.request(1, str(folder / "kernels.py"), text, source.read(text), options)
+
+
+def told(result: Result) -> list[bool]:
+    return [facts.fast_math for facts in result.kernels]
 
 
 @pytest.mark.parametrize(
@@ -56,18 +59,19 @@ def told(text: str, python: Path, folder: Path) -> list[bool]:
         ('(compile_flags=["-lineinfo"])', False),
     ],
 )
-def test_tilelang_where_it_is_asked_for(
-    options: str, fast: bool, tilelang_python: Path, tmp_path: Path
-) -> None:
-    assert told(TILELANG.format(options=options), tilelang_python, tmp_path) == [fast]
+def test_tilelang_where_it_is_asked_for(options: str, fast: bool, tmp_path: Path) -> None:
+    request = asked(TILELANG_TEXT.format(options=options), tmp_path)
+    assert told(analyzed(TILELANG, request)) == [fast]
 
 
 def test_tvm_unless_it_is_forbidden(
     tvm_python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert told(TVM, tvm_python, tmp_path) == [True]
+    request = asked(TVM_TEXT, tmp_path)
+    assert told(analyzed(TVM, request)) == [True]
     monkeypatch.setenv("TVM_CUDA_NVCC_NO_FAST_MATH", "1")
-    assert told(TVM, tvm_python, tmp_path) == [False]
+    interpreter = worker_client.find_interpreter(tmp_path, setting=tvm_python)
+    assert told(worker_client.analyze_blocking(interpreter, request)) == [False]
 
 
 def test_flags_of_a_function_and_of_a_pass() -> None:
@@ -76,19 +80,13 @@ def test_flags_of_a_function_and_of_a_pass() -> None:
     assert not fast_math("tilelang", {PASS_CONFIGS: {"tl.device_compile_flags": ["-lineinfo"]}})
 
 
-def test_an_option_that_this_version_does_not_know_is_left_out_and_told(
-    tilelang_python: Path, tmp_path: Path
-) -> None:
+def test_an_option_that_this_version_does_not_know_is_left_out_and_told(tmp_path: Path) -> None:
     options = "OPTIONS = {tilelang.PassConfigKey.TL_LONG_FORGOTTEN: True, " + OPTION + ": True}\n"
-    text = TILELANG.format(options="(pass_configs=OPTIONS)").replace(
+    text = TILELANG_TEXT.format(options="(pass_configs=OPTIONS)").replace(
         "@tilelang", options + "@tilelang"
     )
-    interpreter = worker_client.find_interpreter(tmp_path, setting=tilelang_python)
-    asked = pipeline.Options(device="h100-sxm", time_limit_s=120.0)
-    request = pipeline.request(1, str(tmp_path / "kernels.py"), text, source.read(text), asked)
-    with worker_client.BlockingClient(interpreter) as client:
-        result = client.analyze(request)
-    assert [facts.fast_math for facts in result.kernels] == [True]
+    result = analyzed(TILELANG, asked(text, tmp_path))
+    assert told(result) == [True]
     (problem,) = result.problems
     assert "TL_LONG_FORGOTTEN" in problem.message
     assert problem.span is not None and problem.span.line == 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,8 @@ import pytest
 
 from support.kernels import gemm
 from support.requests import request_of
-from tirlens import pipeline, source, worker_client
+from support.workers import TILELANG, analyzed
+from tirlens import pipeline, source
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens_worker.facts import KernelFacts, Launch, LoweredLaunch, Move
@@ -71,24 +72,22 @@ Lower = Callable[..., KernelFacts]
 
 
 @pytest.fixture(scope="module")
-def lower(tilelang_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lower]:
+def lower(tmp_path_factory: pytest.TempPathFactory) -> Lower:
     """The facts of a text's kernel after both tiers, for a device."""
     folder = tmp_path_factory.mktemp("lowering")
-    interpreter = worker_client.find_interpreter(folder, setting=tilelang_python)
-    with worker_client.BlockingClient(interpreter) as client:
 
-        def run(text: str, device: str) -> KernelFacts:
-            found = source.read(text)
-            options = pipeline.Options(device=device, force_device=True, time_limit_s=120.0)
-            first = pipeline.request(1, str(folder / "kernels.py"), text, found, options)
-            result = client.analyze(first)
-            request = pipeline.lowering_request(first, result, found, options)
-            assert request is not None
-            answer = pipeline.finished(request, client.analyze(request))
-            (facts,) = pipeline.with_lowered(result, answer).kernels
-            return facts
+    def run(text: str, device: str) -> KernelFacts:
+        found = source.read(text)
+        options = pipeline.Options(device=device, force_device=True, time_limit_s=120.0)
+        first = pipeline.request(1, str(folder / "kernels.py"), text, found, options)
+        result = analyzed(TILELANG, first)
+        request = pipeline.lowering_request(first, result, found, options)
+        assert request is not None
+        answer = pipeline.finished(request, analyzed(TILELANG, request))
+        (facts,) = pipeline.with_lowered(result, answer).kernels
+        return facts
 
-        yield run
+    return run
 
 
 @pytest.mark.slow
