@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 from dataclasses import replace
 from types import ModuleType
@@ -16,6 +17,7 @@ from typing import Any, Callable, Collection, Dict, List, Optional, Tuple
 
 from . import imported, other_versions, statements
 from .document import Document, chain, missing_name, package_of
+from .frameworks import old_tvm
 from .network import NetworkClosedError
 from .protocol import Problem
 
@@ -23,6 +25,7 @@ from .protocol import Problem
 _EFFECTS = frozenset(["append", "extend", "insert", "update", "add", "setdefault"])
 # No program goes on after these, on no machine; the lack of a GPU, say, is another matter.
 _TOLD_AT_ONCE = (EOFError, KeyboardInterrupt, RecursionError)
+_PRINTED = re.compile(r"#[ \t]*(?P<text>from tvm\.script import \w+ as (?P<name>\w+))[ \t]*$")
 
 
 class Loaded:
@@ -54,6 +57,12 @@ class Loaded:
         """Tell that this version of tilelang has no `option`, which is left out."""
         message = "tilelang has no option {} in this version: it is left out".format(option)
         self.problems.append(Problem("unsupported", message, self.document.span_of(statement)))
+
+    def note_old_names(self, mention: Optional[Tuple[int, str]]) -> None:
+        """Tell of the line that uses names of earlier versions, which are read as others."""
+        if mention is not None:
+            line, message = mention
+            self.problems.append(Problem("unsupported", message, self.document.span_of_line(line)))
 
     def record(self, statement: ast.stmt, error: BaseException) -> None:
         at = self.document.span_of(statement)
@@ -106,9 +115,27 @@ def load(
     sys.argv = [document.path]
     document.fill_linecache()
     loaded = Loaded(document, module)
+    loaded.note_old_names(old_tvm.mentioned(document.text))
     wanted = [item for item in document.tree.body if item.lineno not in leave_out]
+    wanted[:0] = printed_imports(document)
     run(loaded, wanted, module.__dict__, on_statement)
     return loaded
+
+
+def printed_imports(document: Document) -> List[ast.stmt]:
+    """The imports that TVM writes as comments above what it prints (``# from tvm.script ...``).
+
+    A text that binds their names itself does without.
+    """
+    found: List[ast.stmt] = []
+    bound = {name for item in document.tree.body for name in statements.bound_names(item)}
+    for number, line in enumerate(document.lines, 1):
+        match = _PRINTED.match(line)
+        if match and match.group("name") not in bound:
+            found += ast.parse(match.group("text")).body
+            bound.add(match.group("name"))
+            ast.increment_lineno(found[-1], number - 1)
+    return found
 
 
 def run(

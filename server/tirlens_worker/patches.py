@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 from . import array_shapes, other_versions
+from .frameworks import old_tvm
 
 # Multiprocessors, shared memory per multiprocessor and per block in bytes, L2 bytes, memory bytes
 # and a name, by compute capability: CUDA C++ Programming Guide 13.0, "Compute Capabilities", and
@@ -321,6 +322,7 @@ def _patch_torch(torch: Any) -> None:
 def _patch_tvm(tvm: Any) -> None:
     tvm.compile = _refuse
     tvm.build = _refuse
+    old_tvm.install(tvm)
 
 
 def _patch_inspect(module: Any) -> None:

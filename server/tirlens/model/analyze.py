@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tirlens.hardware.provenance import caveats
@@ -29,9 +29,9 @@ from .roofline import (
     busy_seconds,
     repeated_l2_seconds,
     sum_seconds,
-    sustained_roofline_seconds,
 )
-from .schedule import KernelTime, as_loaded, drifts_apart, kernel_time
+from .schedule import as_loaded, drifts_apart, kernel_time
+from .unscheduled import at_least, unscheduled
 
 SPILLS = "the fragments take more registers than a thread can have: they will spill"
 
@@ -167,11 +167,13 @@ def _analyzed(report: KernelReport, found: Counted, device: Device) -> KernelRep
         report = warm(moved(report, touched, leaves, device), device)
         return finished(report, device, items, timed, "cpu", cpu.cores_at_work(leaves, device))
     traffic.apply(found.flows.of(leaves), shape, device, touched)
+    if not scheduled or device.kind == "accelerator":
+        at_least(leaves, None if touched is None else touched.bytes)
+        report = moved(report, touched, leaves, device)
+        return unscheduled(report, device, items, leaves)
     for leaf in leaves:
         leaf.seconds = busy_seconds(leaf, device)
     report = moved(report, touched, leaves, device)
-    if not scheduled or device.kind == "accelerator":
-        return _unscheduled(report, device, items, leaves)
     return _on_gpu(report, device, items, leaves, launch)
 
 
@@ -244,22 +246,3 @@ def _on_gpu(
     if launch.block.spilled:
         report = with_note(report, SPILLS)
     return finished(report, device, items, (block, time), "gpu", launch.blocks)
-
-
-def _unscheduled(
-    report: KernelReport, device: Device, items: Sequence[Item], leaves: Sequence[Item]
-) -> KernelReport:
-    """A function without thread bindings on a GPU, or any on a device without threads.
-
-    What is known is the lower bound of its workload: the datasheet's of a GPU, and of an
-    accelerator the one at sustained rates.
-    """
-    bound = report.roofline_time_s or 0.0
-    if device.kind == "accelerator":
-        bound = sustained_roofline_seconds(device, report.flop_by_class, report.compulsory_bytes)
-    block = cpu.weighted(items, lambda leaf: max(leaf.seconds.values(), default=0.0))
-    time = KernelTime(0.0, bound, 0.0, None)
-    report = finished(report, device, items, (block, time), "unscheduled", device.sm_count)
-    return replace(
-        report, time_band_s=None, uncertainty={}, bound_reason="lower bound, unscheduled"
-    )

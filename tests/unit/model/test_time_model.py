@@ -128,6 +128,17 @@ def test_a_function_without_threads_is_a_lower_bound_on_a_gpu() -> None:
     assert analyze(scale(1 << 24, scheduled=False), load("x86-avx2")).schedule == "cpu"
 
 
+def test_a_lower_bound_keeps_no_unit_busy_for_longer_than_it_takes() -> None:
+    report = analyze(replace(gemm(), launch=Launch()), load("h100-sxm"))
+    assert report.schedule == "unscheduled"
+    # A schedule would say how often L2 is asked: the bound has every byte moved once.
+    assert report.dram_bytes.total == report.compulsory_bytes
+    assert (report.global_bytes.total or 0) > 10 * (report.compulsory_bytes or 0)
+    assert max(report.utilisation.values()) == pytest.approx(1.0)
+    assert report.bound == "tensor" and report.peak_fraction == pytest.approx(1.0)
+    conserved(report)
+
+
 def test_equal_siblings_become_one_entry() -> None:
     facts = gemm()
     (grid,) = facts.body

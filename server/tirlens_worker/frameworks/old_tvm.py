@@ -1,0 +1,269 @@
+"""What apache-tvm called ``tir`` until 0.24, told in the words of the version at hand.
+
+Most TVMScript there is was written as ``from tvm.script import tir as T``, with ``T.block`` and
+``T.alloc_buffer``.  Those versions cannot be had any more, and the meaning is still there under
+other names: ``tvm.tir`` has become ``tvm.tirx`` and ``tvm.s_tir`` ("scheduled"), a block an
+``sblock``, and a function of blocks says so itself (``s_tir=True``).  The old names are modules
+here, found where the framework has none of them, so that the text is read as it stands.
+
+Sources: apache/tvm: ``python/tvm/script/ir_builder/tir/ir.py`` and ``tir`` of 0.19, beside
+``tirx/script/builder/ir.py``, ``s_tir`` and ``backend/cuda/op.py`` of 0.26 and 0.27.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import re
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from types import FunctionType, ModuleType
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple, cast
+
+#: The modules that an old name's attributes are looked for in, in this order.  A module that is
+#: inside of an old one is inside of those that it has become, unless it is named here.
+_BECAME: Dict[str, Tuple[str, ...]] = {
+    "tvm.tir": ("tvm.tirx", "tvm.s_tir"),
+    "tvm.script.tir": ("tvm.tirx.script",),
+    "tvm.script.parser.tir": ("tvm.tirx.script.parser",),
+    "tvm.script.ir_builder.tir": ("tvm.tirx.script.builder",),
+    "tvm.arith": ("tvm.sym",),
+    "tvm.dlight": ("tvm.s_tir.dlight",),
+    "tvm.meta_schedule": ("tvm.s_tir.meta_schedule",),
+}
+# The words that have replaced others, of 0.27 and of 0.26.
+_WORDS: Dict[str, Tuple[str, ...]] = {
+    "block": ("sblock",),
+    "block_attr": ("sblock_attr",),
+    "ptx_mma": ("ptx_legacy.mma", "ptx.mma.legacy"),
+    "ptx_ldmatrix": ("ptx_legacy.ldmatrix", "ptx.ldmatrix_legacy"),
+    "mma_fill": ("cuda.mma_fill_legacy",),
+    "mma_store": ("cuda.mma_store_legacy",),
+    "PrimExpr": ("Expr",),
+    "Block": ("SBlock",),
+    "BlockRealize": ("SBlockRealize",),
+    "BlockScope": ("SBlockScope",),
+    "BlockDependenceInfo": ("SBlockDependenceInfo",),
+}
+# Arguments of buffers that are no more; they said how a buffer of several axes becomes flat.
+_NO_MORE = ("axis_separators", "buffer_type", "type")
+_MENTION = re.compile(
+    r"\btvm\.(?:script\.)?tir\b|^[ \t]*from[ \t]+tvm(?:\.script)?[ \t]+import\b[^\n]*\btir\b"
+)
+# TVM says above what it prints which names it means.
+_PRINTED = re.compile(r"[ \t]*from tvm\.script import tir as \w+[ \t]*$")
+
+
+def install(tvm: ModuleType) -> None:
+    """Let what `tvm` does not have of the old names be found; nothing where it has ``tvm.tir``."""
+    if hasattr(tvm, "tir") or not hasattr(tvm, "tirx"):
+        return
+    sys.meta_path.append(_Finder())
+    own = getattr(tvm, "__getattr__", None)
+
+    def attribute(name: str) -> Any:
+        if "tvm." + name in _BECAME:
+            return importlib.import_module("tvm." + name)
+        if own is not None:
+            return own(name)
+        raise AttributeError("module 'tvm' has no attribute {!r}".format(name))
+
+    tvm.__dict__["__getattr__"] = attribute
+    _alias_blocks(importlib.import_module("tvm.s_tir").Schedule)
+    _mark_as_scheduled()
+
+
+def mentioned(text: str) -> Optional[Tuple[int, str]]:
+    """The first line of `text` that uses old names which are told in others, and what to say."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return None
+    for number, line in enumerate(text.splitlines(), 1):
+        code, _, comment = line.partition("#")
+        if "tir" in line and (_MENTION.search(code) or _PRINTED.match(comment)):
+            version = getattr(sys.modules.get("tvm"), "__version__", "")
+            message = (
+                "tvm {} has no tvm.tir: its names are read as those of tvm.tirx and tvm.s_tir "
+                "that have taken their place (T.block as T.sblock)".format(version)
+            )
+            return number, message
+    return None
+
+
+class _Finder(MetaPathFinder):
+    """Finds the old modules; it is asked for what no other finder has found."""
+
+    def find_spec(
+        self, name: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
+    ) -> Optional[importlib.machinery.ModuleSpec]:
+        became = _became(name)
+        if not became:
+            return None
+        return importlib.machinery.ModuleSpec(name, _Loader(became), is_package=True)
+
+
+def _became(name: str) -> Tuple[str, ...]:
+    """The modules that are there and in which the old module `name` has gone on."""
+    if name in _BECAME:
+        wanted = _BECAME[name]
+    else:
+        parent, _, last = name.rpartition(".")
+        parents = _became(parent) if parent else ()
+        wanted = tuple("{}.{}".format(one, last) for one in parents)
+        # What such a module had may have moved to the one around it.
+        wanted += parents if any(_is_there(one) for one in wanted) else ()
+    return tuple(one for one in wanted if _is_there(one))
+
+
+def _is_there(name: str) -> bool:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        return False
+    return True
+
+
+class _Loader(Loader):
+    def __init__(self, became: Tuple[str, ...]) -> None:
+        self._became = became
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return _OldModule(spec.name, tuple(sys.modules[name] for name in self._became))
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Its attributes are looked up when they are asked for."""
+
+
+class _OldModule(ModuleType):
+    """A module of the old names, which has what the modules have that took its place."""
+
+    def __init__(self, name: str, became: Tuple[ModuleType, ...]) -> None:
+        super().__init__(name)
+        self._became = became
+        self.__all__ = [word for one in became for word in getattr(one, "__all__", dir(one))]
+        if name == "tvm.script.tir":
+            self.__dict__.update(_script(became[0]))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        for module in self._became:
+            for word in _WORDS.get(name, (name,)):
+                found: Any = module
+                for part in word.split("."):
+                    found = getattr(found, part, None)
+                if isinstance(found, ModuleType) and _became(self.__name__ + "." + name):
+                    found = importlib.import_module(self.__name__ + "." + name)
+                if found is not None:
+                    setattr(self, name, found)
+                    return found
+        where = " and ".join(module.__name__ for module in self._became)
+        raise AttributeError(
+            "nothing in {} stands for {}.{} of earlier versions".format(where, self.__name__, name)
+        )
+
+
+def _script(script: Any) -> Dict[str, Any]:
+    """The words of ``tvm.script.tir`` that differ in more than their names."""
+
+    def allocate(extents: Any, dtype: str, scope: str = "global", *_: Any, **__: Any) -> Any:
+        """Storage; buffers are declared on its pointer."""
+        return script.alloc_buffer(extents, dtype, scope=scope).data
+
+    def ret(value: Any, *_: Any, **__: Any) -> None:
+        script.Return(value)
+
+    def evaluate(value: Any) -> None:
+        """As before, but for ``T.evaluate(T.ret(value))``, whose statement is there by now."""
+        if value is not None:
+            script.evaluate(value)
+
+    return {
+        "prim_func": scheduled(script.prim_func),
+        "alloc_buffer": _buffers(script.sblock_alloc_buffer),
+        "match_buffer": _buffers(script.match_buffer),
+        "decl_buffer": _buffers(script.decl_buffer),
+        "buffer_decl": _Buffer(script),
+        "Buffer": _Buffer(script),
+        "allocate": allocate,
+        "ret": ret,
+        "evaluate": evaluate,
+    }
+
+
+def _buffers(make: Callable[..., Any]) -> Callable[..., Any]:
+    """`make` without those arguments that are no more."""
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        return make(*args, **{key: kwargs[key] for key in kwargs if key not in _NO_MORE})
+
+    return made
+
+
+class _Buffer:
+    """``T.Buffer(shape, dtype)``, and ``T.Buffer[shape, dtype]`` as it was written at first."""
+
+    def __init__(self, script: Any) -> None:
+        self._make = _buffers(script.Buffer)
+        self._declare = _buffers(script.decl_buffer)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # One on storage that is there was declared by its first use.
+        is_on_storage = len(args) > 2 or kwargs.get("data") is not None
+        return (self._declare if is_on_storage else self._make)(*args, **kwargs)
+
+    def __getitem__(self, keys: Any) -> Any:
+        parts: Tuple[Any, ...] = cast(Tuple[Any, ...], keys) if isinstance(keys, tuple) else ()
+        is_pair = len(parts) > 1 and isinstance(parts[1], str)
+        return self(*parts) if is_pair else self(keys)
+
+
+def scheduled(prim_func: Any) -> Any:
+    """`prim_func`, a copy of it, by which `_mark_as_scheduled` knows a function of blocks.
+
+    A function around it would be one frame more than the parser expects above a class.
+    """
+    copy = FunctionType(
+        prim_func.__code__,
+        prim_func.__globals__,
+        prim_func.__name__,
+        prim_func.__defaults__,
+        prim_func.__closure__,
+    )
+    copy.__dict__.update(prim_func.__dict__, is_old=True)
+    names = prim_func.__code__.co_varnames[: prim_func.__code__.co_argcount]
+    first = len(names) - len(prim_func.__defaults__ or ())
+    copy.__defaults__ = tuple(
+        True if name == "s_tir" else value
+        for name, value in zip(names[first:], prim_func.__defaults__ or ())
+    )
+    return copy
+
+
+def _mark_as_scheduled() -> None:
+    """Have the parser read a function of the old ``T.prim_func`` as ``T.prim_func(s_tir=True)``."""
+    core = importlib.import_module("tvm.script.parser._core")
+    importlib.import_module("tvm.tirx.script.parser.parser")
+    dispatch, doc = core.dispatch, core.doc
+    visit = dispatch.get(token="tirx", type_name="FunctionDef")
+
+    def marked(self: Any, node: Any) -> None:
+        for index, decorator in enumerate(node.decorator_list):
+            called = isinstance(decorator, doc.Call)
+            target = decorator.func if called else decorator
+            if getattr(self.eval_expr(target), "is_old", False):
+                place = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+                yes = doc.keyword("s_tir", doc.Constant(True, None, *place))
+                func = doc.Attribute(target, "prim_func", doc.Load(), *place)
+                keywords = [*(decorator.keywords if called else ()), yes]
+                node.decorator_list[index] = doc.Call(func, [], keywords, *place)
+        visit(self, node)
+
+    dispatch.register(token="tirx", type_name="FunctionDef")(marked)
+
+
+def _alias_blocks(schedule: Any) -> None:
+    """Give a schedule the methods whose names have said ``block`` instead of ``sblock``."""
+    for name in dir(schedule):
+        old = name.replace("sblock", "block")
+        if not hasattr(schedule, old):
+            setattr(schedule, old, getattr(schedule, name))
