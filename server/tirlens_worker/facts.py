@@ -334,7 +334,8 @@ class KernelFacts:
     `asks_for_device` tells that the program asked what GPU there is before it gave the kernel.
     `sizes` are those of the variables that the arrays given in the call tell, `assumed` those that
     are taken for variables of which nothing tells.
-    `fast_math` tells that it is compiled with nvcc's ``--use_fast_math``.
+    `fast_math` tells that it is compiled with nvcc's ``--use_fast_math``.  `attributes` name what
+    the framework is asked not to do with it: ``tma``, ``warp_specialized`` (false).
     `lowered` has the launch for each architecture that the kernel has been lowered for, `refused`
     the framework's words for each that it does not lower for; both are put in afterwards.
     """

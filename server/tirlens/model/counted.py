@@ -13,6 +13,7 @@ from functools import cached_property
 from tirlens_worker.facts import Branch, Buffer, KernelFacts, Let, Loop, Node, Statement, While
 
 from .counting.footprint import Touched, touched_bytes
+from .counting.lengths import Length, with_lengths
 from .counting.result import Counts, NodeCount
 from .counting.symbolic import formulas
 from .counting.walker import Walker
@@ -24,7 +25,8 @@ from .memory.traffic import Flows, flows
 class Counted:
     """The counts of `facts`, the distinct bytes that they touch (None: not known), formulas.
 
-    Where the facts are a change of others, `like` are the counts of those.
+    Where the facts are a change of others, `like` are the counts of those.  In the facts that were
+    counted stands a number for each element of the arrays of `lengths`.
     """
 
     facts: KernelFacts
@@ -33,6 +35,7 @@ class Counted:
     touched: Touched | None
     formula: Mapping[str, str]
     like: Counted | None = field(default=None, repr=False, compare=False)
+    lengths: Mapping[str, Length] = field(default_factory=dict[str, Length], repr=False)
 
     @cached_property
     def buffers(self) -> Mapping[str, Buffer]:
@@ -84,6 +87,8 @@ class Counted:
 
     def of(self, facts: KernelFacts, bindings: Mapping[str, int]) -> Counted | None:
         """The same for other facts, where these differ in nothing that is counted; else None."""
+        if self.lengths:
+            facts = with_lengths(facts, self.lengths)
         if self.facts is facts and self.bindings == bindings:
             return self
         if self.bindings != bindings or _around(self.facts) != _around(facts):
@@ -100,7 +105,13 @@ def count_all(facts: KernelFacts, bindings: Mapping[str, int]) -> Counted:
     """Count `facts` with every size that `bindings` gives."""
     walker = Walker(facts, bindings)
     counts = walker.counts()
-    return Counted(facts, bindings, counts, touched_bytes(walker, counts), formulas(facts))
+    lengths = walker.lengths
+    if lengths:
+        facts = with_lengths(facts, lengths)
+        walker = Walker(facts, bindings)
+        counts = walker.counts()
+    touched = touched_bytes(walker, counts)
+    return Counted(facts, bindings, counts, touched, formulas(facts), lengths=lengths)
 
 
 def _around(facts: KernelFacts) -> tuple[object, ...]:

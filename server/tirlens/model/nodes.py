@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, cast
 
 from tirlens_worker.facts import Branch, Expr, Let, Loop, Node, Statement, While
 
@@ -41,3 +43,26 @@ def _of_statement(node: Statement) -> Iterator[Expr]:
         yield from item.shape
         if item.guard is not None:
             yield item.guard
+
+
+def with_loads(value: Any, places: Mapping[str, tuple[Expr, Expr]]) -> Any:
+    """`value`, nodes or an expression, with the loads of some arrays of one dimension replaced.
+
+    `places` has two expressions for each of them: the element at an index is the first times the
+    index plus the second.
+    """
+    if isinstance(value, tuple):
+        parts = cast("tuple[Any, ...]", value)
+        if len(parts) == 3 and parts[0] == "load" and parts[1] in places:
+            step, start = places[parts[1]]
+            return ("+", ("*", with_loads(parts[2], places), step), start) if step else start
+        return tuple(with_loads(part, places) for part in parts)
+    if is_dataclass(value) and not isinstance(value, type):
+        changed = {
+            item.name: new
+            for item in fields(value)
+            if (new := with_loads(old := getattr(value, item.name), places)) is not old
+            and new != old
+        }
+        return replace(value, **changed) if changed else value
+    return value

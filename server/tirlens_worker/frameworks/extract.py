@@ -55,7 +55,7 @@ def extract(
         launch=walk.bindings.launch(),
         body=annotated(body, scope.buffers),
         target=_target(attributes.get("target")),
-        attributes={},
+        attributes=compile_options.left_out(attributes),
         caveats=tuple(scope.caveats),
         sizes=array_shapes.sizes(scope.buffers, attributes),
         fast_math=compile_options.fast_math(framework, attributes),

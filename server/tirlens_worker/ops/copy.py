@@ -46,6 +46,8 @@ def _copy(call: Any, context: Context, name: str, route: str) -> Statement:
     attributes: Dict[str, Any] = {}
     if "cluster_mask" in hints:
         attributes["cluster_mask"] = context.literal(hints["cluster_mask"])
+    if "disable_tma" in hints and context.literal(hints["disable_tma"]):
+        attributes["tma"] = False
     told = signal("bring", hints["barrier"], context) if "barrier" in hints else None
     return Statement(
         op="copy",

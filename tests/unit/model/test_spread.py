@@ -57,6 +57,25 @@ def test_the_vector_is_what_the_compiler_makes(
     assert (found.vector, found.repeats) == (vector, repeats)
 
 
+@pytest.mark.parametrize(
+    ("row", "column", "vector"),
+    [
+        (("load", "T", "bx"), "i1", 8),  # a page begins where a row does
+        (("load", "T", "i0"), "i1", 1),  # each row somewhere else
+        (0, ("+", ("load", "T", "bx"), "i1"), 1),  # somewhere in a row
+    ],
+)
+def test_a_loaded_page_is_read_in_vectors(row: Expr, column: Expr, vector: int) -> None:
+    """CUDA source of tilelang 0.1.15 for paged attention: 16 bytes of a page a thread and load."""
+    buffers = {
+        "T": Buffer("T", "T", "int32", (64,)),
+        "P": Buffer("P", "P", "float16", (4096, 128)),
+    }
+    access = Access("P", "read", (("+", row, "i0"), column))
+    statement = Statement("store", "s", (), (access,), "block")
+    assert spread(statement, tile_place(64, 128), buffers, THREADS).vector == vector
+
+
 def test_a_condition_inside_a_vector_makes_it_scalar_and_one_on_whole_vectors_does_not() -> None:
     assert of_tile(FLAT, tile_place(256, 8), guard=("<", FLAT, 1000)).vector == 8
     assert of_tile(FLAT, tile_place(256, 8), guard=("<", FLAT, 1001)).vector == 1

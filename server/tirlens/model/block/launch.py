@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import KernelFacts, LoweredLaunch
+from tirlens_worker.facts import Branch, KernelFacts, LoweredLaunch, Statement
 
 from ..instructions.traits import PRODUCT, some
 from ..instructions.work import Item
-from .liveness import live_bytes
+from .liveness import live_bytes, loading_registers
 from .occupancy import BlockResources, register_limit, registers
 from .shared_memory import pipelines, shared_bytes, stage_count
+from .steps import LOADING_REGISTERS
 
 PRODUCER_THREADS = 128
 
@@ -36,7 +37,8 @@ def block_resources(
     said = "\n".join({leaf.node.label for item in items for leaf in item.leaves()})
     said = said.replace("_", "")
     divided = (apart or "maxnreg" in said) and "nosetmaxnreg" not in said
-    count, spilled = registers(device, held, threads, tensor, divided)
+    loading = loading_registers(items, LOADING_REGISTERS)
+    count, spilled = registers(device, held, threads, tensor, divided, loading)
     if lowered is not None:
         threads = lowered.threads
         if lowered.registers_per_thread is not None:
@@ -69,20 +71,32 @@ def _divided_registers(device: Device, threads: int) -> int:
 def specialised(facts: KernelFacts, items: Sequence[Item], device: Device) -> bool:
     """Whether tilelang splits the block into a TMA producer and consumers of wgmma.
 
-    Right for 133 of 140 example kernels that tilelang 0.1.15 lowered for sm_90.
+    Right for 133 of 140 example kernels that tilelang 0.1.15 lowered for sm_90.  It looks for
+    copies among the statements of the loop itself, or of the one branch that is all of it
+    (``src/cuda/transform/producer_consumer_ws.cc``).
     """
     if facts.framework != "tilelang" or "tma" not in device.features:
+        return False
+    if facts.attributes.get("warp_specialized") is False:
         return False
     return any(
         stage_count(loop) > 0
         and some(loop, PRODUCT)
-        and any(_copies_tiles(leaf) for leaf in loop.leaves())
+        and any(isinstance(item.node, Statement) and _copies_tiles(item) for item in _body(loop))
         for loop in pipelines(items)
     )
 
 
+def _body(loop: Item) -> Sequence[Item]:
+    children = loop.children
+    if len(children) == 1 and isinstance(children[0].node, Branch):
+        return children if children[0].node.orelse else children[0].children
+    return children
+
+
 def _copies_tiles(leaf: Item) -> bool:
-    """Whether a statement copies a tile from global to shared memory."""
+    """Whether a statement copies a tile from global to shared memory, by TMA if that can do it."""
     scopes = {(entry.access.mode, entry.buffer.scope) for entry in leaf.count.accesses}
     shared = any(mode == "write" and scope.startswith("shared") for mode, scope in scopes)
-    return leaf.node.op == "copy" and ("read", "global") in scopes and shared
+    allowed = leaf.node.attributes.get("tma") is not False
+    return allowed and leaf.node.op == "copy" and ("read", "global") in scopes and shared

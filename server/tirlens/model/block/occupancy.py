@@ -13,6 +13,9 @@ from ..report import Occupancy
 # products have 23 to 80 registers above accumulators and operands (`tests/measured/registers.csv`),
 # elementwise kernels 10 to 48 in all.
 BASE_REGISTERS = {True: 45, False: 20}
+# Of these, what is left beside loads that wait for their data: ptxas of CUDA 13 gives 28 and 48
+# registers to rotary embeddings whose threads wait with 16 and 32.
+ADDRESS_REGISTERS = 12
 SPILL_MARGIN = {True: 40, False: 20}
 # What tilelang's ``set_max_nreg`` and its warp specialisation leave to the threads that compute.
 COMPUTING_REGISTERS = 240
@@ -29,12 +32,18 @@ class BlockResources:
 
 
 def registers(
-    device: Device, fragment_bytes: int, threads: int, tensor: bool = True, divided: bool = False
+    device: Device,
+    fragment_bytes: int,
+    threads: int,
+    tensor: bool = True,
+    divided: bool = False,
+    loading: int = 0,
 ) -> tuple[int, float]:
     """Registers per thread for `fragment_bytes` of local storage a block, and what share spills.
 
     `tensor` tells kernels with matrix instructions, which hold operand fragments too; `divided`
-    those whose warpgroups hand registers to the ones that compute (``setmaxnreg``).
+    those whose warpgroups hand registers to the ones that compute (``setmaxnreg``).  `loading` are
+    the registers in which loads wait for their data.
 
     A kernel with matrix instructions spills when its fragments and a margin of 40 exceed what a
     thread can have (all of the compiled ones in `tests/measured/registers.csv` are told right).
@@ -44,7 +53,8 @@ def registers(
     over = held + SPILL_MARGIN[tensor] - (COMPUTING_REGISTERS if divided else limit)
     # wgmma reads its operands from shared memory, or from fragments that are counted already.
     loads = tensor and "wgmma" not in device.features
-    needed = held + BASE_REGISTERS[tensor] + (_operands(held) if loads else 0)
+    base = max(BASE_REGISTERS[tensor], ADDRESS_REGISTERS + loading)
+    needed = held + base + (_operands(held) if loads else 0)
     return min(limit, needed), max(over, 0) / max(held, 1)
 
 

@@ -13,13 +13,15 @@ buffers (S < 1) every iteration takes latency + t_m + t_c.  Compared with an eve
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Branch, Loop, Statement, While
 
+from ..expr import free_variables
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL
 from ..instructions.recurrence import turns
 from ..instructions.spread import WARP
@@ -117,9 +119,47 @@ def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True
     if isinstance(node, While):
         inner = repeats * mean_trips(item)
     mixes = not is_straight(item)
-    children = _in_turn(item.children, context, inner, mixes, waited=not waits)
+    children = tuple(
+        part
+        for side, share in _shares(item)
+        for part in _in_turn(side, context, inner * share, mixes, waited=not waits)
+    )
     timed = _drifted(item, Timed(item, 0.0, children), context)
     return released(timed) if _is_outermost(item) else timed
+
+
+def _shares(item: Item) -> Iterator[tuple[Sequence[Item], float]]:
+    """What is inside a node and how often that runs of each time: the sides of a branch in part.
+
+    A condition on threads or on elements of a tile keeps no warp from waiting with the others; one
+    that holds for the whole block thins its turns.
+    """
+    node, place = item.node, item.place
+    within = {loop.var for loop in place.around if loop.kind in SIDE_BY_SIDE}
+    if not isinstance(node, Branch) or within & free_variables(place.resolve(node.condition)):
+        yield item.children, 1.0
+        return
+    times = _turns_of(item)
+    for side in sides(item):
+        inside = [_turns_of(child) for child in side]
+        known = [number for number in inside if number is not None]
+        thinned = times and known and len(known) == len(inside)
+        yield side, min(max(known) / times, 1.0) if times and thinned else 1.0
+
+
+def _turns_of(item: Item) -> float | None:
+    """How often the blocks get to a node, together; None where only some threads may do so.
+
+    A node is counted by block if all of its statements are, else by thread.
+    """
+    leaves, number = item.leaves(), item.count.executions
+    if number is None or not leaves:
+        return None
+    kinds = {leaf.node.per for leaf in leaves}
+    if kinds == {"block"}:
+        return float(number)
+    threads = {leaf.threads for leaf in leaves}
+    return number / threads.pop() if kinds <= {"block", "thread"} and len(threads) == 1 else None
 
 
 def _is_outermost(item: Item) -> bool:
@@ -276,8 +316,8 @@ def step_seconds(item: Item, context: BlockContext, repeats: float, waits: bool 
         if repeats and waits and item.read_bytes:
             together = max(turns(item, context.blocks) / repeats, 1.0)
     waiting = wait_seconds(item, context.device, waits, together) * repeats
-    chain = carried_seconds(item, context.device, context.blocks)
-    return max(waiting, chain - leaf_seconds(item, context))
+    carried = carried_seconds(item, context.device, context.blocks)
+    return max(waiting, carried - leaf_seconds(item, context))
 
 
 def started_ahead(items: Sequence[Item]) -> float:
@@ -356,7 +396,8 @@ def _computing(items: Sequence[Item], context: BlockContext, repeats: float) -> 
 def _computing_one(item: Item, context: BlockContext, repeats: float) -> Timed:
     if isinstance(item.node, Statement) or not any(map(is_load, item.leaves())):
         return _timed(item, context, repeats)
-    return Timed(item, 0.0, _computing(item.children, context, repeats))
+    parts = (_computing(side, context, repeats * share) for side, share in _shares(item))
+    return Timed(item, 0.0, tuple(chain.from_iterable(parts)))
 
 
 def _by_loads(item: Item, context: BlockContext, own: float, factor: float) -> Timed:

@@ -7,8 +7,8 @@ What the lengths are is data, but together they are all the rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
 from tirlens_worker.facts import (
     Branch,
@@ -21,7 +21,7 @@ from tirlens_worker.facts import (
 )
 
 from ..expr import linear, loads, simplify, substitute, to_text
-from ..nodes import every_node, expressions
+from ..nodes import every_node, expressions, with_loads
 
 
 def evenly(facts: KernelFacts) -> KernelFacts:
@@ -50,7 +50,9 @@ def evenly(facts: KernelFacts) -> KernelFacts:
         Caveat(f"{name} is data: taken to split {to_text(rows[name])} rows evenly")
         for name in sorted(rows)
     )
-    return replace(facts, body=_placed(facts.body, steps), caveats=(*facts.caveats, *notes))
+    places: dict[str, tuple[Expr, Expr]] = {name: (step, 0) for name, step in steps.items()}
+    body = with_loads(facts.body, places)
+    return replace(facts, body=body, caveats=(*facts.caveats, *notes))
 
 
 def _loads(body: Sequence[Node]) -> Iterator[tuple[Any, ...]]:
@@ -86,19 +88,3 @@ def _rows(
 def _array(expr: Expr) -> Any:
     """The array of which `expr` is an element, else None."""
     return expr[1] if isinstance(expr, tuple) and expr[0] == "load" else None
-
-
-def _placed(value: Any, steps: Mapping[str, Expr]) -> Any:
-    if isinstance(value, tuple):
-        parts = cast("tuple[Any, ...]", value)
-        if len(parts) == 3 and parts[0] == "load" and parts[1] in steps:
-            return ("*", _placed(parts[2], steps), steps[parts[1]])
-        return tuple(_placed(part, steps) for part in parts)
-    if is_dataclass(value) and not isinstance(value, type):
-        changed = {
-            item.name: new
-            for item in fields(value)
-            if (new := _placed(old := getattr(value, item.name), steps)) is not old and new != old
-        }
-        return replace(value, **changed) if changed else value
-    return value

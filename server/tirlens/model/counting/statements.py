@@ -33,6 +33,7 @@ from .chances import chosen_trip, congruence
 from .domain import Domain
 from .filling import limit
 from .intervals import Interval, bounds
+from .lengths import Length
 from .passing import Passed
 from .result import AccessCount, ArithCount, NodeCount
 from .scope import Scope
@@ -65,6 +66,8 @@ class Statements:
         self._shares: Mapping[Expr | None, Fraction] = {}
         # Extents that are data, and how often a loop over them is taken to turn.
         self._passed: dict[Expr, Passed | None] = {}
+        # What the arrays of lengths that such loops run up to are taken for.
+        self.lengths: dict[str, Length] = {}
 
     def _statement(self, node: Statement, scope: Scope) -> NodeCount:
         executions = self._total(scope, (), node.per, node.sites)

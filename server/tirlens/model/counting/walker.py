@@ -22,6 +22,7 @@ from .domain import Domain
 from .either import either, outweighs
 from .filling import filled, limit
 from .intervals import bounds
+from .lengths import length
 from .passing import passed
 from .result import BufferCount, Counts, LaunchCount, NodeCount
 from .scope import Scope
@@ -168,6 +169,10 @@ class Walker(Statements):
         once = passed(node, scope, self.buffers, self.shapes) or self._passed.get(extent)
         # A loop over the same extent that meets no array, a consumer's, turns as often.
         self._passed[extent] = once
+        taken = once and length(node, extent, once, scope, self.buffers)
+        if taken:
+            known = self.lengths.get(taken.array, taken)
+            self.lengths[taken.array] = min(known, taken, key=lambda one: one.value)
         how = f"bind {node.var} to a number"
         if once is not None:
             how = f"counted as {once.turns}, which pass over {once.buffer} once; {how} if not so"

@@ -88,9 +88,7 @@ def spread(
         return NOTHING
     guards = [item.guard for item in (*accesses, *statement.arith) if item.guard is not None]
     data = [*place.data_of_conditions, *(part for guard in guards for part in place.data_of(guard))]
-    serial = _comes_anew(data, place, buffers) or any(
-        _is_branch(access, place) for access in accesses
-    )
+    serial = _comes_anew(data, place, buffers)
     if statement.per == "thread":
         return _of_threads(accesses, place, buffers, serial)
     matrix = any(access.buffer in fragments for access in accesses)
@@ -120,20 +118,6 @@ def _comes_anew(
         or bool(names & free_variables(part))
         for part in data
     )
-
-
-def _is_branch(access: Access, place: Place) -> bool:
-    """Whether a guarded load becomes a branch that later loads wait for.
-
-    A plain guard becomes a predicate of the load.  One that chooses first is lowered to branches
-    around the load (CUDA source of tilelang 0.1.15 for rotary embeddings).
-    """
-    guard = access.guard if access.mode == "read" else None
-    return guard is not None and _chooses(place.resolve(guard))
-
-
-def _chooses(expr: Expr) -> bool:
-    return "select" in operators(expr)
 
 
 def _of_threads(
@@ -210,8 +194,9 @@ def _of_block(
     for access in accesses:
         offset = None
         if memory_of(access, buffers) is not None and access.route in ("thread", "tile", "async"):
-            offset = element_offsets(access, buffers[access.buffer], place, env, inside)
-            if offset is None or _told_apart(access, place):
+            settled = beyond_loads(access, place, buffers, env)
+            offset = element_offsets(settled, buffers[access.buffer], place, env, inside)
+            if offset is None or _told_apart(settled, place) or _begins_anywhere(access, place):
                 vector = 1
             if offset is not None:
                 if not offset.ndim:
@@ -261,6 +246,14 @@ def _divided(total: int, innermost: int, threads: int) -> int:
 def _told_apart(access: Access, place: Place) -> bool:
     """Whether an index is chosen by a condition, which the compiler does not vectorise."""
     return any(not operators(place.resolve(index)).isdisjoint(SELECTS) for index in access.indices)
+
+
+def _begins_anywhere(access: Access, place: Place) -> bool:
+    """Whether data say where in a row an access begins, so that no vector is known to be aligned.
+
+    A loaded row or page, or one of a tile loop's own elements, begins where a row does.
+    """
+    return bool(access.indices) and is_data_dependent(place.resolve(access.indices[-1]))
 
 
 def _contiguous(offset: IntArray, buffer: Buffer, most: int) -> int:

@@ -26,7 +26,7 @@ from tirlens_worker.facts import (
 from ..classes import ArithTotals, totals
 from ..expr import is_data_dependent
 from .active import active_threads
-from .addressing import index_instructions, index_parts
+from .addressing import chosen_instructions, index_instructions, index_parts
 from .hoisting import addressed_share, issued_share, packed_share
 from .places import SIDE_BY_SIDE, SPATIAL, Place, outermost
 from .spread import Spread, memory_of, spread
@@ -300,6 +300,7 @@ def _leaf(item: Item, block: _Block, threads: int, known: frozenset[Expr]) -> fr
             lambda names: addressed_share(names, item.place, item.spread, item.threads),
         )
         known |= {part for part in parts if not is_data_dependent(part)}
+    item.index_instructions += sum(chosen_instructions(access, item.place) for access in memory)
     pairs = [(entry.arith, entry.total) for entry in count.arith]
     item.arith = _issued(item, block.fast_math)
     unknown = any(total is None and not arith.index for arith, total in pairs)

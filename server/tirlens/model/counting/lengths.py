@@ -1,0 +1,71 @@
+"""Arrays of lengths, up to which loops run: taken to be as long as the arrays that are passed over.
+
+``for k in range(lengths[i] // tile)`` of sequence i runs as far as `passing.passed` says.  The same
+number decides elsewhere what is behind the end of the sequence, or old and not new: taken for one
+and the same everywhere, it decides these too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from tirlens_worker.facts import Buffer, Caveat, Expr, KernelFacts, Loop
+
+from ..expr import loads, simplify, substitute
+from ..nodes import with_loads
+from .intervals import bounds
+from .passing import Passed, slope
+from .scope import Scope
+
+LONGEST = 1 << 40
+_LENGTH = "(a length)"
+
+
+class Length(NamedTuple):
+    """What all elements of an array are taken for, and why."""
+
+    array: str
+    value: int
+    reason: str
+
+
+def length(
+    loop: Loop, extent: Expr, once: Passed, scope: Scope, buffers: Mapping[str, Buffer]
+) -> Length | None:
+    """The greatest length with which a loop of `extent` turns no more than `once` tells.
+
+    None where there is not just one element of an array of integers in the extent, or the loop
+    does not grow with it.
+    """
+    found = set(loads(extent))
+    if len(found) != 1:
+        return None
+    (load,) = found
+    array = buffers[load[1]]
+    if array.scope != "global" or len(array.shape) != 1 or not array.dtype.startswith("int"):
+        return None
+    named = with_loads(extent, {array.id: (0, _LENGTH)})
+    growth = slope(simplify(named), _LENGTH)
+    if growth is None or growth <= 0:
+        return None
+
+    def most(value: int) -> float:
+        return bounds(simplify(substitute(named, {_LENGTH: value})), scope.domain.box)[1]
+
+    if not most(0) <= once.turns < most(LONGEST):
+        return None
+    low, high = 0, LONGEST
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if most(middle) <= once.turns else (low, middle)
+    how = f"taken to be {low}, with which {loop.var} passes over {once.buffer} once"
+    return Length(array.id, low, f"{array.name} is data: {how}")
+
+
+def with_lengths(facts: KernelFacts, lengths: Mapping[str, Length]) -> KernelFacts:
+    """`facts` with a number for every element of these arrays, and a caveat for each array."""
+    values: dict[str, tuple[Expr, Expr]] = {name: (0, item.value) for name, item in lengths.items()}
+    notes = tuple(Caveat(item.reason) for item in lengths.values())
+    return replace(facts, body=with_loads(facts.body, values), caveats=(*facts.caveats, *notes))
