@@ -13,8 +13,9 @@ from ..report import Occupancy
 # products have 23 to 80 registers above accumulators and operands (`tests/measured/registers.csv`),
 # elementwise kernels 10 to 48 in all.
 BASE_REGISTERS = {True: 45, False: 20}
-# Of these, what is left beside loads that wait for their data: ptxas of CUDA 13 gives 28 and 48
-# registers to rotary embeddings whose threads wait with 16 and 32.
+# What a thread holds beside loads that wait for their data: ptxas of CUDA 13 gives 28 and 48
+# registers to rotary embeddings whose threads wait with 16 and 32, 158 to attention over ragged
+# sequences that waits with 64 and accumulates in 96.
 ADDRESS_REGISTERS = 12
 SPILL_MARGIN = {True: 40, False: 20}
 # What tilelang's ``set_max_nreg`` and its warp specialisation leave to the threads that compute.
@@ -53,8 +54,9 @@ def registers(
     over = held + SPILL_MARGIN[tensor] - (COMPUTING_REGISTERS if divided else limit)
     # wgmma reads its operands from shared memory, or from fragments that are counted already.
     loads = tensor and "wgmma" not in device.features
-    base = max(BASE_REGISTERS[tensor], ADDRESS_REGISTERS + loading)
-    needed = held + base + (_operands(held) if loads else 0)
+    needed = held + BASE_REGISTERS[tensor] + (_operands(held) if loads else 0)
+    # Tiles are loaded while what is computed with them is not there yet.
+    needed = max(needed, ADDRESS_REGISTERS + loading)
     return min(limit, needed), max(over, 0) / max(held, 1)
 
 
