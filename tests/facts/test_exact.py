@@ -7,6 +7,8 @@ import pytest
 from facts.test_kernels import TILELANG, TVM, facts_of
 from tirlens import model
 from tirlens.hardware import load
+from tirlens.model.nodes import every_node
+from tirlens_worker.facts import Statement
 
 pytestmark = pytest.mark.slow
 
@@ -57,3 +59,16 @@ def test_counts_are_those_of_the_formula(
     report = model.analyze(facts, load("h100-sxm"))
     assert report.status == "ok"
     assert (report.flop, report.global_bytes.read, report.global_bytes.write) == wanted
+
+
+@pytest.mark.parametrize("environment_name", TVM)
+def test_a_local_variable_changes_in_the_loops_that_write_it(environment_name: str) -> None:
+    (kernel,) = [k for k in facts_of(environment_name, "exact_tvm") if k.name == "normalised"]
+    over = {
+        arith.op: arith.over
+        for node in every_node(kernel.body)
+        if isinstance(node, Statement)
+        for arith in node.arith
+    }
+    # The sum changes in the loop that adds to it, its root in the loop around both alone.
+    assert over == {"add": ("i", "j"), "sqrt": ("i",), "mul": ("i", "j_1")}

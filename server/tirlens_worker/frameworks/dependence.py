@@ -13,6 +13,7 @@ from ..facts import Expr
 from . import dialect
 from .expressions import Expressions, is_integer
 from .ranges import Ranges
+from .writes import writes
 
 #: The names that a value depends on; None: on more than names tell.
 Over = Optional[FrozenSet[str]]
@@ -59,10 +60,26 @@ class Dependence:
         known = self._reader.scope.scalars.get(buffer.id)
         if known is not None:
             return names(known, self._reader.scope.ranges)
+        found = self._together(node.indices)
         if buffer.scope.startswith("local") and buffer.scope != "local.fragment":
-            # A thread's own variable changes from iteration to iteration.
-            return None
-        return self._together(node.indices)
+            # A thread's own variable changes from iteration to iteration, and on a GPU tile
+            # operations write it too.
+            bindings = self._reader.bindings
+            if bindings.has_grid or bindings.scopes or found is None:
+                return None
+            changed = self._changed(dialect.buffer_of(node))
+            return None if changed is None else found | changed
+        return found
+
+    def _changed(self, buffer: Any) -> Over:
+        """The loops around the value in which an array is written; None if one has no counter."""
+        found = _NOTHING
+        for name, body in self._reader.scope.loops:
+            if any(write.buffer.same_as(buffer) for write in writes(body)):
+                if name is None:
+                    return None
+                found |= {name}
+        return found
 
     def _together(self, nodes: Any) -> Over:
         found = _NOTHING

@@ -53,6 +53,8 @@ class Scope:
         self.ones: Set[int] = set()
         #: What names that stand for computed values depend on, by their keys.
         self.over: Dict[int, Optional[FrozenSet[str]]] = {}
+        #: The loops around the walk's place from the outside in: name and body; None of a while.
+        self.loops: List[Tuple[Optional[str], Any]] = []
         self._buffer_ids: Dict[int, str] = {}
         self._data_owner: Dict[int, str] = {}
         self._maps: Dict[Hashable, TensorMap] = {}

@@ -148,6 +148,13 @@ class States(Branches):
                     self.scope.forget(name)
 
     def _visit_While(self, stmt: Any) -> Nodes:  # noqa: N802 - named after the IR's class
+        self.scope.loops.append((None, stmt.body))
+        try:
+            return self._while(stmt)
+        finally:
+            self.scope.loops.pop()
+
+    def _while(self, stmt: Any) -> Nodes:
         parts = _parts(stmt.body)
         if all(map(_waits, parts)):
             told = tuple(one for part in parts for one in self._told(part) if one.kind == "wait")

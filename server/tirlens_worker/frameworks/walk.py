@@ -63,11 +63,13 @@ class Walk(States):
         outer = self._per
         if kind == "parallel" and self._tiles:
             self._per = "block"
+        self.scope.loops.append((var, stmt.body))
         try:
             number: Expr = var if start == 0 else ("-", var, start)
             number = number if step_expr == 1 else ("//", number, step_expr)
             inner = self._repeated(stmt.body, number, extent)
         finally:
+            self.scope.loops.pop()
             self._per = outer
         spelling = "T.Parallel" if kind == "parallel" and self._tiles else _SPELLING[kind]
         loop = Loop(

@@ -67,3 +67,14 @@ def overlapping_scopes(A: T.Buffer((256,), "float32"), B: T.Buffer((256,), "floa
     thread = T.thread_id([256])
     if group == 1:
         B[thread] = A[thread] + T.float32(1)
+
+
+@T.prim_func
+def normalised(A: T.Buffer((32, 64), "float32"), B: T.Buffer((32, 64), "float32")):
+    for i in range(32):
+        total = T.alloc_buffer((1,), "float32", scope="local")
+        total[0] = T.float32(0)
+        for j in range(64):
+            total[0] = total[0] + A[i, j]
+        for j in range(64):
+            B[i, j] = A[i, j] * T.sqrt(total[0])
