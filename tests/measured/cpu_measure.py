@@ -1,11 +1,12 @@
 """Compile the kernels of `cpu_kernels` with TVM's LLVM, time them here, and write the table.
 
-    python tests/measured/cpu_measure.py OUTPUT_STEM [FAMILY ...]
+    python tests/measured/cpu_measure.py OUTPUT_STEM [--facts] [FAMILY ...]
 
 Runs in an environment with tvm; set TVM_NUM_THREADS to the number of cores, of which TVM otherwise
 takes half on x86.  Writes ``OUTPUT_STEM.json.gz``, the facts of each kernel with its
 measured time.  The time is the least of many repeats with warm caches, so that what else runs on
-the machine disturbs it little.  Kernels of an earlier run are kept with the lesser of both times.
+the machine disturbs it little.  Kernels of an earlier run are kept with the lesser of both times;
+with ``--facts`` nothing runs, and only the facts of the table's kernels are made anew.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from tirlens_worker.facts import KernelFacts, Span  # noqa: E402
 from tirlens_worker.frameworks.calibration import first_in_line  # noqa: E402
 from tirlens_worker.frameworks.extract import extract  # noqa: E402
 
-FAMILIES = ("matmul", "convolution", "stencil", "reduction", "elementwise", "layout", "held_out")
+FAMILIES = (
+    *("matmul", "convolution", "stencil", "reduction", "elementwise", "layout", "held_out"),
+    *("operators", "windows", "products", "programs"),
+)
 # A repeat is long enough for the clock; together they are over before others miss the processor.
 REPEAT_S = 1e-4
 REPEATS = 200
@@ -51,9 +55,13 @@ def facts_of(func: Any, name: str) -> KernelFacts:
     return replace(facts, framework_version="")
 
 
-def arguments(facts: KernelFacts) -> list[Any]:
-    """Random arrays; integers stay small, so that they are valid indices of any table."""
+def arguments(func: Any, facts: KernelFacts) -> list[Any]:
+    """Random arrays; integers stay small, so that they are valid indices of any table.
+
+    A function with larger tables says in its attribute ``indices_below`` how many they have.
+    """
     random = np.random.default_rng(0)
+    below = int(func.attrs.get("indices_below", 100))
     made: list[Any] = []
     for buffer in facts.buffers:
         if buffer.is_parameter:
@@ -61,7 +69,7 @@ def arguments(facts: KernelFacts) -> list[Any]:
             if buffer.dtype.startswith("float"):
                 data = random.random(shape).astype(buffer.dtype)
             else:
-                data = random.integers(0, 100, shape).astype(buffer.dtype)
+                data = random.integers(0, below, shape).astype(buffer.dtype)
             made.append(tvm.runtime.tensor(data))
     return made
 
@@ -70,7 +78,7 @@ def seconds(func: Any, facts: KernelFacts, target: Any) -> float:
     """The least time of one call with warm caches."""
     inner = tvm.compile(func, target=target).mod
     name = str(func.attrs["global_symbol"])
-    given = arguments(facts)
+    given = arguments(func, facts)
     once = inner.time_evaluator(name, tvm.cpu(), number=1, repeat=2)(*given).min
     with first_in_line():
         repeats = max(2, min(REPEATS, int(LONGEST_S / max(once, REPEAT_S))))
@@ -85,7 +93,9 @@ def kernels() -> Iterator[tuple[str, str, str, Any]]:
             yield family, workload, schedule, func
 
 
-def main(stem: str, *families: str) -> None:
+def main(stem: str, *options: str) -> None:
+    only_facts = "--facts" in options
+    families = [option for option in options if option != "--facts"]
     path = Path(f"{stem}.json.gz")
     table: dict[str, Any] = {}
     if path.exists():
@@ -96,8 +106,10 @@ def main(stem: str, *families: str) -> None:
         if families and family not in families:
             continue
         key = f"{workload} | {schedule}"
+        if only_facts and key not in table:
+            continue
         facts = facts_of(func, workload.split()[0])
-        time_s = seconds(func, facts, target)
+        time_s = table[key]["time_s"] if only_facts else seconds(func, facts, target)
         before = table.get(key, {}).get("time_s", time_s)
         table[key] = {
             "family": family,
