@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 SIZES = {
     "cores": 2,
     "lanes": 8,
+    "vector": 8,
     "l2": 1 << 17,
     "l3": 1 << 20,
     "dram": 1 << 22,
@@ -32,7 +33,15 @@ ALONE = {
     "polynomial",
     "exp",
 }
-BY_SIZE = {"stream l3", "walk dram", "stream last 4/4", "pages 64", "parallel"}
+BY_SIZE = {
+    "copy l3",
+    "wide copy dram",
+    "stream l3",
+    "walk dram",
+    "stream last 4/4",
+    "pages 64",
+    "parallel",
+}
 
 
 def test_every_kernel_runs_and_takes_time(each_tvm_python: Path) -> None:

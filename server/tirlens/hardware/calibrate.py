@@ -8,6 +8,7 @@ after uops.info and Arm's optimisation guides); all else is measured in clocks.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import date
@@ -42,6 +43,8 @@ MOST_BEYOND = 512 << 20
 # Of the measured kernels on the two machines that it was calibrated for, 80 % are this near.
 BAND = 0.34
 BAND_SOURCE = "80 % of the kernels in tests/measured/cpu.py are as near, on two servers"
+# More than this between two widths is another disturbance.
+MOST_WIDER = 1.25
 # Two rates are told apart where one of them is this far towards the other.
 BETWEEN = 0.5
 
@@ -54,6 +57,7 @@ def sizes(found: FoundCpu) -> dict[str, int]:
     out = {
         "cores": found.cores,
         "lanes": base.simd_bytes // FLOAT_BYTES,
+        "vector": (base.cpu.vector_bytes if base.cpu else base.simd_bytes) // FLOAT_BYTES,
         "l2": int(l2 * WITHIN),
         "dram": int(min(max(last * BEYOND, LEAST_BEYOND), MOST_BEYOND)),
     }
@@ -105,6 +109,7 @@ def numbers(found: FoundCpu, seconds: Mapping[str, float]) -> dict[str, float]:
         "cpu.page_walk_clk": walk,
         "cpu.dram_line_clk": dram_clk,
         "cpu.dram_scattered_line_clk": max(clk["walk dram"] - walk, dram_clk),
+        "cpu.wide_lines": wider(clk),
         "cpu.l2.line_clk": clk["stream l2"],
         "cpu.l2.scattered_line_clk": max(clk["walk l2"], clk["stream l2"]),
     }
@@ -148,6 +153,16 @@ def moves(sums_clk: float, copies_clk: float) -> tuple[float, float]:
     store = (READ * copies_clk - sums_clk) / (WRITTEN * READ - 1)
     load = max(load, sums_clk / (READ + 1) / 2)
     return load, max(store, copies_clk / (WRITTEN + 1) / 2)
+
+
+def wider(clk: Mapping[str, float]) -> float:
+    """How much longer lines take with the widest registers, in loops that copy."""
+    ratios = [
+        clk[f"wide copy {level}"] / clk[f"copy {level}"]
+        for level in ("l3", "dram")
+        if f"copy {level}" in clk
+    ]
+    return min(max(math.prod(ratios) ** (1 / len(ratios)), 1.0), MOST_WIDER)
 
 
 def covered(clk: Mapping[str, float]) -> int:

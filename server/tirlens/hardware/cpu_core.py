@@ -34,6 +34,7 @@ class CpuCore:
     `call_clk` is one call of ``expf`` of the C library; `window` the reorder buffer in
     instructions, `scheduler` those of them that can wait for their operands; `tlb_bytes` what the
     second-level TLB covers and `page_walk_clk` a miss in it.
+    A line from L2 or behind takes `wide_lines` times as long in a loop of registers of full width.
     `dram_*` are for one core alone; all together share the device's DRAM rate.
     `call_s` is one call of a compiled function.
     """
@@ -58,6 +59,7 @@ class CpuCore:
     l3: CpuCache | None
     dram_line_clk: float
     dram_scattered_line_clk: float
+    wide_lines: float
     tlb_bytes: int
     page_walk_clk: float
     call_s: float

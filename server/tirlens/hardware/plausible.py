@@ -88,6 +88,7 @@ RANGES: dict[str, Range] = {
     "cpu.l1_ways": Range(1, 64, "ways"),
     "cpu.dram_line_clk": Range(0.5, 500, "clocks"),
     "cpu.dram_scattered_line_clk": Range(1, 2000, "clocks"),
+    "cpu.wide_lines": Range(1, 2, "times"),
     "cpu.tlb_bytes": Range(1 << 18, 1 << 31, "bytes"),
     "cpu.page_walk_clk": Range(2, 200, "clocks"),
     "cpu.call_s": Range(5e-9, 2e-6, "seconds"),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Dict, Generator, Iterator, List, Tuple
 
 # Rounds lie seconds apart: what else the machine does for a while disturbs one of them at most.
-ROUNDS = 2
+ROUNDS = 5
 REPEATS = 25
 REPEAT_S = 2e-4
 
@@ -30,28 +30,36 @@ def main() -> None:
 def measure(sizes: Dict[str, int]) -> Dict[str, float]:
     """The least seconds of a step, by kernel.
 
-    `sizes` are ``cores``, ``lanes`` (floats in the widest register) and ``l2``, ``l3``, ``dram``:
-    bytes to read so that they come from there, ``pages N``: numbers of pages to look up, and
-    ``last``, the size of the last cache; ``l3`` and ``last`` may be missing.
+    `sizes` are ``cores``, ``lanes`` and ``vector`` (floats in the widest register and in the
+    vectors that the compiler makes), ``l2``, ``l3``, ``dram``: bytes to read so that they come from
+    there, ``pages N``: numbers of pages to look up, and ``last``, the size of the last cache;
+    ``l3`` and ``last`` may be missing.
     """
     tvm: Any = importlib.import_module("tvm")
     host = tvm.get_global_func("target.llvm_get_system_cpu")
     target = tvm.target.Target({"kind": "llvm", "mcpu": str(host())})
+    compiled = [
+        (name, func, _module(tvm.compile(func, target=target)), steps)
+        for name, func, steps in _kernels(sizes)
+    ]
     found: Dict[str, float] = {}
     for _ in range(ROUNDS):
-        for name, func, steps in _kernels(sizes):
-            step_s = _seconds(tvm, func, target) / steps
+        for name, func, module, steps in compiled:
+            step_s = _seconds(tvm, func, module) / steps
             found[name] = min(step_s, found.get(name, step_s))
     return found
 
 
-def _seconds(tvm: Any, func: Any, target: Any) -> float:
+def _module(compiled: Any) -> Any:
+    return getattr(compiled, "mod", compiled)
+
+
+def _seconds(tvm: Any, func: Any, inner: Any) -> float:
+    """The least time of one call of a compiled function; its arrays live no longer than that."""
     import numpy
 
     from . import dialect
 
-    module = tvm.compile(func, target=target)
-    inner = getattr(module, "mod", module)
     given: List[Any] = []
     for _, buffer in dialect.parameters(func):
         shape = tuple(int(size) for size in buffer.shape)
@@ -107,6 +115,10 @@ def _kernels(sizes: Dict[str, int]) -> Iterator[Tuple[str, Any, float]]:
         if level in sizes:
             yield ("stream " + level, *kernels.stream(sizes[level]))
             yield ("walk " + level, *kernels.walk(sizes[level]))
+    for level in ("l3", "dram"):
+        if level in sizes:
+            yield ("copy " + level, *kernels.copy(sizes[level], sizes["vector"]))
+            yield ("wide copy " + level, *kernels.copy(sizes[level], lanes))
     for part in (2, 3, 4):
         if "last" in sizes:
             yield ("stream last {}/4".format(part), *kernels.stream(sizes["last"] * part // 4))

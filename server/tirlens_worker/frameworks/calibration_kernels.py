@@ -185,6 +185,22 @@ def stream(size: int) -> Made:
     return stream, rows * 4.0
 
 
+def copy(size: int, lanes: int) -> Made:
+    """A step is a line of 64 bytes that is read and one that is written, `size` bytes in all."""
+    vectors = size // 8 // lanes
+
+    @T.prim_func
+    def copy(
+        A: T.Buffer((vectors, lanes), "float32"),
+        B: T.Buffer((vectors, lanes), "float32"),
+    ):
+        for i in range(vectors):
+            for v in T.vectorized(lanes):
+                B[i, v] = A[i, v] + T.float32(1)
+
+    return copy, vectors * lanes / 16
+
+
 def walk(size: int) -> Made:
     """A step is a line of 64 bytes in the next row, column by column."""
     row = 1088

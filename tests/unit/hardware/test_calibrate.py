@@ -117,6 +117,10 @@ def seconds(**changes: float) -> dict[str, float]:
         "walk l3": 12,
         "stream dram": 20,
         "walk dram": 60,
+        "copy l3": 15,
+        "wide copy l3": 18.15,
+        "copy dram": 40,
+        "wide copy dram": 40,
         "stream last 2/4": 7,
         "stream last 3/4": 8,
         "stream last 4/4": 19,
@@ -150,6 +154,7 @@ def test_times_become_a_device_that_loads(tmp_path: Path) -> None:
     assert (core.latency_clk, core.divide_clk, core.call_clk) == pytest.approx((4, 5, 9))
     assert (core.gather_clk, core.scatter_clk) == pytest.approx((10, 11))
     assert (core.l2.line_clk, core.l2.scattered_line_clk, core.l2.bytes) == (2, 3, 1280 << 10)
+    assert core.wide_lines == pytest.approx(1.1)
     assert core.scheduler == pytest.approx(128)
     assert core.tlb_bytes == 2048 * 4096
     assert (core.page_walk_clk, core.dram_scattered_line_clk) == pytest.approx((16, 44))

@@ -77,7 +77,7 @@ def address_of(access: Access, buffer: Buffer, shape: Sequence[int], place: Plac
     flat: Expr = 0
     for index, step in zip(access.indices, strides, strict=True):
         flat = ("+", flat, ("*", place.resolve(index), step))
-    terms, constant = linear(simplify(flat))
+    terms, constant = linear(simplify(_rejoined(*linear(simplify(flat)))))
     scaled = tuple((atom, factor * width // 8) for atom, factor in terms.items())
     names = frozenset[str]().union(*(free_variables(atom) for atom in terms))
     return Address(
@@ -89,6 +89,22 @@ def address_of(access: Access, buffer: Buffer, shape: Sequence[int], place: Plac
         terms=scaled,
         variables=names,
     )
+
+
+def _rejoined(terms: Mapping[Expr, int], constant: int) -> Expr:
+    """A sum in which a value's quotient and remainder by one number are the value again."""
+    out: Expr = constant
+    left = dict(terms)
+    for atom, factor in terms.items():
+        if not (isinstance(atom, tuple) and atom[0] == "//" and type(atom[2]) is int):
+            continue
+        rest: Expr = ("%", atom[1], atom[2])
+        if left.get(rest, 0) * atom[2] == factor:
+            out = ("+", out, ("*", atom[1], left.pop(rest)))
+            del left[atom]
+    for atom, factor in left.items():
+        out = ("+", out, ("*", atom, factor))
+    return out
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ..classes import scalar_class
 from ..instructions.work import Item
 from ..schedule import KernelTime
 from .address import LINE_BYTES
-from .nests import Leaf
+from .leaves import Leaf
 from .timing import NestTime, cpu_time
 
 

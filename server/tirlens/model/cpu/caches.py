@@ -13,10 +13,16 @@ from dataclasses import dataclass, replace
 
 from ..instructions.places import Around
 from .address import LINE_BYTES, PAGE_BYTES, Address, Pattern, digit_values, pattern
-from .nests import Leaf, Nest
+from .leaves import Leaf
+from .nests import Nest
 
 # How sharply reuse ends where the lines in between exceed the cache: (lines / capacity) ** this.
 SHARPNESS = 6.0
+# Of this many times the capacity, swept again and again, half is still there each time: of 1.0 with
+# the least recently used line replaced, of 1.39 with any (of misses m then 1 - m = exp(-m * size)
+# hit), and replacement is in between (Abel, Reineke: "uops.info", and Vila et al., "CacheQuery",
+# PLDI 2020).
+HALF_LEFT = 1.2
 
 Signature = tuple[object, ...]
 
@@ -173,7 +179,7 @@ def lines_taken(node: Node, cache: Capacity, found: Footprints) -> dict[Signatur
 
 def resident(taken: float, cache: Capacity) -> float:
     """The share of lines still there when so many bytes were touched in between."""
-    return 1 / (1 + (taken / cache.bytes) ** SHARPNESS)
+    return 1 / (1 + (taken / (HALF_LEFT * cache.bytes)) ** SHARPNESS)
 
 
 def _inside(node: Node, cache: Capacity, found: Footprints) -> dict[Signature, float]:

@@ -29,7 +29,8 @@ from .caches import (
     tree,
 )
 from .core import CoreTime, core_time
-from .nests import Leaf, Nest, Reader
+from .leaves import Leaf
+from .nests import Nest, Reader
 from .waits import Taken, Waits, waits
 
 # How far computing hides waiting for lines: 1 not at all, infinity entirely.
@@ -50,11 +51,13 @@ class NestTime:
 
     @property
     def clocks(self) -> float:
-        a, b = self.core.total, sum(self.waits.clocks.values())
+        a, b = self.core.busy + self.core.entries, sum(self.waits.clocks.values())
         most = max(a, b)
         if not most:
-            return 0.0
-        return most * ((a / most) ** OVERLAP + (b / most) ** OVERLAP) ** (1 / OVERLAP)
+            return self.core.chain
+        both = most * ((a / most) ** OVERLAP + (b / most) ** OVERLAP) ** (1 / OVERLAP)
+        # Results that wait for each other leave all units free to work ahead.
+        return max(both, self.core.chain + self.core.entries)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from tirlens.hardware.spec import Device
 
 from .address import LINE_BYTES, PAGE_BYTES, Pattern
 from .caches import Footprints, Signature, Stream
+from .moves import width_of
 from .nests import Nest
 
 # Lines at the start of a run that come before the prefetchers have seen it.
@@ -79,6 +80,9 @@ def waits(
             clocks[name] += amount * each
         pages = taken.pages[signature] * share
         clocks["tlb"] += pages * row.jumps * core.page_walk_clk
+    if any(width_of(leaf, nest, device).wide for leaf in nest.leaves):
+        for name in rates:
+            clocks[name] *= core.wide_lines
     return Waits(clocks, lines, written)
 
 

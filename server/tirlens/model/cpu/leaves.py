@@ -1,0 +1,114 @@
+"""A statement with its addresses, as the compiler sees it inside its innermost loop."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..classes import is_float
+from ..dtypes import bits
+from ..expr import free_variables
+from ..instructions.places import Around
+from ..instructions.work import Item
+from .address import Address
+
+# tvm/runtime/device_api.h, kMaxStackAlloca.
+STACK_BYTES = 1024
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A statement with its addresses, and the loops inside its nest: unrolled or vectors."""
+
+    item: Item
+    reads: tuple[Address, ...]
+    writes: tuple[Address, ...]
+    inner: tuple[Around, ...]
+
+    @property
+    def executions(self) -> int:
+        return int(self.item.count.executions or 0)
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        return self.reads + self.writes
+
+    @cached_property
+    def lanes(self) -> int:
+        """Elements of one explicit vector, 1 without."""
+        return math.prod(loop.extent or 1 for loop in self._lane_loops)
+
+    @cached_property
+    def lane_loop(self) -> str | None:
+        return self._lane_loops[-1].var if self._lane_loops else None
+
+    @cached_property
+    def _lane_loops(self) -> tuple[Around, ...]:
+        """The explicit vectors; ``VectorizeLoop`` makes a loop of one that has a condition."""
+        return tuple(
+            loop for loop in self.inner if loop.kind == "vectorized" and not self.chosen(loop.var)
+        )
+
+    def chosen(self, var: str) -> bool:
+        """Whether a condition around the statement holds for some values of a loop alone."""
+        return chosen(self.item, var)
+
+    def turns(self, loop: Around | None, vectorised: bool) -> int:
+        """How often the statement runs, vectors of a loop also where a condition leaves it out."""
+        if loop is None or not vectorised or not self.chosen(loop.var):
+            return self.executions
+        every = math.prod(around.extent or 1 for around in self.item.place.around)
+        return max(self.executions, every)
+
+    @cached_property
+    def bits(self) -> int:
+        """The width of the widest element that the statement touches."""
+        widths = [bits(entry.buffer.dtype) or 32 for entry in self.item.count.accesses]
+        return max(widths, default=32)
+
+    @cached_property
+    def floating(self) -> bool:
+        return any(is_float(entry.arith.dtype) for entry in self.item.count.arith)
+
+    def is_parameter(self, address: Address) -> bool:
+        return any(
+            entry.buffer.is_parameter
+            for entry in self.item.count.accesses
+            if entry.access.buffer == address.buffer
+        )
+
+    def on_stack(self, address: Address) -> bool:
+        """Whether TVM puts an array on the stack, so that the compiler knows all that touches it.
+
+        It does so with its own small arrays of scope ``global`` (``LowerTVMBuiltin``); those of
+        other scopes come from a call, as far as the compiler knows from among the arguments.
+        """
+        return address.array_bytes < STACK_BYTES and any(
+            entry.buffer.scope == "global" and not entry.buffer.is_parameter
+            for entry in self.item.count.accesses
+            if entry.access.buffer == address.buffer
+        )
+
+    def reads_back(self, write: Address) -> bool:
+        """Whether the statement reads what it writes."""
+        return any(read.buffer == write.buffer and read.terms == write.terms for read in self.reads)
+
+    def accumulates(self, address: Address) -> bool:
+        """Whether what is read there is what the statement's last execution wrote."""
+        return any(
+            other.buffer == address.buffer and other.terms == address.terms for other in self.writes
+        )
+
+
+def chosen(item: Item, var: str) -> bool:
+    """Whether a condition around a statement holds for some values of a variable alone."""
+    return any(var in free_variables(condition) for condition in item.place.conditions)
+
+
+def operations(item: Item) -> float:
+    """Arithmetic operations on data in one execution of a statement."""
+    executions = max(item.count.executions or 1, 1)
+    return sum(
+        (entry.total or 0) / executions for entry in item.count.arith if not entry.arith.index
+    )

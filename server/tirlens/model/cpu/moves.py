@@ -1,0 +1,236 @@
+"""Loads and stores: how many the compiler leaves, how wide, and what they take."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tirlens.hardware.spec import Device
+
+from .address import LINE_BYTES, Address
+from .leaves import Leaf
+from .nests import Nest
+
+# Values that the compiler keeps in registers over a loop that does not change them.
+HOISTED = 16
+# Clocks of a single element, relative to a vector's.
+SCALAR_LOAD = 0.8
+SCALAR_STORE = 1.5
+# A shuffle across a vector, of which x86 cores have one unit (uops.info).
+SHUFFLE_CLK = 1.0
+
+
+@dataclass(frozen=True)
+class Width:
+    """How a statement's executions are grouped: `elements` an instruction, `registers` each."""
+
+    elements: float
+    registers: float
+    wide: bool
+
+
+def width_of(leaf: Leaf, nest: Nest, device: Device) -> Width:
+    """Explicit vectors, those of the compiler, or one element at a time."""
+    core = device.cpu
+    assert core is not None
+    size = leaf.bits / 8
+    if leaf.lanes > 1:
+        taken = leaf.lanes * size
+        if taken > core.vector_bytes:
+            return Width(
+                leaf.lanes,
+                math.ceil(taken / device.simd_bytes),
+                device.simd_bytes > core.vector_bytes,
+            )
+        return Width(leaf.lanes, 1, False)
+    if nest.vectorised:
+        return Width(max(core.vector_bytes / size, 1), 1, False)
+    return Width(1, 1, False)
+
+
+@dataclass
+class Ports:
+    """Load and store instructions over a whole launch, and the clocks that they take."""
+
+    moves: float = 0.0
+    vector_clk: float = 0.0
+    load_clk: float = 0.0
+    store_clk: float = 0.0
+
+    @property
+    def clk(self) -> float:
+        # Single elements leave the ports by themselves; vectors share the width of L1.
+        return self.vector_clk + max(self.load_clk, self.store_clk)
+
+
+def ports(leaf: Leaf, nest: Nest, width: Width, device: Device) -> Ports:
+    core = device.cpu
+    assert core is not None
+    load, store = (
+        (core.wide_load_clk, core.wide_store_clk) if width.wide else (core.load_clk, core.store_clk)
+    )
+    out = Ports()
+    spilled = spills(leaf, nest, width, device) or through_memory(leaf, nest)
+    for address in leaf.addresses:
+        reads = address.mode == "read" or (address in leaf.reads and address not in leaf.writes)
+        clk, apart = (load, core.gather_clk) if reads else (store, core.scatter_clk)
+        times, cost = _moves(address, leaf, nest, width, clk, apart, spilled, core.forward_clk)
+        out.moves += times * width.registers
+        if width.elements > 1:
+            out.vector_clk += times * cost
+        elif reads:
+            out.load_clk += times * SCALAR_LOAD * cost
+        else:
+            out.store_clk += times * SCALAR_STORE * cost
+    return out
+
+
+def _moves(
+    address: Address,
+    leaf: Leaf,
+    nest: Nest,
+    width: Width,
+    clk: float,
+    apart_clk: float,
+    spilled: bool,
+    forward_clk: float,
+) -> tuple[float, float]:
+    """How often an address is loaded or stored, and the clocks of each."""
+    ranges = leaf.item.place.ranges
+    times = leaf.turns(nest.loop, nest.vectorised) / width.elements
+    writes = address.mode != "read"
+    lane = nest.loop.var if nest.vectorised and nest.loop else leaf.lane_loop
+    if nest.vectorised and nest.loop is not None:
+        # Within a loop that it vectorises the compiler knows that arrays do not overlap, and loads
+        # once what does not change.  Stores stay: those without effect are removed before that.
+        absent = [loop for loop in leaf.inner if loop.var not in address.variables]
+        if not writes:
+            times /= math.prod(loop.extent or 1 for loop in absent)
+        if not writes and leaf.accumulates(address) and kept_around(address, nest, width):
+            return 0.0, clk
+        if nest.loop.var not in address.variables:
+            held = inner(leaf) / math.prod(loop.extent or 1 for loop in absent)
+            if held > HOISTED:
+                return times, clk
+            return times / max(nest.trips / width.elements, 1), clk
+    elif (
+        not writes
+        and not spilled
+        and leaf.accumulates(address)
+        and (nest.loop is None or nest.loop.var not in address.variables)
+    ):
+        # The sum is in a register from one iteration to the next, but stored in each.
+        return 0.0, clk
+    if writes and overwritten(address, leaf, nest):
+        absent = [loop for loop in leaf.inner if loop.var not in address.variables]
+        times /= math.prod(loop.extent or 1 for loop in absent)
+    stride = address.stride(lane, ranges) if lane else 0
+    if width.elements <= 1 or stride == 0:
+        return times, clk
+    if stride == address.size:
+        crossing = 1 + across(address, lane, width, leaf)
+        return times, clk * width.registers * crossing
+    vectors = width.registers * (2 if width.wide else 1)
+    if stride == -address.size:
+        # Loaded as it lies and turned round, by one shuffle.
+        return times, (clk + SHUFFLE_CLK) * width.registers
+    if stride is not None and 0 < abs(stride) <= 4 * address.size:
+        return times, _interleaved(address, abs(stride) // address.size, leaf, clk) * vectors
+    # What was just scattered cannot be forwarded to a gather: it goes through the cache.
+    again = not writes and leaf.accumulates(address)
+    return times, apart_clk * vectors + (0.5 * forward_clk * width.elements if again else 0.0)
+
+
+def _interleaved(address: Address, step: int, leaf: Leaf, clk: float) -> float:
+    """The clocks of a vector of every `step`-th element.
+
+    It is put together of the vectors that hold them, or, where all elements in between are moved
+    too, is one of as many (LLVM's interleaved access groups).
+    """
+    group = {
+        other.constant
+        for other in leaf.addresses
+        if (other.buffer, other.mode, other.terms) == (address.buffer, address.mode, address.terms)
+        and abs(other.constant - address.constant) < step * address.size
+    }
+    moves = step / min(len(group), step)
+    return max(clk * moves, SHUFFLE_CLK * (step - 1)) + (clk if address.mode != "read" else 0.0)
+
+
+def across(address: Address, lane: str | None, width: Width, leaf: Leaf) -> float:
+    """The share of an address's vectors that stand across two lines, which are moved twice."""
+    size = min(width.elements * address.size, LINE_BYTES)
+    inside = frozenset(loop.var for loop in leaf.inner)
+    unaligned = (
+        address.constant % size
+        or any(
+            stride % size and atom != lane and (atom in inside or not isinstance(atom, str))
+            for atom, stride in address.terms
+        )
+        or any(stride % size for atom, stride in address.terms if atom != lane)
+    )
+    return (size - address.size) / LINE_BYTES if unaligned else 0.0
+
+
+def overwritten(address: Address, leaf: Leaf, nest: Nest) -> bool:
+    """Whether only the last of a statement's unrolled stores is left.
+
+    The compiler sees that nothing reads the others in between where all that is read are the
+    kernel's own arrays; arguments could overlap.
+    """
+    if nest.loop is not None:
+        return False
+    return leaf.accumulates(address) and all(
+        read.buffer == address.buffer or not leaf.is_parameter(read) for read in leaf.reads
+    )
+
+
+def kept_around(address: Address, nest: Nest, width: Width) -> bool:
+    """Whether a loop is so short that its sums stay in registers while the loop around it runs."""
+    if nest.loop is None or not nest.outer or nest.outer[-1].var in address.variables:
+        return False
+    if dict(address.terms).get(nest.loop.var) != address.size:
+        return False
+    return nest.trips <= HOISTED * width.elements
+
+
+def through_memory(leaf: Leaf, nest: Nest) -> bool:
+    """Whether a sum is stored and loaded again in each iteration, instead of kept in a register.
+
+    It is where the iteration stores to another array, which may be the same for all that the
+    compiler knows.
+    """
+    if nest.loop is None or nest.vectorised:
+        return False
+    for write in leaf.writes:
+        if leaf.on_stack(write) or not leaf.reads_back(write):
+            continue
+        again = {x.var for x in (nest.loop, *leaf.inner)} - write.variables
+        if any(
+            other_write.buffer != write.buffer
+            and not other.on_stack(other_write)
+            and any(x.var in again for x in other.item.place.around)
+            for other in nest.leaves
+            for other_write in other.writes
+        ):
+            return True
+    return False
+
+
+def spills(leaf: Leaf, nest: Nest, width: Width, device: Device) -> bool:
+    """Whether the sums of one iteration are more than the registers."""
+    if nest.loop is None:
+        return False
+    for write in leaf.writes:
+        if nest.loop.var in write.variables:
+            continue
+        held = [x for x in leaf.inner if x.var in write.variables and x.var != leaf.lane_loop]
+        sums = math.prod(loop.extent or 1 for loop in held) * width.registers
+        if sums > device.limits.registers_per_thread - 2:
+            return True
+    return False
+
+
+def inner(leaf: Leaf) -> int:
+    """Executions of a statement in one iteration of its nest's loop."""
+    return math.prod(loop.extent or 1 for loop in leaf.inner)

@@ -1,0 +1,82 @@
+"""Which innermost loops LLVM runs in vectors by itself: those whose iterations are independent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..expr import free_variables, is_data_dependent
+from ..instructions.places import Around
+from .address import Address
+from .leaves import Leaf, operations
+
+# llvm/lib/Target/X86/X86TargetTransformInfo.cpp, getGSVectorCost: beside a move for each element.
+GATHER_OVERHEAD = 2
+VECTOR_BITS = 256
+
+
+def vectorisable(loop: Around, leaves: Sequence[Leaf]) -> bool:
+    """Whether the compiler runs several iterations of a loop at once by itself."""
+    if loop.kind == "vectorized" and not any(leaf.chosen(loop.var) for leaf in leaves):
+        return True
+    if any(leaf.lanes > 1 or carried(loop, leaf) for leaf in leaves):
+        return False
+    if any(unbounded(loop, leaf) or several_sums(loop, leaf) for leaf in leaves):
+        return False
+    scalar = vector = 0.0
+    for leaf in leaves:
+        elements = VECTOR_BITS / leaf.bits
+        compute = operations(leaf.item)
+        scalar += elements * (len(leaf.addresses) + compute)
+        vector += compute
+        for address in leaf.addresses:
+            stride = address.stride(loop.var, leaf.item.place.ranges)
+            near = stride is not None and abs(stride) <= 4 * address.size
+            vector += 1 if near else GATHER_OVERHEAD + elements
+    return vector < scalar
+
+
+def unbounded(loop: Around, leaf: Leaf) -> bool:
+    """Whether the compiler cannot tell between which addresses a loop reads or writes an array.
+
+    Data or a quotient tell the place, which is then no recurrence that adds a constant.  Without
+    its bounds an array is not compared with those that are stored to, and each store may change
+    what is read (LLVM's ``LoopAccessAnalysis``: "cannot identify array bounds").
+    """
+    return any(
+        is_data_dependent(atom) or (atom != loop.var and loop.var in free_variables(atom))
+        for address in leaf.addresses
+        for atom, _ in address.terms
+    )
+
+
+def several_sums(loop: Around, leaf: Leaf) -> bool:
+    """Whether an iteration adds to several places, each of which is stored every time.
+
+    A sum of integers that is stored runs in vectors where it is the only one.
+    """
+    return any(
+        write.stride(loop.var, leaf.item.place.ranges) == 0
+        and leaf.reads_back(write)
+        and any(x.var in write.variables and (x.extent or 1) > 1 for x in leaf.inner)
+        for write in leaf.writes
+    )
+
+
+def distance(write: Address, read: Address, stride: int, trips: int) -> int:
+    """Iterations until what is written is read, 0 if it is not within the loop."""
+    steps, rest = divmod(write.constant - read.constant, stride)
+    return steps if not rest and 0 < steps < trips else 0
+
+
+def carried(loop: Around, leaf: Leaf) -> bool:
+    """Whether an iteration of a loop needs what the one before it has stored."""
+    for write in leaf.writes:
+        stride = write.stride(loop.var, leaf.item.place.ranges)
+        for read in leaf.reads:
+            if read.buffer != write.buffer or read.terms != write.terms:
+                continue
+            if stride == 0 and leaf.floating:
+                return True
+            if stride and distance(write, read, stride, loop.extent or 1):
+                return True
+    return False

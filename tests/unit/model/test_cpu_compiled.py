@@ -1,0 +1,102 @@
+"""What LLVM leaves of the loops of CPU kernels, told by their times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tirlens.model import analyze
+from tirlens.model.cpu.address import address_of
+from tirlens.model.instructions.places import Place
+from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, KernelFacts, Loop
+
+from .test_cpu import DEVICE, FLOAT, facts, loop, store, timed
+
+ROWS, COLUMNS = 64, 512
+
+
+def rooted(over: tuple[str, ...] | None, local: bool) -> KernelFacts:
+    """``B[i, j] = A[i, j] * rsqrt(S[i])`` with what the root is said to depend on."""
+    leaf = store({"A": ("i", "j"), "S": ("i",)}, ("B", ("i", "j")))
+    arith = (Arith("rsqrt", FLOAT, over=over), Arith("mul", FLOAT, over=("i", "j")))
+    made = facts(
+        {"A": (ROWS, COLUMNS), "S": (ROWS,), "B": (ROWS, COLUMNS)},
+        [loop("i", ROWS), loop("j", COLUMNS)],
+        replace(leaf, arith=arith),
+    )
+    owned = tuple(replace(b, is_parameter=not local or b.name != "S") for b in made.buffers)
+    return replace(made, buffers=owned)
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_what_a_loop_does_not_change_is_computed_once(local: bool) -> None:
+    often, once = (timed(analyze(rooted(over, local), DEVICE)) for over in (("i", "j"), ("i",)))
+    assert once * 3 < often
+    assert timed(analyze(rooted(None, local), DEVICE)) == often
+
+
+def rows(index: Expr, column: Expr) -> KernelFacts:
+    arrays = {"R": (ROWS,), "A": (ROWS, COLUMNS), "B": (ROWS, COLUMNS)}
+    leaf = store({"R": ("i",), "A": (index, column)}, ("B", ("i", "j")), "add")
+    return facts(arrays, [loop("i", ROWS), loop("j", COLUMNS)], leaf)
+
+
+def test_rows_that_data_choose_are_taken_one_element_at_a_time() -> None:
+    plain, chosen = (timed(analyze(rows(row, "j"), DEVICE)) for row in ("i", ("load", "R", "i")))
+    assert plain * 2 < chosen
+
+
+def test_a_row_backwards_is_still_read_in_vectors() -> None:
+    backwards = timed(analyze(rows("i", ("-", COLUMNS - 1, "j")), DEVICE))
+    halves = timed(analyze(rows("i", ("//", "j", 2)), DEVICE))
+    assert timed(analyze(rows("i", "j"), DEVICE)) < backwards < halves
+
+
+def strips(width: int, trips: int, size: int) -> KernelFacts:
+    """``B[v] = A[v] + 1`` in explicit vectors, with a condition where they reach over the end."""
+    place: Expr = ("+", ("*", "o", width), "v")
+    leaf = store({"A": (place,)}, ("B", (place,)), "add")
+    made = facts({"A": (size,), "B": (size,)}, [loop("o", trips)], leaf)
+    lanes: Loop | Branch = Loop("vectorized", "v", 0, width, (leaf,))
+    if width * trips > size:
+        lanes = replace(lanes, body=(Branch(("<", place, size), (leaf,)),))
+    (outer,) = made.body
+    assert isinstance(outer, Loop)
+    return replace(made, body=(replace(outer, body=(lanes,)),))
+
+
+def test_a_vector_with_a_condition_on_its_lanes_is_none() -> None:
+    whole = timed(analyze(strips(8, 1250, 10000), DEVICE))
+    cut = timed(analyze(strips(8, 1250, 9996), DEVICE))
+    assert whole * 2 < cut
+
+
+def summed(others: int, scope: str) -> KernelFacts:
+    """One chain of additions, and in the same loop a sum in another array of the kernel."""
+    leaf = store({"A": ("j",), "s": (0,)}, ("s", (0,)), "add")
+    made = facts({"A": (4096,), "s": (1,), "q": (1,)}, [loop("j", 4096)], leaf)
+    beside = store({"A": ("j",), "q": (0,)}, ("q", (0,)), "add")
+    (outer,) = made.body
+    assert isinstance(outer, Loop)
+    owned = tuple(
+        b if b.name == "A" else replace(b, is_parameter=False, scope=scope) for b in made.buffers
+    )
+    return replace(made, buffers=owned, body=(replace(outer, body=(leaf, beside)[: 1 + others]),))
+
+
+def test_sums_that_may_be_one_go_through_memory() -> None:
+    alone = timed(analyze(summed(0, "local"), DEVICE))
+    assert timed(analyze(summed(1, "global"), DEVICE)) == pytest.approx(alone, rel=0.2)
+    assert timed(analyze(summed(1, "local"), DEVICE)) > 1.8 * alone
+
+
+@pytest.mark.parametrize("columns", [500, 512])
+def test_quotient_and_remainder_are_one_address(columns: int) -> None:
+    buffer = Buffer("A", "A", FLOAT, (100, columns), is_parameter=True)
+    place = Place((), {}, {})
+    split = Access("A", "read", (("//", "f", columns), ("%", "f", columns)))
+    address = address_of(split, buffer, (100, columns), place)
+    assert (address.terms, address.constant) == ((("f", 4),), 0)
+    apart = replace(split, indices=(("//", "f", columns // 2), ("%", "f", columns)))
+    assert len(address_of(apart, buffer, (100, columns), place).terms) == 2
