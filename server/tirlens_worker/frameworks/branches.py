@@ -85,9 +85,20 @@ class Branches(Blocks):
             taken = stmt.then_case if condition else stmt.else_case
             return (*before, *self.body(taken), *self._sequence(rest if not condition else ()))
         then = self._conditional(stmt.then_case, condition)
+        met = self._left
         orelse = self._sequence(rest) if rest else self._conditional(stmt.else_case)
+        if not rest and stmt.else_case is not None:
+            self._flag(condition, met, self._left)
         label = "if {}".format(text(condition))
         return (*before, Branch(condition, then, orelse, label=label, sites=self._here))
+
+    def _flag(self, condition: Expr, met: Dict[str, Expr], not_met: Dict[str, Expr]) -> None:
+        """Scalars that one side of a branch has set and the other cleared are its condition."""
+        for name, value in met.items():
+            if name in self.scope.scalars or {value, not_met.get(name)} != {0, 1}:
+                continue
+            self.scope.elsewhere.pop(name, None)
+            self.scope.hold(name, condition if value else ("not", condition))
 
     def _visit_Break(self, stmt: Any) -> Nodes:  # noqa: N802
         value = getattr(stmt, "value", None)

@@ -40,6 +40,8 @@ class Visitor:
         self._loops: int = 0
         self._branches: int = 0
         self._settled: Set[int] = set()
+        #: What scalars held at the end of the body that was walked last.
+        self._left: Dict[str, Expr] = {}
 
     def add_buffer(
         self,
@@ -97,6 +99,7 @@ class Visitor:
         """The body of a loop or branch: what it learns of scalars does not hold behind it."""
         before, loaded = dict(self.scope.scalars), dict(self.scope.loaded)
         nodes = self.body(stmt)
+        self._left = self.scope.scalars
         self.scope.scalars = _unchanged(before, self.scope.scalars)
         self.scope.loaded = _unchanged(loaded, self.scope.loaded)
         return nodes

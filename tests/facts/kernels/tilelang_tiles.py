@@ -128,3 +128,32 @@ def scalar(A: T.Tensor((1024,), "float32"), B: T.Tensor((1024,), "float32")):
             B[start] = A[start]
 #           ^^^^^^^^^^^^^^^^^^^ store A[((bx * 256) + turn)] -> B[((bx * 256) + turn)]
             start = start + 1
+
+
+@T.prim_func
+def flagged(n: T.int32, A: T.Tensor((1024,), "float32"), B: T.Tensor((1024,), "float32")):
+# ^ kernel flagged grid 4 1 1 threads 32 1 1 variable n
+    with T.Kernel(4, threads=32) as bx:
+#   ^ grid bx 4
+#   ^ let tz = 0
+#   ^ let ty = 0
+#   ^ block tx 32
+        on = T.alloc_local((1,), "int32")
+        off = T.alloc_local((1,), "int32")
+        if bx * 256 < n:
+#       ^ if ((bx * 256) < n)
+            on[0] = 1
+            off[0] = 0
+        else:
+            on[0] = 0
+            off[0] = 1
+        for k in T.serial(8):
+#       ^ serial k 8
+            if on[0] != 0:
+#           ^ if ((bx * 256) < n)
+                B[k] = A[k]
+#               ^^^^^^^^^^^ store A[k] -> B[k]
+            if off[0] == 0:
+#           ^ if not(not(((bx * 256) < n)))
+                B[k] = A[k]
+#               ^^^^^^^^^^^ store A[k] -> B[k]
