@@ -34,8 +34,10 @@ class Requests:
     wavefronts: float
 
 
-def requests_of(starts: Sequence[int], vector: float, buffer: Buffer, written: bool) -> Requests:
-    """Lanes that start at some elements and move `vector` of them.
+def requests_of(
+    starts: Sequence[int], vector: float, buffer: Buffer, written: bool, loads: bool
+) -> Requests:
+    """Lanes that start at some elements and move `vector` of them; `loads`: to registers.
 
     `written`: shared memory is addressed as the program says, not swizzled by a compiler.
     """
@@ -46,12 +48,17 @@ def requests_of(starts: Sequence[int], vector: float, buffer: Buffer, written: b
         ahead = 8 * LINE_BYTES
     moved = min(starts, default=0) // ahead * ahead
     lanes = tuple(start - moved for start in starts)
-    return _requests(lanes, vector, size, buffer.scope == "global", written)
+    return _requests(lanes, vector, size, buffer.scope == "global", written, loads)
 
 
 @lru_cache(maxsize=4096)
 def _requests(
-    starts: tuple[int, ...], vector: float, size: float, in_global: bool, written: bool
+    starts: tuple[int, ...],
+    vector: float,
+    size: float,
+    in_global: bool,
+    written: bool,
+    loads: bool,
 ) -> Requests:
     first = [math.floor(start * size) for start in starts]
     # What a compiler makes of one value for all elements of a tile is one element.
@@ -59,13 +66,14 @@ def _requests(
     width = max(int(size if same else size * vector), 1)
     if size > WIDEST_BYTES:
         width, vector = WIDEST_BYTES, WIDEST_BYTES / size
+    in_pairs = loads and _in_pairs(first)
     if in_global:
         sectors = _distinct(first, width, SECTOR_BYTES)
         lines = _distinct(first, width, LINE_BYTES)
-        passes = max(lines, sectors / 4, _bank_wavefronts(first, width))
+        passes = max(lines, sectors / 4, _bank_wavefronts(first, width, in_pairs))
         return Requests(vector, float(sectors), float(passes))
     if written:
-        return Requests(vector, 0.0, _bank_wavefronts(first, width))
+        return Requests(vector, 0.0, _bank_wavefronts(first, width, in_pairs))
     return Requests(vector, 0.0, max(len(set(first)) * width / LINE_BYTES, 1.0))
 
 
@@ -77,14 +85,30 @@ def _distinct(first: Sequence[int], width: int, unit: int) -> int:
     return len(held)
 
 
-def _bank_wavefronts(first: Sequence[int], width: int) -> float:
+def _in_pairs(first: Sequence[int]) -> bool:
+    """Whether each lane asks for the same as the one beside it, or as the one after that.
+
+    What loads return, a register a lane and clock, is packed then: half as many clocks for 8 and
+    16 bytes a lane (Greg Smith of NVIDIA, "Unexpected shared memory bank conflict",
+    forums.developer.nvidia.com/t/77228: four requests of an LDS.128, or two).
+    """
+    return any(
+        all(one == first[lane ^ apart] for lane, one in enumerate(first))
+        for apart in (1, 2)
+        if len(first) % (2 * apart) == 0
+    )
+
+
+def _bank_wavefronts(first: Sequence[int], width: int, in_pairs: bool) -> float:
     """Passes of shared memory: the most different words of one bank, phase by phase.
 
     32 banks of 4 bytes; requests of 8 bytes a lane go in two phases of 16 lanes, of 16 bytes in
-    four of 8.
+    four of 8.  Loads whose lanes ask `in_pairs` for the same take half as many.
     """
     words = max(width // BANK_BYTES, 1)
     lanes = max(WARP // words, 1)
+    if in_pairs and lanes < WARP:
+        lanes *= 2
     total = 0.0
     for start in range(0, len(first), lanes):
         different = {

@@ -37,6 +37,7 @@ from ..expr import (
     operators,
     simplify,
 )
+from .joining import joined
 from .offsets import IntArray, beyond_loads, element_offsets
 from .places import WARP, Place, dtype_bytes
 from .requests import Requests, requests_of
@@ -90,7 +91,7 @@ def spread(
     data = [*place.data_of_conditions, *(part for guard in guards for part in place.data_of(guard))]
     serial = _comes_anew(data, place, buffers)
     if statement.per == "thread":
-        return _of_threads(accesses, place, buffers, serial)
+        return _of_threads(statement, place, buffers, serial)
     matrix = any(access.buffer in fragments for access in accesses)
     if matrix:
         # A thread of a matrix instruction has two neighbours of a row of its result.
@@ -121,14 +122,17 @@ def _comes_anew(
 
 
 def _of_threads(
-    accesses: Sequence[Access], place: Place, buffers: Mapping[str, Buffer], serial: bool
+    statement: Statement, place: Place, buffers: Mapping[str, Buffer], serial: bool
 ) -> Spread:
-    """Statements that each thread executes by itself: its vectors are written in the program."""
+    """Statements that each thread executes by itself: its vectors are written in the program.
+
+    Beside these there are those that the compiler joins.
+    """
     env = place.warp_values
     threads = any(loop.kind == "block" and loop.tag for loop in place.around)
     out: list[Requests | None] = []
     widest = 1
-    for access in accesses:
+    for access in statement.accesses:
         buffer = buffers[access.buffer]
         if memory_of(access, buffers) is None:
             out.append(None)
@@ -141,9 +145,12 @@ def _of_threads(
             settled = beyond_loads(access, place, buffers, env)
             start = element_offsets(settled, buffer, place, env)
         if start is not None:
-            starts = start.tolist() if start.ndim else [start.item()] * WARP
-            known = requests_of(starts, vector, buffer, written=True)
             widest = max(widest, vector)
+            if vector == 1:
+                vector = joined(access, statement, buffer, place, env)
+            starts = start.tolist() if start.ndim else [start.item()] * WARP
+            loads = access.mode == "read"
+            known = requests_of(starts, vector, buffer, written=True, loads=loads)
         out.append(known)
     return Spread(widest, 1.0, serial, tuple(out))
 
@@ -208,7 +215,9 @@ def _of_block(
     requests = tuple(
         None
         if offset is None
-        else requests_of(offset[lanes].tolist(), vector, buffers[access.buffer], written=False)
+        else requests_of(
+            offset[lanes].tolist(), vector, buffers[access.buffer], False, access.mode == "read"
+        )
         for access, offset in zip(accesses, offsets, strict=True)
     )
     return Spread(vector, max(total / (vector * threads), 1.0), serial, requests)
