@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from tirlens.hardware.spec import Device
@@ -33,6 +34,7 @@ from ..instructions.places import (
 from ..instructions.reach import Reach
 from ..instructions.spread import WARP
 from ..instructions.work import Item
+from .shifts import block_strides, blocks_apart, is_straight
 from .walks import AXES, Walk, walk_of
 from .waves import Slab, dram_bytes, miss_probability, sharing
 
@@ -294,9 +296,15 @@ def _to_dram(
     for group, own, amount, sharers in zip(reads, owns, fetched, together, strict=True):
         if not resident:
             # What a block reads again has left L2 if the blocks of a wave read more than it holds.
-            again = len(group) > 1 and not any(flow.wanders for flow in group)
-            repeated = sum(flow.item.l2_read_bytes for flow in group if again)
-            amount += max(repeated - own * math.prod(launch.grid), 0.0) * missed
+            shifts = _shifts(group, launch)
+            if shifts:
+                gaps = (later - sooner for sooner, later in pairwise(shifts))
+                left = sum(miss_probability(gap * between / usable) for gap in gaps)
+                amount += own * math.prod(launch.grid) * left
+            else:
+                again = len(group) > 1 and not any(flow.wanders for flow in group)
+                repeated = sum(flow.item.l2_read_bytes for flow in group if again)
+                amount += max(repeated - own * math.prod(launch.grid), 0.0) * missed
         least = _least(group, flows, distinct)
         most = sum(float(flow.entry.bytes) for flow in group)
         amount = min(max(amount, least), max(most, least))
@@ -304,6 +312,25 @@ def _to_dram(
         _share(group, amount * (1 + (sharers - 1) * abreast), "dram_waited_bytes")
     for group in writes:
         _share(group, _least(group, flows, distinct), "dram_write_bytes")
+
+
+def _shifts(group: Sequence[_Flow], launch: LaunchShape) -> list[int]:
+    """How many blocks lie between those whose data the accesses of a block are, in their order.
+
+    None where blocks take turns, and read again later what they have read, or where it is not
+    known.
+    """
+    starts = [flow.start for flow in group]
+    if launch.panel or len(set(starts)) < 2 or None in starts:
+        return []
+    if any(flow.wanders or not is_straight(flow.item.place) for flow in group):
+        return []
+    strides = block_strides(group[0].access.indices, group[0].entry.buffer, group[0].item.place)
+    if strides is None or not any(strides):
+        return []
+    known = [start for start in starts if start is not None]
+    apart = {blocks_apart(start - known[0], strides, launch.grid) for start in known}
+    return sorted(apart)
 
 
 def _least(group: Sequence[_Flow], flows: Sequence[_Flow], distinct: Mapping[str, int]) -> float:

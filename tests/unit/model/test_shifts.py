@@ -1,0 +1,54 @@
+"""What neighbouring blocks read of each other's data."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens.model.instructions.places import Around, Place
+from tirlens.model.memory.shifts import block_strides, blocks_apart, is_straight
+from tirlens_worker.facts import Buffer
+
+GRID = (2, 64, 512)
+STRIDES = (256.0, 8 * 512.0, 512.0 * 512.0)
+
+
+@pytest.mark.parametrize(
+    ("elements", "blocks"),
+    [
+        (0, 0),
+        (1, 0),  # the next point of the same block, or of one beside it
+        (-512, 0),  # the row before, of which most blocks have their own
+        (256, 1),
+        (8 * 512, 2),
+        (512 * 512, 128),  # the next plane
+        (-512 * 512, -128),
+        (512 * 512 + 8 * 512, 130),
+    ],
+)
+def test_blocks_apart(elements: int, blocks: int) -> None:
+    assert blocks_apart(elements, STRIDES, GRID) == blocks
+
+
+def stencil(*inner: Around) -> Place:
+    around = (
+        Around("k", "grid", 512, "blockIdx.z"),
+        Around("j", "grid", 64, "blockIdx.y"),
+        Around("b", "grid", 2, "blockIdx.x"),
+        Around("t", "block", 256, "threadIdx.x"),
+        *inner,
+    )
+    return Place(around, {loop.var: (0, (loop.extent or 1) - 1) for loop in around}, {})
+
+
+def test_strides_of_blocks() -> None:
+    buffer = Buffer("U", "U", "float64", (512, 512, 512))
+    place = stencil(Around("i", "unroll", 8))
+    row = ("+", ("*", "j", 8), "i")
+    column = ("+", ("+", ("*", "b", 256), "t"), -1)
+    assert block_strides(("k", row, column), buffer, place) == STRIDES
+    assert block_strides(("k", ("load", "I", "j"), column), buffer, place) is None
+
+
+def test_a_loop_takes_its_turns_one_after_the_other() -> None:
+    assert is_straight(stencil(Around("i", "unroll", 8)))
+    assert not is_straight(stencil(Around("i", "serial", 8)))
