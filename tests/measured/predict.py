@@ -26,6 +26,8 @@ FILES = (
     "library_tvm",
     "tilelang_readmes",
     "tilelang_attention",
+    "tutorials_tvm",
+    "tutorials_tilelang",
 )
 # A row of which the harness is more than this share says little of the kernel.
 MOST_HARNESS = 0.25

@@ -29,7 +29,13 @@ from measured.predict import Scored, Scores, scores  # noqa: E402
 APART = ("tiny", "ranked only")
 HALVES = ("fitted", "held out")
 # Sources whose families are averaged apart, by what their names start with.
-AVERAGED = {"tileops/": "TileOPs", "tirx_kernels/": "TIRx", "neusight/": "NeuSight", "": "all"}
+AVERAGED = {
+    "tileops/": "TileOPs",
+    "tirx_kernels/": "TIRx",
+    "neusight/": "NeuSight",
+    "tutorial_": "tutorials",
+    "": "all",
+}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,10 +38,22 @@ DEVICES = {
     "Tesla P100-PCIE-16GB": "p100-pcie",
     "Tesla T4": "t4",
     "Tesla V100-PCIE-32GB": "v100-pcie",
+    "RTX 3090": "rtx-3090",
+    "RTX 5090 at 400 W": "rtx-5090",
+    "RTX A6000": "rtx-a6000",
+    "A100 40GB SXM": "a100-40-sxm",
+    "A100-PCIE-40GB under ncu": "a100-40-pcie-base-clock",
+    "V100 under ncu": "v100-sxm2",
+    "MI250X (one GCD)": "mi250x",
+    "MI300X": "mi300x",
 }
 
 # Boards that differ from their kind.
-BOARDS = {"mi210-llmcompass": HERE / "mi210_llmcompass.toml"}
+BOARDS = {
+    "mi210-llmcompass": HERE / "mi210_llmcompass.toml",
+    "a100-40-pcie-base-clock": HERE / "a100_40_pcie_base_clock.toml",
+    "rtx-a6000": HERE / "rtx_a6000.toml",
+}
 
 # What the clock of a table measures besides the kernel.  NeuSight's runs from one event to the next
 # on an idle device, torch's way to the launch between them: what two sizes of an operation leave at
@@ -58,6 +71,7 @@ CLASSES = {
     "gemm_fp32": "SIMT GEMM",
     "gemm_fp4": "tensor GEMM",
     "gemm_fp8": "tensor GEMM",
+    "gemm_simt": "SIMT GEMM",
     "gemv": "SIMT GEMM",
     "kernels": "elementwise",  # TileOPs: dropout and rotary embedding
     "linear_attention": "scan",
@@ -69,12 +83,16 @@ CLASSES = {
     "reduction": "reduction and norm",
     "softmax": "reduction and norm",
     "sparse_attention": "attention",
+    "stencil": "elementwise",
     "topk": "reduction and norm",
+    "transpose": "elementwise",
 }
 
 TINY_S = 5e-6
 # Sources that came when the constants stood.
 NEVER_FITTED = ("tilelang_fp8", "tilelang_mamba2")
+# What the sources of the table of tutorials begin with; they came when the constants stood, too.
+TUTORIAL = "tutorial_"
 # Sources of which a row has set a constant: how much two warpgroups overlap.
 FITTED = ("tilelang_sink",)
 # Sources that tell neither their device nor their harness: their order is scored, not their times.
@@ -214,7 +232,7 @@ def _public_half(row: Mapping[str, str]) -> str:
         return "fitted"
     if source in FITTED:
         return "fitted"
-    if source in NEVER_FITTED:
+    if source in NEVER_FITTED or source.startswith(TUTORIAL):
         return "held out"
     return half_of(row["op"] if source == "tirx_kernels" else f"{source} {family} {row['gpu']}")
 
@@ -249,6 +267,8 @@ def _ideal(
             4 * rows * (heads + shape["kv_heads"]),
             "tensor.bfloat16",
         )
+    if row["source"].startswith(TUTORIAL):
+        return _tutorial_ideal(row, shape)
     if family in ("gemm", "gemv") and "K" in shape:
         m, n, k = shape.get("M", 1), shape["N"], shape["K"]
         peak = "tensor.float16" if family == "gemm" else "fp32"
@@ -265,3 +285,20 @@ def _chunk_scan(shape: Mapping[str, int]) -> tuple[float, float, str]:
     steps = 2 * tokens * shape["heads"]
     states = tokens // chunk * channels * state
     return flop, 2 * (products + steps + states + 2 * tokens * channels), "tensor.float16"
+
+
+def _tutorial_ideal(row: Mapping[str, str], shape: Mapping[str, int]) -> tuple[float, float, str]:
+    """A tutorial's step: the operations and bytes of its problem."""
+    family = row["family"]
+    width = {"float16": 2, "bfloat16": 2, "float64": 8}.get(row["dtype"], 4)
+    if "K" in shape:
+        m, n, k = shape["M"], shape.get("N", 1), shape["K"]
+        peak = f"tensor.{row['dtype']}" if family == "gemm" else "fp32"
+        return 2 * m * n * k, width * (m * n + n * k + m * k), peak
+    if "bytes" in shape:
+        return 0, 2 * shape["bytes"], "fp32"
+    elements = math.prod(shape.values())
+    if family == "stencil":
+        return 10 * elements, 2 * width * elements, "fp64"
+    arrays = {"reduction": 1, "transpose": 2}.get(family, 3)
+    return elements, arrays * width * elements, "fp32"

@@ -6,6 +6,7 @@ import pytest
 
 from measured.predict import Scored, Scores, scores
 from measured.score import average, bounds, by_class, by_family, by_kind, figures, grouped
+from measured.tables import TUTORIAL
 
 pytestmark = pytest.mark.slow
 
@@ -22,6 +23,7 @@ def of(found: Scores, half: str, device: str, klass: str) -> list[Scored]:
 @pytest.mark.parametrize(
     ("half", "source", "mape", "median"),
     [
+        ("held out", "tutorial_", 0.30, 0.28),
         ("fitted", "tileops/", 0.30, 0.25),
         ("held out", "tileops/", 0.12, 0.10),
         ("held out", "tilelang_fp8/", 0.06, 0.06),
@@ -70,11 +72,18 @@ def test_products_are_predicted_better_than_any_roofline_does(found: Scores):
 
 @pytest.mark.parametrize("half", ["fitted", "held out"])
 def test_four_measurements_of_five_are_in_the_band(found: Scores, half: str):
-    """On average over the families, and about so in every class that has rows enough to tell."""
-    values = average(grouped(found.rows, by_family), half)
+    """On average over the families, and about so in every class that has rows enough to tell.
+
+    So the widths are fitted; on devices of which no row is fitted fewer are inside.
+    """
+    known = [row for row in found.rows if not row.measurement.source.startswith(TUTORIAL)]
+    others = [row for row in found.rows if row.measurement.source.startswith(TUTORIAL)]
+    values = average(grouped(known, by_family), half)
     assert values["inside_band"] is not None and values["inside_band"] >= 0.79
     assert values["band_width"] is not None and values["band_width"] <= 0.35
-    for (group_half, name), group in grouped(found.rows, by_kind).items():
+    if half == "held out":
+        assert figures(others).inside_band >= 0.6
+    for (group_half, name), group in grouped(known, by_kind).items():
         if group_half == half and len(group) >= 30:
             assert figures(group).inside_band >= 0.77, name
 

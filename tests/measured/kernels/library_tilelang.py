@@ -24,7 +24,8 @@ def matmul(
     threads: int,
     dtype: str = "float16",
     accumulator: str = "float32",
-    swizzle: bool = True,
+    panel: int = 10,
+    through_shared: bool = True,
 ) -> Any:
     @T.prim_func
     def kernel(
@@ -37,14 +38,17 @@ def matmul(
             B_shared = T.alloc_shared((block_n, block_k), dtype)
             acc = T.alloc_fragment((block_m, block_n), accumulator)
             C_shared = T.alloc_shared((block_m, block_n), dtype)
-            T.use_swizzle(panel_size=10, enable=swizzle)
+            T.use_swizzle(panel_size=panel, enable=panel > 0)
             T.clear(acc)
             for ko in T.Pipelined(T.ceildiv(k, block_k), num_stages=stages):
                 T.copy(A[by * block_m, ko * block_k], A_shared)
                 T.copy(B[bx * block_n, ko * block_k], B_shared)
                 T.gemm(A_shared, B_shared, acc, transpose_B=True)
-            T.copy(acc, C_shared)
-            T.copy(C_shared, C[by * block_m, bx * block_n])
+            if through_shared:
+                T.copy(acc, C_shared)
+                T.copy(C_shared, C[by * block_m, bx * block_n])
+            else:
+                T.copy(acc, C[by * block_m, bx * block_n])
 
     return kernel
 
