@@ -154,6 +154,27 @@ SILENT = [
 ]
 
 
+def test_only_loops_that_take_turns_become_pipelines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tile that a block loads beside its loop makes no pipeline of the blocks or threads."""
+    facts = gemm(stages=1)
+    turning = next(loop for loop, _ in rewrite.loops(facts) if loop.kind == "pipelined")
+
+    def edit(node: Node) -> Node:
+        if isinstance(node, Loop) and turning in node.body:
+            return replace(node, body=(turning.body[0], *node.body))
+        return node
+
+    kinds: list[str] = []
+
+    def with_stages(facts: KernelFacts, loop: Loop, stages: int) -> KernelFacts:
+        kinds.append(loop.kind)
+        return facts
+
+    monkeypatch.setattr(rewrite, "with_stages", with_stages)
+    asked(rewrite.change(facts, edit))
+    assert set(kinds) == {"pipelined"}
+
+
 @pytest.mark.parametrize(("rule", "facts", "device"), SPEAKS, ids=[case[0] for case in SPEAKS])
 def test_speaks(rule: str, facts: KernelFacts, device: str) -> None:
     advice = asked(facts, device)

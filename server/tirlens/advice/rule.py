@@ -33,8 +33,8 @@ class Question:
     known: Counted | None = field(default=None, kw_only=True)
 
     def what_if(self, facts: KernelFacts) -> KernelReport:
-        """The report of `facts` on the same device with the same bindings."""
-        return analyze(facts, self.device, self.bindings, self._counted)
+        """The report of `facts` on the same device with the same bindings, not line by line."""
+        return analyze(facts, self.device, self.bindings, self._counted, by_line=False)
 
     @cached_property
     def _counted(self) -> Counted | None:

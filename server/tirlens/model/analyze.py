@@ -41,19 +41,22 @@ def analyze(
     device: Device,
     bindings: Mapping[str, int] | None = None,
     known: Counted | None = None,
+    by_line: bool = True,
 ) -> KernelReport:
     """What `facts` cost on `device` with its shape variables bound by `bindings`.
 
     A variable that is not bound has the size that the facts' call tells, if it tells one, or else
     the one that is assumed for it, if any: the report then says so.
-    `known` are counts of these facts or of like ones, which are taken where they hold.
+    `known` are counts of these facts or of like ones, which are taken where they hold.  `by_line`
+    asks for the breakdown, which a what-if that only compares times does without.
     Pure, in milliseconds, and never raises: what cannot be known is None with a caveat, and facts
     that the model cannot handle give a report whose status is ``error`` or ``needs-bindings``.
     """
-    facts = evenly(facts)
+    if known is None or known.facts is not facts:
+        facts = evenly(facts)
     parts = launches(facts)
     if len(parts) > 1:
-        return together([analyze(part, device, bindings) for part in parts])
+        return together([analyze(part, device, bindings, None, by_line) for part in parts])
     extra = _sizes(facts, bindings)
     bound = {item.name: extra[item.name] for item in facts.variables if item.name in extra}
     guessed = [name for name in bound if name in _guessed(facts, bindings)]
@@ -79,7 +82,7 @@ def analyze(
     )
     try:
         found = None if known is None else known.of(facts, extra)
-        return _analyzed(report, found or count_all(facts, extra), device)
+        return _analyzed(report, found or count_all(facts, extra), device, by_line)
     except Exception as error:  # the model must not take the editor down, whatever the facts
         message = f"the model could not handle this kernel: {type(error).__name__}: {error}"
         return report.but(status="error", message=message)
@@ -135,7 +138,7 @@ class _Launch:
         return self.occupancy.blocks_per_sm if self.occupancy else 1
 
 
-def _analyzed(report: KernelReport, found: Counted, device: Device) -> KernelReport:
+def _analyzed(report: KernelReport, found: Counted, device: Device, by_line: bool) -> KernelReport:
     facts, counts, touched = found.facts, found.counts, found.touched
     seen = {(note.message, note.span) for note in report.caveats}
     notes = tuple(
@@ -151,7 +154,9 @@ def _analyzed(report: KernelReport, found: Counted, device: Device) -> KernelRep
     if negative is not None:
         return report.but(status="error", message=f"an array of this kernel is {negative}")
     items = found.items()
-    leaves = [leaf for item in items for leaf in item.leaves()]
+    leaves = (
+        items[0].leaves() if len(items) == 1 else [leaf for item in items for leaf in item.leaves()]
+    )
     report = counted(report, leaves)
     scheduled = bool(facts.launch.grid or facts.launch.threads)
     launch = _launch(facts, counts, items, device)
@@ -165,7 +170,8 @@ def _analyzed(report: KernelReport, found: Counted, device: Device) -> KernelRep
     if device.kind == "cpu":
         timed = cpu.kernel(items, found.buffers, found.shapes, device)
         report = warm(moved(report, touched, leaves, device), device)
-        return finished(report, device, items, timed, "cpu", cpu.cores_at_work(leaves, device))
+        cores = cpu.cores_at_work(leaves, device)
+        return finished(report, device, items, timed, "cpu", cores, by_line)
     traffic.apply(found.flows.of(leaves), shape, device, touched)
     if not scheduled or device.kind == "accelerator":
         at_least(leaves, None if touched is None else touched.bytes)
@@ -174,7 +180,7 @@ def _analyzed(report: KernelReport, found: Counted, device: Device) -> KernelRep
     for leaf in leaves:
         leaf.seconds = busy_seconds(leaf, device)
     report = moved(report, touched, leaves, device)
-    return _on_gpu(report, device, items, leaves, launch)
+    return _on_gpu(report, device, items, leaves, launch, by_line)
 
 
 def _negative_array(counts: Counts) -> str | None:
@@ -209,6 +215,7 @@ def _on_gpu(
     items: Sequence[Item],
     leaves: Sequence[Item],
     launch: _Launch,
+    by_line: bool,
 ) -> KernelReport:
     report = report.but(
         grid=launch.grid,
@@ -229,7 +236,7 @@ def _on_gpu(
     )
     block = block_time(items, context)
     busy = {**sum_seconds(leaves), "l2 again": repeated_l2_seconds(leaves, device)}
-    ahead = started_ahead(items)
+    ahead = started_ahead(leaves)
     costs = block_costs(block, launch.grid, launch.panel, launch.panel_order, launch.cluster)
     places = launch.blocks_per_sm * device.sm_count
     time = kernel_time(
@@ -240,9 +247,9 @@ def _on_gpu(
         busy,
         ahead,
         1.0 if costs is None else stretch(costs, places),
-        moved_at_once(items),
+        moved_at_once(leaves),
         drifts_apart(leaves),
     )
     if launch.block.spilled:
         report = with_note(report, SPILLS)
-    return finished(report, device, items, (block, time), "gpu", launch.blocks)
+    return finished(report, device, items, (block, time), "gpu", launch.blocks, by_line)

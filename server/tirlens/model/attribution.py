@@ -40,50 +40,69 @@ class _Sums:
     shared_bytes: int = 0
     busy_s: dict[str, float] = field(default_factory=dict[str, float])
 
+    def add(
+        self,
+        flop: int | None,
+        global_bytes: int | None,
+        dram_bytes: float,
+        l2_bytes: float,
+        shared_bytes: int,
+        busy_s: Mapping[str, float],
+    ) -> None:
+        """With those of something inside."""
+        self.flop = None if self.flop is None or flop is None else self.flop + flop
+        if self.global_bytes is None or global_bytes is None:
+            self.global_bytes = None
+        else:
+            self.global_bytes += global_bytes
+        self.dram_bytes += dram_bytes
+        self.l2_bytes += l2_bytes
+        self.shared_bytes += shared_bytes
+        busy = self.busy_s
+        for name, seconds in busy_s.items():
+            busy[name] = busy[name] + seconds if name in busy else seconds
+
 
 def breakdown(timed: Timed, frame: Frame) -> tuple[Cost, ...]:
     """The top entries for the part of the kernel that its own nodes account for."""
     sums: dict[Item, _Sums] = {}
-    for child in timed.children:
-        if child.item is not None:
+    known = [child for child in timed.children if child.item is not None]
+    for child in known:
+        assert child.item is not None
+        if not isinstance(child.item.node, Statement):
             _add_up(child.item, sums)
-    return _merged([_cost(child, frame, sums) for child in timed.children if child.item])
+    return _entries(known, frame, sums)
 
 
 def _add_up(item: Item, sums: dict[Item, _Sums]) -> _Sums:
-    """Fill in the sums of a node and of all nodes inside."""
-    if isinstance(item.node, Statement):
-        found = _Sums(
-            item.flop,
-            item.global_bytes,
-            item.dram_read_bytes + item.dram_write_bytes,
-            item.l2_read_bytes + item.l2_write_bytes,
-            item.shared_bytes,
-            item.seconds,
-        )
-    elif len(item.children) == 1:
-        found = _add_up(item.children[0], sums)
+    """Fill in the sums of a node and of all nodes inside that are no statements."""
+    children = item.children
+    if len(children) == 1 and not isinstance(children[0].node, Statement):
+        found = _add_up(children[0], sums)
     else:
         found = _Sums()
-        for child in item.children:
-            _add(found, _add_up(child, sums))
+        for child in children:
+            if isinstance(child.node, Statement):
+                found.add(
+                    child.flop,
+                    child.global_bytes,
+                    child.dram_read_bytes + child.dram_write_bytes,
+                    child.l2_read_bytes + child.l2_write_bytes,
+                    child.shared_bytes,
+                    child.seconds,
+                )
+            else:
+                part = _add_up(child, sums)
+                found.add(
+                    part.flop,
+                    part.global_bytes,
+                    part.dram_bytes,
+                    part.l2_bytes,
+                    part.shared_bytes,
+                    part.busy_s,
+                )
     sums[item] = found
     return found
-
-
-def _add(whole: _Sums, part: _Sums) -> None:
-    whole.flop = _sum_of_two(whole.flop, part.flop)
-    whole.global_bytes = _sum_of_two(whole.global_bytes, part.global_bytes)
-    whole.dram_bytes += part.dram_bytes
-    whole.l2_bytes += part.l2_bytes
-    whole.shared_bytes += part.shared_bytes
-    busy = whole.busy_s
-    for name, seconds in part.busy_s.items():
-        busy[name] = busy.get(name, 0.0) + seconds
-
-
-def _sum_of_two(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
 
 
 def overhead(frame: Frame, kind: str, label: str, seconds: float) -> Cost:
@@ -110,20 +129,64 @@ def _share(seconds: float | None, frame: Frame) -> float | None:
     return seconds / frame.time_s
 
 
-def _cost(timed: Timed, frame: Frame, sums: Mapping[Item, _Sums]) -> Cost:
-    item = timed.item
-    assert item is not None
-    children = _merged([_cost(child, frame, sums) for child in timed.children])
+def _entries(timed: Sequence[Timed], frame: Frame, sums: Mapping[Item, _Sums]) -> tuple[Cost, ...]:
+    """The entries of siblings, those of one place of the source as one."""
+    groups: dict[object, list[Timed]] = {}
+    for number, part in enumerate(timed):
+        assert part.item is not None
+        node = part.item.node
+        alike = isinstance(node, Statement) and bool(node.sites)
+        groups.setdefault((_label(node), node.sites) if alike else number, []).append(part)
+    return _merged([_entry(same, frame, sums) for same in groups.values()])
+
+
+def _entry(same: Sequence[Timed], frame: Frame, sums: Mapping[Item, _Sums]) -> Cost:
+    """The entry of one node, or of statements that are the same place of the source."""
+    items = [part.item for part in same if part.item is not None]
+    node = items[0].node
+    if isinstance(node, Statement):
+        return _of_statements(node, items, [part.own_s for part in same], frame)
+    return _collapsed(_of_node(same[0], items[0], frame, sums))
+
+
+def _of_statements(
+    node: Statement, items: Sequence[Item], times_s: Sequence[float], frame: Frame
+) -> Cost:
+    first = items[0]
+    seconds = None if frame.time_s is None else max(sum(times_s), 0.0)
+    alone = len(items) == 1
+    return Cost(
+        kind="op",
+        label=_label(node),
+        span=node.sites[0] if node.sites else frame.span,
+        trips=None,
+        executions=total([item.count.executions for item in items]),
+        flop=total([item.flop for item in items]),
+        global_bytes=total([item.global_bytes for item in items]),
+        dram_bytes=sum([item.dram_read_bytes + item.dram_write_bytes for item in items]),
+        time_s=seconds,
+        share=_share(seconds, frame),
+        bound=_bound(first.seconds, None if seconds is None else times_s[0], frame.limiter),
+        sites=node.sites,
+        op=node.op,
+        l2_bytes=sum([item.l2_read_bytes + item.l2_write_bytes for item in items]),
+        shared_bytes=sum([item.shared_bytes for item in items]),
+        hidden_s=_hidden(first.seconds, seconds) if alone else None,
+        details=_details(first),
+    )
+
+
+def _of_node(timed: Timed, item: Item, frame: Frame, sums: Mapping[Item, _Sums]) -> Cost:
+    children = _entries(timed.children, frame, sums)
     node = item.node
-    sites = tuple(getattr(node, "sites", ()))
     inside = sums[item]
     seconds: float | None = None
     if frame.time_s is not None:
         seconds = timed.own_s + sum(child.time_s or 0.0 for child in children)
-    cost = Cost(
+    return Cost(
         kind=_kind(node),
         label=_label(node),
-        span=sites[0] if sites else frame.span,
+        span=node.sites[0] if node.sites else frame.span,
         trips=item.count.trips if isinstance(node, (Loop, While)) else None,
         executions=item.count.executions,
         flop=inside.flop,
@@ -133,14 +196,11 @@ def _cost(timed: Timed, frame: Frame, sums: Mapping[Item, _Sums]) -> Cost:
         share=_share(seconds, frame),
         bound=_bound(inside.busy_s, seconds, frame.limiter),
         children=children,
-        sites=sites,
-        op=node.op if isinstance(node, Statement) else None,
+        sites=node.sites,
         l2_bytes=inside.l2_bytes,
         shared_bytes=inside.shared_bytes,
-        hidden_s=_hidden(item, inside.busy_s, seconds),
         details=_details(item),
     )
-    return _collapsed(cost)
 
 
 def _bound(busy: Mapping[str, float], seconds: float | None, limiter: str | None) -> str | None:
@@ -158,8 +218,8 @@ def _bound(busy: Mapping[str, float], seconds: float | None, limiter: str | None
     return max(near, key=lambda unit: busy[unit], default="latency")
 
 
-def _hidden(item: Item, busy: Mapping[str, float], seconds: float | None) -> float | None:
-    if seconds is None or not busy or not isinstance(item.node, Statement):
+def _hidden(busy: Mapping[str, float], seconds: float | None) -> float | None:
+    if seconds is None or not busy:
         return None
     return max(0.0, max(busy.values()) - seconds)
 
@@ -235,14 +295,14 @@ def _sum(group: Sequence[Cost]) -> Cost:
     shares = [cost.share for cost in group if cost.share is not None]
     return replace(
         first,
-        executions=total(cost.executions for cost in group),
-        flop=total(cost.flop for cost in group),
-        global_bytes=total(cost.global_bytes for cost in group),
+        executions=total([cost.executions for cost in group]),
+        flop=total([cost.flop for cost in group]),
+        global_bytes=total([cost.global_bytes for cost in group]),
         dram_bytes=sum(cost.dram_bytes or 0.0 for cost in group),
         time_s=seconds,
         share=sum(shares) if shares else None,
         children=children,
         l2_bytes=sum(cost.l2_bytes or 0.0 for cost in group),
-        shared_bytes=total(cost.shared_bytes for cost in group),
+        shared_bytes=total([cost.shared_bytes for cost in group]),
         hidden_s=None,
     )

@@ -11,7 +11,7 @@ from .band import band_s, traffic_of, uncertainties
 from .block.timed import Timed
 from .counting.footprint import Touched
 from .instructions.work import Item, total
-from .report import CaveatNote, KernelReport, ReadWrite, Waves
+from .report import CaveatNote, Cost, KernelReport, ReadWrite, Waves
 from .roofline import dominant_class, peak, roofline_seconds, sum_seconds
 from .schedule import KernelTime
 from .verdict import verdict
@@ -21,23 +21,26 @@ def counted(report: KernelReport, leaves: Sequence[Item]) -> KernelReport:
     """With operations and the bytes that are issued."""
     by_class: dict[str, int] = {}
     unknown: set[str] = set()
-    for leaf in leaves:
-        unknown.update(leaf.arith.unknown)
-        for name, flop in leaf.arith.flop_by_class.items():
+    int_ops = 0
+    for arith in (leaf.arith for leaf in leaves if leaf.count.arith):
+        int_ops += arith.int_ops
+        unknown.update(arith.unknown)
+        for name, flop in arith.flop_by_class.items():
             by_class[name] = by_class.get(name, 0) + flop
     notes = tuple(
         CaveatNote(f"the cost of {name} is not known and left out") for name in sorted(unknown)
     )
     return report.but(
-        flop=total(leaf.flop for leaf in leaves),
-        useful_flop=total(leaf.useful_flop for leaf in leaves),
-        masked_flop=total(leaf.masked_flop for leaf in leaves),
+        flop=total([leaf.flop for leaf in leaves]),
+        useful_flop=total([leaf.useful_flop for leaf in leaves]),
+        masked_flop=total([leaf.masked_flop for leaf in leaves]),
         flop_by_class=by_class,
-        int_ops=sum(leaf.arith.int_ops for leaf in leaves),
+        int_ops=int_ops,
         global_bytes=ReadWrite(
-            total(leaf.read_bytes for leaf in leaves), total(leaf.write_bytes for leaf in leaves)
+            total([leaf.read_bytes for leaf in leaves]),
+            total([leaf.write_bytes for leaf in leaves]),
         ),
-        shared_bytes=sum(leaf.shared_bytes for leaf in leaves),
+        shared_bytes=sum([leaf.shared_bytes for leaf in leaves]),
         caveats=report.caveats + notes,
     )
 
@@ -87,10 +90,30 @@ def finished(
     timed: tuple[Timed, KernelTime],
     schedule: str,
     blocks: int,
+    by_line: bool = True,
 ) -> KernelReport:
-    """With the time, where it goes, how sure it is and what bounds the kernel."""
-    block, time = timed
+    """With the time, where it goes if `by_line`, how sure it is and what bounds the kernel."""
+    time = timed[1]
     known = report.flop is not None and report.global_bytes.total is not None
+    report = report.but(schedule=schedule)
+    if not known:
+        report = with_note(report, "the time is not known: some counts are not")
+    if by_line:
+        report = report.but(loops=_breakdown(report, items, timed, known))
+    if not known:
+        return report
+    seconds = time.total_s
+    if by_line:
+        # To the last digit what its entries add up to.
+        seconds = sum(entry.time_s or 0.0 for entry in report.loops)
+    return _timed_report(report, device, items, seconds, time, blocks)
+
+
+def _breakdown(
+    report: KernelReport, items: Sequence[Item], timed: tuple[Timed, KernelTime], known: bool
+) -> tuple[Cost, ...]:
+    """The entries that add up to the kernel's time; without times where that is not `known`."""
+    block, time = timed
     frame = attribution.Frame(report.span, time.total_s if known else None, time.limiter)
     if time.limiter is not None:
         name = time.limiter
@@ -98,17 +121,13 @@ def finished(
     weight = block.total_s
     scaled = block.scaled(time.body_s / weight if weight else 0.0)
     entries = list(attribution.breakdown(scaled, frame))
-    if known and schedule != "unscheduled":
+    if known and report.schedule != "unscheduled":
         # A kernel whose leaves take no time at all still takes its launch.
         missing = time.body_s if not weight else 0.0
         entries.append(attribution.overhead(frame, "launch", "launch", time.launch_s + missing))
         if time.tail_s:
             entries.append(attribution.overhead(frame, "tail", "tail", time.tail_s))
-    report = report.but(schedule=schedule, loops=tuple(entries))
-    if not known:
-        return with_note(report, "the time is not known: some counts are not")
-    seconds = sum(entry.time_s or 0.0 for entry in entries)
-    return _timed_report(report, device, items, seconds, time, blocks)
+    return tuple(entries)
 
 
 def _timed_report(

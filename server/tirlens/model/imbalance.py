@@ -9,7 +9,7 @@ a cluster start and end together, and one of them issues the products that two S
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heapreplace
 from typing import Any
 
@@ -44,7 +44,8 @@ def block_costs(
     blocks = math.prod(grid)
     if not 1 < blocks <= MOST_BLOCKS:
         return None
-    leaves = list(_leaves(timed))
+    leaves: list[tuple[Item, float]] = []
+    _gather(timed, leaves)
     paths = _paths([item for item, _ in leaves])
     if not any(paths):
         return None
@@ -106,18 +107,16 @@ def _makespan(costs: FloatArray, places: int) -> float:
     return max(free_at)
 
 
-def _leaves(timed: Timed) -> Iterator[tuple[Item, float]]:
+def _gather(timed: Timed, found: list[tuple[Item, float]]) -> None:
     """What takes time, a loop's own share with its first statement."""
     for child in timed.children:
-        yield from _leaves(child)
+        _gather(child, found)
     if timed.item is None or not timed.own_s:
         return
     if isinstance(timed.item.node, Statement):
-        yield timed.item, timed.own_s
-    else:
-        first = next(iter(timed.item.leaves()), None)
-        if first is not None:
-            yield first, timed.own_s
+        found.append((timed.item, timed.own_s))
+    elif inside := timed.item.leaves():
+        found.append((inside[0], timed.own_s))
 
 
 def _relevant(place: Place) -> tuple[Step, ...]:

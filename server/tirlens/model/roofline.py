@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tirlens.hardware.spec import Device, Peak
 
@@ -18,6 +18,7 @@ from .instructions.work import Item
 COMPUTE = frozenset(["tensor", "fp32", "fp64", "int", "sfu", "issue"])
 MEMORY = frozenset(["shared", "l2", "dram", "atomics"])
 WARP = 32
+SHARED_SCOPES = frozenset(["shared", "shared.dyn"])
 # What one pass of the data path that L1 and shared memory have in common moves.
 PASS_BYTES = 128
 TILE_COPIES = frozenset(["copy", "tma_copy"])
@@ -69,12 +70,13 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
     """How long each unit of the whole device is busy with one leaf."""
     out: dict[str, float] = {}
     issued = 0.0
-    for name, flop in item.arith.flop_by_class.items():
+    arith = item.arith
+    for name, flop in arith.flop_by_class.items():
         if name.startswith("tensor."):
             # An instruction with too few rows leaves a part of the cores idle.
             filled = float(item.node.attributes.get("filled", 1.0))
             _add(out, "tensor", flop / sustained(device, name) / filled)
-    for (unit, name), instructions in item.arith.instructions.items():
+    for (unit, name), instructions in arith.instructions.items():
         issued += instructions
         if unit == "fma":
             resource = "fp64" if name == "fp64" else "fp32"
@@ -111,8 +113,7 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
     return out
 
 
-@dataclass(frozen=True)
-class MemoryRequests:
+class MemoryRequests(NamedTuple):
     """A leaf's loads and stores: instructions of warps, clocks of L1 and shared memory.
 
     `most` is the greatest number of instructions of one access.  `tile_bytes` go to or from shared
@@ -124,6 +125,9 @@ class MemoryRequests:
     clocks: float
     tile_bytes: float
     most: float = 0.0
+
+
+_NO_REQUESTS = MemoryRequests(0.0, 0.0, 0.0)
 
 
 def moved_by_tma(item: Item, device: Device) -> bool:
@@ -139,24 +143,25 @@ def memory_requests(item: Item, device: Device) -> MemoryRequests:
     addresses the load and store units take at a time, whichever are more.
     Kernels of matrix products copy their tiles by TMA where there is one, past L1.
     """
-    instructions = clocks = tile_bytes = most = 0.0
+    if not item.count.accesses and not item.node.attributes:
+        return _NO_REQUESTS
+    instructions = clocks = most = 0.0
     pass_clocks = PASS_BYTES / device.shared_bytes_per_clk_per_sm
     least = WARP / device.load_store_lanes_per_clk_per_sm
     known = item.spread.requests if item.spread is not None else ()
-    tile_bytes += _operand_bytes(item)
-    by_tma = moved_by_tma(item, device) and bool(item.accumulators)
-    times = times_read(item, device)
+    tile_bytes = _operand_bytes(item)
+    by_tma = bool(item.accumulators) and moved_by_tma(item, device)
+    times = times_read(item, device) if item.node.op == "gemm" else ()
     for number, entry in enumerate(item.count.accesses):
-        shared = entry.buffer.scope in ("shared", "shared.dyn")
         request = known[number] if number < len(known) else None
         if request is None or not entry.elements or by_tma or entry.access.route == "tma":
-            often = times[number] if number < len(times) else 1.0
-            tile_bytes += (entry.bytes or 0) * often if shared else 0
+            if entry.bytes and entry.buffer.scope in SHARED_SCOPES:
+                tile_bytes += entry.bytes * (times[number] if number < len(times) else 1.0)
             continue
         count = entry.elements / (WARP * request.vector)
         if entry.access.route == "async":
             # One instruction reads global memory and writes shared memory.
-            instructions += count if shared else 0.0
+            instructions += count if entry.buffer.scope in SHARED_SCOPES else 0.0
         else:
             instructions += count
         clocks += count * max(request.wavefronts * pass_clocks, least)
@@ -194,10 +199,11 @@ def repeated_l2_seconds(leaves: Iterable[Item], device: Device) -> float:
     total = 0.0
     for leaf in leaves:
         moved = leaf.l2_read_bytes + leaf.l2_write_bytes / L2_WRITE_FRACTION
+        if not moved:
+            continue
         passed = min(leaf.dram_read_bytes, leaf.l2_read_bytes)
         passed += min(leaf.dram_write_bytes, leaf.l2_write_bytes) / L2_WRITE_FRACTION
-        if moved:
-            total += (moved - passed) / l2_rate(leaf, device)
+        total += (moved - passed) / l2_rate(leaf, device)
     return total
 
 
@@ -210,7 +216,7 @@ def sum_seconds(items: Iterable[Item]) -> dict[str, float]:
     out: dict[str, float] = {}
     for item in items:
         for key, value in item.seconds.items():
-            out[key] = out.get(key, 0.0) + value
+            out[key] = out[key] + value if key in out else value
     return out
 
 

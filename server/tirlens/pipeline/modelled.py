@@ -27,6 +27,9 @@ def evaluate(
     if not advice:
         return analyze(facts, device, bindings)
     known = counts_of(facts, bindings)
+    if known is not None:
+        # What-ifs change the facts that were counted, and so keep what they leave alone.
+        facts = known.facts
     done = analyze(facts, device, bindings, known)
     question = Question(facts, device, bindings, report=done, known=known)
     return replace(done, advice=advise(question))

@@ -14,6 +14,9 @@ from tirlens.advice.rule import Question
 from tirlens.model.report import Advice
 from tirlens_worker.facts import Loop
 
+#: Loops that T.Pipelined can take the place of.  Those of blocks and threads take no turns.
+IN_TURN = frozenset({"serial", "pipelined", "unroll"})
+
 
 def check(question: Question) -> Iterator[Advice]:
     if question.facts.framework != "tilelang":
@@ -21,7 +24,9 @@ def check(question: Question) -> Iterator[Advice]:
     shared = {buffer.id for buffer in question.facts.buffers if buffer.scope.startswith("shared")}
     for loop, _ in rewrite.loops(question.facts):
         stages = loop.annotations.get("num_stages", 0)
-        if stages > 1 or not loop.sites or not _loads_tiles(loop, shared):
+        if stages > 1 or loop.kind not in IN_TURN or not loop.sites:
+            continue
+        if not _loads_tiles(loop, shared):
             continue
         options = [
             (saving_s, stages)

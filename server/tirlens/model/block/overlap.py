@@ -18,6 +18,7 @@ from tirlens_worker.facts import Loop, Statement
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL
 from ..instructions.traits import (
     COPIES,
+    EVENT,
     LOADS_REGISTERS,
     PRODUCT,
     SHARED,
@@ -82,6 +83,8 @@ def settled(
 
 def released(timed: Timed) -> Timed:
     """A loop that starts products which a barrier tells the end of, beside what else it does."""
+    if timed.item is not None and not some(timed.item, EVENT):
+        return timed
     products = sum(part.own_s for part in _started(timed))
     others = timed.total_s - products
     if not products:
@@ -197,7 +200,12 @@ def _is_product(item: Item) -> bool:
 
 def _is_waited_for(item: Item) -> bool:
     """Whether a node may start what a later one waits for."""
-    return _starts_copy(item) or only(item, LOADS_REGISTERS) or _starts_product(item)
+    of_all, of_some = item.traits
+    return bool(
+        of_all & of_some & LOADS_REGISTERS
+        or (of_some & PRODUCT and of_all & STARTED)
+        or (of_some & COPIES and isinstance(item.node, Statement))
+    )
 
 
 def _starts_copy(item: Item) -> bool:

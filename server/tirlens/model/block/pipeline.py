@@ -25,7 +25,7 @@ from ..expr import free_variables
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL
 from ..instructions.recurrence import turns
 from ..instructions.spread import WARP
-from ..instructions.traits import BRINGS, only
+from ..instructions.traits import BRINGS, PRODUCT, only, some
 from ..instructions.work import Item, in_tile_loop
 from ..roofline import L2_PORT_BYTES_PER_CLK, burst_fraction, sum_seconds
 from .ahead import is_load
@@ -82,6 +82,13 @@ def _in_turn(
     `mixes`: whether it also mixes what uses different units, which is left to the caller where the
     whole body is one straight run.  `waited`: whether such a run is under way.
     """
+    if len(items) == 1:
+        item = next(iter(items))
+        ahead = waited and (only(item, BRINGS) or (is_straight(item) and is_unrolled(item)))
+        alone = (_timed(item, context, repeats, waits=not ahead),)
+        if not mixes or isinstance(item.node, Statement):
+            return alone
+        return mixed(alone, lambda leaf: busy_of_block(leaf, context))
     out: list[Timed] = []
     coming: set[str] = set()
     for group in concurrent(items):
@@ -104,8 +111,8 @@ def _in_turn(
 def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> Timed:
     node = item.node
     if isinstance(node, Statement):
-        own = leaf_seconds(item, context) + step_seconds(item, context, repeats, waits)
-        return Timed(item, own)
+        busy_s = busy_of_block(item, context).longest_s
+        return Timed(item, busy_s + step_seconds(item, context, repeats, waits))
     if isinstance(node, Branch) and splits_the_block(item):
         return _roles(item, context, repeats)
     inner = repeats
@@ -173,6 +180,8 @@ def _is_outermost(item: Item) -> bool:
 
 
 def _drifted(item: Item, timed: Timed, context: BlockContext) -> Timed:
+    if not isinstance(item.node, Loop) or not some(item, PRODUCT):
+        return timed
     return drifted(item, timed, _threads_of(item), lambda leaf: busy_of_block(leaf, context))
 
 
@@ -317,23 +326,25 @@ def step_seconds(item: Item, context: BlockContext, repeats: float, waits: bool 
             together = max(turns(item, context.blocks) / repeats, 1.0)
     waiting = wait_seconds(item, context.device, waits, together) * repeats
     carried = carried_seconds(item, context.device, context.blocks)
-    return max(waiting, carried - leaf_seconds(item, context))
+    return max(waiting, carried - leaf_seconds(item, context)) if carried else waiting
 
 
-def started_ahead(items: Sequence[Item]) -> float:
+def started_ahead(leaves: Sequence[Item]) -> float:
     """The share of all traffic to L2 that is started ahead of its use, and makes nobody wait.
 
     That is what pipelined loops load, and what TMA and cp.async bring.
     """
-    leaves = [leaf for item in items for leaf in item.leaves()]
     moved = sum(leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves)
-    ahead = sum(leaf.l2_read_bytes for leaf in leaves if is_load(leaf) and _is_ahead(leaf))
+    ahead = sum(
+        leaf.l2_read_bytes
+        for leaf in leaves
+        if leaf.l2_read_bytes and is_load(leaf) and _is_ahead(leaf)
+    )
     return ahead / moved if moved else 0.0
 
 
-def moved_at_once(items: Sequence[Item]) -> float:
+def moved_at_once(leaves: Sequence[Item]) -> float:
     """The share of all traffic to L2 that a block starts in one go, not turn by turn of a loop."""
-    leaves = [leaf for item in items for leaf in item.leaves()]
     amounts = [leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves]
     moved = sum(amounts)
     once = sum(

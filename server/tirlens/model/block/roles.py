@@ -33,6 +33,9 @@ def splits_the_block(item: Item) -> bool:
 
 def concurrent(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
     """The items in groups: a group's run at the same time, the groups one after the other."""
+    if not any(isinstance(item.node, Branch) for item in items):
+        yield from ((item,) for item in items)
+        return
     group: list[Item] = []
     taken: frozenset[int] = frozenset()
     for item in items:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 from ..instructions.work import Item
 
 
-@dataclass(frozen=True)
-class Busy:
+class Busy(NamedTuple):
     """How long one block's share of a statement keeps each unit busy, and the busiest of them."""
 
     units: Mapping[str, float]
@@ -20,19 +18,23 @@ class Busy:
 BusyOf = Callable[[Item], Busy]
 
 
-@dataclass(eq=False)
 class Timed:
     """How long one block spends in a node: `own_s` in itself, the rest in its children."""
 
-    item: Item | None
-    own_s: float
-    children: tuple[Timed, ...] = ()
+    __slots__ = ("children", "item", "own_s", "total_s")
 
-    @cached_property
-    def total_s(self) -> float:
-        return self.own_s + sum(child.total_s for child in self.children)
+    def __init__(self, item: Item | None, own_s: float, children: tuple[Timed, ...] = ()) -> None:
+        self.item = item
+        self.own_s = own_s
+        self.children = children
+        inside = 0.0
+        for child in children:
+            inside += child.total_s
+        self.total_s = own_s + inside
 
     def scaled(self, factor: float) -> Timed:
-        return Timed(
-            self.item, self.own_s * factor, tuple(child.scaled(factor) for child in self.children)
-        )
+        """The same for `factor` times as long."""
+        if factor == 1.0:
+            return self
+        children = tuple([child.scaled(factor) for child in self.children])
+        return Timed(self.item, self.own_s * factor, children)

@@ -12,50 +12,38 @@ if TYPE_CHECKING:
 # Statements that the compiler moves about freely: no barrier, no operation on a whole tile.
 _STRAIGHT_OPS = frozenset({"store", "let", "call", "load"})
 
-#: A statement of single threads, or of a tile loop, without a barrier.
-STRAIGHT = "straight"
-#: A product of tiles.
-PRODUCT = "product"
-#: A product that is only started, or what names something beside it.
-STARTED = "started"
-#: Loads from global memory.
-READS = "reads"
-#: Is a load, or loads from global memory.
-LOADS = "loads"
-#: Only brings data from global memory, here or into registers of single threads.
-BRINGS = "brings"
-LOADS_REGISTERS = "loads registers"
-#: A copy by TMA or cp.async, which is only started.
-COPIES = "copies"
-#: Loads from or stores to shared memory.
-SHARED = "shared"
-#: Does something to barriers, or starts a product that something else waits for.
-EVENT = "event"
+# A set of traits is a number with a bit for each: asked of every node, often.
+Traits = int
 
-Traits = frozenset[str]
-_ALL: Traits = frozenset(
-    (
-        STRAIGHT,
-        PRODUCT,
-        STARTED,
-        READS,
-        LOADS,
-        BRINGS,
-        LOADS_REGISTERS,
-        COPIES,
-        SHARED,
-        EVENT,
-    )
-)
-_NONE: Traits = frozenset()
+#: A statement of single threads, or of a tile loop, without a barrier.
+STRAIGHT: Traits = 1 << 0
+#: A product of tiles.
+PRODUCT: Traits = 1 << 1
+#: A product that is only started, or what names something beside it.
+STARTED: Traits = 1 << 2
+#: Loads from global memory.
+READS: Traits = 1 << 3
+#: Is a load, or loads from global memory.
+LOADS: Traits = 1 << 4
+#: Only brings data from global memory, here or into registers of single threads.
+BRINGS: Traits = 1 << 5
+LOADS_REGISTERS: Traits = 1 << 6
+#: A copy by TMA or cp.async, which is only started.
+COPIES: Traits = 1 << 7
+#: Loads from or stores to shared memory.
+SHARED: Traits = 1 << 8
+#: Does something to barriers, or starts a product that something else waits for.
+EVENT: Traits = 1 << 9
+
+_ALL: Traits = (1 << 10) - 1
 
 
 def traits_of(item: Item) -> tuple[Traits, Traits]:
     """What holds for every statement in a node, and what for some of them."""
     if isinstance(item.node, Statement):
-        mine = frozenset(_of_statement(item))
+        mine = _of_statement(item)
         return mine, mine
-    every, some = _ALL, _NONE
+    every, some = _ALL, 0
     for child in item.children:
         of_all, of_some = child.traits
         every &= of_all
@@ -63,66 +51,67 @@ def traits_of(item: Item) -> tuple[Traits, Traits]:
     return every, some
 
 
-def _of_statement(item: Item) -> list[str]:
+def _of_statement(item: Item) -> Traits:
     node = item.node
-    straight = node.op in _STRAIGHT_OPS or _fills_registers(item)
-    found: list[str] = [STRAIGHT] if straight else []
-    if node.op == "gemm":
-        found.append(PRODUCT)
-        if node.attributes.get("wg_wait") == -1:
-            found.append(STARTED)
-    elif node.op == "let":
-        found.append(STARTED)
-    if item.read_bytes:
-        found.append(READS)
-        if not item.arith.flop:
-            found.append(BRINGS)
-            if node.per == "thread":
-                found.append(LOADS_REGISTERS)
+    op, found = node.op, 0
     reads = False
+    # A tile's copy from shared memory, its conversion and its first value are code that each
+    # thread runs for its own registers.
+    fills_registers = op in ("copy", "fill")
     for entry in item.count.accesses:
-        if entry.buffer.scope.startswith("shared"):
-            found.append(SHARED)
-        if entry.access.mode == "read":
+        access, scope = entry.access, entry.buffer.scope
+        is_read = access.mode == "read"
+        if scope.startswith("shared"):
+            found |= SHARED
+            fills_registers = fills_registers and is_read
+        elif not scope.startswith("local"):
+            fills_registers = False
+        if is_read:
             reads = reads or bool(entry.bytes)
-            if entry.access.route in ("tma", "async"):
-                found.append(COPIES)
-    if node.op == "load" or (reads and item.read_bytes):
-        found.append(LOADS)
+            if access.route in ("tma", "async"):
+                found |= COPIES
+    if fills_registers or op in _STRAIGHT_OPS:
+        found |= STRAIGHT
+    if op == "gemm":
+        found |= PRODUCT
+        if node.attributes.get("wg_wait") == -1:
+            found |= STARTED
+    elif op == "let":
+        found |= STARTED
+    if item.read_bytes:
+        found |= READS
+        if reads:
+            found |= LOADS
+        if not item.arith.flop:
+            found |= BRINGS
+            if node.per == "thread":
+                found |= LOADS_REGISTERS
+    if op == "load":
+        found |= LOADS
     if node.signals or starts_product(item):
-        found.append(EVENT)
+        found |= EVENT
     return found
-
-
-def _fills_registers(leaf: Item) -> bool:
-    """Whether a tile operation is code that each thread runs for its own registers.
-
-    So are a tile's copy from shared memory, its conversion and its first value.
-    """
-    return leaf.node.op in ("copy", "fill") and all(
-        entry.buffer.scope.startswith("local")
-        or (entry.access.mode == "read" and entry.buffer.scope.startswith("shared"))
-        for entry in leaf.count.accesses
-    )
 
 
 def starts_product(leaf: Item) -> bool:
     """Whether a statement starts a product that something else waits for."""
     attributes = leaf.node.attributes
+    if not attributes:
+        return False
     return attributes.get("wg_wait") == -1 or bool(attributes.get("asynchronous"))
 
 
-def every(item: Item, trait: str) -> bool:
+def every(item: Item, trait: Traits) -> bool:
     """Whether all statements in a node are so; all of none are."""
-    return trait in item.traits[0]
+    return bool(item.traits[0] & trait)
 
 
-def some(item: Item, trait: str) -> bool:
+def some(item: Item, trait: Traits) -> bool:
     """Whether a statement in a node is so."""
-    return trait in item.traits[1]
+    return bool(item.traits[1] & trait)
 
 
-def only(item: Item, trait: str) -> bool:
+def only(item: Item, trait: Traits) -> bool:
     """Whether a node has statements, and all of them are so."""
     of_all, of_some = item.traits
-    return trait in of_all and trait in of_some
+    return bool(of_all & of_some & trait)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from tirlens_worker.facts import (
     Branch,
@@ -91,22 +91,30 @@ class Item:
     def again(self, **changed: Any) -> Item:
         """The same work of a node with nothing said yet of caches, memory and time."""
         item = object.__new__(Item)
-        item.__dict__.update(self.__dict__, **_UNTIMED, **changed)
-        item.__dict__.pop("_leaves", None)
-        if "children" in changed:
-            item.__dict__.pop("traits", None)
+        known = item.__dict__
+        known.update(self.__dict__)
+        known.update(_UNTIMED)
+        known.pop("_leaves", None)
         item.seconds = {}
-        if "children" not in changed:
-            item.children = tuple(child.again() for child in self.children)
+        if changed:
+            known.update(changed)
+        elif self.children:
+            item.children = tuple([child.again() for child in self.children])
         return item
 
     @cached_property
     def _leaves(self) -> tuple[Item, ...]:
         if isinstance(self.node, Statement):
             return (self,)
+        children = self.children
+        if len(children) == 1:
+            return children[0].leaves()
         inside: list[Item] = []
-        for child in self.children:
-            inside += (child,) if isinstance(child.node, Statement) else child.leaves()
+        for child in children:
+            if isinstance(child.node, Statement):
+                inside.append(child)
+            else:
+                inside += child.leaves()
         return tuple(inside)
 
     @cached_property
@@ -355,11 +363,6 @@ def _global(item: Item, entry: Any) -> None:
         item.write_bytes += entry.bytes
 
 
-def total(values: Iterator[int | None]) -> int | None:
+def total(values: Sequence[int | None]) -> int | None:
     """The sum, unknown as soon as one of the values is."""
-    out = 0
-    for value in values:
-        if value is None:
-            return None
-        out += value
-    return out
+    return None if None in values else sum(cast("Sequence[int]", values))
