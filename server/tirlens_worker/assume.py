@@ -21,6 +21,7 @@ from typing import (
     Mapping,
     Optional,
     Sequence,
+    Set,
     Tuple,
 )
 
@@ -45,7 +46,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r".*(accum|acc)_?(d?type)", ('"float32"', '"float16"', '"int32"')),
     (r"(.*_)?(storage|packed)_?d?type", ('"uint8"', '"int8"')),
     (r".*(scale|sf)_?d?type", ('"float32"', '"float16"')),
-    (r".*(idx|index|indices)_?d?type", ('"int32"',)),
+    (r".*(idx|index|indices|lens?|offsets?|lengths?|positions?|tables?)_?d?type", ('"int32"',)),
     (
         r"(.*_)?d?type(_.*)?|.*dtype\w?",
         ('"float16"', '"bfloat16"', '"float32"', '"int32"', '"int64"'),
@@ -64,13 +65,14 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     ),
     (r"(micro|warp)_.*", ("16", "32", "64")),
     (
-        r"(heads?_?|n_?heads?_?|num_heads?_?|h_?)(kv|k)|(kv|k)_?(heads?|group|group_num|h)(_num)?|hkv|(n|num)_(kv|key_value)_heads?",
+        r"(heads?_?|n_?heads?_?|num_heads?_?|h_?)(kv|k)|(kv|k)_?(heads?|group|group_num|h)(_num)?|hkv|hg|(n|num)_(kv|key_value)_heads?",
         ("8", "1", "32"),
     ),
     (r"(n_|num_)?groups?(_num)?|kv_group(_num)?|g", ("1", "8", "4")),
     (r"group_?size", ("128", "32", "64", "1")),
     (r"(n_|num_|total_)?(q_)?heads?(_num|_q)?|h|hq|qh|nheads|q_heads?", ("32", "16", "128")),
-    (r"(batch|bs|b|z)(_?size|es)?|(n|num)_?batch(es)?", ("8", "1")),
+    (r"(.*_)?batch(_?size|es)?|(bs|b|z)(_?size)?|(n|num)_?batch(es)?", ("8", "1")),
+    (r"(.*_)?(n|num)_?(s|seqs?|sequences?)", ("8", "1")),
     (r"(pe|rope|d_?pe|tail|qk_rope)_?(dim|tail|head_dim)?|d_?tail|tail_dim", ("64", "32")),
     (r"(kv_)?lora(_rank)?|kv_latent.*", ("512",)),
     (
@@ -88,7 +90,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"(stride|pad(ding)?|dilation)(_?[hwd])?", ("1",)),
     (r"(kernel|filter)(_?size|_?[hw])?|k[hw]", ("3",)),
     (
-        r"(is_?|use_?|with_?|has_?|enable_?|do_?|no_?|return_?|need_?|should_?).*|.*(causal|mask(ed)?|verbose)",
+        r"(is_?|use_?|with_?|has_?|enable_?|do_?|no_?|return_?|need_?|should_?|store_|save_).*|.*(causal|mask(ed)?|verbose)",
         ("False", "True"),
     ),
     (r"trans(pose)?_?.*", ("False", "True")),
@@ -124,11 +126,15 @@ _MOST_ATTEMPTS = 16
 
 # What a letter means shows in those beside it: k is a head's dimension beside v or h, where no
 # product has its m or n; n is the batch of (n, s, h, d).  Each: letter, beside one of each of
-# these, beside none of those, its values.
+# these, beside none of those, its values.  The first that applies decides.
 _HEADS = frozenset(["h", "hq", "qh", "heads", "num_heads", "nheads"])
 _IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts], ...] = (
     ("k", (_HEADS | {"v"},), frozenset("mn"), ("128", "64")),
     ("n", (_HEADS, frozenset(["s", "l", "t", "seq_len", "seqlen"])), frozenset("bm"), ("8", "1")),
+    # State-space models: a head's state of N x P, and products of R columns.
+    ("n", (_HEADS, frozenset("p")), frozenset("mk"), ("128", "64")),
+    ("p", (_HEADS, frozenset("n")), frozenset("mk"), ("64", "128")),
+    ("r", (_HEADS, frozenset("n"), frozenset("p")), frozenset("mk"), ("4", "1")),
 )
 
 
@@ -143,6 +149,9 @@ def by_name(name: str, annotation: Any = None, beside: Collection[str] = ()) -> 
         ):
             return values
     hint = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    if hint == "flag":
+        named = any(pattern.fullmatch(name.lower()) for pattern, _ in _PATTERNS)
+        hint = "" if named else "bool"
     if hint in ("bool", "float"):
         matching = next((v for p, v in _PATTERNS if p.fullmatch(name.lower())), ())
         typed = {"bool": ("False", "True"), "float": matching + ("1.0",)}[hint]
@@ -200,6 +209,27 @@ def _assignments(
         for name, values in table.items():
             for value in values[1:]:
                 yield dict({n: v[0] for n, v in hinted.items()}, **{name: value})
+
+
+def flags_of(function: ast.AST) -> FrozenSet[str]:
+    """The names that `function` asks whether they are true: ``if reduce:``, ``a if reduce else b``.
+
+    A parameter of such a name is a flag (the annotation ``flag``), unless the name is known for
+    something else: ``if window_size:`` asks for a size that is not 0.
+    """
+    found: Set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, (ast.If, ast.IfExp)):
+            parts: List[ast.expr] = [node.test]
+            while parts:
+                part = parts.pop()
+                if isinstance(part, ast.Name):
+                    found.add(part.id)
+                elif isinstance(part, ast.BoolOp):
+                    parts += part.values
+                elif isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not):
+                    parts.append(part.operand)
+    return frozenset(found)
 
 
 def constants_of(function: ast.AST) -> Texts:

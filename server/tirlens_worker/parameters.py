@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from typing import Any, List, Mapping, Sequence
 
@@ -27,6 +28,7 @@ def parameters_of(value: Any, request: KernelRequest, definition: Any) -> List[a
         except (TypeError, ValueError):
             return []
     out: List[assume.Parameter] = []
+    flags = assume.flags_of(definition or ast.Pass())
     for index, parameter in enumerate(signature.parameters.values()):
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
@@ -35,7 +37,8 @@ def parameters_of(value: Any, request: KernelRequest, definition: Any) -> List[a
         optional = parameter.default is None
         if parameter.default is parameter.empty or optional:
             annotation = parameter.annotation
-            hint = None if annotation is parameter.empty else annotation
+            hint = "flag" if parameter.name in flags else None
+            hint = hint if annotation is parameter.empty else annotation
             position = None if parameter.kind is parameter.KEYWORD_ONLY else index
             out.append(assume.Parameter(parameter.name, hint, optional, position))
         elif parameter.name in request.bindings:

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tirlens_worker.assume import Parameter, attempts, by_name, constants_of, size
+from tirlens_worker.assume import Parameter, attempts, by_name, constants_of, flags_of, size
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,10 @@ from tirlens_worker.assume import Parameter, attempts, by_name, constants_of, si
         ("sm_scale", "0.125"),
         ("log2e_scale", "0.125"),
         ("alpha", "0.5"),
+        ("seqlen_dtype", '"int32"'),
+        ("offsets_dtype", '"int32"'),
+        ("Hg", "8"),
+        ("store_final_state", "False"),
     ],
 )
 def test_the_first_value_by_name(name: str, first: str) -> None:
@@ -57,6 +61,9 @@ def test_the_first_value_by_name(name: str, first: str) -> None:
         ("N", ("S", "H", "D"), "8"),
         ("N", ("B", "S", "H"), "4096"),
         ("N", ("H", "D"), "4096"),
+        ("N", ("B", "S", "H", "G", "P", "R"), "128"),
+        ("P", ("B", "S", "H", "G", "N", "R"), "64"),
+        ("R", ("B", "S", "H", "G", "N", "P"), "4"),
     ],
 )
 def test_a_letter_means_what_those_beside_it_make_of_it(
@@ -118,3 +125,17 @@ def test_without_parameters_there_is_one_attempt() -> None:
 def test_names_of_an_eager_kernel_are_found() -> None:
     text = 'def f(A):\n    M, N = T.const("M, N")\n    K = T.const("K")\n'
     assert constants_of(ast.parse(text)) == ("M", "N", "K")
+
+
+def test_what_a_function_asks_for_is_a_flag_unless_its_name_says_more() -> None:
+    text = """
+def make(reduceO, first, window_size, M, scale):
+    shape = (M,) if reduceO and not first else (M, 2)
+    if window_size:
+        pass
+    if scale is None or M > 2:
+        pass
+"""
+    assert flags_of(ast.parse(text)) == {"reduceO", "first", "window_size"}
+    assert by_name("reduceO", "flag") == ("False", "True")
+    assert by_name("window_size", "flag") == by_name("window_size")
