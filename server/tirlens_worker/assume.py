@@ -87,7 +87,9 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"(num_|n_)?(routed_|shared_|local_)?experts?(_num)?|e", ("8", "64")),
     (r"(num_|n_)?splits?(_?k|_num|_kv)?|k_?splits?|split_?k(_factor)?", ("4", "1", "8")),
     (r"(window|local|sliding)(_size|_window)?", ("None", "1024")),
-    (r"(stride|pad(ding)?|dilation)(_?[hwd])?", ("1",)),
+    (r"(stride|st|pad(ding)?|dilation)(_?[hwd])?", ("1",)),
+    # Streams of hyper-connections: DeepSeek's mHC has four.
+    (r"(n_?)?hc(_mult)?", ("4",)),
     (r"(kernel|filter)(_?size|_?[hw])?|k[hw]", ("3",)),
     (
         r"(is_?|use_?|with_?|has_?|enable_?|do_?|no_?|return_?|need_?|should_?|store_|save_).*|.*(causal|mask(ed)?|verbose)",
@@ -128,9 +130,11 @@ _MOST_ATTEMPTS = 16
 # product has its m or n; n is the batch of (n, s, h, d).  Each: letter, beside one of each of
 # these, beside none of those, its values.  The first that applies decides.
 _HEADS = frozenset(["h", "hq", "qh", "heads", "num_heads", "nheads"])
+_IMAGES = frozenset(["ih", "iw", "oh", "ow", "ic", "oc"])
 _IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts], ...] = (
     ("k", (_HEADS | {"v"},), frozenset("mn"), ("128", "64")),
     ("n", (_HEADS, frozenset(["s", "l", "t", "seq_len", "seqlen"])), frozenset("bm"), ("8", "1")),
+    ("k", (_IMAGES,), frozenset("mn"), ("3", "1")),
     # State-space models: a head's state of N x P, and products of R columns.
     ("n", (_HEADS, frozenset("p")), frozenset("mk"), ("128", "64")),
     ("p", (_HEADS, frozenset("n")), frozenset("mk"), ("64", "128")),

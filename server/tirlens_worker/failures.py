@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional, Sequence, Tuple, Union
 
+from . import other_versions
 from .document import describe, missing_name
 from .kernels import NoKernelError
 from .load import Loaded
@@ -59,6 +60,10 @@ def explain(
     if not failures:
         return NeedsArguments(request.name, missing, request.span)
     for failure in failures:
+        foreign = other_versions.foreign_word(failure.error)
+        if foreign:
+            at = loaded.document.problem("trace", failure.error, request.name, at=request.span)
+            return replace(at, message=foreign)
         root = _root_problem(loaded, request, failure.error)
         if root is not None:
             return root

@@ -85,6 +85,9 @@ class Loaded:
             self.problems.append(problem)
         else:
             problem = self._cause(error) or self.document.problem("trace", error, at=at)
+            problem = replace(
+                problem, message=other_versions.foreign_word(error) or problem.message
+            )
             # Other failures are told where a kernel needs what they have left undefined.
             defines = isinstance(statement, (ast.FunctionDef, ast.ClassDef))
             if not defines and (isinstance(error, _TOLD_AT_ONCE) or _wanted_network(error)):

@@ -12,6 +12,8 @@ from enum import EnumMeta
 from typing import Any, Dict, List
 
 _NAME = re.compile(r"cannot import name '(\w+)'")
+_KEYWORD = re.compile(r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argument '(\w+)'")
+_ATTRIBUTE = re.compile(r"module '((?:tilelang|tvm)(?:\.\w+)*)' has no attribute '(\w+)'")
 _OPTION = re.compile(r"(?:TL|TIR|CUDA)_[A-Z0-9_]+")
 
 
@@ -60,3 +62,24 @@ def told(error: ImportError) -> str:
     wanted = _NAME.search(str(error))
     what = "{}.{}".format(error.name, wanted.group(1)) if wanted else error.name
     return "{} {} has no {}: the file is for another version".format(name[0], version, what)
+
+
+def foreign_word(error: BaseException) -> str:
+    """What to say of an error that comes of a word which the framework at hand does not have.
+
+    Forks and other versions have words of their own: no arguments of a kernel change that.
+    """
+    attribute = _ATTRIBUTE.fullmatch(str(error)) if isinstance(error, AttributeError) else None
+    if attribute:
+        name = ".".join(attribute.groups())
+        return told(ImportError(str(error), name=name))
+    keyword = _KEYWORD.fullmatch(str(error)) if isinstance(error, TypeError) else None
+    tilelang = sys.modules.get("tilelang")
+    if keyword and tilelang is not None:
+        function, word = keyword.groups()
+        places = (tilelang, getattr(tilelang, "language", None))
+        if any(callable(getattr(place, function, None)) for place in places):
+            return "tilelang {}: {}() has no argument '{}': the file is for another version".format(
+                getattr(tilelang, "__version__", ""), function, word
+            )
+    return ""

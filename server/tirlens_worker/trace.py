@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
-from . import assume, load, patches
+from . import assume, load, other_versions, patches
 from .document import Document, describe
 from .facts import Span
 from .failures import ArgumentsError, Failure, explain, required_problem
@@ -202,6 +202,8 @@ class Tracer:
                 return Outcome(self._evaluate(request, candidate))
             except BaseException as error:
                 failures.append(Failure(candidate, error))
+                if other_versions.foreign_word(error):
+                    break
         if request.local_to:
             missing = self._local_parameters(request)
         else:

@@ -44,6 +44,7 @@ from tirlens_worker.assume import Parameter, attempts, by_name, constants_of, fl
         ("seqlen_dtype", '"int32"'),
         ("offsets_dtype", '"int32"'),
         ("Hg", "8"),
+        ("hc", "4"),
         ("store_final_state", "False"),
     ],
 )
@@ -58,6 +59,7 @@ def test_the_first_value_by_name(name: str, first: str) -> None:
         ("K", ("H", "BT"), "128"),
         ("K", ("M", "N", "H"), "4096"),
         ("K", ("M", "N"), "4096"),
+        ("K", ("IC", "OC", "IH", "IW", "st"), "3"),
         ("N", ("S", "H", "D"), "8"),
         ("N", ("B", "S", "H"), "4096"),
         ("N", ("H", "D"), "4096"),

@@ -241,3 +241,34 @@ def test_the_constants_of_an_inner_eager_kernel_are_assumed_too(run_tilelang: Ru
     text = "\ndef build(double):" + inner + "\n    return add\n\nkernel = build(True)\n"
     facts = _only(run_tilelang(TILELANG + text))
     assert (facts.call, facts.call_source) == ("build(True)(N=4096)", "assumed")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        (
+            LAZY.replace("threads=128", "is_npu=True").format(rest=""),
+            9,
+            "Kernel() has no argument 'is_npu': the file is for another version",
+        ),
+        (
+            LAZY.replace("T.Parallel(128)", "T.serial_npu(128)").format(rest=""),
+            10,
+            "has no tilelang.language.serial_npu: the file is for another version",
+        ),
+        (
+            LAZY.replace("@tilelang.jit", "@tilelang.jit(workspace_idx=1)").format(rest=""),
+            4,
+            "jit() has no argument 'workspace_idx': the file is for another version",
+        ),
+    ],
+)
+def test_a_word_of_a_fork_is_told_where_it_stands_and_no_arguments_are_asked_for(
+    run_tilelang: Run, text: str, line: int, message: str
+) -> None:
+    result = run_tilelang(TILELANG + text)
+    (problem,) = result.problems
+    assert (result.kernels, result.needs) == ((), ())
+    assert problem.message.startswith("tilelang 0.") and problem.message.endswith(message)
+    assert problem.span is not None
+    assert problem.span.line == line
