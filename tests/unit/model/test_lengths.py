@@ -60,3 +60,4 @@ def test_counts_with_a_length_hold_for_a_change_that_is_not_counted() -> None:
     changed = replace(given, name="other")
     again = counted.of(changed, {})
     assert again is not None and again.counts.root == counted.counts.root
+    assert counted.of(counted.facts, {}) is counted

@@ -65,7 +65,13 @@ def length(
 
 
 def with_lengths(facts: KernelFacts, lengths: Mapping[str, Length]) -> KernelFacts:
-    """`facts` with a number for every element of these arrays, and a caveat for each array."""
+    """`facts` with a number for every element of these arrays, and a caveat for each array.
+
+    Facts that have the numbers, as their caveats tell, are left alone.
+    """
+    told = {caveat.message for caveat in facts.caveats}
+    if all(item.reason in told for item in lengths.values()):
+        return facts
     values: dict[str, tuple[Expr, Expr]] = {name: (0, item.value) for name, item in lengths.items()}
     notes = tuple(Caveat(item.reason) for item in lengths.values())
     return replace(facts, body=with_loads(facts.body, values), caveats=(*facts.caveats, *notes))
