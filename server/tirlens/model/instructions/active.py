@@ -18,6 +18,8 @@ def active_threads(place: Place, threads: int) -> int:
     Variables that are not of threads are at their first value: the first block's, whose work the
     others share.  Conditions on data are taken to hold.
     """
+    if not place.conditions:
+        return threads
     axes = tuple((loop.var, loop.extent or 1) for loop in place.around if loop.kind == "block")
     names = {name for name, _ in axes}
     mine = tuple(
