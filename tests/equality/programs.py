@@ -13,6 +13,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from equality import nests
+
 SHAPES = {"A": (7, 9), "B": (13,), "C": (4, 5), "S": (8, 33)}
 DTYPES = {"A": "float32", "B": "float16", "C": "int32", "S": "float32"}
 SHARED = "S"
@@ -145,6 +147,7 @@ def _statements(draw: Any, scope: Scope, fresh: list[int]) -> str:
     kinds += [] if VECTOR in scope.bound else ["vector"]
     if scope.depth < 5:
         kinds += ["for"] * 6 + ["if", "if", "block", "triangle", "while", "window"]
+        kinds += ["tail", "ragged", "padded", "alias"] + ["lanes"] * (VECTOR not in scope.bound)
     kind = draw(st.sampled_from(kinds))
     if kind == "store":
         return draw(stores(scope))
@@ -162,6 +165,15 @@ def _statements(draw: Any, scope: Scope, fresh: list[int]) -> str:
         return text + draw(stores(named))
     if kind == "window":
         return draw(windows(scope, fresh))
+    if kind in ("tail", "ragged", "padded", "alias", "lanes"):
+        fresh[0] += 1
+        threads = not scope.bound and draw(st.booleans())
+        made = {
+            "tail": nests.tails(fresh[0], threads), "ragged": nests.ragged(fresh[0]),
+            "padded": nests.padded(fresh[0]), "alias": nests.aliases(fresh[0]),
+            "lanes": nests.vectors(fresh[0]),
+        }[kind]  # fmt: skip
+        return nests.text(scope.depth, draw(made))
     if kind == "block":
         return draw(blocks(scope, fresh))
     if kind == "triangle":

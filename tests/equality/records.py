@@ -44,6 +44,8 @@ CAPS = (256, 64, 32, 128, 512, 1024)
 ODD_CAPS = (200, 72, 100, 64, 32)
 #: Sizes for dimensions that are only known at run time: none fits a usual tile, all do, some do.
 SIZES = ((100, 72, 136, 40, 24), (64, 128, 256, 64, 32), (33, 160, 65, 200, 96))
+#: The same for kernels that are too big with those: loops over four dimensions and more.
+FEW = ((20, 12, 7, 9, 5), (16, 8, 16, 4, 8), (3, 34, 5, 11, 6))
 
 
 def records(request: Any, limit_s: int) -> Iterator[dict[str, Any]]:
@@ -184,10 +186,6 @@ def _defaults(tracer: Any, kernel: Any) -> list[tuple[str, Any]]:
 def of_function(traced: Any, limit_s: int) -> dict[str, Any]:
     """The facts of one function, and its counts if `limit_s` seconds are enough to execute it."""
     facts = facts_of(traced)
-    names = [variable.name for variable in facts.variables]
-    sizes = [
-        {name: some[position % len(some)] for position, name in enumerate(names)} for some in SIZES
-    ]
     try:
         hashed = str(tvm.ir.structural_hash(traced.function))
     except Exception:
@@ -199,7 +197,12 @@ def of_function(traced: Any, limit_s: int) -> dict[str, Any]:
         "framework": facts.framework,
     }
     tiles = facts.framework == "tilelang"
-    runs = [counted(traced.function, some, limit_s, tiles) for some in sizes[: 3 if names else 1]]
+    for some in (SIZES, FEW) if facts.variables else (SIZES[:1],):
+        sizes = [_bound(facts, values) for values in some]
+        first = counted(traced.function, sizes[0], limit_s, tiles)
+        if not _too_big(first):
+            break
+    runs = [first, *(counted(traced.function, more, limit_s, tiles) for more in sizes[1:])]
     if runs[0].get("refused", "").startswith("depends on data"):
         bound = assumed(traced.function, sizes[0], limit_s, tiles)
         runs = [bound if "counted" in bound else runs[0]]
@@ -211,6 +214,12 @@ def of_function(traced: Any, limit_s: int) -> dict[str, Any]:
     ):
         runs[0]["useful"] = counted(traced.function, sizes[0], limit_s, tiles, executor=Useful)
     return {**record, **runs[0], "more": [run for run in runs[1:] if "counted" in run]}
+
+
+def _bound(facts: Any, values: tuple[int, ...]) -> dict[str, int]:
+    """A size for each of the free variables."""
+    names = [variable.name for variable in facts.variables]
+    return {name: values[position % len(values)] for position, name in enumerate(names)}
 
 
 def facts_of(traced: Any) -> Any:

@@ -1,0 +1,110 @@
+"""Nests as schedules leave them, for `programs`: what random statements seldom come to.
+
+Tiles whose last one is not whole, under ``T.where`` in a block of threads and under ``if`` in a
+vector; loops within loops whose bounds are rounded, strided and cut off; choices within choices
+around loads that lie outside an array; other names for an array's memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+
+def text(depth: int, lines: list[str]) -> str:
+    """Lines at an indentation; what they have of their own is kept."""
+    return "".join("    " * depth + line + "\n" for line in lines)
+
+
+@st.composite
+def tails(draw: Any, number: int, threads: bool) -> list[str]:
+    """A split axis whose last tile is not whole; with `threads` bound to blocks and threads."""
+    size = draw(st.integers(2, 13))
+    tile = draw(st.sampled_from([3, 8, 48] if threads else [2, 4, 5]))
+    o, i, v = (f"{letter}{number}" for letter in "oiv")
+    tiles = -(-size // tile) + draw(st.sampled_from([0, 0, 1]))
+    outer, inner = f"range({tiles})", f"range({tile})"
+    if threads:
+        outer = f'T.thread_binding({tiles}, thread="blockIdx.x")'
+        inner = f'T.thread_binding({tile}, thread="threadIdx.x")'
+    flat = f"{o} * {tile} + {i}"
+    lines = [f"for {o} in {outer}:", f"    for {i} in {inner}:"]
+    lines += [f'        with T.sblock("t{number}"):', f"            T.where({flat} < {size})"]
+    lines.append(f"            {v} = T.axis.spatial({size}, {flat})")
+    forms = (
+        f"B[{v}] = B[{v}] * T.float16(3)",
+        f"A[{v} % 7, {v} // 7] = T.exp(A[{v} // 9, {v} % 9])",
+        f"C[{v} // 5 % 4, {v} % 5] = C[0, 0] + T.if_then_else({v} < {size // 2}, 1, C[1, 1])",
+    )
+    return [*lines, "            " + draw(st.sampled_from(forms))]
+
+
+@st.composite
+def vectors(draw: Any, number: int) -> list[str]:
+    """A vector of which some lanes are left out, as the tail of a split makes them."""
+    o, v = f"o{number}", f"l{number}"
+    lanes, size = draw(st.sampled_from([2, 4, 8])), draw(st.integers(3, 13))
+    lines = [f"for {o} in range({-(-size // lanes)}):", f"    for {v} in T.vectorized({lanes}):"]
+    lines.append(f"        if {o} * {lanes} + {v} < {size}:")
+    other = draw(st.sampled_from([f"B[{o}]", f"B[12 - {o} * {lanes} - {v}]", "T.float16(1)"]))
+    return [*lines, f"            B[{o} * {lanes} + {v}] = B[{o} * {lanes} + {v}] + {other}"]
+
+
+@st.composite
+def ragged(draw: Any, number: int) -> list[str]:
+    """Three loops, each as long as those around it leave it, some of them strided."""
+    a, b, c = (f"{letter}{number}" for letter in "abc")
+    size, step = draw(st.integers(2, 7)), draw(st.integers(2, 4))
+    tile = draw(st.integers(2, 4))
+    bounds = [
+        f"range({a} // {tile}, {size})", f"range({a} % {tile} + 1)", f"range({size} - {a})",
+        f"T.serial({a}, {size}, step={step})", f"T.serial({a} * 2, {a} * 2 + {size}, step={step})",
+        f"range(T.ceildiv({size} - {a}, {tile}))", f"range(T.min({a} * {tile}, {size}))",
+        f"range(T.max({a} - {tile}, 0), {a} + 1)",
+    ]  # fmt: skip
+    inner = [bound.replace(a, b) for bound in bounds] + [
+        f"range(T.max({a} - {b}, 0))", f"range(T.min({a}, {b}), T.max({a}, {b}) + 1)",
+        f"range(({a} + {b}) // {tile})",
+    ]  # fmt: skip
+    lines = [f"for {a} in range({size}):", f"    for {b} in {draw(st.sampled_from(bounds))}:"]
+    lines.append(f"        for {c} in {draw(st.sampled_from(inner))}:")
+    row, column = f"({a} * {tile} + {c}) // {tile} % 7", f"({b} + {c} * {step}) % 9"
+    return [*lines, f"            A[{row}, {column}] = A[{column} % 7, {row}] + T.float32(1)"]
+
+
+@st.composite
+def padded(draw: Any, number: int) -> list[str]:
+    """Loads from an array with a margin that it has not, behind one choice or two."""
+    y, x = f"y{number}", f"x{number}"
+    dy, dx = draw(st.integers(-2, 2)), draw(st.integers(-2, 2))
+    row, column = f"{y} + ({dy})", f"{x} + ({dx})"
+    load = f"A[{row}, {column}]"
+    rows = f"0 <= {row} and {row} < 7"
+    columns = f"0 <= {column} and {column} < 9"
+    zero = "T.float32(0)"
+    inside = f"T.if_then_else({y} % 2 == 0, {load}, A[0, {x}])"
+    outside = f"T.if_then_else({x} // 3 == 1, S[{y}, {x}], {zero})"
+    forms = (
+        f"T.if_then_else({rows} and {columns}, {load}, {zero})",
+        f"T.if_then_else({rows}, T.if_then_else({columns}, {load}, {zero}), T.exp(S[{y}, 0]))",
+        f"T.if_then_else({rows} and {columns}, {inside}, {outside})",
+    )
+    value = draw(st.sampled_from(forms))
+    return [f"for {y}, {x} in T.grid(7, 9):", f"    S[{y}, {x}] = {value} * T.float32(2)"]
+
+
+@st.composite
+def aliases(draw: Any, number: int) -> list[str]:
+    """The memory of an array under another name, of another shape or a part of it."""
+    name, i = f"w{number}", f"i{number}"
+    rows, columns, offset = draw(st.sampled_from([(63, 1, 0), (9, 7, 0), (3, 5, 0), (4, 9, 18)]))
+    place = f", elem_offset={offset}" if offset else ""
+    size = draw(st.integers(1, rows * columns))
+    element = f"{name}[{i} // {columns}, {i} % {columns}]"
+    other = draw(st.sampled_from([f"A[{i} // 9, {i} % 9]", element, "A[6, 8]"]))
+    return [
+        f'{name} = T.decl_buffer(({rows}, {columns}), "float32", data=A.data{place})',
+        f"for {i} in range({size}):",
+        f"    {element} = {other} + T.float32(1)",
+    ]
