@@ -141,8 +141,9 @@ class Executor(Blocks):
             stride = 1 if step is None else self.known(step, part)
             if not isinstance(stride, int) or stride != 1:
                 extent = -(-np.asarray(extent) // stride)
-            # The iterations of a vector are executed at once.
-            if int(node.kind) != _VECTORIZED and self._in_order(node.body):
+            # The iterations of a vector are executed at once, but for those that count turns.
+            scalar = int(node.kind) != _VECTORIZED or _turns(node.body)
+            if scalar and self._in_order(node.body):
                 out = self._one_by_one(node.body, part, variable, start, extent, stride)
             else:
                 out = None
@@ -371,6 +372,10 @@ class Executor(Blocks):
             return found, ("data", name) in at.columns or found is UNKNOWN
         # A binding whose value differs between threads.
         return self.value(found, at, 0)
+
+
+def _turns(body: Any) -> bool:
+    return any(ir.kind(node) == "While" for node in ir.everything(body))
 
 
 def _parameter(func: Any, param: Any) -> Any:

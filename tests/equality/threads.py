@@ -81,11 +81,13 @@ class Threads(Memory):
                     self.memory = dict(before)
                 return None
             return self.statement(body, inner)
+        before = dict(self.memory)
         for part in at.expanded(variable, 0, size, 1):
             part.columns[tag] = part.columns[variable]
             self.tally.work(part.size)
-            if (self.statement(body, part)) is not None:
-                continue
+            self.private(part)
+            self.statement(body, part)
+            self.memory = dict(before)
         return None
 
     def launched(self, extents: list[int], block: Any, at: Points) -> np.ndarray | None:
