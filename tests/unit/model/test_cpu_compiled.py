@@ -100,3 +100,18 @@ def test_quotient_and_remainder_are_one_address(columns: int) -> None:
     assert (address.terms, address.constant) == ((("f", 4),), 0)
     apart = replace(split, indices=(("//", "f", columns // 2), ("%", "f", columns)))
     assert len(address_of(apart, buffer, (100, columns), place).terms) == 2
+
+
+def test_a_sum_stays_in_a_register_from_one_unrolled_statement_to_the_next() -> None:
+    """Of nine times eight vectors that are added to eight, these are never loaded again."""
+    loops = [loop("i", 2), loop("p", 9, "unroll"), loop("f", 8, "unroll")]
+    lanes = Loop("vectorized", "v", 0, 8, ())
+    added: tuple[Expr, ...] = ("i", "p", "f", "v")
+    times: list[float] = []
+    for place in (("i", "f", "v"), added):
+        leaf = store({"B": place, "A": added}, ("B", place), "add")
+        shape = tuple({"i": 2, "p": 9, "f": 8, "v": 8}[str(name)] for name in place)
+        made = facts({"A": (2, 9, 8, 8), "B": shape}, [*loops, lanes], leaf)
+        assert DEVICE.cpu is not None
+        times.append(timed(analyze(made, DEVICE)) - DEVICE.cpu.call_s)
+    assert times[0] < 0.85 * times[1]

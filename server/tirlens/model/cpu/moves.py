@@ -113,14 +113,13 @@ def _moves(
             if held > HOISTED:
                 return times, clk
             return times / max(nest.trips / width.elements, 1), clk
-    elif (
-        not writes
-        and not spilled
-        and leaf.accumulates(address)
-        and (nest.loop is None or nest.loop.var not in address.variables)
-    ):
-        # The sum is in a register from one iteration to the next, but stored in each.
-        return 0.0, clk
+    elif not writes and not spilled and leaf.accumulates(address):
+        if nest.loop is None or nest.loop.var not in address.variables:
+            # The sum is in a register from one iteration to the next, but stored in each.
+            return 0.0, clk
+        # So it is from one unrolled statement to the next.
+        absent = [loop for loop in leaf.inner if loop.var not in address.variables]
+        times /= math.prod(loop.extent or 1 for loop in absent)
     if writes and overwritten(address, leaf, nest):
         absent = [loop for loop in leaf.inner if loop.var not in address.variables]
         times /= math.prod(loop.extent or 1 for loop in absent)

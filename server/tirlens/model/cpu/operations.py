@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tirlens_worker.facts import Arith
 
 from ..classes import FLOAT_OPS, FREE_OPS, INTEGER_OPS, is_float
+from ..dtypes import bits
 from .leaves import Leaf
 from .nests import Nest
 
@@ -38,6 +39,8 @@ DIVISIONS: Mapping[str, float] = {
     "rcp": 1.0,
     "sigmoid": 1.0,
 }
+# Beside the conversion itself, in units of a simple operation, which has two ports.
+PACKING = 4.0
 FREE = frozenset({"neg", "abs", "logic"})
 
 
@@ -61,10 +64,23 @@ def computed(leaf: Leaf, nest: Nest) -> tuple[float, float, float]:
             adds += each
         elif name == "mul" and is_float(arith.dtype):
             multiplies += each
+        elif name == "cast":
+            simple += each * _cast(arith)
         elif name not in DIVISIONS or not is_float(arith.dtype):
             simple += 0.0 if name in FREE else each * (3 if name in ("div", "mod") else 1)
     # The compiler contracts a * b + c.
     return simple + max(adds, multiplies), divisions, calls
+
+
+def _cast(arith: Arith) -> float:
+    """Instructions of a conversion, for a vector of its operand.
+
+    Narrower integers are packed by shuffles (AVX-512's ``vpmovdw`` and ``vpmovwb`` are two each on
+    one port, after uops.info), with what joins their vectors.
+    """
+    width, target = bits(arith.dtype) or 32, bits(arith.accumulator or arith.dtype) or 32
+    packed = target < width and not is_float(arith.accumulator or "")
+    return 1.0 + (PACKING if packed else 0.0)
 
 
 def _hoisted(arith: Arith, leaf: Leaf, nest: Nest) -> float:
