@@ -30,7 +30,8 @@ class FoundCache:
 class FoundCpu:
     """A CPU as the system describes it; `caches` by level, `cores` those that may be used.
 
-    `base` is the catalogue's generic CPU of the same instruction set.
+    `base` is the catalogue's generic CPU of the same instruction set; the compiler's vectors have
+    `vector_bytes`, None for those of that.
     """
 
     name: str
@@ -39,6 +40,7 @@ class FoundCpu:
     threads_per_core: int
     memory_bytes: int | None
     caches: Mapping[int, FoundCache]
+    vector_bytes: int | None = None
 
 
 def cpu(root: Path = Path("/")) -> FoundCpu:
@@ -56,6 +58,7 @@ def cpu(root: Path = Path("/")) -> FoundCpu:
         threads_per_core=_threads_per_core(root),
         memory_bytes=_memory(root),
         caches=_caches(root / "sys/devices/system/cpu/cpu0/cache"),
+        vector_bytes=_vector_bytes(fields, flags),
     )
 
 
@@ -65,15 +68,28 @@ def _base(machine: str, flags: list[str]) -> str:
     return "x86-avx512" if "avx512f" in flags else "x86-avx2"
 
 
+def _vector_bytes(fields: Mapping[str, str], flags: list[str]) -> int | None:
+    """LLVM takes the whole registers of AMD's AVX-512 cores (Zen 4 and 5), half of Intel's.
+
+    llvm/lib/Target/X86/X86.td: TuningPrefer256Bit is among the features of Intel's alone.
+    """
+    amd = fields.get("vendor_id") == "AuthenticAMD"
+    return 64 if amd and "avx512f" in flags else None
+
+
 def usable_cores(root: Path, threads_per_core: int) -> int:
     """Cores that this process may use: its affinity, its control group's share, whole cores."""
     if hasattr(os, "sched_getaffinity"):
         threads = len(os.sched_getaffinity(0))
     else:
         threads = os.cpu_count() or 1
-    quota, _, period = _read(root / "sys/fs/cgroup/cpu.max").strip().partition(" ")
+    groups = root / "sys/fs/cgroup"
+    quota, _, period = _read(groups / "cpu.max").strip().partition(" ")
+    if not period:  # the first version of control groups
+        quota = _read(groups / "cpu/cpu.cfs_quota_us").strip()
+        period = _read(groups / "cpu/cpu.cfs_period_us").strip()
     if quota.isdigit() and period.isdigit():
-        threads = min(threads, max(int(quota) // int(period), 1))
+        threads = min(threads, max(int(quota) // max(int(period), 1), 1))
     return max(threads // threads_per_core, 1)
 
 

@@ -63,8 +63,8 @@ def _seconds(tvm: Any, func: Any, inner: Any) -> float:
     given: List[Any] = []
     for _, buffer in dialect.parameters(func):
         shape = tuple(int(size) for size in buffer.shape)
-        data = numpy.full(shape, 0.5 if "float" in str(buffer.dtype) else 1)
-        given.append(tvm.runtime.tensor(data.astype(str(buffer.dtype))))
+        value = 0.5 if "float" in str(buffer.dtype) else 1
+        given.append(tvm.runtime.tensor(numpy.full(shape, value, str(buffer.dtype))))
     name = str(func.attrs["global_symbol"])
     once = inner.time_evaluator(name, tvm.cpu(), number=1, repeat=2)(*given).min
     number = max(1, int(REPEAT_S / max(once, 1e-8)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -72,6 +73,34 @@ def test_a_server(linux: None, tmp_path: Path) -> None:
 
 def test_a_container_has_its_share_of_the_cores(linux: None, tmp_path: Path) -> None:
     assert detect_cpu.cpu(machine(tmp_path, "600000 100000")).cores == 3
+
+
+def test_a_container_of_the_first_version_has_its_share_too(linux: None, tmp_path: Path) -> None:
+    root = machine(tmp_path)
+    (root / "sys/fs/cgroup/cpu.max").unlink()
+    group = root / "sys/fs/cgroup/cpu"
+    group.mkdir()
+    for name, value in (("quota", "800000"), ("period", "100000")):
+        (group / f"cpu.cfs_{name}_us").write_text(f"{value}\n", encoding="utf-8")
+    assert detect_cpu.cpu(root).cores == 4
+    (group / "cpu.cfs_quota_us").write_text("-1\n", encoding="utf-8")
+    assert detect_cpu.cpu(root).cores == 8
+
+
+def test_the_compilers_vectors_are_whole_registers_on_amd(linux: None, tmp_path: Path) -> None:
+    root = machine(tmp_path)
+    assert detect_cpu.cpu(root).vector_bytes is None
+    path = root / "proc/cpuinfo"
+    path.write_text("vendor_id\t: AuthenticAMD\n" + CPUINFO, encoding="utf-8")
+    found = replace(detect_cpu.cpu(root), memory_bytes=FOUND.memory_bytes)
+    assert (found.base, found.vector_bytes) == ("x86-avx512", 64)
+    assert calibrate.sizes(found)["vector"] == calibrate.sizes(found)["lanes"] == 16
+    file = tmp_path / "mine.toml"
+    numbers = calibrate.numbers(found, seconds())
+    file.write_text(calibrate.device_file(found, numbers, date(2026, 1, 2)), encoding="utf-8")
+    core = load(file).cpu
+    assert core is not None and core.vector_bytes == 64
+    assert load(file).sources["cpu.vector_bytes"] == calibrate.VECTORS_SOURCE
 
 
 def test_a_system_that_tells_nothing(linux: None, tmp_path: Path) -> None:
