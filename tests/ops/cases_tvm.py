@@ -191,6 +191,34 @@ def ptx_arithmetic(T):
 
 
 @becomes(
+    "call thread: 1 x mul float32; read f[] thread, read f[] thread, write f[] thread",
+    "call thread: 1 x add float32, 1 x mul float32; "
+    "read f[] thread, read f[] thread, read f[] thread, write f[] thread",
+    "call thread: 1 x cast float32->float16; read f[] thread, read f[] thread, write w[] thread",
+    "call thread: ; read w[] thread, write h[] thread, write h[] thread",
+    "call thread: 1 x cast bfloat16->float32; read h[] thread, write f[] thread",
+)
+def ptx_operands(T):
+    """What an operand computes counts, whatever its instruction is; a pair is converted at once."""
+
+    @T.prim_func
+    def main(A: T.Buffer((16,), "float32")):
+        T.device_entry()
+        _bx = T.cta_id([1])
+        _tx = T.thread_id([32])
+        f = T.alloc_local((4,), "float32")
+        w = T.alloc_local((1,), "uint32")
+        h = T.alloc_local((2,), "uint16")
+        T.ptx.mov.b32(f[0], f[1] * f[2])
+        T.ptx.add.f32(f[0], f[1] * f[2], f[3])
+        T.ptx.cvt.rn.f16x2.f32(w[0], f[0], f[1])
+        T.ptx.mov.b32(h[0], h[1], w[0])
+        T.ptx.cvt.f32.bf16(f[0], h[1])
+
+    return main
+
+
+@becomes(
     "copy block: ; read A[64,32] tile clipped, write S[64,32] tile",
     "map block: 2048 x add float16; read S[64,32] tile, read S[64,32] tile, write S[64,32] tile",
     "copy thread: ; read S[1,4] tile, write own[4] tile",

@@ -89,6 +89,9 @@ def step(reads: tuple[str, ...], writes: str) -> Statement:
     return Statement("store", writes, (), accesses, "block")
 
 
+BARRIER = Statement("sync", "T.tvm_storage_sync()", (), (), "block")
+
+
 def test_an_array_gives_its_registers_to_the_next() -> None:
     buffers = tuple(fragment(name, 1024) for name in "abc")
     each = 1024 * 4 / 128
@@ -102,15 +105,19 @@ def test_an_array_gives_its_registers_to_the_next() -> None:
 
 
 def test_registers_of_an_array_live_apart_where_indices_are_constants() -> None:
-    """A view of two registers an element; what is used up makes room before the next is made."""
+    """A view of two registers an element; what is used up makes room before the next is made.
+
+    Without a barrier, a thread makes and uses them one by one.
+    """
     buffers = (
         Buffer("a", "a", "float32", (8,), "local"),
         Buffer("pairs", "pairs", "uint64", (4,), "local", alias_of="a"),
     )
     made = [one("pairs", "write", pair) for pair in range(4)]
     used = [one("a", "read", register) for register in range(8)]
-    assert peak(launched((*made, *used), buffers)) == 8 * 4
-    by_pairs = [part for pair in range(4) for part in (made[pair], *used[2 * pair :][:2])]
+    assert peak(launched((*made, BARRIER, *used), buffers)) == 8 * 4
+    assert peak(launched((*made, *used), buffers)) == 0
+    by_pairs = [part for pair in range(4) for part in (made[pair], BARRIER, *used[2 * pair :][:2])]
     assert peak(launched(tuple(by_pairs), buffers)) == 2 * 4
     at_run_time = Statement("call", "a", (), (Access("a", "read", ("tx",)),))
     assert peak(launched((*by_pairs, at_run_time), buffers)) == 8 * 4

@@ -4,6 +4,11 @@ The compiler gives the registers of an array that is read for the last time to t
 array lives from its first access to its last; one that is used inside a loop and outside of it
 lives through the whole loop, and so does one whose value goes from one iteration to the next.  The
 registers of a thread's own array live apart where all indices are constants.
+
+Straight code of single threads the compiler puts in an order in which values come and go one by
+one.  What has to be there at the same time is what lives where a thread loads from global memory,
+at barriers, around operations on tiles, and at the beginning of a loop: flashinfer's layer norm of
+16 values a thread takes 32 registers (mlc-ai/TIRx-kernels@51a6c01d, ptxas 13.0), its arrays 80.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from tirlens_worker.facts import Access, Buffer, Loop, Statement, While
 
 from ..counting.result import AccessCount
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL, dtype_bytes
+from ..instructions.traits import STRAIGHT, every
 from ..instructions.work import Item
 
 REGISTER_SCOPES = ("local", "wmma")
@@ -41,7 +47,10 @@ def live_bytes(items: Sequence[Item], counts: Any) -> float:
     """The most bytes that the register arrays of one thread take at the same time."""
     leaves = [leaf for item in items for leaf in item.leaves()]
     lives = _lives(leaves, counts.buffers)
-    for low, high in _loops(items):
+    held = {number for number, leaf in enumerate(leaves) if _holds(leaf)}
+    for low, high, turns in _loops(items):
+        if turns:
+            held.add(low)
         for life in lives.values():
             _through(life, low, high)
     steps = [0.0] * (len(leaves) + 1)
@@ -49,9 +58,10 @@ def live_bytes(items: Sequence[Item], counts: Any) -> float:
         steps[life.first] += life.bytes
         steps[max(life.last, life.first + 1)] -= life.bytes
     most = now = 0.0
-    for step in steps:
+    for number, step in enumerate(steps):
         now += step
-        most = max(most, now)
+        if number in held:
+            most = max(most, now)
     return most
 
 
@@ -75,6 +85,11 @@ def loading_registers(items: Sequence[Item], most: int) -> int:
                 size = math.ceil(spread.vector * dtype_bytes(entry.buffer.dtype) / REGISTER_BYTES)
                 bodies[tiles] = bodies.get(tiles, 0.0) + size * spread.repeats
     return math.ceil(min(max(bodies.values(), default=0.0), most))
+
+
+def _holds(leaf: Item) -> bool:
+    """Whether the compiler cannot move what computes values of registers over a statement."""
+    return bool(leaf.read_bytes) or leaf.node.per != "thread" or not every(leaf, STRAIGHT)
 
 
 def _lives(leaves: Sequence[Item], buffers: Mapping[str, Any]) -> dict[Unit, _Life]:
@@ -160,9 +175,12 @@ def _indexed_at_run_time(entries: Iterable[AccessCount]) -> set[str]:
     return found
 
 
-def _loops(items: Sequence[Item]) -> list[tuple[int, int]]:
-    """First and last statement of each loop whose iterations are in turn, inner ones first."""
-    found: list[tuple[int, int]] = []
+def _loops(items: Sequence[Item]) -> list[tuple[int, int, bool]]:
+    """First and last statement of each loop whose iterations are in turn, inner ones first.
+
+    And whether it turns, and is not unrolled.
+    """
+    found: list[tuple[int, int, bool]] = []
 
     def visit(item: Item, number: int) -> int:
         if isinstance(item.node, Statement):
@@ -172,7 +190,8 @@ def _loops(items: Sequence[Item]) -> list[tuple[int, int]]:
             after = visit(child, after)
         serial = isinstance(item.node, Loop) and item.node.kind not in SPATIAL | SIDE_BY_SIDE
         if (serial or isinstance(item.node, While)) and after > number:
-            found.append((number, after - 1))
+            unrolled = isinstance(item.node, Loop) and item.node.kind == "unroll"
+            found.append((number, after - 1, not unrolled))
         return after
 
     number = 0

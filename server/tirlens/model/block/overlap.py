@@ -29,7 +29,8 @@ from ..instructions.traits import (
     some,
 )
 from ..instructions.work import Item
-from .timed import BusyOf, Timed
+from .chains import longest_chain_s
+from .timed import BusyBeside, BusyOf, Timed
 
 # Two warpgroups that share a loop, each with its own rows, are at different parts of it about half
 # of the time, and then use different units: tilelang's attention kernels on an H800 reach 549 and
@@ -114,8 +115,11 @@ def is_straight(item: Item) -> bool:
     return every(item, STRAIGHT)
 
 
-def mixed(timed: Sequence[Timed], busy_of: BusyOf) -> tuple[Timed, ...]:
-    """Runs of straight code take as long as their busiest unit, not as the sum of their parts."""
+def mixed(timed: Sequence[Timed], busy_beside: BusyBeside) -> tuple[Timed, ...]:
+    """Runs of straight code take as long as their busiest unit, not as the sum of their parts.
+
+    Nor do they wait for each part, but along their longest chain.
+    """
     out: list[Timed] = []
     run: list[Timed] = []
     stored: set[str] = set()
@@ -123,7 +127,7 @@ def mixed(timed: Sequence[Timed], busy_of: BusyOf) -> tuple[Timed, ...]:
         item = part.item
         straight = item is not None and is_straight(item)
         if item is None or not straight or (stored and stored & set(_read(item, "shared"))):
-            out.extend(_mixed_run(run, busy_of))
+            out.extend(_mixed_run(run, busy_beside))
             run, stored = [], set()
         if item is None or not straight:
             out.append(part)
@@ -131,29 +135,45 @@ def mixed(timed: Sequence[Timed], busy_of: BusyOf) -> tuple[Timed, ...]:
             run.append(part)
             if some(item, SHARED):
                 stored.update(_written(item, "shared"))
-    return (*out, *_mixed_run(run, busy_of))
+    return (*out, *_mixed_run(run, busy_beside))
 
 
-def _mixed_run(run: Sequence[Timed], busy_of: BusyOf) -> tuple[Timed, ...]:
+def _mixed_run(run: Sequence[Timed], busy_beside: BusyBeside) -> tuple[Timed, ...]:
+    def waits_s(part: Timed) -> float:
+        assert part.item is not None
+        return max(part.own_s - busy_beside(part.item, 1.0).longest_s, 0.0)
+
+    statements = [part for one in run for part in _statements(one)]
+    waited_s = sum(map(waits_s, statements))
+    chain_s = longest_chain_s(run, waits_s) if waited_s else 0.0
+    beside = waited_s / chain_s if chain_s else 1.0
     units: dict[str, float] = {}
     apart = 0.0
-    for part in run:
-        for leaf in part.item.leaves() if part.item is not None else ():
-            busy = busy_of(leaf)
-            apart += busy.longest_s
-            for name, seconds in busy.units.items():
-                units[name] = units.get(name, 0.0) + seconds
+    for part in statements:
+        assert part.item is not None
+        apart += busy_beside(part.item, 1.0).longest_s
+        for name, seconds in busy_beside(part.item, beside).units.items():
+            units[name] = units.get(name, 0.0) + seconds
     kept = max(units.values()) / apart if apart else 1.0
-    if kept == 1.0:
+    if kept == 1.0 and beside == 1.0:
         return tuple(run)
-    return tuple(_shortened(part, kept, busy_of) for part in run)
+    return tuple(_shortened(part, kept, 1 / beside, busy_beside) for part in run)
 
 
-def _shortened(part: Timed, kept: float, busy_of: BusyOf) -> Timed:
+def _statements(part: Timed) -> Iterator[Timed]:
+    if part.item is not None and isinstance(part.item.node, Statement):
+        yield part
+    for child in part.children:
+        yield from _statements(child)
+
+
+def _shortened(part: Timed, kept: float, waits: float, busy_beside: BusyBeside) -> Timed:
+    """A part with these shares of the time that its units are busy, and of its waits."""
     own = part.own_s
     if part.item is not None and isinstance(part.item.node, Statement):
-        own = max(own - (1 - kept) * busy_of(part.item).longest_s, 0.0)
-    children = tuple(_shortened(child, kept, busy_of) for child in part.children)
+        busy_s = min(busy_beside(part.item, 1.0).longest_s, own)
+        own = kept * busy_s + waits * (own - busy_s)
+    children = tuple(_shortened(child, kept, waits, busy_beside) for child in part.children)
     return Timed(part.item, own, children)
 
 
@@ -209,7 +229,10 @@ def _is_waited_for(item: Item) -> bool:
 
 
 def _starts_copy(item: Item) -> bool:
-    return isinstance(item.node, Statement) and some(item, COPIES)
+    """Whether a node starts copies, which nothing in it reads."""
+    if isinstance(item.node, Statement) or not some(item, COPIES):
+        return some(item, COPIES)
+    return not set(_written(item, "shared")) & set(_read(item, "shared"))
 
 
 def _starts_product(item: Item) -> bool:

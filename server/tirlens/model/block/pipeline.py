@@ -25,16 +25,16 @@ from ..expr import free_variables
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL
 from ..instructions.recurrence import turns
 from ..instructions.spread import WARP
-from ..instructions.traits import BRINGS, PRODUCT, only, some
+from ..instructions.traits import BRINGS, ORDERED, PRODUCT, STORES, only, some
 from ..instructions.work import Item, in_tile_loop
 from ..roofline import L2_PORT_BYTES_PER_CLK, burst_fraction, sum_seconds
 from .ahead import is_load
 from .overlap import drifted, is_straight, mixed, released, settled
 from .program import Costs, mean_trips, sides
 from .roles import at_barriers, concurrent, splits_the_block
-from .runs import is_unrolled, loaded, places_from, starts_loads
+from .runs import is_entered_once, is_unrolled, loaded, places_from, starts_loads
 from .steps import carried_seconds, load_latency_s, wait_seconds
-from .timed import Busy, Timed
+from .timed import Busy, BusyBeside, Timed
 
 # Waiting for a full buffer of a pipeline and handing back the empty one: two round trips to the
 # barriers in shared memory, of 30 clocks each.
@@ -84,13 +84,15 @@ def _in_turn(
     """
     if len(items) == 1:
         item = next(iter(items))
-        ahead = waited and (only(item, BRINGS) or (is_straight(item) and is_unrolled(item)))
+        follows = only(item, BRINGS) or (is_straight(item) and is_unrolled(item))
+        ahead = waited and (follows or is_entered_once(item))
         alone = (_timed(item, context, repeats, waits=not ahead),)
         if not mixes or isinstance(item.node, Statement):
             return alone
-        return mixed(alone, lambda leaf: busy_of_block(leaf, context))
+        return mixed(alone, _beside(context))
     out: list[Timed] = []
     coming: set[str] = set()
+    stored = False
     for group in concurrent(items):
         if len(group) > 1:
             met = at_barriers(group, _costs(context), repeats)
@@ -100,12 +102,15 @@ def _in_turn(
         item = next(iter(group))
         straight = is_straight(item) and is_unrolled(item)
         load = only(item, BRINGS)
-        ahead = (load or straight) and waited and not (coming and places_from(item) & coming)
+        follows = load or straight or is_entered_once(item)
+        ahead = follows and waited and not (coming and places_from(item) & coming)
+        ahead = ahead and not (stored and some(item, ORDERED))
         out.append(_timed(item, context, repeats, waits=not ahead))
         waited = load or (straight and (waited or starts_loads(item)))
         coming = (coming if ahead else set[str]()) | loaded(item) if waited else set[str]()
+        stored = some(item, STORES) or (stored and ahead)
     done = settled(items, out, context.device, repeats)
-    return mixed(done, lambda leaf: busy_of_block(leaf, context)) if mixes else done
+    return mixed(done, _beside(context)) if mixes else done
 
 
 def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> Timed:
@@ -116,7 +121,7 @@ def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True
     if isinstance(node, Branch) and splits_the_block(item):
         return _roles(item, context, repeats)
     inner = repeats
-    if isinstance(node, Loop) and node.kind not in SPATIAL | SIDE_BY_SIDE | {"unroll"}:
+    if isinstance(node, Loop) and node.kind not in SPATIAL | SIDE_BY_SIDE and not _is_at_once(item):
         trips = mean_trips(item)
         if node.kind == "serial" and _overlaps(item):
             trips = _waits(node, trips)
@@ -167,6 +172,14 @@ def _turns_of(item: Item) -> float | None:
         return float(number)
     threads = {leaf.threads for leaf in leaves}
     return number / threads.pop() if kinds <= {"block", "thread"} and len(threads) == 1 else None
+
+
+def _is_at_once(item: Item) -> bool:
+    """Whether the compiler starts all loads of an unrolled loop first.
+
+    Not if its turns store, and load by instructions that have to stay behind a store.
+    """
+    return item.node.kind == "unroll" and not (some(item, STORES) and some(item, ORDERED))
 
 
 def _is_outermost(item: Item) -> bool:
@@ -278,9 +291,21 @@ def busy_of_block(item: Item, context: BlockContext) -> Busy:
     return known
 
 
-def _busy_seconds(item: Item, context: BlockContext) -> dict[str, float]:
+def _beside(context: BlockContext) -> BusyBeside:
+    def busy(leaf: Item, beside: float) -> Busy:
+        known = busy_of_block(leaf, context)
+        drawn, more = _drawn_rate(leaf), _drawn_rate(leaf, beside)
+        if drawn == more:
+            return known
+        units = _busy_seconds(leaf, context, beside)
+        return Busy(units, max(units.values(), default=0.0))
+
+    return busy
+
+
+def _busy_seconds(item: Item, context: BlockContext, beside: float = 1.0) -> dict[str, float]:
     share = context.device.sm_count / context.blocks
-    drawn = _drawn_rate(item)
+    drawn = _drawn_rate(item, beside)
     out: dict[str, float] = {}
     for name, seconds in item.seconds.items():
         mine = seconds * share
@@ -303,13 +328,14 @@ def _port_seconds(item: Item, context: BlockContext) -> float:
     return item.l2_read_bytes / context.blocks / port
 
 
-def _drawn_rate(item: Item) -> float:
+def _drawn_rate(item: Item, beside: float = 1.0) -> float:
     """The share of an SM's issue rate that the warps of one block can draw with a leaf.
 
     Eight warps with two independent instructions each keep the pipelines of an SM full, and four
-    warps with four: those of an unrolled loop over a thread's own elements.
+    warps with four: those of an unrolled loop over a thread's own elements, or of `beside` chains
+    in straight code.
     """
-    independent = 2.0 * item.place.unrolled
+    independent = 2.0 * item.place.unrolled * beside
     if item.spread is not None and item.node.per == "block":
         independent = max(independent, item.spread.repeats)
     return min(1.0, item.threads / WARP * min(independent, MOST_INDEPENDENT) / IN_FLIGHT)
@@ -400,7 +426,7 @@ def _computing(items: Sequence[Item], context: BlockContext, repeats: float) -> 
     here = [item for item in items if not is_load(item)]
     timed = [_computing_one(item, context, repeats) for item in here]
     done = settled(here, timed, context.device, repeats)
-    done = mixed(done, lambda leaf: busy_of_block(leaf, context))
+    done = mixed(done, _beside(context))
     return (*done, *(Timed(item, 0.0) for item in items if is_load(item)))
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from tirlens_worker.facts import Loop, Statement
+from tirlens_worker.facts import Branch, Loop, Statement
 
-from ..instructions.places import loads_of
+from ..expr import is_data_dependent
+from ..instructions.places import SIDE_BY_SIDE, SPATIAL, loads_of
 from ..instructions.traits import LOADS, READS, STRAIGHT, every, some
 from ..instructions.work import Item
+
+# ptxas 13.0 for sm_100a puts a condition on the instructions of a branch of 17 instructions (a load
+# and 16 multiply-adds) and jumps over one of 25.
+PREDICATED = 20
 
 
 def starts_loads(item: Item) -> bool:
@@ -15,10 +20,50 @@ def starts_loads(item: Item) -> bool:
 
 
 def is_unrolled(item: Item) -> bool:
-    """Whether a node is a statement, or becomes a row of them."""
-    if isinstance(item.node, Loop):
-        return item.node.kind == "unroll" and all(map(is_unrolled, item.children))
-    return isinstance(item.node, Statement)
+    """Whether a node is a statement, or becomes a row of them.
+
+    A short branch does, whose instructions carry its condition.
+    """
+    node = item.node
+    if isinstance(node, Loop):
+        return node.kind == "unroll" and all(map(is_unrolled, item.children))
+    if isinstance(node, Branch):
+        return (
+            not _asks_data(item)
+            and _instructions(item) <= PREDICATED
+            and all(map(is_unrolled, item.children))
+        )
+    return isinstance(node, Statement)
+
+
+def is_entered_once(item: Item) -> bool:
+    """Whether what stands first in a node follows what stands before it, and no data tell.
+
+    So it is in a branch, and in a loop that turns no more than once.
+    """
+    node = item.node
+    if isinstance(node, Branch):
+        return not _asks_data(item)
+    turns = isinstance(node, Loop) and node.kind not in SPATIAL | SIDE_BY_SIDE
+    return turns and (item.count.trips or 2) <= 1
+
+
+def _asks_data(item: Item) -> bool:
+    return is_data_dependent(item.place.resolve(item.node.condition))
+
+
+def _instructions(item: Item) -> float:
+    """About how many instructions a thread has for one execution of straight code."""
+    node = item.node
+    if isinstance(node, Statement):
+        executions = item.count.executions
+        if not executions:
+            return 0.0
+        computed = sum(item.arith.instructions.values()) / executions
+        outside = sum(not entry.buffer.scope.startswith("local") for entry in item.count.accesses)
+        return computed + outside
+    turns = (item.count.trips or 1) if isinstance(node, Loop) else 1
+    return turns * sum(map(_instructions, item.children))
 
 
 def places_from(item: Item) -> set[str]:

@@ -35,8 +35,8 @@ MATRIX_CLOCKS = {True: 460.0, False: 250.0}  # wgmma, mma.sync
 TCGEN05_CLOCKS = 148.0
 WARPGROUP = 128
 ATOMIC_CLOCKS = 600.0
-# Clocks of a chain of dependent instructions, by unit; two chains run side by side on average.
-CHAIN_CLOCKS: Mapping[str, float] = {"fma": 2.0, "int": 2.0, "sfu": 12.0, "cvt": 6.0}
+# Clocks of an instruction in a chain of dependent ones, by unit.
+CHAIN_CLOCKS: Mapping[str, float] = {"fma": 4.0, "int": 4.0, "sfu": 24.0, "cvt": 12.0}
 LONGEST_CHAIN_CLOCKS = 400.0
 # Sectors of 32 bytes that L2 fetches from DRAM at a time.
 FETCHED_SECTORS = 2

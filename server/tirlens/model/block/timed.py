@@ -16,6 +16,8 @@ class Busy(NamedTuple):
 
 
 BusyOf = Callable[[Item], Busy]
+#: The same of a leaf of which so many times its own instructions are independent of each other.
+BusyBeside = Callable[[Item, float], Busy]
 
 
 class Timed:

@@ -89,6 +89,10 @@ class Reach:
             if of_data and self._says[dimension]:
                 # Another place in an array of places is another place: a page, a token, a state.
                 chosen = self._chosen_by(index, names)
+                known = all(isinstance(size, int) for size in shape[dimension:] or (None,))
+                if not known and self._names[dimension] & names:
+                    # Walks on from where a register says are taken to overlap with each other.
+                    chosen &= NOTHING.union(*map(free_variables, loads_of(index)))
                 rest = without_loads(index)
             low, high = bounds(rest, self._pinned(rest, free - chosen))
             reach = high - low + box

@@ -35,7 +35,12 @@ SHARED: Traits = 1 << 8
 #: Does something to barriers, or starts a product that something else waits for.
 EVENT: Traits = 1 << 9
 
-_ALL: Traits = (1 << 10) - 1
+#: Stores to global memory.
+STORES: Traits = 1 << 10
+#: A load instruction that no compiler moves over a store, which may be to the same place.
+ORDERED: Traits = 1 << 11
+
+_ALL: Traits = (1 << 12) - 1
 
 
 def traits_of(item: Item) -> tuple[Traits, Traits]:
@@ -88,9 +93,37 @@ def _of_statement(item: Item) -> Traits:
                 found |= LOADS_REGISTERS
     if op == "load":
         found |= LOADS
+        if item.read_bytes and ".nc" not in node.label:
+            found |= ORDERED
+    if item.write_bytes:
+        found |= STORES
     if node.signals or starts_product(item):
         found |= EVENT
     return found
+
+
+#: A thread's register, or an element of a tile: the array, and its place where that is a constant.
+Register = tuple[str, int | None]
+Registers = tuple[tuple[Register, ...], tuple[Register, ...]]
+
+
+def registers_of(leaf: Item) -> Registers:
+    """What a statement reads and writes of registers and of tiles."""
+    reads: list[Register] = []
+    writes: list[Register] = []
+    for entry in leaf.count.accesses:
+        access, buffer = entry.access, entry.buffer
+        if buffer.scope == "global":
+            continue
+        name, place = buffer.alias_of or buffer.id, None
+        if len(access.indices) == 1 and access.lanes == 1 and not access.extents:
+            index = leaf.place.resolve(access.indices[0])
+            place = index if isinstance(index, int) and buffer.alias_of is None else None
+        if access.mode != "write":
+            reads.append((name, place))
+        if access.mode != "read":
+            writes.append((name, place))
+    return tuple(reads), tuple(writes)
 
 
 def starts_product(leaf: Item) -> bool:

@@ -30,7 +30,7 @@ from .addressing import chosen_instructions, index_instructions, index_parts
 from .hoisting import addressed_share, issued_share, packed_share
 from .places import SIDE_BY_SIDE, SPATIAL, Place, outermost
 from .spread import Spread, memory_of, spread
-from .traits import Traits, traits_of
+from .traits import Registers, Traits, registers_of, traits_of
 
 # How these loops run decides what a thread does, and how often.
 _NOT_IN_TURN = SPATIAL | SIDE_BY_SIDE | {"unroll"}
@@ -121,6 +121,11 @@ class Item:
     def traits(self) -> tuple[Traits, Traits]:
         """What holds for every statement inside, and what for some of them: see `traits`."""
         return traits_of(self)
+
+    @cached_property
+    def registers(self) -> Registers:
+        """What a statement reads and writes of registers and of tiles: see `traits`."""
+        return registers_of(self)
 
 
 _UNTIMED: Mapping[str, Any] = {

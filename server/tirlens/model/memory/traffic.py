@@ -20,7 +20,7 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Access, Buffer, Expr
 
 from ..counting.footprint import Touched
-from ..expr import UnknownValueError, is_data_dependent, simplify
+from ..expr import UnknownValueError, evaluate, is_data_dependent, simplify
 from ..instructions.places import (
     SECTOR_BYTES,
     SPATIAL,
@@ -70,6 +70,7 @@ class _Flow:
     compulsory: float
     start: float | None  # beyond the places that are loaded
     behind: tuple[Any, ...]  # those places
+    stride: float | None  # the greatest that divides the steps from block to block, in bytes
     block_sector_bytes: float
     step_bytes: float  # what a block touches in one turn of its walk, if it walks
     walk: Walk | None
@@ -174,7 +175,20 @@ def _flow(
     known = [extent for extent in shape if isinstance(extent, int)]
     array = math.prod(known) * size if len(known) == len(shape) else math.inf
     return _Flow(
-        item, entry, access, own, axes, least, start, behind, sectors, step, walk, chosen, array
+        item,
+        entry,
+        access,
+        own,
+        axes,
+        least,
+        start,
+        behind,
+        _stride(reach.indices, buffer, place, grid),
+        sectors,
+        step,
+        walk,
+        chosen,
+        array,
     )
 
 
@@ -203,6 +217,27 @@ def _start(indices: Sequence[Expr], buffer: Buffer, place: Place) -> float | Non
         return float(flat)
     except (UnknownValueError, ValueError, ZeroDivisionError):
         return None
+
+
+def _stride(
+    indices: Sequence[Expr], buffer: Buffer, place: Place, grid: Mapping[str, Around]
+) -> float | None:
+    """The greatest stride that divides the steps from block to block, in bytes; None: not known."""
+    if any(map(is_data_dependent, indices)):
+        return None
+    steps: list[int] = []
+    try:
+        for name in grid:
+            here = dict(place.first_values)
+            there = {**here, name: here[name] + 1}
+            flat = 0
+            for size, index in zip(buffer.shape, indices, strict=True):
+                moved = int(evaluate(index, there)) - int(evaluate(index, here))
+                flat = (flat * int(place.first_value(size)) if flat else 0) + moved
+            steps.append(flat)
+    except (UnknownValueError, ValueError, ZeroDivisionError, KeyError):
+        return None
+    return math.gcd(*steps) * dtype_bytes(buffer.dtype)
 
 
 def _to_l2(flows: Sequence[_Flow], launch: LaunchShape) -> None:
@@ -340,11 +375,9 @@ def _least(group: Sequence[_Flow], flows: Sequence[_Flow], distinct: Mapping[str
     they are all that touches the array, they touch all of its distinct bytes, be it in parts.
     """
     least = max(flow.compulsory for flow in group)
-    apart = _apart(group)
-    if apart is not None:
-        # An array in which not even one access has room has a size that is not known.
-        room = group[0].array_bytes
-        least = max(least, min(apart, room) if room >= least else apart)
+    # An array in which not even one access has room has a size that is not known.
+    room = group[0].array_bytes if group[0].array_bytes >= least else math.inf
+    least = max(least, min(_in_pieces(group), room), min(_apart(group), room))
     if all(flow.wanders for flow in group):
         parts = sum(flow.compulsory for flow in group)
         least = max(least, min(parts, group[0].array_bytes))
@@ -354,15 +387,44 @@ def _least(group: Sequence[_Flow], flows: Sequence[_Flow], distinct: Mapping[str
     return least
 
 
-def _apart(group: Sequence[_Flow]) -> float | None:
+def _in_pieces(group: Sequence[_Flow]) -> float:
+    """Bytes of accesses of which a block's own lie behind each other in all blocks alike.
+
+    They are halves of a row, say; 0 where they may meet those of other blocks.
+    """
+    stride = group[0].stride
+    pieces: list[float] = []
+    end = -math.inf
+    places = [(_begin(flow), flow) for flow in group]
+    for begin, flow in sorted(places, key=lambda place: (place[0], -place[1].block_bytes)):
+        ends = begin + flow.block_bytes
+        if math.isnan(begin) or flow.stride != stride or (stride and ends > stride):
+            return 0.0
+        if begin >= end:
+            pieces.append(flow.compulsory)
+        else:
+            pieces[-1] = max(pieces[-1], flow.compulsory)
+        end = max(end, ends)
+    return sum(pieces)
+
+
+def _begin(flow: _Flow) -> float:
+    """Where the first block begins, in bytes behind the stride of the blocks."""
+    if flow.start is None or flow.stride is None or flow.behind or flow.wanders:
+        return math.nan
+    begin = flow.start * dtype_bytes(flow.entry.buffer.dtype)
+    return begin % flow.stride if flow.stride else begin
+
+
+def _apart(group: Sequence[_Flow]) -> float:
     """Bytes of accesses behind places that are loaded, in so many different places behind those.
 
-    None where no place is loaded, or it is not known how far behind one is.
+    0 where no place is loaded, or it is not known how far behind one is.
     """
     places: dict[tuple[Any, ...], float] = {}
     for flow in group:
         if not flow.behind or flow.start is None:
-            return None
+            return 0.0
         place = (flow.start, *flow.behind)
         places[place] = max(places.get(place, 0.0), flow.compulsory)
     return sum(places.values())

@@ -11,7 +11,8 @@ Source: TVM ``backend/cuda/ptx/engine.py`` (calling convention) and ``ptx/table.
 from __future__ import annotations
 
 import re
-from typing import Any, List, Optional, Tuple
+from dataclasses import replace
+from typing import Any, Iterable, Iterator, List, Optional, Tuple
 
 from ...facts import Access, Arith, Expr, Statement
 from ..atomic import update
@@ -80,7 +81,7 @@ _OPERATORS = {
     "shr": ">>",
 }
 
-_FREE = {"mov", "cvta", "mapa", "isspacep", "getctarank", "createpolicy", "addr", "fetch", "map"}
+_FREE = {"cvta", "mapa", "isspacep", "getctarank", "createpolicy", "addr", "fetch", "map"}
 
 _TYPES = {
     "f16": "float16",
@@ -106,6 +107,8 @@ def instruction(call: Any, context: Context) -> Statement:
         context.points(call.args[0], call.args[1])
     if family in _FREE:
         return Statement(op="call", label=_text(words, modifiers))
+    if family == "mov":
+        return _move(call, context, words, modifiers)
     if family in _ARITHMETIC:
         return _arithmetic(call, context, words, modifiers)
     if family in ("ld", "ldu", "st", "multimem"):
@@ -141,10 +144,13 @@ def _arithmetic(call: Any, context: Context, words: List[str], modifiers: List[s
     if result is not None:
         context.assign(call.args[0], result)
     count = {"dp4a": 4, "dp2a": 2}.get(words[0], width)
+    own = Arith(op=operation, dtype=dtype, count=count)
+    if operation == "cast":
+        own = replace(own, count=1, accumulator=_target(words, modifiers))
     return Statement(
         op="call",
         label=_text(words, modifiers),
-        arith=(Arith(op=operation, dtype=dtype, count=count),),
+        arith=(own, *_of_operands(call.args[1:], context)),
         accesses=(
             *(item for node in call.args[1:] for item in context.accesses(node)),
             *(
@@ -152,6 +158,50 @@ def _arithmetic(call: Any, context: Context, words: List[str], modifiers: List[s
                 for item in (context.region(call.args[0]),)
                 if item
             ),
+        ),
+    )
+
+
+def _target(words: List[str], modifiers: List[str]) -> Optional[str]:
+    """The type that a conversion makes, which stands before the one that it is made of.
+
+    One instruction converts a pair.
+    """
+    named = [word for word in (*words, *modifiers) if _names_type(word)]
+    return _element(named[-2:-1])[0] if len(named) > 1 else None
+
+
+def _names_type(word: str) -> bool:
+    packed = _PACKED.match(word)
+    name = packed.group(1) if packed else word
+    return name in _TYPES or _INTEGER.match(name) is not None
+
+
+def _of_operands(nodes: Iterable[Any], context: Context) -> Iterator[Arith]:
+    """The arithmetic of operands that are expressions, not registers or places in memory."""
+    for node in nodes:
+        if context.region(node) is None and not isinstance(context.literal(node), str):
+            yield from context.arith(node)
+
+
+def _move(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Statement:
+    """``mov``: no instruction of its own, but for what its operand computes.
+
+    One that takes a register apart has its parts first.
+    """
+    count = 1
+    if "unpack" in words:
+        parts = map(_PACKED.match, (*words, *modifiers))
+        count = next((int(found.group(2)) for found in parts if found), 1)
+    targets = filter(None, map(context.region, call.args[:count]))
+    sources = call.args[count:]
+    return Statement(
+        op="call",
+        label=_text(words, modifiers),
+        arith=tuple(_of_operands(sources, context)),
+        accesses=(
+            *(item for node in sources for item in context.accesses(node)),
+            *(lanes(target, "write", "thread", 1) for target in targets),
         ),
     )
 
@@ -186,6 +236,7 @@ def _memory(call: Any, context: Context, words: List[str], modifiers: List[str])
     return Statement(
         op="store" if writing else "load",
         label=_text(words, modifiers),
+        arith=tuple(_of_operands(call.args, context)) if writing else (),
         accesses=(
             lanes(where, "write" if writing else "read", "thread", size),
             *registers(call, context, "read" if writing else "write"),
