@@ -113,7 +113,9 @@ def test_a_sum_is_that_of_all_points(
         for env in points(box)
         if all(evaluate(test, env) for test in tests)
     }
-    total = Solver(small_table, few).solve(problem(box, tests, frozenset(merged)))
+    total = Solver(small_table, few, in_digits=few > 0).solve(
+        problem(box, tests, frozenset(merged))
+    )
     assert total.exact and total.value == len(found)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..classes import totals
-from .result import NodeCount, leaves
+from .result import NodeCount, cost
 
 Side = Sequence[NodeCount]
 
@@ -15,10 +14,11 @@ def either(then: Side, orelse: Side) -> str:
 
     Empty if one of these is not known, or if both sides cost the same.
     """
+    one, other = cost(then), cost(orelse)
     ranges: list[str] = []
     for unit, sides in (
-        ("FLOP", [_flop(side) for side in (then, orelse)]),
-        ("B of global memory", [_global_bytes(side) for side in (then, orelse)]),
+        ("FLOP", (one.flop, other.flop)),
+        ("B of global memory", (one.global_bytes, other.global_bytes)),
     ):
         if None in sides:
             return ""
@@ -37,26 +37,6 @@ def outweighs(one: Side, other: Side) -> bool:
 
 
 def _weight(side: Side) -> tuple[float, int]:
-    flop, moved = _flop(side), _global_bytes(side)
+    flop, moved, executions = cost(side)
     known = None if flop is None or moved is None else flop + moved
-    executions = sum(leaf.executions or 0 for leaf in leaves(side))
     return (float("inf") if known is None else known, executions)
-
-
-def _flop(side: Side) -> int | None:
-    pairs = [(item.arith, item.total) for leaf in leaves(side) for item in leaf.arith]
-    if any(total is None and not arith.index for arith, total in pairs):
-        return None
-    return totals(pairs).flop
-
-
-def _global_bytes(side: Side) -> int | None:
-    total = 0
-    for leaf in leaves(side):
-        for item in leaf.accesses:
-            if item.buffer.scope != "global":
-                continue
-            if item.bytes is None:
-                return None
-            total += item.bytes
-    return total

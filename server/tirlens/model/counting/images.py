@@ -16,6 +16,7 @@ from ..expr import UnknownValueError, evaluate, free_variables, linear, substitu
 from .digits import digits
 from .intervals import bounds
 from .problem import Problem, components, is_empty, problem, product
+from .sides import Side, sides
 from .solve import Solver, without_projected
 from .tables import mesh
 
@@ -23,7 +24,6 @@ from .tables import mesh
 POINT_LIMIT = 250_000
 
 Mask = npt.NDArray[np.bool_]
-Side = range | npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,12 @@ def image(
     points: Problem, positions: Sequence[Expr], shape: Sequence[int], solver: Solver
 ) -> Image | None:
     """The positions, which lie inside `shape`, over all points; None if they are too many."""
+    nothing = Image({axis: range(0) for axis in range(len(shape))})
+    if points.scale == 0 or is_empty(points.box):
+        return nothing
+    found = sides(points, positions)
+    if found is not None:
+        return Image(found) if found else nothing
     factors = points.factors()
     change = digits(points.box, (*positions, *factors), points.projected)
     if change is not None:
@@ -69,14 +75,13 @@ def image(
         points = problem(dict(change.box), (*factors, *change.conditions), change.projected)
     used = frozenset[str]().union(*map(free_variables, positions))
     points = without_projected(replace(points, projected=frozenset(points.box) - used))
-    nothing = Image({axis: range(0) for axis in range(len(shape))})
     if points.scale == 0 or is_empty(points.box):
         return nothing
     parts = components(points)
     for part in parts:
         if used.isdisjoint(part.box) and solver.solve_part(part).value == 0:
             return nothing
-    sides: dict[int, Side] = {}
+    apart: dict[int, Side] = {}
     tied: list[Tied] = []
     for axes, group in _groups(positions, parts):
         merged = product(group, (), points.projected)
@@ -85,13 +90,13 @@ def image(
         mine = tuple(positions[axis] for axis in axes)
         side = _side(merged, mine[0], shape[axes[0]]) if len(axes) == 1 else None
         if side is not None:
-            sides[axes[0]] = side
+            apart[axes[0]] = side
             continue
         found = _tied(axes, merged, mine, shape, solver)
         if found is None:
             return None
         tied.append(found)
-    return Image(sides, tuple(tied))
+    return Image(apart, tuple(tied))
 
 
 def _groups(

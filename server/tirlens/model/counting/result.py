@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from tirlens_worker.facts import Access, Arith, Buffer, Caveat, Node, Statement
 
+from ..classes import totals
 
-@dataclass(frozen=True)
-class ArithCount:
+
+class ArithCount(NamedTuple):
     """`total` operations over the whole launch; a guard on them is respected.
 
     `useful` of them contribute to the result; masks, and not the edges of arrays, hide `masked`.
@@ -21,8 +24,7 @@ class ArithCount:
     masked: int | None = None
 
 
-@dataclass(frozen=True)
-class AccessCount:
+class AccessCount(NamedTuple):
     """`executions` of the access, `elements` and `bytes` touched, over the whole launch."""
 
     access: Access
@@ -47,6 +49,56 @@ class NodeCount:
     accesses: tuple[AccessCount, ...] = ()
     children: tuple[NodeCount, ...] = ()
     iterations: int | None = None
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What all statements in it cost together."""
+        return cost(self.children) if self.children else _own(self)
+
+
+class Cost(NamedTuple):
+    """FLOP and bytes of global memory, None where not known, and how often statements run."""
+
+    flop: int | None
+    global_bytes: int | None
+    executions: int
+
+
+def cost(nodes: Iterable[NodeCount]) -> Cost:
+    """What some nodes cost together."""
+    flop: int | None = 0
+    moved: int | None = 0
+    executions = 0
+    for node in nodes:
+        mine = node.cost if node.children else _own(node)
+        flop = None if flop is None or mine.flop is None else flop + mine.flop
+        known = mine.global_bytes
+        moved = None if moved is None or known is None else moved + known
+        executions += mine.executions
+    return Cost(flop, moved, executions)
+
+
+def _own(node: NodeCount) -> Cost:
+    """What one statement costs; a loop or branch without any in it costs nothing."""
+    if not isinstance(node.node, Statement):
+        return Cost(0, 0, 0)
+    flop: int | None = 0
+    for item in node.arith:
+        arith = item.arith
+        if not arith.index and flop is not None:
+            each = _flop(arith.op, arith.dtype, arith.sparsity)
+            flop = None if item.total is None else flop + each * item.total // arith.sparsity
+    moved: int | None = 0
+    for entry in node.accesses:
+        if entry.buffer.scope == "global" and moved is not None:
+            moved = None if entry.bytes is None else moved + entry.bytes
+    return Cost(flop, moved, node.executions or 0)
+
+
+@lru_cache(maxsize=1024)
+def _flop(op: str, dtype: str, sparsity: int) -> int:
+    """FLOP of as many operations of a kind as its sparsity is, so that the number is whole."""
+    return totals([(Arith(op, dtype, sparsity=sparsity), sparsity)]).flop
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from tirlens_worker.facts import Expr
 
 from ..expr import free_variables, from_linear, simplify, substitute
+from .closed import closed
 from .digits import digits
 from .guards import Guard
 from .intervals import linear_bounds
@@ -59,11 +60,12 @@ class Solver:
     """Remembers what it solved, for one analysis.
 
     A problem with a table of at most `small_table` elements is evaluated, not thought about, and
-    one of at most `few` points point by point.
+    one of at most `few` points point by point; before, with `in_digits`, a `closed` form is tried.
     """
 
     small_table: int = SMALL_TABLE
     few: int = FEW
+    in_digits: bool = True
     _cases: int = 0
     _tables: Tables = field(default_factory=Tables, repr=False)
     _known: dict[object, Sum] = field(default_factory=dict[object, Sum], repr=False)
@@ -92,7 +94,9 @@ class Solver:
         return self._known[key]
 
     def _solved(self, part: Problem) -> Sum:
-        total = self._evaluated(part)
+        total = closed(part) if self.in_digits else None
+        if total is None:
+            total = self._evaluated(part)
         if total is not None:
             return Sum(total)
         simpler = _narrowed(part) or _in_digits(part)

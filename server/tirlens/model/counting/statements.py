@@ -19,7 +19,7 @@ from tirlens_worker.facts import (
     Useful,
 )
 
-from ..dtypes import byte_count
+from ..dtypes import bits
 from ..expr import (
     UnknownValueError,
     conjuncts,
@@ -41,6 +41,9 @@ from .solve import Solver
 from .upper import upper
 from .within import within
 
+# Who executes statements as often as they are counted, without a division.
+_BY_ONE = frozenset({"block", *(per for per, number in THREADS_TOGETHER.items() if number == 1)})
+
 
 class Statements:
     """What is counted of a statement where the walk is, and what has been met on the way."""
@@ -52,9 +55,15 @@ class Statements:
         self.solver = Solver()
         self.buffers = {item.id: item for item in facts.buffers}
         self.shapes = {
-            item.id: tuple(simplify(substitute(size, self.bindings)) for size in item.shape)
+            item.id: tuple(
+                [
+                    s if type(s) is int else simplify(substitute(s, self.bindings))
+                    for s in item.shape
+                ]
+            )
             for item in facts.buffers
         }
+        self._bits = {item.id: bits(item.dtype) for item in facts.buffers}
         # Each access with the points at which it happens.
         self.touches: list[tuple[Access, Scope]] = []
         self._caveats: dict[Caveat, None] = {}
@@ -69,15 +78,28 @@ class Statements:
         # What the arrays of lengths that such loops run up to are taken for.
         self.lengths: dict[str, Length] = {}
 
+    def _bound(self, shape: Sequence[Expr]) -> tuple[Expr, ...]:
+        return tuple(
+            [
+                size if isinstance(size, int) else simplify(substitute(size, self.bindings))
+                for size in shape
+            ]
+        )
+
     def _statement(self, node: Statement, scope: Scope) -> NodeCount:
         executions = self._total(scope, (), node.per, node.sites)
-        return NodeCount(
-            node,
-            None,
-            executions,
-            tuple([self._arith(item, node, scope, executions) for item in node.arith]),
-            tuple([self._access(item, node, scope, executions) for item in node.accesses]),
-        )
+        arith = tuple([self._arith(item, node, scope, executions) for item in node.arith])
+        single = executions is not None and self._each(node, scope)
+        accesses: list[AccessCount] = []
+        for item in node.accesses:
+            if single and not item.extents and item.guard is None:
+                # One element, as all accesses of unrolled code are.
+                assert executions is not None
+                self.touches.append((item, scope))
+                accesses.append(self._elements(item, executions, executions * item.lanes))
+            else:
+                accesses.append(self._access(item, node, scope, executions))
+        return NodeCount(node, None, executions, arith, tuple(accesses))
 
     def _arith(
         self, item: Arith, node: Statement, scope: Scope, executions: int | None
@@ -85,7 +107,7 @@ class Statements:
         if item.guard is not None:
             scope = self._guarded(scope, item.guard, node.sites)
             executions = self._total(scope, (), node.per, node.sites)
-        number = scope.resolve(item.count)
+        number = item.count if isinstance(item.count, int) else scope.resolve(item.count)
         if is_data_dependent(number):
             bound = upper(number)
             self._note(f"the number of {item.op}, {to_text(number)}, depends on data", node.sites)
@@ -102,7 +124,7 @@ class Statements:
         self, useful: Useful | None, per: str, scope: Scope
     ) -> tuple[int | None, int | None]:
         """How many operations are useful, and how many more would be without the mask."""
-        if useful is None or not scope.whole or THREADS_TOGETHER.get(per, 1) != 1:
+        if useful is None or not scope.whole or per not in _BY_ONE:
             return None, None
         domain = scope.domain
         for name, extent in useful.loops:
@@ -129,15 +151,18 @@ class Statements:
     def _access(
         self, item: Access, node: Statement, scope: Scope, executions: int | None
     ) -> AccessCount:
-        buffer = self.buffers[item.buffer]
         if item.guard is not None:
             scope = self._guarded(scope, item.guard, node.sites)
             executions = self._total(scope, (), node.per, node.sites)
         self.touches.append((item, scope))
         weights = self._lengths(item, scope, node)
         elements = self._times(executions, (*weights, item.lanes), node, scope)
-        size = None if elements is None else byte_count(elements, buffer.dtype)
-        return AccessCount(item, buffer, executions, elements, size)
+        return self._elements(item, executions, elements)
+
+    def _elements(self, item: Access, executions: int | None, elements: int | None) -> AccessCount:
+        width = self._bits[item.buffer]
+        size = None if elements is None or width is None else (elements * width + 7) // 8
+        return AccessCount(item, self.buffers[item.buffer], executions, elements, size)
 
     def _lengths(self, item: Access, scope: Scope, node: Statement) -> list[Expr]:
         """The box's size in each dimension, inside the buffer if it is clipped."""
@@ -161,7 +186,7 @@ class Statements:
         self, executions: int | None, weights: Sequence[Expr], node: Statement, scope: Scope
     ) -> int | None:
         """The sum of the product of `weights` over the executions of a statement."""
-        if executions is not None and scope.whole and THREADS_TOGETHER.get(node.per, 1) == 1:
+        if executions is not None and self._each(node, scope):
             for weight in weights:
                 if not isinstance(weight, int):
                     break
@@ -169,6 +194,10 @@ class Statements:
             else:
                 return executions
         return self._total(scope, weights, node.per, node.sites)
+
+    def _each(self, node: Statement, scope: Scope) -> bool:
+        """Whether the sum of a number over the executions is their product."""
+        return scope.whole and node.per in _BY_ONE
 
     def _guarded(self, scope: Scope, condition: Expr, sites: Sequence[Span]) -> Scope:
         return self._where(scope, scope.resolve(condition), sites)

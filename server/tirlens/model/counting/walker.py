@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -74,13 +75,10 @@ class Walker(Statements):
 
     def _buffer(self, name: str) -> BufferCount:
         item = self.buffers[name]
-        shape = [int(size) for size in self.shapes[name] if isinstance(size, int)]
+        shape = tuple([int(size) for size in self.shapes[name] if isinstance(size, int)])
         if len(shape) < len(item.shape):
             return BufferCount(item, None, None)
-        elements = 1
-        for size in shape:
-            elements *= size
-        return BufferCount(item, tuple(shape), byte_count(elements, item.dtype))
+        return BufferCount(item, shape, byte_count(math.prod(shape), item.dtype))
 
     def _body(
         self, nodes: Sequence[Node], scope: Scope, *, by_block: bool
@@ -113,15 +111,13 @@ class Walker(Statements):
 
     def _kinds(self, nodes: Sequence[Node]) -> set[str]:
         """Who executes the statements in some nodes."""
-        kinds: set[str] = set()
+        kinds = {node.per for node in nodes if isinstance(node, Statement)}
         for node in nodes:
-            if isinstance(node, Statement):
-                kinds.add(node.per)
-                continue
-            known = self._kinds_known.get(id(node))
-            if known is None:
-                known = self._kinds_known[id(node)] = self._kinds(_bodies(node))
-            kinds |= known
+            if not isinstance(node, Statement):
+                known = self._kinds_known.get(id(node))
+                if known is None:
+                    known = self._kinds_known[id(node)] = self._kinds(_bodies(node))
+                kinds |= known
         return kinds
 
     def _loop(self, node: Loop, scope: Scope, by_block: bool) -> NodeCount:

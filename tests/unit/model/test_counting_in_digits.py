@@ -1,0 +1,142 @@
+"""Linear conditions and positions in digits of variables: the counts and images of all points."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.properties import examples
+from tirlens.model.counting.closed import closed
+from tirlens.model.counting.problem import Problem, problem
+from tirlens.model.counting.sides import sides
+from tirlens.model.counting.within import within
+from tirlens.model.expr import evaluate, simplify
+from tirlens_worker.facts import Expr
+
+NAMES = ("a", "b", "c", "d")
+Box = Mapping[str, tuple[int, int]]
+quick = examples(300)
+
+
+def points(box: Box) -> Iterator[dict[str, int]]:
+    for values in itertools.product(*(range(low, high + 1) for low, high in box.values())):
+        yield dict(zip(box, values, strict=True))
+
+
+@st.composite
+def boxes(draw: st.DrawFn) -> dict[str, tuple[int, int]]:
+    names = NAMES[: draw(st.integers(1, 4))]
+    lows = [draw(st.sampled_from([0, 0, 0, 4, 8, -8, 3])) for _ in names]
+    lengths = [draw(st.sampled_from([1, 2, 3, 4, 6, 8, 16])) for _ in names]
+    return {
+        name: (low, low + length - 1)
+        for name, low, length in zip(names, lows, lengths, strict=True)
+    }
+
+
+def sums(names: tuple[str, ...], most: int) -> st.SearchStrategy[Expr]:
+    """Sums of multiples of variables and of their digits."""
+    variable: st.SearchStrategy[Expr] = st.sampled_from(names)
+    division = st.sampled_from(["//", "%"])
+    radix = st.sampled_from([2, 2, 3, 4, 4, 8])
+    once = st.tuples(division, variable, radix)
+    read = variable | once | st.tuples(division, once, radix)
+    term = st.tuples(st.just("*"), read, st.sampled_from([1, 1, 2, 4, 8, -1, -2, -4, 16, 3]))
+    constant: st.SearchStrategy[Expr] = st.integers(-20, 20)
+    return st.tuples(constant, st.lists(term, min_size=1, max_size=most)).map(
+        lambda parts: ("+", parts[0], *parts[1])
+    )
+
+
+def comparisons(names: tuple[str, ...]) -> st.SearchStrategy[Expr]:
+    operator = st.sampled_from(["<", "<", "<", ">=", ">", "==", "!="])
+    return st.tuples(operator, sums(names, 3), st.integers(-5, 30)).map(simplify)
+
+
+@st.composite
+def conditions(draw: st.DrawFn) -> tuple[Box, list[Expr], frozenset[str]]:
+    box = draw(boxes())
+    found = draw(st.lists(comparisons(tuple(box)), max_size=3))
+    return box, found, draw(st.frozensets(st.sampled_from(list(box)), max_size=2))
+
+
+@quick
+@given(conditions())
+def test_a_closed_count_is_that_of_all_points(
+    case: tuple[Box, list[Expr], frozenset[str]],
+) -> None:
+    box, tests, merged = case
+    part = problem(dict(box), tests, merged)
+    number = closed(part) if part.scale else 0
+    if number is None:
+        return
+    met = {
+        tuple(value for name, value in env.items() if name not in merged)
+        for env in points(box)
+        if all(evaluate(test, env) for test in tests)
+    }
+    assert number == len(met)
+
+
+@st.composite
+def positions(draw: st.DrawFn) -> tuple[Box, list[Expr], list[Expr]]:
+    """Positions that mostly have variables of their own, and conditions, mostly on those."""
+    box = draw(boxes())
+    names = draw(st.permutations(list(box)))
+    number = draw(st.integers(1, 2))
+    places = [
+        within(simplify(draw(sums(tuple(names[axis::number] or names), 3))), box)
+        for axis in range(number)
+    ]
+    limit = st.tuples(
+        st.sampled_from(["<", ">=", "=="]), st.sampled_from(places), st.integers(-10, 40)
+    )
+    tests = draw(st.lists(limit.map(simplify) | comparisons(tuple(box)), max_size=2))
+    return box, places, tests
+
+
+@quick
+@given(positions())
+def test_sides_are_the_distinct_positions(case: tuple[Box, list[Expr], list[Expr]]) -> None:
+    box, places, tests = case
+    whole = problem(dict(box), tests)
+    if not whole.scale:
+        return
+    found = sides(Problem(whole.box, whole.guards, whole.weights), places)
+    if found is None:
+        return
+    distinct = {
+        tuple(evaluate(place, env) for place in places)
+        for env in points(box)
+        if all(evaluate(test, env) for test in tests)
+    }
+    lists = [[int(value) for value in found.get(axis, ())] for axis in range(len(places))]
+    assert all(values == sorted(set(values)) for values in lists)
+    assert set(itertools.product(*lists)) == distinct
+
+
+THREADS = {"bx": (0, 1), "ko": (0, 24), "t": (0, 255), "i": (0, 3)}
+ROW, COLUMN = ("+", ("*", "ko", 8), ("*", "i", 2), ("//", "t", 128)), ("%", "t", 128)
+TILES = ("+", ("*", "bx", 128), COLUMN)
+
+
+@pytest.mark.parametrize(
+    ("tests", "number"),
+    [
+        ([("<", TILES, 196)], 196 * 25 * 8),
+        ([("<", TILES, 196), ("<", ROW, 188)], 196 * 188),
+        ([("==", ("//", "t", 32), 3), ("==", ("%", "t", 32), 0)], 2 * 25 * 4),
+        ([("!=", ("//", "t", 32), 0)], 2 * 25 * 4 * 224),
+    ],
+)
+def test_layouts_of_threads_have_closed_counts(tests: list[Expr], number: int) -> None:
+    assert closed(problem(dict(THREADS), tests)) == number
+
+
+def test_a_clipped_tile_is_a_product_of_ranges() -> None:
+    whole = problem(dict(THREADS), [("<", TILES, 196), ("<", ROW, 188)])
+    assert sides(whole, [ROW, TILES]) == {0: range(188), 1: range(196)}
