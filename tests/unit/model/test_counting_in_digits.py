@@ -64,8 +64,24 @@ def conditions(draw: st.DrawFn) -> tuple[Box, list[Expr], frozenset[str]]:
     return box, found, draw(st.frozensets(st.sampled_from(list(box)), max_size=2))
 
 
+@st.composite
+def nested(draw: st.DrawFn) -> tuple[Box, list[Expr], frozenset[str]]:
+    """Conditions on a sum and on multiples of it with others, as of tiles and what is in them."""
+    box = {name: (0, draw(st.sampled_from([2, 3, 4, 7]))) for name in NAMES}
+    factor = st.sampled_from([-2, -1, 1, 2])
+    tiles = ("+", ("*", "a", draw(factor)), ("*", "b", draw(factor)))
+    inside = [("*", name, draw(factor)) for name in ("c", "d")]
+    places = [("+", ("*", tiles, draw(st.sampled_from([-4, 1, 4, 8]))), *inside) for _ in "xy"]
+    operator = st.sampled_from(["<", "<=", ">", "=="])
+    tests = [
+        simplify((draw(operator), sum_, draw(st.integers(-6, 6))))
+        for sum_ in [tiles, *places][: draw(st.integers(2, 3))]
+    ]
+    return box, tests, frozenset()
+
+
 @quick
-@given(conditions())
+@given(conditions() | nested())
 def test_a_closed_count_is_that_of_all_points(
     case: tuple[Box, list[Expr], frozenset[str]],
 ) -> None:
@@ -131,6 +147,10 @@ TILES = ("+", ("*", "bx", 128), COLUMN)
         ([("<", TILES, 196), ("<", ROW, 188)], 196 * 188),
         ([("==", ("//", "t", 32), 3), ("==", ("%", "t", 32), 0)], 2 * 25 * 4),
         ([("!=", ("//", "t", 32), 0)], 2 * 25 * 4 * 224),
+        (
+            [("<=", "ko", "i"), ("<=", ("+", ("*", "ko", 16), COLUMN), ("+", ("*", "i", 16), 7))],
+            744,
+        ),
     ],
 )
 def test_layouts_of_threads_have_closed_counts(tests: list[Expr], number: int) -> None:

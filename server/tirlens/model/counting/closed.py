@@ -9,7 +9,7 @@ from tirlens_worker.facts import Expr
 
 from ..expr import is_integer, linear
 from .problem import Problem
-from .radix import Condition, Digit, NoPointError, Radices, Reach, Terms, settled, without
+from .radix import Condition, Digit, NoPointError, Radices, Reach, Terms, ends, settled, without
 
 # Values of a digit that are taken one by one, in all.
 _TURNS = 256
@@ -64,7 +64,7 @@ def _count(
     total = 1
     tied: set[Digit] = set()
     for group in _groups(left):
-        found = _between(group, reach)
+        found = _met(group, reach, [_TURNS])
         if found is None:
             return None
         total *= found
@@ -91,16 +91,84 @@ def _groups(conditions: Sequence[Condition]) -> list[list[Condition]]:
     return [members for _, members in groups]
 
 
-def _between(group: Sequence[Condition], reach: Reach) -> int | None:
-    """The number of points of conditions that all are on one sum; None if they are not."""
-    terms = group[0].terms
-    first, last = -math.inf, math.inf
+def _met(group: Sequence[Condition], reach: Reach, turns: list[int]) -> int | None:
+    """The number of points of the digits of some conditions where they hold; None: no formula.
+
+    All may be on one sum.  Or all others hold a multiple of the sum that one is on, as a causal
+    mask does inside of the tiles that are not masked wholly: they are counted for each value.
+    """
+    inner = min(group, key=lambda item: len(item.terms))
+    own: list[Condition] = []
+    others: list[tuple[Condition, int]] = []
     for item in group:
-        limits = limits_of(item, terms)
-        if limits is None:
+        if limits_of(item, inner.terms) is not None:
+            own.append(item)
+            continue
+        times = _times(item.terms, inner.terms)
+        if times is None:
             return None
+        rest = {digit: f for digit, f in item.terms.items() if digit not in inner.terms}
+        others.append((Condition(rest, item.constant, item.equality), times))
+    base, steps, first, last = _on(own, reach)
+    if not others:
+        return _from_to(steps, first, last, turns)
+    total = 0
+    for value, number in enumerate(_numbers(steps, turns)):
+        if number and first <= value <= last:
+            conditions = [
+                Condition(item.terms, item.constant + times * (base + value), item.equality)
+                for item, times in others
+            ]
+            found = _met_rest(conditions, reach, turns)
+            if found is None:
+                return None
+            total += number * found
+    return None if turns[0] < 0 else total
+
+
+def _times(terms: Terms, inner: Terms) -> int | None:
+    """The multiple of `inner` that a sum holds; None if it is none, or none of it."""
+    digit, factor = next(iter(inner.items()))
+    times, rest = divmod(terms.get(digit, 0), factor)
+    if rest or any(terms.get(other, 0) != times * f for other, f in inner.items()):
+        return None
+    return times
+
+
+def _met_rest(conditions: Sequence[Condition], reach: Reach, turns: list[int]) -> int | None:
+    """`_met` of conditions that may hold everywhere, or nowhere."""
+    left: list[Condition] = []
+    total = 1
+    for item in conditions:
+        low, high = ends(item.terms, item.constant, reach)
+        if (low > 0 or high < 0) if item.equality else low >= 0:
+            return 0
+        if low < high and (high >= 0 or item.equality):
+            left.append(item)
+    if left:
+        found = _met(left, reach, turns)
+        if found is None:
+            return None
+        total = found
+    tied = {digit for item in left for digit in item.terms}
+    free = {digit for item in conditions for digit in item.terms} - tied
+    return total * math.prod([reach[digit][1] - reach[digit][0] + 1 for digit in free])
+
+
+def _on(
+    conditions: Sequence[Condition], reach: Reach
+) -> tuple[int, list[tuple[int, int]], float, float]:
+    """The sum that all conditions are on, and from where up to where they let it be.
+
+    Its least value, its multiples ``step * (0, ..., length - 1)``, largest first, and the limits
+    above that least value.
+    """
+    terms = conditions[0].terms
+    first, last = -math.inf, math.inf
+    for item in conditions:
+        limits = limits_of(item, terms)
+        assert limits is not None
         first, last = max(first, limits[0]), min(last, limits[1])
-    # All factors positive, all digits from zero.
     base = 0
     steps: list[tuple[int, int]] = []
     for digit, factor in terms.items():
@@ -109,15 +177,34 @@ def _between(group: Sequence[Condition], reach: Reach) -> int | None:
         if high > low:
             steps.append((abs(factor), high - low + 1))
     steps.sort(reverse=True)
-    turns = [_TURNS]
+    return base, steps, first - base, last - base
+
+
+def _from_to(
+    steps: Sequence[tuple[int, int]], first: float, last: float, turns: list[int]
+) -> int | None:
+    """How many sums of multiples are from `first` up to `last`."""
     most = sum(step * (length - 1) for step, length in steps)
-    start = max(0, first - base)
-    stop = min(most, last - base)
+    start, stop = max(0, first), min(most, last)
     if start > stop:
         return 0
     above = _below(steps, int(stop) + 1, turns)
     below = _below(steps, int(start), turns)
     return None if above is None or below is None else above - below
+
+
+def _numbers(steps: Sequence[tuple[int, int]], turns: list[int]) -> list[int]:
+    """How often a sum of multiples has each of its values; none if these are many."""
+    values = 1 + sum(step * (length - 1) for step, length in steps)
+    turns[0] -= values
+    numbers = [1]
+    for step, length in steps if turns[0] >= 0 else ():
+        longer = [0] * (len(numbers) + step * (length - 1))
+        for turn in range(length):
+            for place, number in enumerate(numbers, step * turn):
+                longer[place] += number
+        numbers = longer
+    return numbers
 
 
 def limits_of(item: Condition, terms: Terms) -> tuple[float, float] | None:
