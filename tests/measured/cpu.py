@@ -33,8 +33,8 @@ from tirlens_worker.facts import KernelFacts  # noqa: E402
 
 MACHINES = ("cpu_ice_lake", "cpu_cascade_lake")
 LOOKED_AT, HELD_OUT = "all looked at", "held out"
-LATER, UNSEEN = "written later", "not looked at"
-PARTS = {"held_out": HELD_OUT, "everyday": UNSEEN} | dict.fromkeys(
+LATER, ONLY_SCORED = "written later", "only scored"
+PARTS = {"held_out": HELD_OUT, "everyday": ONLY_SCORED} | dict.fromkeys(
     ("operators", "windows", "products", "programs"), LATER
 )
 
@@ -55,7 +55,7 @@ class Row:
 
     @property
     def part(self) -> str:
-        """`LOOKED_AT`, `HELD_OUT`, `LATER` or `UNSEEN`."""
+        """`LOOKED_AT`, `HELD_OUT`, `LATER` or `ONLY_SCORED`."""
         return PARTS.get(self.family, LOOKED_AT)
 
 
@@ -158,7 +158,7 @@ def show(device: Device, table: Path, each: bool) -> None:
         f"{device.name}\n{'kernels':22} {'n':>4} {'median':>7} {'mean':>7} {'p90':>7} {'bias':>6} "
         f"{'band':>5} {'tau':>5} {'best':>5} {'roofline':>9}"
     )
-    for part in (LOOKED_AT, LATER, HELD_OUT, UNSEEN):
+    for part in (LOOKED_AT, LATER, HELD_OUT, ONLY_SCORED):
         group = [row for row in every if row.part == part]
         families = sorted({row.family for row in group})
         for family in families if len(families) > 1 else ():

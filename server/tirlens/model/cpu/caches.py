@@ -20,8 +20,8 @@ from .nests import Nest
 SHARPNESS = 6.0
 # Of this many times the capacity, swept again and again, half is still there each time: of 1.0 with
 # the least recently used line replaced, of 1.39 with any (of misses m then 1 - m = exp(-m * size)
-# hit), and replacement is in between (Abel, Reineke: "uops.info", and Vila et al., "CacheQuery",
-# PLDI 2020).
+# hit), and replacement is in between (Abel and Reineke, "nanoBench", ISPASS 2020; Vila et al.,
+# "CacheQuery", PLDI 2020).
 HALF_LEFT = 1.2
 
 Signature = tuple[object, ...]
