@@ -5,6 +5,8 @@ They are independent and add as squares:
 
 * the rate of the unit that is busiest, by where the device file has it from; that of arithmetic
   moves with the clock that power leaves (the device's `band`);
+* instructions, where it is their number that takes the time: addresses, conversions and guards are
+  what the compiler makes of them, while products and sums are counted;
 * what is read again: DRAM traffic lies between the distinct bytes and all that L2 is asked for;
 * waits, which is all the time in which the busiest unit has nothing to do, spilling included;
 * the launch.
@@ -28,6 +30,9 @@ MEASURED = 0.08
 _HEARSAY: Mapping[str, float] = {"as": 0.12, "scaled": 0.2, "estimate": 0.25, "disputed": 0.7}
 # Of the device's `band`: matrix products are long, and the power they take was measured.
 TENSOR_SHARE, CORE_SHARE = 0.45, 0.7
+# Of the number of instructions, and the units whose time is theirs.
+COMPILED = 0.25
+_BY_INSTRUCTIONS = frozenset({"int", "issue"})
 # Waits are known within a factor of two, a launch within one of 1.65.
 WAITS, LAUNCH = 0.7, 0.5
 # Of the range that the traffic to DRAM can lie in, where the estimate is in the middle of it.
@@ -57,7 +62,7 @@ def uncertainties(
     launch_share: float,
     traffic: Traffic | None,
 ) -> dict[str, float]:
-    """The parts of a GPU kernel's uncertainty by name: rate, reuse, waits, launch.
+    """The parts of a GPU kernel's uncertainty by name: rate, instructions, reuse, waits, launch.
 
     `utilisation` is each unit's busy share of the time, `launch_share` that of the launch;
     `traffic` is None where it is not known.
@@ -66,6 +71,7 @@ def uncertainties(
     used = min(used, 1.0)
     return {
         "rate": used * _of_rate(device, unit),
+        "instructions": used * COMPILED if unit in _BY_INSTRUCTIONS else 0.0,
         "reuse": utilisation.get("dram", 0.0) * _of_reuse(traffic),
         "waits": WAITS * max(1 - used - launch_share, 0.0),
         "launch": LAUNCH * launch_share,
