@@ -12,10 +12,12 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts
 
 from . import cpu
+from .block.ahead import moved_at_once, started_ahead
 from .block.launch import block_resources, lowered_for
+from .block.leaf import BlockContext
 from .block.occupancy import BlockResources, does_not_fit, occupancy
-from .block.pipeline import BlockContext, block_time, moved_at_once, started_ahead
 from .block.spilling import spill
+from .block.walk import block_time
 from .counted import Counted, count_all
 from .counting.offsets import evenly
 from .counting.result import Counts
@@ -232,7 +234,6 @@ def _on_gpu(
     context = BlockContext(
         device=as_loaded(device, report.dram_bytes.total),
         blocks=launch.blocks,
-        active_sms=min(launch.blocks, device.sm_count),
     )
     block = block_time(items, context)
     busy = {**sum_seconds(leaves), "l2 again": repeated_l2_seconds(leaves, device)}

@@ -1,9 +1,12 @@
-"""Which statements only bring data into shared memory, so that a pipeline starts them ahead."""
+"""What is started ahead of its use: loads of pipelines, copies that nobody waits for at once."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tirlens_worker.facts import Statement
 
+from ..instructions.places import SIDE_BY_SIDE, SPATIAL
 from ..instructions.work import Item
 
 
@@ -27,3 +30,35 @@ def copies_elements(item: Item) -> bool:
     if node.op != "store" or node.per != "block" or node.arith or item.shared_bytes <= 0:
         return False
     return not any(access.guard is not None for access in node.accesses if access.mode == "read")
+
+
+def started_ahead(leaves: Sequence[Item]) -> float:
+    """The share of all traffic to L2 that is started ahead of its use, and makes nobody wait.
+
+    That is what pipelined loops load, and what TMA and cp.async bring.
+    """
+    moved = sum(leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves)
+    ahead = sum(
+        leaf.l2_read_bytes
+        for leaf in leaves
+        if leaf.l2_read_bytes and is_load(leaf) and _is_ahead(leaf)
+    )
+    return ahead / moved if moved else 0.0
+
+
+def moved_at_once(leaves: Sequence[Item]) -> float:
+    """The share of all traffic to L2 that a block starts in one go, not turn by turn of a loop."""
+    amounts = [leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves]
+    moved = sum(amounts)
+    once = sum(
+        amount / leaf.place.turns for leaf, amount in zip(leaves, amounts, strict=True) if amount
+    )
+    return once / moved if moved else 0.0
+
+
+def _is_ahead(leaf: Item) -> bool:
+    if any(loop.kind == "pipelined" and loop.stages > 1 for loop in leaf.place.around):
+        return True
+    # One that is started outside of any loop has nothing of its block to run beside.
+    turns = any(loop.kind not in SPATIAL | SIDE_BY_SIDE for loop in leaf.place.around)
+    return turns and any(entry.access.route in ("tma", "async") for entry in leaf.count.accesses)

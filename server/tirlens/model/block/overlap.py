@@ -177,13 +177,16 @@ def _shortened(part: Timed, kept: float, waits: float, busy_beside: BusyBeside) 
     return Timed(part.item, own, children)
 
 
-def drifted(item: Item, timed: Timed, threads: int, busy_of: BusyOf) -> Timed:
+def drifted(item: Item, timed: Timed, busy_of: BusyOf) -> Timed:
     """A loop of which two or more warpgroups do their own rows, out of step with each other.
 
     Wholly so, they would take the time of the busiest unit; in step, that of all parts in turn.
     """
     node = item.node
-    if threads < 2 * WARPGROUP or not isinstance(node, Loop) or node.kind in SPATIAL | SIDE_BY_SIDE:
+    if not isinstance(node, Loop) or node.kind in SPATIAL | SIDE_BY_SIDE or not some(item, PRODUCT):
+        return timed
+    threads = _threads_of(item)
+    if threads < 2 * WARPGROUP:
         return timed
     if not any(_product_seconds(timed)) or not _has_own_rows(item, threads // WARPGROUP):
         return timed
@@ -194,6 +197,11 @@ def drifted(item: Item, timed: Timed, threads: int, busy_of: BusyOf) -> Timed:
                 units[name] = units.get(name, 0.0) + seconds
     apart = max(timed.total_s - max(units.values(), default=0.0), 0.0)
     return timed.scaled(1 - DRIFT * apart / timed.total_s)
+
+
+def _threads_of(item: Item) -> int:
+    """The threads of the role that a node belongs to."""
+    return max((leaf.threads for leaf in item.leaves()), default=1)
 
 
 def _has_own_rows(item: Item, groups: int) -> bool:

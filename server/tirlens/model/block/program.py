@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Let, Loop, Signal, Statement
+from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Loop, Signal, Statement
 
 from ..expr import UnknownValueError, conjuncts, evaluate, free_variables, is_data_dependent
 from ..instructions.traits import EVENT, some, starts_product
 from ..instructions.work import Item
 from .steps import ARRIVAL_CLOCKS, MATRIX_CLOCKS, TCGEN05_CLOCKS, load_latency_s
 from .timed import BusyOf, Timed
+from .trips import mean_trips, sides
 
 # Units that the warps of a block share; what it shares with other blocks is not among them.
 UNITS = frozenset({"fp32", "fp64", "int", "sfu", "issue", "shared", "tensor"})
@@ -126,12 +127,6 @@ def program(items: Sequence[Item], costs: Costs, entries: float) -> Body:
         NotKnownError: a count is not known.
     """
     return tuple(_steps(items, costs, entries))
-
-
-def sides(item: Item) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
-    """What stands on the two sides of a branch."""
-    first = sum(not isinstance(node, Let) for node in item.node.then)
-    return item.children[:first], item.children[first:]
 
 
 def meetings(body: Body) -> Iterator[Meet]:
@@ -288,13 +283,6 @@ def led_share(item: Item) -> float:
         if ranks[0] == ranks[1] and ranks[0][0]:
             share *= sum(ranks[0]) / MOST_BLOCKS
     return share if share < 1.0 else 0.0
-
-
-def mean_trips(item: Item) -> float:
-    count = item.count
-    if count.iterations is not None and count.executions:
-        return max(count.iterations / count.executions, 0.0)
-    return float(count.trips or 1)
 
 
 def _runs(leaf: Item, costs: Costs) -> float:

@@ -20,8 +20,9 @@ from ..instructions.places import Place
 from ..instructions.spread import WARP
 from ..instructions.work import Item
 from .events import follow
-from .program import Body, Choice, Costs, Meet, NotKnownError, meetings, program, retimed, sides
+from .program import Body, Choice, Costs, Meet, NotKnownError, meetings, program, retimed
 from .timed import Timed
+from .trips import sides
 
 
 def splits_the_block(item: Item) -> bool:

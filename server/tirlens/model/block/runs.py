@@ -1,17 +1,24 @@
-"""Straight runs of instructions: which loads the compiler starts first, and which come later."""
+"""Which loads the compiler starts first or brings together, and which come later."""
 
 from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
 
 from tirlens_worker.facts import Branch, Loop, Statement
 
 from ..expr import is_data_dependent
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL, loads_of
-from ..instructions.traits import LOADS, READS, STRAIGHT, every, some
-from ..instructions.work import Item
+from ..instructions.traits import LOADS, ORDERED, READS, STORES, STRAIGHT, every, some
+from ..instructions.work import Item, in_tile_loop
 
 # ptxas 13.0 for sm_100a puts a condition on the instructions of a branch of 17 instructions (a load
 # and 16 multiply-adds) and jumps over one of 25.
 PREDICATED = 20
+# Loads of a thread that the compiler brings together from the iterations of a loop: all of a short
+# loop of constant extent, which it unrolls whole, four of a longer one (nvcc's and LLVM's default).
+WHOLE_UNROLL = 64
+PART_UNROLL = 4
 
 
 def starts_loads(item: Item) -> bool:
@@ -90,3 +97,56 @@ def loaded(item: Item) -> set[str]:
         for entry in leaf.count.accesses
         if entry.access.mode == "read" and entry.buffer.scope == "global"
     }
+
+
+def starts_at_once(item: Item) -> bool:
+    """Whether the compiler starts all loads of an unrolled loop first.
+
+    Not if its turns store, and load by instructions that have to stay behind a store.
+    """
+    return item.node.kind == "unroll" and not (some(item, STORES) and some(item, ORDERED))
+
+
+def waits_for_loads(loop: Loop, trips: float) -> float:
+    """How often a thread waits for the loads of `trips`, which the compiler brings together.
+
+    A number of trips that is known at run time only is gone through four at a time, and what is
+    left one by one.
+    """
+    if isinstance(loop.extent, int):
+        return max(1.0, trips / (WHOLE_UNROLL if trips <= WHOLE_UNROLL else PART_UNROLL))
+    whole, rest = divmod(trips, PART_UNROLL)
+    return max(1.0, whole + rest)
+
+
+def brings_together(item: Item) -> bool:
+    """Whether the compiler can bring the loads of a loop's iterations together.
+
+    Barriers and conditions on data keep them apart; a tile in shared memory brings barriers, unless
+    no thread touches what another one does.
+    """
+    places: dict[str, set[tuple[Any, ...]]] = {}
+    for leaf in item.leaves():
+        for entry in leaf.count.accesses:
+            if entry.buffer.scope.startswith("shared"):
+                resolved = tuple(leaf.place.resolve(index) for index in entry.access.indices)
+                places.setdefault(entry.access.buffer, set()).add(resolved)
+    shared = {name for name, indices in places.items() if len(indices) > 1}
+    return all(
+        (leaf.node.per == "thread" or _is_of_threads(leaf, shared))
+        and leaf.node.op != "sync"
+        and not (leaf.spread is not None and leaf.spread.serial)
+        for leaf in item.leaves()
+    )
+
+
+def _is_of_threads(leaf: Item, exchanged: Container[str]) -> bool:
+    """Whether a tile loop's statement becomes code that each thread runs without the others.
+
+    Threads hand each other what is in the `exchanged` tiles.
+    """
+    stores = any(
+        entry.access.mode != "read" and entry.access.buffer in exchanged
+        for entry in leaf.count.accesses
+    )
+    return in_tile_loop(leaf.place) and not stores

@@ -18,6 +18,8 @@ class Busy(NamedTuple):
 BusyOf = Callable[[Item], Busy]
 #: The same of a leaf of which so many times its own instructions are independent of each other.
 BusyBeside = Callable[[Item, float], Busy]
+#: The time of a node that runs so many times in a block.
+TimedOf = Callable[[Item, float], "Timed"]
 
 
 class Timed:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer, Statement
 
-from ..block.pipeline import Timed
+from ..block.timed import Timed
 from ..classes import scalar_class
 from ..instructions.work import Item
 from ..schedule import KernelTime

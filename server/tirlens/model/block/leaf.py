@@ -1,0 +1,120 @@
+"""What one block's share of a leaf takes on its SM: how long it keeps units busy, what it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tirlens.hardware.spec import Device
+
+from ..instructions.recurrence import turns
+from ..instructions.spread import WARP
+from ..instructions.work import Item
+from ..roofline import L2_PORT_BYTES_PER_CLK, burst_fraction, sum_seconds
+from .steps import carried_seconds, wait_seconds
+from .timed import Busy, BusyBeside
+
+# Instructions that keep the pipelines of an SM full: four schedulers, a latency of four clocks.
+IN_FLIGHT = 16.0
+MOST_INDEPENDENT = 4.0
+# One SM alone draws at most this many times its even share of DRAM and L2, and what its port takes.
+ALONE_SHARE = 3.0
+
+
+@dataclass(frozen=True)
+class BlockContext:
+    """What the time of a block depends on besides its own work.
+
+    `busy` keeps what `busy_of_block` has found of each leaf.
+    """
+
+    device: Device
+    blocks: int
+    busy: dict[Item, Busy] = field(default_factory=dict[Item, Busy], repr=False, compare=False)
+
+
+def leaf_seconds(item: Item, context: BlockContext) -> float:
+    """The greatest busy time that one block's share of a leaf causes on its SM."""
+    return busy_of_block(item, context).longest_s
+
+
+def busy_of_block(item: Item, context: BlockContext) -> Busy:
+    """How long one block's share of a leaf keeps each unit of its SM busy."""
+    known = context.busy.get(item)
+    if known is None:
+        units = _busy_seconds(item, context)
+        known = context.busy[item] = Busy(units, max(units.values(), default=0.0))
+    return known
+
+
+def busy_beside(context: BlockContext) -> BusyBeside:
+    """Tells the same of a leaf of which so many times its own instructions are independent."""
+
+    def busy(leaf: Item, beside: float) -> Busy:
+        known = busy_of_block(leaf, context)
+        drawn, more = _drawn_rate(leaf), _drawn_rate(leaf, beside)
+        if drawn == more:
+            return known
+        units = _busy_seconds(leaf, context, beside)
+        return Busy(units, max(units.values(), default=0.0))
+
+    return busy
+
+
+def step_seconds(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> float:
+    """What the executions of a leaf in one block take beside throughput."""
+    together = 1.0
+    if item.count.executions is not None:
+        # A guarded statement runs less often than its loops turn.
+        each = item.threads if item.node.per == "thread" else 1
+        repeats = min(repeats, item.count.executions / (context.blocks * each))
+        if repeats and waits and item.read_bytes:
+            together = max(turns(item, context.blocks) / repeats, 1.0)
+    waiting = wait_seconds(item, context.device, waits, together) * repeats
+    carried = carried_seconds(item, context.device, context.blocks)
+    return max(waiting, carried - leaf_seconds(item, context)) if carried else waiting
+
+
+def transfer_seconds(loads: Sequence[Item], context: BlockContext) -> float:
+    """What one block's loads take together: DRAM and L2 serve them at the same time."""
+    share = context.device.sm_count / context.blocks
+    drawn = max(sum_seconds(loads).values(), default=0.0) * share / ALONE_SHARE
+    return max(drawn, sum(_port_seconds(leaf, context) for leaf in loads))
+
+
+def _busy_seconds(item: Item, context: BlockContext, beside: float = 1.0) -> dict[str, float]:
+    share = context.device.sm_count / context.blocks
+    drawn = _drawn_rate(item, beside)
+    out: dict[str, float] = {}
+    for name, seconds in item.seconds.items():
+        mine = seconds * share
+        if name in ("dram", "l2"):
+            # Other blocks load at other times, but those of a wave end and store together.
+            mine /= ALONE_SHARE if item.read_bytes else 1.0
+            mine = max(mine, _port_seconds(item, context))
+        elif name == "tensor":
+            # The power limit holds for the device over time, not for one product.
+            mine *= burst_fraction(item, context.device)
+        elif name != "shared":
+            mine /= drawn
+        out[name] = mine
+    return out
+
+
+def _port_seconds(item: Item, context: BlockContext) -> float:
+    """How long what a block reads of L2 takes through the port of its SM."""
+    port = L2_PORT_BYTES_PER_CLK * context.device.clock_hz
+    return item.l2_read_bytes / context.blocks / port
+
+
+def _drawn_rate(item: Item, beside: float = 1.0) -> float:
+    """The share of an SM's issue rate that the warps of one block can draw with a leaf.
+
+    Eight warps with two independent instructions each keep the pipelines of an SM full, and four
+    warps with four: those of an unrolled loop over a thread's own elements, or of `beside` chains
+    in straight code.
+    """
+    independent = 2.0 * item.place.unrolled * beside
+    if item.spread is not None and item.node.per == "block":
+        independent = max(independent, item.spread.repeats)
+    return min(1.0, item.threads / WARP * min(independent, MOST_INDEPENDENT) / IN_FLIGHT)
