@@ -26,6 +26,7 @@ from .imbalance import block_costs, stretch
 from .instructions.work import Item
 from .launches import launches, together
 from .memory import traffic
+from .memory.waves import LaunchShape
 from .report import CaveatNote, KernelReport, Occupancy, Waves
 from .roofline import (
     busy_seconds,
@@ -162,7 +163,7 @@ def _analyzed(report: KernelReport, found: Counted, device: Device, by_line: boo
     report = counted(report, leaves)
     scheduled = bool(facts.launch.grid or facts.launch.threads)
     launch = _launch(facts, counts, items, device)
-    shape = traffic.LaunchShape(
+    shape = LaunchShape(
         launch.grid if scheduled else (1,),
         max(min(launch.blocks, launch.blocks_per_sm * device.sm_count), 1),
         launch.block.shared_bytes,

@@ -18,7 +18,7 @@ from .counting.result import Counts, NodeCount
 from .counting.symbolic import formulas
 from .counting.walker import Walker
 from .instructions.work import Item, alike, build
-from .memory.traffic import Flows, flows
+from .memory.flows import Flows, flows
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,20 @@ MOST_WAVES = 24
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 _LARGEST = int(np.iinfo(np.int64).max) - 1
+# Written lines take the place of lines to be read again.  A block that passes over its data several
+# times writes during the last pass only, so that about half of what it writes comes in between.
+WRITTEN_BETWEEN = 0.6
+
+
+@dataclass(frozen=True)
+class LaunchShape:
+    """The launch as numbers: grid, blocks resident at once, shared bytes of each, rasterisation."""
+
+    grid: tuple[int, ...]
+    wave_blocks: int
+    shared_bytes: int = 0
+    panel: int | None = None
+    panel_order: str = "row"
 
 
 @dataclass(frozen=True)

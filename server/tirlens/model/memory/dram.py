@@ -1,0 +1,105 @@
+"""Bytes that come from DRAM and go there: what L2 does not keep, and never less than once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from tirlens.hardware.spec import Device
+
+from .flows import Flow
+from .least import least_bytes
+from .shifts import block_strides, blocks_apart, is_straight
+from .waves import WRITTEN_BETWEEN, LaunchShape, Slab, dram_bytes, miss_probability, sharing
+
+# An L2 of two halves keeps lines in both, so that about half of it is usable.
+L2_SHARE = 0.55
+# Below this share of L2 nothing that one kernel touches is evicted before it is used again.
+RESIDENT_SHARE = 0.8
+
+
+def to_dram(
+    flows: Sequence[Flow], launch: LaunchShape, device: Device, distinct: Mapping[str, int]
+) -> None:
+    """Fill in the DRAM bytes of every leaf; `distinct` are those of arrays that are known."""
+    touched: dict[str, float] = {}
+    for flow in flows:
+        held = touched.get(flow.access.buffer, 0.0)
+        touched[flow.access.buffer] = max(held, flow.compulsory)
+    cache = device.llc or device.l2
+    usable = cache.bytes * (L2_SHARE if cache.partitions > 1 else 1.0)
+    resident = sum(touched.values()) <= RESIDENT_SHARE * usable
+    reads = _grouped([flow for flow in flows if flow.access.mode != "write"])
+    writes = _grouped([flow for flow in flows if flow.access.mode != "read"])
+    slabs = [
+        Slab(max(flow.step_bytes for flow in group), group[0].axes, group[0].walk)
+        for group in reads
+    ]
+    fetched: Sequence[float] = (
+        [0.0] * len(slabs)
+        if resident or not slabs
+        else dram_bytes(
+            slabs, launch.grid, launch.wave_blocks, usable, launch.panel, launch.panel_order
+        )
+    )
+    together = sharing(slabs, launch.grid, launch.wave_blocks, launch.panel, launch.panel_order)
+    # Blocks start together in the first wave; later ones start as others end, one by one.
+    abreast = min(launch.wave_blocks / max(math.prod(launch.grid), 1), 1.0)
+    owns = [max(flow.block_bytes for flow in group) for group in reads]
+    between = sum(own for own, slab in zip(owns, slabs, strict=True) if slab.axes)
+    between += WRITTEN_BETWEEN * sum(flow.block_bytes for group in writes for flow in group)
+    missed = miss_probability(between * launch.wave_blocks / usable)
+    for group, own, amount, sharers in zip(reads, owns, fetched, together, strict=True):
+        if not resident:
+            # What a block reads again has left L2 if the blocks of a wave read more than it holds.
+            shifts = _shifts(group, launch)
+            if shifts:
+                gaps = (later - sooner for sooner, later in pairwise(shifts))
+                left = sum(miss_probability(gap * between / usable) for gap in gaps)
+                amount += own * math.prod(launch.grid) * left
+            else:
+                again = len(group) > 1 and not any(flow.wanders for flow in group)
+                repeated = sum(flow.item.l2_read_bytes for flow in group if again)
+                amount += max(repeated - own * math.prod(launch.grid), 0.0) * missed
+        least = least_bytes(group, flows, distinct)
+        most = sum(float(flow.entry.bytes) for flow in group)
+        amount = min(max(amount, least), max(most, least))
+        _share(group, amount, "dram_read_bytes")
+        _share(group, amount * (1 + (sharers - 1) * abreast), "dram_waited_bytes")
+    for group in writes:
+        _share(group, least_bytes(group, flows, distinct), "dram_write_bytes")
+
+
+def _shifts(group: Sequence[Flow], launch: LaunchShape) -> list[int]:
+    """How many blocks lie between those whose data the accesses of a block are, in their order.
+
+    Empty where blocks take turns, and read again later what they have read, or where it is not
+    known.
+    """
+    starts = [flow.start for flow in group]
+    if launch.panel or len(set(starts)) < 2 or None in starts:
+        return []
+    if any(flow.wanders or not is_straight(flow.item.place) for flow in group):
+        return []
+    strides = block_strides(group[0].access.indices, group[0].entry.buffer, group[0].item.place)
+    if strides is None or not any(strides):
+        return []
+    known = [start for start in starts if start is not None]
+    apart = {blocks_apart(start - known[0], strides, launch.grid) for start in known}
+    return sorted(apart)
+
+
+def _grouped(flows: Sequence[Flow]) -> list[list[Flow]]:
+    """Accesses of one buffer with the same block indices touch much the same bytes."""
+    groups: dict[tuple[str, tuple[int, ...]], list[Flow]] = {}
+    for flow in flows:
+        groups.setdefault((flow.access.buffer, flow.axes), []).append(flow)
+    return list(groups.values())
+
+
+def _share(group: Sequence[Flow], amount: float, name: str) -> None:
+    weight = sum(flow.compulsory for flow in group)
+    for flow in group:
+        part = flow.compulsory / weight if weight else 1 / len(group)
+        setattr(flow.item, name, getattr(flow.item, name) + amount * part)
