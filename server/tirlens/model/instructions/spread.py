@@ -17,7 +17,7 @@ its first value.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -88,8 +88,14 @@ def spread(
     if not accesses and not statement.arith:
         return NOTHING
     guards = [item.guard for item in (*accesses, *statement.arith) if item.guard is not None]
-    data = [*place.data_of_conditions, *(part for guard in guards for part in place.data_of(guard))]
-    serial = _comes_anew(data, place, buffers)
+    data = [part for guard in guards for part in place.data_of(guard)]
+    turning = {loop.var for loop in place.around if loop.kind in ("parallel", "vectorized")}
+    if statement.per == "thread":
+        turning |= {loop.var for loop in place.around[-1:]}
+    if turning:
+        # What a branch around a whole tile operation asks is known before its first element.
+        data.extend(place.data_of_conditions)
+    serial = _comes_anew(data, turning, buffers)
     if statement.per == "thread":
         return _of_threads(statement, place, buffers, serial)
     matrix = any(access.buffer in fragments for access in accesses)
@@ -102,21 +108,18 @@ def spread(
 
 
 def _comes_anew(
-    data: Sequence[tuple[Any, ...]], place: Place, buffers: Mapping[str, Buffer]
+    data: Sequence[tuple[Any, ...]], turning: Set[str], buffers: Mapping[str, Buffer]
 ) -> bool:
     """Whether the data of conditions come anew with the elements that they are asked for.
 
-    What an array holds for all of them, the length of a sequence, is loaded once before.
+    Elements follow each other with the `turning` variables.  What an array holds for all of them,
+    the length of a sequence, is loaded once before.
     """
-    if not data:
-        return False
-    names = {loop.var for loop in place.around if loop.kind in ("parallel", "vectorized")}
-    names |= {loop.var for loop in place.around[-1:]}
     return any(
         part[0] == "opaque"
         or part[1] not in buffers
         or buffers[part[1]].scope != "global"
-        or bool(names & free_variables(part))
+        or bool(turning & free_variables(part))
         for part in data
     )
 
