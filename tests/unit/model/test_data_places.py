@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.kernels import facts as built
 from support.kernels import launched
 from tirlens.hardware import load
 from tirlens.model import analyze
@@ -16,6 +17,7 @@ from tirlens_worker.facts import (
     Branch,
     Buffer,
     KernelFacts,
+    Launch,
     Loop,
     Node,
     Statement,
@@ -53,6 +55,25 @@ def test_a_tile_chosen_at_run_time_is_another_in_each_turn(parts: int) -> None:
     assert read is not None
     # Each of the experts' parts comes, and none of them more often than it is asked for.
     assert EXPERTS * parts * TILE * 2 <= read <= issued
+
+
+@pytest.mark.parametrize(("rows", "kept"), [(256, True), (1 << 16, False)])
+def test_what_blocks_choose_from_comes_once_where_l2_holds_it(rows: int, kept: bool) -> None:
+    heads, queries, turns = 16, 1024, 16
+    cache = Buffer("w", "w", "float16", (heads, rows, TILE), "global", is_parameter=True)
+    chosen = Buffer("o", "o", "int32", (heads, queries, turns), "global", is_parameter=True)
+    place = ("by", ("load", "o", "by", "bx", "turn"), 0)
+    tile = copy(
+        Access("w", "read", place, (1, 1, TILE), route="tma"),
+        Access("s", "write", (0,), (TILE,)),
+    )
+    block = Loop("block", "tx", 0, 128, (Loop("serial", "turn", 0, turns, (tile,)),))
+    row = Loop("grid", "bx", 0, queries, (replace(block, tag="threadIdx.x"),), tag="blockIdx.x")
+    grid = Loop("grid", "by", 0, heads, (row,), tag="blockIdx.y")
+    launch = Launch((queries, heads), (128,))
+    report = analyze(built((grid,), (cache, chosen, SHARED), launch), load("h200"), {})
+    each = heads * (rows if kept else queries * turns) * TILE * 2
+    assert report.dram_bytes.read == pytest.approx(each, rel=0.02)
 
 
 def test_tiles_of_a_group_that_each_block_looks_up_are_of_one_group() -> None:

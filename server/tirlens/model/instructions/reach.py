@@ -77,6 +77,25 @@ class Reach:
         """In how many rows of the array they are."""
         return self._distinct(frozenset(free), len(self.indices) - 1, 1)
 
+    def pool(self, free: Iterable[str], outer: Iterable[str]) -> tuple[float, frozenset[str]]:
+        """How many elements the access chooses from where data tell its place, and from which.
+
+        They are all of the array that it can get to while `free` vary, whatever the data are; the
+        variables of `outer` that the second result names give other ones.  Infinitely many where
+        the array's extent is not known.
+        """
+        varying, total, names = frozenset(free), float(max(self._access.lanes, 1)), NOTHING
+        for dimension, index in enumerate(self.indices):
+            size = self._shape[dimension] if dimension < len(self._shape) else None
+            if self._of_data[dimension]:
+                total *= size if isinstance(size, int) else math.inf
+                continue
+            low, high = bounds(index, self._pinned(index, varying))
+            touched = max(high - low + self._boxes[dimension], 1.0)
+            total *= min(touched, size) if isinstance(size, int) else touched
+            names |= self._names[dimension]
+        return total, names & frozenset(outer)
+
     def _distinct(self, free: frozenset[str], dimensions: int, lanes: int) -> float:
         extents, shape = self._place.extents, self._shape
         total = 1.0

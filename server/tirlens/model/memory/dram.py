@@ -36,13 +36,12 @@ def to_dram(
         Slab(max(flow.step_bytes for flow in group), group[0].axes, group[0].walk)
         for group in reads
     ]
-    fetched: Sequence[float] = (
-        [0.0] * len(slabs)
-        if resident or not slabs
-        else dram_bytes(
-            slabs, launch.grid, launch.wave_blocks, usable, launch.panel, launch.panel_order
-        )
-    )
+    fetched: Sequence[float] = [0.0] * len(slabs)
+    if slabs and not resident:
+        fetched = _fetched(slabs, launch, usable)
+        pools = [_pool(group) or slab for group, slab in zip(reads, slabs, strict=True)]
+        if pools != slabs:
+            fetched = list(map(min, fetched, _fetched(pools, launch, usable)))
     together = sharing(slabs, launch.grid, launch.wave_blocks, launch.panel, launch.panel_order)
     # Blocks start together in the first wave; later ones start as others end, one by one.
     abreast = min(launch.wave_blocks / max(math.prod(launch.grid), 1), 1.0)
@@ -69,6 +68,17 @@ def to_dram(
         _share(group, amount * (1 + (sharers - 1) * abreast), "dram_waited_bytes")
     for group in writes:
         _share(group, least_bytes(group, flows, distinct), "dram_write_bytes")
+
+
+def _fetched(slabs: Sequence[Slab], launch: LaunchShape, usable: float) -> Sequence[float]:
+    grid, blocks = launch.grid, launch.wave_blocks
+    return dram_bytes(slabs, grid, blocks, usable, launch.panel, launch.panel_order)
+
+
+def _pool(group: Sequence[Flow]) -> Slab | None:
+    """What blocks choose from that read where data tell: more than one reads, less than all do."""
+    pools = {flow.pool for flow in group}
+    return next(iter(pools)) if len(pools) == 1 else None
 
 
 def _shifts(group: Sequence[Flow], launch: LaunchShape) -> list[int]:

@@ -26,6 +26,7 @@ from ..instructions.places import (
 from ..instructions.reach import Reach
 from ..instructions.work import Item
 from .walks import AXES, Walk, walk_of
+from .waves import Slab
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Flow:
     walk: Walk | None
     wanders: bool
     array_bytes: float
+    pool: Slab | None  # what its place is chosen from, where data tell that
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,16 @@ def _flow(
         walk,
         chosen,
         array,
+        _pool(reach, inner, grid, size) if behind and walk is None else None,
     )
+
+
+def _pool(
+    reach: Reach, inner: Sequence[str], grid: Mapping[str, Around], size: float
+) -> Slab | None:
+    elements, names = reach.pool(inner, grid)
+    axes = tuple(sorted({AXES.get(grid[name].tag or "", 0) for name in names}))
+    return Slab(elements * size, axes) if math.isfinite(elements) else None
 
 
 def _set_in(leaves: Sequence[Item], buffers: Mapping[str, Buffer]) -> SetIn:
