@@ -53,6 +53,7 @@ REFUSED_CASES = {
         "named_functions": "the call call_llvm_pure_intrin",
         "ptx_arithmetic": "the call ptx.fma",
         "ptx_memory": "the call ptx.ld_vec",
+        "ptx_operands": "the call ptx.mov",
         "ptx_wide": "the call ptx.ld_vec",
         "wmma": "a fragment in global memory",
     },
