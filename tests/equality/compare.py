@@ -11,7 +11,7 @@ from tirlens.model.counted import count_all
 from tirlens.model.counting.result import Counts, leaves
 from tirlens.model.counting.symbolic import formulas
 from tirlens.model.instructions.spread import memory_of
-from tirlens.model.instructions.work import build
+from tirlens.model.instructions.tree import build
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tirlens.model.counting.walker import Walker
-from tirlens.model.instructions.work import Item, build
+from tirlens.model.instructions.tree import build
+from tirlens.model.instructions.work import Item
 from tirlens_worker.facts import (
     Access,
     Arith,

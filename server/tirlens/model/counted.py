@@ -17,7 +17,8 @@ from .counting.lengths import Length, with_lengths
 from .counting.result import Counts, NodeCount
 from .counting.symbolic import formulas
 from .counting.walker import Walker
-from .instructions.work import Item, alike, build
+from .instructions.tree import alike, build
+from .instructions.work import Item
 from .memory.flows import Flows, flows
 
 

@@ -18,7 +18,7 @@ from tirlens.model.block.steps import reduce_clocks, scan_clocks
 from tirlens.model.block.timed import Timed
 from tirlens.model.counting.walker import Walker
 from tirlens.model.imbalance import block_costs, stretch
-from tirlens.model.instructions.work import build
+from tirlens.model.instructions.tree import build
 from tirlens.model.roofline import busy_seconds
 from tirlens.model.schedule import as_loaded
 from tirlens_worker.facts import (

@@ -8,9 +8,9 @@ from typing import Any
 from tirlens_worker.facts import Branch, Loop, Statement
 
 from ..expr import is_data_dependent
-from ..instructions.places import SIDE_BY_SIDE, SPATIAL, loads_of
+from ..instructions.places import SIDE_BY_SIDE, SPATIAL, in_tile_loop, loads_of
 from ..instructions.traits import LOADS, ORDERED, READS, STORES, STRAIGHT, every, some
-from ..instructions.work import Item, in_tile_loop
+from ..instructions.work import Item
 
 # ptxas 13.0 for sm_100a puts a condition on the instructions of a branch of 17 instructions (a load
 # and 16 multiply-adds) and jumps over one of 25.

@@ -226,3 +226,8 @@ def without_loads(
     if index[0] in _DIVISIONS and inner != parts and simplify(inner[1]) == 0:
         return 0 if index[0] in ("//", "truncdiv") else inner[0]
     return index[: len(index) - len(parts)] + inner
+
+
+def in_tile_loop(place: Place) -> bool:
+    """Whether a tile loop stands around a statement, which its block executes together."""
+    return any(loop.kind == "parallel" for loop in place.around)

@@ -1,0 +1,142 @@
+"""From the tree of counts to that of items: what each statement does, at its place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tirlens_worker.facts import (
+    Branch,
+    Buffer,
+    Expr,
+    KernelFacts,
+    Let,
+    Loop,
+    Node,
+    Statement,
+    While,
+)
+
+from .active import active_threads
+from .places import SIDE_BY_SIDE, SPATIAL, Place, in_tile_loop, outermost
+from .statement import Block, agree, fill_leaf
+from .work import Item
+
+# How these loops run decides what a thread does, and how often.
+_NOT_IN_TURN = SPATIAL | SIDE_BY_SIDE | {"unroll"}
+
+
+def build(
+    facts: KernelFacts,
+    counts: Any,
+    bindings: Mapping[str, int],
+    buffers: Mapping[str, Buffer],
+    like: Sequence[Item] | None = None,
+) -> tuple[Item, ...]:
+    """The tree of a kernel with operations and issued bytes of every leaf.
+
+    `like` is that of a kernel which is `alike`: what its leaves do is taken over.
+    """
+    if like is not None:
+        return _placed(counts.root, outermost(bindings), like)
+    block = Block(
+        buffers,
+        max(math.prod(counts.launch.threads or (1,)), 1),
+        frozenset(_accumulators(counts, buffers)),
+        facts.fast_math,
+    )
+    return _nodes(counts.root, outermost(bindings), block, frozenset())
+
+
+def alike(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
+    """Whether two bodies that are counted alike differ in no more than how loops take their turns.
+
+    What their statements do is the same then; only what runs beside what may differ.
+    """
+    for node, other in zip(nodes, others, strict=True):
+        if node is other:
+            continue
+        if isinstance(node, Loop) and isinstance(other, Loop):
+            same = node.kind == other.kind or {node.kind, other.kind}.isdisjoint(_NOT_IN_TURN)
+            inside = same and alike(node.body, other.body)
+        elif isinstance(node, Branch) and isinstance(other, Branch):
+            inside = alike(node.then, other.then) and alike(node.orelse, other.orelse)
+        elif isinstance(node, While) and isinstance(other, While):
+            inside = alike(node.body, other.body)
+        else:
+            inside = False
+        if not inside:
+            return False
+    return True
+
+
+def _placed(counts: Sequence[Any], place: Place, like: Sequence[Item]) -> tuple[Item, ...]:
+    """The items of a body that has those of another one, which is alike, with its own loops."""
+    items: list[Item] = []
+    old = iter(like)
+    for count in counts:
+        node = count.node
+        if isinstance(node, Let):
+            place = place.with_let(node)
+            continue
+        item = next(old)
+        if isinstance(node, Branch):
+            first = len(node.then)
+            own = sum(not isinstance(inside, Let) for inside in node.then)
+            then, orelse = place.where(node.condition), place.where(("not", node.condition))
+            children = (
+                *_placed(count.children[:first], then, item.children[:own]),
+                *_placed(count.children[first:], orelse, item.children[own:]),
+            )
+        else:
+            children = _placed(count.children, _inside(count, place), item.children)
+        items.append(item.again(node=node, count=count, place=place, children=children))
+    return tuple(items)
+
+
+def _inside(count: Any, place: Place) -> Place:
+    """The place in the body of a loop, or of what repeats until something happens."""
+    node = count.node
+    if isinstance(node, Loop):
+        return place.inside(node, count.trips)
+    if isinstance(node, While):
+        return place.turning(node.var or f"while {id(node)}", count.trips or 1)
+    return place
+
+
+def _accumulators(counts: Any, buffers: Mapping[str, Buffer]) -> Iterator[str]:
+    for count in counts.statements():
+        for access in count.node.accesses:
+            if access.route == "mma" and buffers[access.buffer].scope == "local.fragment":
+                yield access.buffer
+
+
+def _nodes(
+    counts: tuple[Any, ...], place: Place, block: Block, known: frozenset[Expr]
+) -> tuple[Item, ...]:
+    """The items of a body; `known` are parts of addresses that were computed on the way to it."""
+    if not counts:
+        return ()
+    items: list[Item] = []
+    threads = active_threads(place, block.threads)
+    for count in counts:
+        node = count.node
+        if isinstance(node, Let):
+            place = place.with_let(node)
+            continue
+        if isinstance(node, Branch):
+            first = len(node.then)
+            children = (
+                *_nodes(count.children[:first], place.where(node.condition), block, known),
+                *_nodes(count.children[first:], place.where(("not", node.condition)), block, known),
+            )
+        else:
+            children = _nodes(count.children, _inside(count, place), block, known)
+        item = Item(node, count, place, children)
+        if isinstance(node, Statement):
+            known = fill_leaf(item, block, threads, known)
+        elif isinstance(node, Loop) and node.kind == "parallel" and not in_tile_loop(place):
+            agree(tuple(item.leaves()), block)
+        items.append(item)
+    return tuple(items)
