@@ -25,6 +25,8 @@ GPUS = [name for name in catalogue() if load(name).kind == "gpu"]
 SHARED = 1.2
 # How well traffic hides behind computation follows from their times; it moves the time by so much.
 HIDDEN = 1.01
+# Of a DRAM that is no faster each of more SMs has less, which the blocks of a small grid wait for.
+SPREAD = 1.2
 # The tail of the last wave is taken from the average block.
 TAIL = 1.001
 
@@ -86,6 +88,16 @@ def test_a_better_device_is_never_slower(what: str, facts: KernelFacts, name: st
     before, after = analyze(facts, device).time_s, analyze(facts, BETTER[what](device)).time_s
     assert before is not None and after is not None
     assert after <= before * HIDDEN
+
+
+@examples(40, derandomize=True)
+@given(kernels(), st.sampled_from(GPUS))
+def test_twice_the_sms_take_no_longer(facts: KernelFacts, name: str) -> None:
+    device = load(name)
+    twice = replace(faster(device, peaks=2, dram=1, l2=1), sm_count=2 * device.sm_count)
+    before, after = analyze(facts, device).time_s, analyze(facts, twice).time_s
+    assert before is not None and after is not None
+    assert after <= before * SPREAD
 
 
 def never_faster(

@@ -78,7 +78,7 @@ def step_seconds(item: Item, context: BlockContext, repeats: float, waits: bool 
 def transfer_seconds(loads: Sequence[Item], context: BlockContext) -> float:
     """What one block's loads take together: DRAM and L2 serve them at the same time."""
     share = context.device.sm_count / context.blocks
-    drawn = max(sum_seconds(loads).values(), default=0.0) * share / ALONE_SHARE
+    drawn = max(sum_seconds(loads).values(), default=0.0) * share / _alone(context, ALONE_SHARE)
     return max(drawn, sum(_port_seconds(leaf, context) for leaf in loads))
 
 
@@ -90,7 +90,7 @@ def _busy_seconds(item: Item, context: BlockContext, beside: float = 1.0) -> dic
         mine = seconds * share
         if name in ("dram", "l2"):
             # Other blocks load at other times, but those of a wave end and store together.
-            mine /= ALONE_SHARE if item.read_bytes else 1.0
+            mine /= _alone(context, ALONE_SHARE if item.read_bytes else 1.0)
             mine = max(mine, _port_seconds(item, context))
         elif name == "tensor":
             # The power limit holds for the device over time, not for one product.
@@ -101,10 +101,16 @@ def _busy_seconds(item: Item, context: BlockContext, beside: float = 1.0) -> dic
     return out
 
 
+def _alone(context: BlockContext, least: float) -> float:
+    """How many even shares of DRAM and L2 a block can draw: those of SMs without one as well."""
+    sms = context.device.sm_count
+    return max(least, sms / min(context.blocks, sms))
+
+
 def _port_seconds(item: Item, context: BlockContext) -> float:
-    """How long what a block reads of L2 takes through the port of its SM."""
+    """How long what a block reads of L2, or stores there, takes through the port of its SM."""
     port = L2_PORT_BYTES_PER_CLK * context.device.clock_hz
-    return item.l2_read_bytes / context.blocks / port
+    return max(item.l2_read_bytes, item.l2_write_bytes) / context.blocks / port
 
 
 def _drawn_rate(item: Item, beside: float = 1.0) -> float:
