@@ -17,7 +17,7 @@ from .timed import Busy, BusyBeside
 # Instructions that keep the pipelines of an SM full: four schedulers, a latency of four clocks.
 IN_FLIGHT = 16.0
 MOST_INDEPENDENT = 4.0
-# One SM alone draws at most this many times its even share of DRAM and L2, and what its port takes.
+# Beside others that have blocks, an SM draws at most this many times its even share of DRAM and L2.
 ALONE_SHARE = 3.0
 
 

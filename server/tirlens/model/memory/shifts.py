@@ -16,9 +16,9 @@ from tirlens_worker.facts import Buffer, Expr
 
 from ..expr import UnknownValueError, evaluate
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL, Place
+from .walks import AXES
 
 _STRAIGHT = SPATIAL | SIDE_BY_SIDE | {"unroll"}
-_AXES = {"blockIdx.x": 0, "blockIdx.y": 1, "blockIdx.z": 2}
 
 
 def is_straight(place: Place) -> bool:
@@ -30,7 +30,7 @@ def block_strides(
     indices: Sequence[Expr], buffer: Buffer, place: Place
 ) -> tuple[float, float, float] | None:
     """How many elements further on the next block along x, y and z starts to read."""
-    grid = {_AXES.get(loop.tag or ""): loop.var for loop in place.around if loop.kind in SPATIAL}
+    grid = {AXES.get(loop.tag or ""): loop.var for loop in place.around if loop.kind in SPATIAL}
     first = _place_of(indices, buffer, place, place.first_values)
     if first is None:
         return None
