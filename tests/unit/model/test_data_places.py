@@ -93,6 +93,21 @@ def test_tiles_of_a_group_that_each_block_looks_up_are_of_one_group() -> None:
     assert read(BLOCKS, 0) == pytest.approx(1.0)
 
 
+def test_a_tile_behind_a_branch_on_data_is_loaded_at_once() -> None:
+    """The branch is decided before the first element, anew in each turn."""
+    tile = copy(
+        Access("w", "read", ("turn", 0), (1, TILE), route="tile"),
+        Access("s", "write", (0,), (TILE,), route="tile"),
+    )
+    branch = Branch(("<", ("load", "o", "turn"), 3), (tile,))
+    plain, behind = (
+        analyze(facts(Loop("serial", "turn", 0, TURNS, (node,))), load("h200"), {}).time_s
+        for node in (tile, branch)
+    )
+    assert plain is not None and behind is not None
+    assert plain <= behind < 1.5 * plain
+
+
 def test_of_two_sides_that_data_decide_between_the_dearer_is_counted() -> None:
     def store(tiles: int) -> Statement:
         return copy(Access("s", "read", (0,), (TILE,)), Access("o", "write", (0,), (tiles * TILE,)))
