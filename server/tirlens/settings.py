@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
+from tirlens.budget import Budget, budget_of
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -26,7 +28,9 @@ class Settings:
     `device` is an id or the path of a device file, `python` the interpreter that runs the user's
     code, `calls` and `bindings` are as in a directive.  `timeout_s` limits one file's analysis.
     `min_percentage` is the share of a kernel's time below which a line gets no label.  `lower` is
-    whether tilelang lowers its kernels for the exact threads and shared memory.
+    whether tilelang lowers its kernels for the exact threads and shared memory.  `budgets` say what
+    the kernels of a name (``*`` and ``?`` as in file names) may take, `fail_above` from what growth
+    on a change is refused (`tirlens.gate`).
     """
 
     device: str | None = None
@@ -39,6 +43,8 @@ class Settings:
     inlay_hints: bool | None = None
     code_lens: bool | None = None
     lower: bool | None = None
+    budgets: Mapping[str, Budget] = field(default_factory=dict[str, Budget])
+    fail_above: tuple[str, ...] = ()
 
     def merged(self, nearer: Settings) -> Settings:
         """These settings with those of `nearer` in front; bindings are merged by name."""
@@ -155,6 +161,24 @@ def _bindings(value: Any) -> dict[str, int]:
     raise ValueError("must map names to whole numbers")
 
 
+def _budgets(value: Any) -> dict[str, Budget]:
+    if not isinstance(value, Mapping):
+        raise ValueError("must map names of kernels to max-time and max-dram")
+    found: dict[str, Budget] = {}
+    for name, limits in cast("Mapping[str, Any]", value).items():
+        if not isinstance(limits, Mapping):
+            raise ValueError(f"{name}: expected {{ max-time = '120us', max-dram = '1.2GB' }}")
+        found[name] = budget_of(cast("Mapping[str, Any]", limits))
+    return found
+
+
+def _limits(value: Any) -> tuple[str, ...]:
+    items = [value] if isinstance(value, str) else value
+    if isinstance(items, list) and all(isinstance(i, str) for i in cast("list[Any]", items)):
+        return tuple(cast("list[str]", items))
+    raise ValueError("must be a limit such as '5%', or a list of limits such as 'time=5%'")
+
+
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "device": _text,
     "python": _text,
@@ -166,4 +190,6 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "inlay_hints": _flag,
     "code_lens": _flag,
     "lower": _flag,
+    "budgets": _budgets,
+    "fail_above": _limits,
 }

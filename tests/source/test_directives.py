@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 import pytest
 
 from tirlens import source
+from tirlens.budget import Budget
 from tirlens.source.directives import parse_directive
 from tirlens_worker.facts import Span
 
@@ -37,6 +40,22 @@ f(1, 1)
 
 def read(**places: str) -> source.SourceFile:
     return source.read(TWO.format(**{"top": "", "above": "", "inside": "", "far": "", **places}))
+
+
+@pytest.mark.parametrize(
+    ("payload", "budget"),
+    [
+        ("max-time=120us", Budget(120e-6)),
+        ("max-time = 1.5 ms, M=8", Budget(1.5e-3)),
+        ("device=a100, max-dram=1.2GB, max-time=2s", Budget(2.0, 1.2e9)),
+        ("max-dram=512KiB", Budget(None, 512 * 1024)),
+        ("M=8", Budget()),
+    ],
+)
+def test_budgets(payload: str, budget: Budget) -> None:
+    directive = parse_directive(payload, HERE)
+    assert directive.error is None
+    assert astuple(directive.budget) == pytest.approx(astuple(budget))
 
 
 @pytest.mark.parametrize(

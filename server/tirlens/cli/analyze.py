@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 
 from tirlens import pipeline
-from tirlens.cli import delimited, sarif, table, work
+from tirlens.cli import delimited, outcome, sarif, table, work
 from tirlens.cli.output import console, stream
 from tirlens.cli.rows import Selection, selection
 from tirlens.pipeline import FileReport
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         elif arguments.format == "markdown":
             file.write(delimited.markdown(reports, shown))
         else:
-            device = work.device_of(reports, traced[0].options)
+            device = outcome.device_of(reports, traced[0].options)
             made = (
                 sarif.to_sarif(reports)
                 if arguments.format == "sarif"
@@ -38,9 +38,10 @@ def run(arguments: argparse.Namespace) -> int:
             )
             json.dump(made, file, indent=2, ensure_ascii=False)
             file.write("\n")
-    work.say_problems(reports)
+    outcome.say_problems(reports)
+    outcome.say_budgets(reports)
     say_overridden(arguments, reports)
-    return work.status(reports)
+    return outcome.status(reports)
 
 
 def percentage(
@@ -71,7 +72,7 @@ def say_overridden(arguments: argparse.Namespace, reports: Sequence[FileReport])
         for kernel in file.kernels:
             if kernel.device_source in ("directive", "project"):
                 where = "a directive" if kernel.device_source == "directive" else "pyproject.toml"
-                work.note(
+                outcome.note(
                     f"{file.path}:{kernel.span.line}: {kernel.name} is on {kernel.device_id}, "
                     f"which {where} sets, not on --device {arguments.device[0]}"
                 )

@@ -9,6 +9,7 @@ from tirlens.settings import DEFAULT_MIN_PERCENTAGE, DEFAULT_TIMEOUT_S
 from tirlens.version import __version__
 
 FORMATS = ("table", "json", "csv", "markdown", "sarif")
+COMPARISONS = ("table", "json", "markdown", "sarif", "github")
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -27,8 +28,28 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     report.add_argument("--html", metavar="FILE", help="also write a self-contained page")
     compare = commands.add_parser("compare", help="kernels on several devices, calls or revisions")
     _analysis(compare)
-    compare.add_argument("--base", metavar="GITREV", help="compare with the files at a revision")
-    compare.add_argument("--format", choices=("table", "json", "markdown"), default="table")
+    compare.add_argument(
+        "--base",
+        metavar="GITREV",
+        help="compare with the files at a revision; A... for where this branch left A",
+    )
+    compare.add_argument(
+        "--fail-above",
+        action="append",
+        default=[],
+        metavar="LIMIT",
+        help="with --base: end with status 3 where a kernel takes more than before by more than "
+        "this: 5%% of its time and DRAM traffic, time=5%%, dram=2%%; or where it has no figures "
+        "any more",
+    )
+    compare.add_argument("--format", choices=COMPARISONS, default="table")
+    compare.add_argument(
+        "--write",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="with --base: also write this .md, .sarif or .json",
+    )
     measure = commands.add_parser(
         "measure", help="run kernels on this machine's device, with the prediction beside"
     )

@@ -4,63 +4,43 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from tirlens import pipeline
-from tirlens.cli import work
+from tirlens.cli import outcome, since, work
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, stream
+from tirlens.cli.variants import Variant, variants_json
 from tirlens.ide import labels
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
 
 
-@dataclass(frozen=True)
-class Variant:
-    """One column: its heading and the reports that stand in it."""
-
-    name: str
-    reports: tuple[FileReport, ...]
-
-    def kernels(self) -> Iterator[tuple[str, KernelReport]]:
-        for file in self.reports:
-            for kernel in file.kernels:
-                yield file.path, kernel
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Compare what the options name, and give the exit status."""
-    ways = (len(arguments.device) > 1, len(arguments.call) > 1, arguments.base is not None)
-    if sum(ways) != 1:
+    if arguments.base is not None:
+        return since.run(arguments)
+    if (len(arguments.device) > 1) == (len(arguments.call) > 1):
         raise UsageError("compare needs two or more --device, two or more --call, or --base GITREV")
+    if arguments.fail_above or arguments.write or arguments.format in ("sarif", "github"):
+        raise UsageError("--fail-above, --write and these formats need --base GITREV")
     traced = work.trace(arguments)
     if len(arguments.device) > 1:
         variants = [
             Variant(name, tuple(t.report(device=name, force_device=True) for t in traced))
             for name in arguments.device
         ]
-    elif len(arguments.call) > 1:
+    else:
         whole = [item.report() for item in traced]
         variants = [_only(whole, call) for call in arguments.call]
-    else:
-        before = [_at_revision(Path(item.path), arguments, item) for item in traced]
-        variants = [
-            Variant(arguments.base, tuple(item.report() for item in before)),
-            Variant("now", tuple(item.report() for item in traced)),
-        ]
     found = _rows(variants)
     with stream(arguments.output) as file:
         if arguments.format == "json":
-            json.dump(_json(variants), file, indent=2, ensure_ascii=False)
+            json.dump(variants_json(variants), file, indent=2, ensure_ascii=False)
             file.write("\n")
         elif arguments.format == "markdown":
             names = [variant.name for variant in variants]
@@ -77,8 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
                 table.add_row(name, *map(Text, _cells(cells)))
             console(file, arguments.color).print(table)
     reports = [report for variant in variants for report in variant.reports]
-    work.say_problems(list(variants[-1].reports))
-    return work.status(reports)
+    outcome.say_problems(list(variants[-1].reports))
+    outcome.say_budgets(reports)
+    return outcome.status(reports)
 
 
 def _only(reports: Sequence[FileReport], call: str) -> Variant:
@@ -120,35 +101,3 @@ def _cells(row: Sequence[KernelReport | None]) -> list[str]:
             text += f" ({labels.number(first / kernel.time_s)}x)"
         out.append(text)
     return out
-
-
-def _json(variants: Sequence[Variant]) -> dict[str, Any]:
-    return {
-        "schema_version": pipeline.SCHEMA_VERSION,
-        "variants": [
-            {
-                "name": variant.name,
-                **pipeline.to_json(
-                    variant.reports, work.device_of(variant.reports, pipeline.Options())
-                ),
-            }
-            for variant in variants
-        ],
-    }
-
-
-def _at_revision(path: Path, arguments: argparse.Namespace, now: work.Traced) -> work.Traced:
-    """The file as it was at a git revision."""
-    revision = f"{arguments.base}:./{path.name}"
-    command = ["git", "-C", str(path.absolute().parent), "show", revision]
-    try:
-        shown = subprocess.run(command, capture_output=True, check=True, stdin=subprocess.DEVNULL)
-    except FileNotFoundError:
-        raise UsageError("--base needs git, which is not installed") from None
-    except subprocess.CalledProcessError as error:
-        message = error.stderr.decode("utf-8", "replace").strip()
-        raise UsageError(f"{path} at {arguments.base}: {message}") from None
-    with ExitStack() as stack:
-        text = shown.stdout.decode("utf-8", "replace")
-        workers = work.Workers(stack)
-        return work.trace_file(path, text, arguments, now.options, workers, lambda _: None)

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tirlens import pipeline, source
-from tirlens.cli import counters, work
+from tirlens.cli import counters, outcome, work
 from tirlens.cli.errors import UsageError
 from tirlens.cli.measured_table import COLUMNS, append, row
 from tirlens.cli.output import console, stream
@@ -115,7 +115,7 @@ def _say_errors(path: Path, timed: Sequence[Measured]) -> None:
         if item.error:
             calls.setdefault(item.error, []).append(item.facts.call)
     for error, names in calls.items():
-        work.note(f"{path}: not measured: {error} ({', '.join(names)})")
+        outcome.note(f"{path}: not measured: {error} ({', '.join(names)})")
 
 
 def _told(
@@ -128,7 +128,7 @@ def _told(
     problems = tuple(item for item in answers if isinstance(item, Problem))
     needs = tuple(item for item in answers if isinstance(item, NeedsArguments))
     report = FileReport(problems=problems, needs=needs, source=found, path=path)
-    work.say_problems([report])
+    outcome.say_problems([report])
     return bool(problems or needs)
 
 
@@ -164,7 +164,7 @@ def _counters(
                 counters.read(log.read_text(encoding="utf-8")), len(on_gpu), RUNS_FOR_COUNTERS
             )
         except (OSError, ValueError) as error:
-            work.note(f"no counters: {error}")
+            outcome.note(f"no counters: {error}")
             return nothing
     by_kernel = iter(runs)
     return [next(by_kernel) if item in on_gpu else {} for item in timed]

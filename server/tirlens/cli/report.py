@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from tirlens.cli import page, roofline, table, work
+from tirlens.cli import outcome, page, roofline, table, work
 from tirlens.cli.analyze import percentage, say_overridden
 from tirlens.cli.output import console, stream
 from tirlens.cli.rows import selection
@@ -38,9 +38,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.html is not None:
         with stream(arguments.html) as file:
             file.write(page.page(reports, {item.path: item.text for item in traced}, by_device))
-    work.say_problems(reports)
+    outcome.say_problems(reports)
+    outcome.say_budgets(reports)
     say_overridden(arguments, reports)
-    return work.status(reports)
+    return outcome.status(reports)
 
 
 def under_roofs(kernels: list[KernelReport]) -> dict[str, list[KernelReport]]:

@@ -22,16 +22,24 @@ def to_sarif(reports: Iterable[FileReport]) -> dict[str, Any]:
     for file in reports:
         for kernel in file.kernels:
             text = f"{kernel.name}: {lenses.lens(kernel)}"
-            results.append(_result(_COST, "note", text, file.path, kernel.span))
+            results.append(result(_COST, "note", text, file.path, kernel.span))
+            for excess in labels.over_budget(kernel):
+                text = f"{labels.title(kernel)} {excess} on {kernel.device_id}"
+                results.append(result("over-budget", "error", text, file.path, kernel.span))
             for advice in kernel.advice:
                 text = labels.advice(advice)
                 level = _LEVELS.get(advice.severity, "note")
-                results.append(_result(advice.rule, level, text, file.path, advice.span))
+                results.append(result(advice.rule, level, text, file.path, advice.span))
         for needs in file.needs:
             text = f"{needs.kernel} needs {', '.join(needs.names) or 'arguments'}"
-            results.append(_result("needs-bindings", "warning", text, file.path, needs.span))
+            results.append(result("needs-bindings", "warning", text, file.path, needs.span))
         for problem in file.problems:
-            results.append(_result(problem.kind, "error", problem.message, file.path, problem.span))
+            results.append(result(problem.kind, "error", problem.message, file.path, problem.span))
+    return document(results)
+
+
+def document(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """A SARIF log of one run with these results."""
     rules = sorted({item["ruleId"] for item in results})
     driver = {
         "name": "tirlens",
@@ -46,7 +54,8 @@ def to_sarif(reports: Iterable[FileReport]) -> dict[str, Any]:
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _result(rule: str, level: str, text: str, path: str, span: Span | None) -> dict[str, Any]:
+def result(rule: str, level: str, text: str, path: str, span: Span | None) -> dict[str, Any]:
+    """One result at `span` of the file `path`, or at its top."""
     place = span or Span(1, 0, 1, 0)
     region = {"startLine": place.line, "startColumn": place.column + 1}
     if (place.end_line, place.end_column) > (place.line, place.column):

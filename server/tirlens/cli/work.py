@@ -15,9 +15,8 @@ from rich.console import Console
 
 from tirlens import pipeline, source
 from tirlens.cli.errors import UsageError
-from tirlens.hardware import Device, DeviceError, load
+from tirlens.hardware import DeviceError, load
 from tirlens.pipeline import FileReport, Options
-from tirlens.pipeline.devices import choose
 from tirlens.pipeline.requests import root_name, selected
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 from tirlens.source import SourceFile
@@ -44,12 +43,22 @@ class Traced:
         options = replace(self.options, **changes)  # pyright: ignore[reportArgumentType]
         return pipeline.report(self.source, self.result, options, self.path)
 
+    def unlowered(self) -> Traced:
+        """The same as the source has it."""
+        kernels = (replace(facts, lowered=(), refused={}) for facts in self.result.kernels)
+        return replace(self, result=replace(self.result, kernels=tuple(kernels)))
+
+    def gone(self) -> Traced:
+        """The same file without anything in it."""
+        return Traced(self.path, "", SourceFile(), Result(0), self.options)
+
 
 @dataclass
 class Workers:
     """One warm worker for each interpreter that the files need."""
 
     stack: ExitStack
+    say: Say
     clients: dict[Path, BlockingClient] = field(default_factory=dict[Path, BlockingClient])
 
     def client(self, interpreter: Interpreter) -> BlockingClient:
@@ -123,8 +132,25 @@ def _python_files(folder: Path) -> Iterator[Path]:
         yield from (Path(root, item) for item in sorted(files) if item.endswith(".py"))
 
 
+@contextmanager
+def workers() -> Generator[Workers, None, None]:
+    """Workers that stay warm from file to file, with progress on a terminal."""
+    with ExitStack() as stack, _progress() as say:
+        yield Workers(stack, say)
+
+
 def trace(arguments: argparse.Namespace) -> list[Traced]:
-    """Run the files that the arguments name in workers, with progress on a terminal.
+    """Run the files that the arguments name, in workers of their own.
+
+    Raises:
+        UsageError: nothing to analyse.
+    """
+    with workers() as warm:
+        return trace_in(warm, arguments)
+
+
+def trace_in(warm: Workers, arguments: argparse.Namespace) -> list[Traced]:
+    """Run the files that the arguments name.
 
     Raises:
         UsageError: nothing to analyse.
@@ -132,14 +158,12 @@ def trace(arguments: argparse.Namespace) -> list[Traced]:
     options = options_of(arguments)
     paths = paths_of(arguments.files)
     traced: list[Traced] = []
-    with ExitStack() as stack, _progress() as say:
-        workers = Workers(stack)
-        for number, path in enumerate(paths, 1):
-            say(f"{number}/{len(paths)} {path}")
-            done = trace_file(path, None, arguments, options, workers, say)
-            # A folder holds much that has nothing to do with kernels.
-            if done.source.kernels or done.result.problems or len(paths) == 1:
-                traced.append(done)
+    for number, path in enumerate(paths, 1):
+        warm.say(f"{number}/{len(paths)} {path}")
+        done = trace_file(path, arguments, options, warm)
+        # A folder holds much that has nothing to do with kernels.
+        if done.source.kernels or done.result.problems or len(paths) == 1:
+            traced.append(done)
     if not any(
         item.source.kernels or item.source.problems or item.result.problems for item in traced
     ):
@@ -151,42 +175,46 @@ def trace(arguments: argparse.Namespace) -> list[Traced]:
 
 def trace_file(
     path: Path,
-    text: str | None,
     arguments: argparse.Namespace,
     options: Options,
-    workers: Workers,
-    say: Say,
+    warm: Workers,
+    project_of: Path | None = None,
+    sys_path: Sequence[str] = (),
 ) -> Traced:
-    """Run one file; with `text` in place of what is on disk."""
-    project, wrong = Settings.from_pyproject(path.absolute().parent)
-    for message in wrong:
+    """Run one file; with `project_of` under the settings and the interpreter of that file, and
+    with the folders `sys_path` before those of the interpreter."""
+    project_of = project_of or path
+    project, wrong = Settings.from_pyproject(project_of.absolute().parent)
+    for message in wrong if project_of is path else ():
         print(f"tirlens: {message}", file=sys.stderr)
     timeout = arguments.timeout or project.timeout_s or DEFAULT_TIMEOUT_S
     options = replace(options, project=project, time_limit_s=timeout)
-    if text is None:
-        try:
-            text = path.read_bytes().decode("utf-8")
-        except OSError as error:
-            problem = Problem("import", f"cannot be read: {error.strerror}")
-            return Traced(str(path), "", SourceFile(), Result(0, problems=(problem,)), options)
-        except UnicodeDecodeError as error:
-            problem = Problem("syntax", f"is not UTF-8: {error.reason} at byte {error.start}")
-            return Traced(str(path), "", SourceFile(), Result(0, problems=(problem,)), options)
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        problem = Problem("import", f"cannot be read: {error.strerror}")
+        return Traced(str(path), "", SourceFile(), Result(0, problems=(problem,)), options)
+    except UnicodeDecodeError as error:
+        problem = Problem("syntax", f"is not UTF-8: {error.reason} at byte {error.start}")
+        return Traced(str(path), "", SourceFile(), Result(0, problems=(problem,)), options)
     found = source.read(text)
     request = pipeline.request(1, str(path.absolute()), text, found, options)
+    request = replace(request, sys_path=tuple(sys_path))
     if not request.kernels:
         return Traced(str(path), text, found, Result(1), options)
     interpreter = find_interpreter(
-        path, setting=arguments.python or project.python, framework_hint=found.framework_hint
+        project_of,
+        setting=arguments.python or project.python,
+        framework_hint=found.framework_hint,
     )
     if interpreter.problem is not None:
         return Traced(str(path), text, found, Result(1, problems=(interpreter.problem,)), options)
-    client = workers.client(interpreter)
-    result = client.analyze(request, lambda progress: say(f"{path}: {progress.message}"))
+    client = warm.client(interpreter)
+    result = client.analyze(request, lambda progress: warm.say(f"{path}: {progress.message}"))
     if _lowers(arguments, project):
         for device in arguments.device or [None]:
             on_device = replace(options, device=device, force_device=len(arguments.device) > 1)
-            result = _lowered(client, request, result, found, on_device, say)
+            result = _lowered(client, request, result, found, on_device, warm.say)
     return Traced(str(path), text, found, result, options)
 
 
@@ -212,42 +240,6 @@ def _lowered(
     return pipeline.with_lowered(result, pipeline.finished(request, answer))
 
 
-def status(reports: Sequence[FileReport]) -> int:
-    """The exit status for reports: 1 if anything in them could not be analysed."""
-    failed = any(
-        file.problems or file.needs or any(kernel.status != "ok" for kernel in file.kernels)
-        for file in reports
-    )
-    return 1 if failed else 0
-
-
-def device_of(reports: Sequence[FileReport], options: Options) -> Device:
-    """The device to name above all: the first kernel's, or what a kernel would get."""
-    for file in reports:
-        if file.devices:
-            return file.devices[0]
-    return choose(None, None, options).device
-
-
-def say_problems(reports: Sequence[FileReport]) -> None:
-    """What could not be analysed, as ``file:line:column: kind: message`` on standard error."""
-    for file in reports:
-        # What takes several kernels with it is said once.
-        told = {(problem.message, problem.span): problem for problem in file.problems}
-        for problem in told.values():
-            line, column = (problem.span.line, problem.span.column + 1) if problem.span else (1, 1)
-            place = (problem.span and problem.span.file) or file.path
-            print(f"{place}:{line}:{column}: {problem.kind}: {problem.message}", file=sys.stderr)
-        for needs in file.needs:
-            names = ", ".join(needs.names) or "arguments"
-            tried = f" (tried {needs.reason})" if needs.reason else ""
-            print(
-                f"{file.path}:{needs.span.line}:1: needs-bindings: {needs.kernel} needs {names}; "
-                f"give them by --call or by a comment: # tirlens: {needs.kernel}(...){tried}",
-                file=sys.stderr,
-            )
-
-
 def _refuse_selection(arguments: argparse.Namespace, traced: Sequence[Traced]) -> None:
     names = [kernel.name for item in traced for kernel in item.source.kernels]
     if not names:
@@ -266,8 +258,3 @@ def _progress() -> Generator[Say, None, None]:
         return
     with console.status("") as line:
         yield lambda message: line.update(message)
-
-
-def note(message: str) -> None:
-    """A remark on standard error."""
-    print(f"tirlens: {message}", file=sys.stderr)

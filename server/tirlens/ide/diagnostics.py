@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tirlens.ide import labels
 from tirlens_worker.facts import Span
 
 if TYPE_CHECKING:
@@ -79,12 +80,15 @@ def of_problems(problems: Sequence[Problem]) -> list[Diagnostic]:
 
 
 def of_report(report: KernelReport) -> list[Diagnostic]:
-    """A kernel that was read and could not be modelled, and its caveats as hints."""
+    """A kernel that was read and could not be modelled, its budget, and its caveats as hints."""
     found: list[Diagnostic] = []
     if report.status in ("unsupported", "error"):
         severity: Severity = "warning" if report.status == "error" else "information"
         message = f"{report.name}: {report.message or report.status}"
         found.append(Diagnostic(report.span, severity, message, report.status))
+    for excess in labels.over_budget(report):
+        message = f"{report.name} {excess} on {report.device_name}"
+        found.append(Diagnostic(report.span, "warning", message, "over-budget"))
     if report.lowering_error:
         message = f"{report.framework} does not compile this for {report.device_name}: "
         # Arguments that were assumed may be what is wrong.

@@ -105,6 +105,11 @@ def rate(value: float | None, unit: str) -> str:
     return quantity(value, f"{unit}/s")
 
 
+def count(number: int, noun: str) -> str:
+    """``1 kernel``, ``3 kernels``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def title(kernel: KernelReport) -> str:
     """The name in the text, and behind it the function's own where that differs."""
     own = kernel.name if kernel.name != kernel.definition.split(".")[-1] else ""
@@ -164,6 +169,19 @@ def spent(cost: Cost) -> str:
     if not cost.time_s and cost.hidden_s:
         return f"{seconds(cost.hidden_s)} hidden"
     return seconds(cost.time_s)
+
+
+def over_budget(kernel: KernelReport) -> list[str]:
+    """``takes 140 us, more than its max-time of 120 us``, for each limit that it exceeds."""
+    out: list[str] = []
+    if "time_s" in kernel.over_budget:
+        most = seconds(kernel.budget.time_s)
+        out.append(f"takes {seconds(kernel.time_s)}, more than its max-time of {most}")
+    if "dram_bytes" in kernel.over_budget:
+        most = bytes_(kernel.budget.dram_bytes)
+        moved = bytes_(kernel.dram_bytes.total)
+        out.append(f"moves {moved} from and to DRAM, more than its max-dram of {most}")
+    return out
 
 
 def advice(item: Advice) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tirlens.budget import NO_BUDGET, Budget
 from tirlens_worker.facts import LoweredLaunch, Span
 
 
@@ -106,7 +107,8 @@ class KernelReport:
     array nor behind a mask (these are `masked_flop`), and all that is no tile product.
     `status` is ``ok``, ``needs-bindings``, ``unsupported`` or ``error``; numbers of a kernel that
     is not ``ok`` are None.  `device_source` says who chose the device (``directive``, ``project``,
-    ``option``, ``target``, ``machine``, ``default``).  `uncertainty` has the parts of the
+    ``option``, ``target``, ``machine``, ``default``).  `budget` is what the text or the project
+    allows it on this device.  `uncertainty` has the parts of the
     time band by name, of the logarithm of the time (`band`).
     """
 
@@ -163,6 +165,20 @@ class KernelReport:
     advice: tuple[Advice, ...] = ()
     caveats: tuple[CaveatNote, ...] = ()
     device_source: str = ""
+    budget: Budget = NO_BUDGET
+
+    @property
+    def over_budget(self) -> tuple[str, ...]:
+        """Which of ``time_s`` and ``dram_bytes`` are known to be more than the budget."""
+        pairs = (
+            ("time_s", self.time_s, self.budget.time_s),
+            ("dram_bytes", self.dram_bytes.total, self.budget.dram_bytes),
+        )
+        return tuple(
+            name
+            for name, value, most in pairs
+            if value is not None and most is not None and value > most
+        )
 
     def but(self, **fields: Any) -> KernelReport:
         """The report with other values in some fields; `replace` looks at each of them."""

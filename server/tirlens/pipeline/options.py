@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
+from tirlens.budget import NO_BUDGET, Budget
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 from tirlens.source.kernel import KernelSource
 
@@ -32,3 +34,11 @@ class Options:
         """Sizes by name; the directive's win over the project's, these over the option's."""
         near = kernel.bindings if kernel else {}
         return {**self.bindings, **self.project.bindings, **near}
+
+    def budget_for(self, kernel: KernelSource | None, definition: str) -> Budget:
+        """What the kernel may take; the directive's limits win over the project's."""
+        budget = NO_BUDGET
+        for pattern, limits in self.project.budgets.items():
+            if fnmatchcase(definition, pattern):
+                budget = budget.merged(limits)
+        return budget.merged(kernel.budget) if kernel else budget

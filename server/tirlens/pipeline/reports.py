@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass, field, replace
 
+from tirlens.budget import NO_BUDGET, Budget
 from tirlens.hardware import Device
 from tirlens.model.report import KernelReport
 from tirlens.pipeline.devices import choose
@@ -56,7 +57,8 @@ def report(
         try:
             bindings = options.bindings_for(kernel)
             done = modelled.report(path, facts, choice.device, bindings, options.advice)
-            kernels.append(replace(done, device_source=choice.source))
+            budget = _budget(kernel, facts, choice.device, options)
+            kernels.append(replace(done, device_source=choice.source, budget=budget))
         except Exception as error:  # A defect of the model must not take the other kernels along.
             message = f"internal error in the model: {type(error).__name__}: {error}"
             detail = traceback.format_exc()
@@ -92,6 +94,18 @@ class Sources:
         """The kernel of `facts`: that of its name at its line, else the first of its name."""
         name = facts.definition
         return self._exact.get((name, facts.span.line)) or self._named.get(name)
+
+
+def _budget(
+    kernel: KernelSource | None, facts: KernelFacts, device: Device, options: Options
+) -> Budget:
+    """What the kernel may take on `device`: nothing is said of devices other than its own."""
+    budget = options.budget_for(kernel, facts.definition)
+    if budget and options.force_device:
+        own = choose(kernel, facts, replace(options, force_device=False))
+        if own.source in ("directive", "project") and own.device.id != device.id:
+            return NO_BUDGET
+    return budget
 
 
 def _without_repetition(problems: list[Problem]) -> list[Problem]:

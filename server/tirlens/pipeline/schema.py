@@ -78,6 +78,8 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
         "dram_bytes": {"read": kernel.dram_bytes.read, "write": kernel.dram_bytes.write},
         "time_band_s": list(kernel.time_band_s) if kernel.time_band_s else None,
         "utilisation": dict(kernel.utilisation),
+        "budget": {"time_s": kernel.budget.time_s, "dram_bytes": kernel.budget.dram_bytes},
+        "over_budget": list(kernel.over_budget),
         "occupancy": None
         if occupancy is None
         else {

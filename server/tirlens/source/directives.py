@@ -9,6 +9,7 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tirlens.budget import NAMES, NO_BUDGET, Budget, budget_of
 from tirlens.source.kernel import Directive
 from tirlens.source.parse import Text
 from tirlens_worker.facts import Span
@@ -16,8 +17,12 @@ from tirlens_worker.facts import Span
 _DIRECTIVE = re.compile(r"#\s*tirlens\s*:\s*(?P<payload>.*?)\s*$", re.IGNORECASE)
 _TYPECHECK = re.compile(r"#\s*<typecheck>\s*:?\s*(?P<payload>.*?)\s*$", re.IGNORECASE)
 _WORDS = re.compile("tirlens|typecheck", re.IGNORECASE)
+_BUDGET = re.compile(rf"(?P<name>{'|'.join(NAMES)})\s*=\s*(?P<value>.*)")
 _BINDING = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)\s*(?P<value>.*)", re.DOTALL)
-_EXPECTED = "expected a call like matmul(1024, 1024), a size like M=1024, device=ID or off"
+_EXPECTED = (
+    "expected a call like matmul(1024, 1024), a size like M=1024, device=ID, max-time=120us, "
+    "max-dram=1.2GB or off"
+)
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,17 @@ def parse_directive(payload: str, span: Span) -> Directive:
     bindings: dict[str, int] = {}
     device: str | None = None
     off = False
+    budget = NO_BUDGET
     items = list(split(payload))
     if not items:
         return Directive(span, error=f"empty directive: {_EXPECTED}")
     for item in items:
+        if limit := _BUDGET.fullmatch(item):
+            found = _budget(limit["name"], limit["value"])
+            if found is None:
+                return Directive(span, error=f"{item!r} is no budget: {_EXPECTED}")
+            budget = budget.merged(found)
+            continue
         binding = _BINDING.fullmatch(item)
         if item == "off":
             off = True
@@ -96,7 +108,14 @@ def parse_directive(payload: str, span: Span) -> Directive:
                 message = f"{item!r}: the size of {binding['name']} must be a whole number"
                 return Directive(span, error=message)
             bindings[binding["name"]] = value
-    return Directive(span, tuple(calls), bindings, device, off)
+    return Directive(span, tuple(calls), bindings, device, off, budget)
+
+
+def _budget(name: str, value: str) -> Budget | None:
+    try:
+        return budget_of({name: value.strip("'\" ")})
+    except ValueError:
+        return None
 
 
 def split(payload: str) -> Iterator[str]:

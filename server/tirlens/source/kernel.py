@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tirlens.budget import NO_BUDGET, Budget
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import CallCandidate
 
 
 @dataclass(frozen=True)
 class Directive:
-    """A ``# tirlens: ...`` comment: calls, bindings, a device, or ``off``.
+    """A ``# tirlens: ...`` comment: calls, bindings, a device, a budget, or ``off``.
 
     `error` says what is wrong with it; it then has no other effect.
     """
@@ -21,6 +22,7 @@ class Directive:
     bindings: Mapping[str, int] = field(default_factory=dict[str, int])
     device: str | None = None
     off: bool = False
+    budget: Budget = NO_BUDGET
     error: str | None = None
 
 
@@ -66,6 +68,14 @@ class KernelSource:
         merged: dict[str, int] = {}
         for directive in self.directives:
             merged.update(directive.bindings)
+        return merged
+
+    @property
+    def budget(self) -> Budget:
+        """What the directives allow a launch to take, the nearest last and so winning."""
+        merged = NO_BUDGET
+        for directive in self.directives:
+            merged = merged.merged(directive.budget)
         return merged
 
 

@@ -1,0 +1,75 @@
+"""What a kernel may take at most, as people write it: ``max-time=120us``, ``max-dram=1.2GB``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_AMOUNT = re.compile(r"\s*(?P<number>\d+(\.\d*)?|\.\d+)\s*(?P<unit>[A-Za-z]*)\s*")
+_TIMES: Mapping[str, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_BYTES: Mapping[str, float] = {
+    "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+    "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most time and DRAM traffic that one launch may take; None where nothing is said."""
+
+    time_s: float | None = None
+    dram_bytes: float | None = None
+
+    def __bool__(self) -> bool:
+        return self != NO_BUDGET
+
+    def merged(self, nearer: Budget) -> Budget:
+        """This budget with what `nearer` says in front."""
+        return Budget(
+            self.time_s if nearer.time_s is None else nearer.time_s,
+            self.dram_bytes if nearer.dram_bytes is None else nearer.dram_bytes,
+        )
+
+
+NO_BUDGET = Budget()
+NAMES = ("max-time", "max-dram")
+
+
+def budget_of(mapping: Mapping[str, Any]) -> Budget:
+    """The budget that the entries ``max-time`` and ``max-dram`` state.
+
+    Raises:
+        ValueError: there are other entries, or a value is no amount of its kind.
+    """
+    for name, value in mapping.items():
+        if name not in NAMES or not isinstance(value, str):
+            raise ValueError("expected max-time, such as '120us', or max-dram, such as '1.2GB'")
+    time, dram = (mapping.get(name) for name in NAMES)
+    return Budget(None if time is None else seconds(time), None if dram is None else bytes_(dram))
+
+
+def seconds(text: str) -> float:
+    """The duration that ``120us`` or ``1.5 ms`` stands for.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return _amount(text, _TIMES, "a time such as 120us")
+
+
+def bytes_(text: str) -> float:
+    """The bytes that ``1.2GB`` (10^9) or ``512KiB`` (2^10) stand for.
+
+    Raises:
+        ValueError: they are none.
+    """
+    return _amount(text, _BYTES, "an amount of bytes such as 1.2GB")
+
+
+def _amount(text: str, units: Mapping[str, float], expected: str) -> float:
+    match = _AMOUNT.fullmatch(text)
+    if match is None or match["unit"] not in units:
+        raise ValueError(f"{text!r} is not {expected}")
+    return float(match["number"]) * units[match["unit"]]

@@ -1,0 +1,146 @@
+"""``tirlens compare --base``: kernels before a change and now, and whether it is let through."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tirlens.cli import outcome, since_text, work
+from tirlens.cli.errors import UsageError
+from tirlens.cli.output import stream
+from tirlens.cli.revision import Revision, revision, search_folders
+from tirlens.gate import Change, Limits, changes, limits_of
+from tirlens.pipeline import FileReport
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """One file now, and before; `before` is None where it was not there."""
+
+    now: work.Traced
+    before: work.Traced | None
+
+    def reports(self, **options: object) -> tuple[FileReport, FileReport | None]:
+        now = self.now.report(**options)
+        if self.before is None:
+            return now, None
+        if self.before is self.now:
+            return now, now
+        before = self.before.report(**options)
+        if _tiers(now) != _tiers(before):
+            # Lowered on one side alone, the launches would differ for that and nothing else.
+            now = self.now.unlowered().report(**options)
+            before = self.before.unlowered().report(**options)
+        return now, before
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare the files with those of a revision, and give the exit status."""
+    written = [(name, since_text.format_of(name)) for name in arguments.write]
+    _limits(arguments.fail_above)
+    folder = work.paths_of(arguments.files)[0].absolute().parent
+    base = revision(folder, arguments.base)
+    with work.workers() as warm:
+        traced = work.trace_in(warm, arguments)
+        files = list(_sides(traced, base, arguments, warm))
+    given = arguments.fail_above or _of_project(traced)
+    limits = _limits(given)
+    found: list[Change] = []
+    reports: list[FileReport] = []
+    before: list[FileReport] = []
+    # Where devices are compared, each is put before what the text and the project say.
+    several = len(arguments.device) > 1
+    for device in arguments.device if several else [None]:
+        options = {"device": device, "force_device": True} if several else {}
+        for sides in files:
+            now, was = sides.reports(**options)
+            found += changes(was, now, limits)
+            reports.append(now)
+            before += [was] if was else []
+    told = since_text.Told(arguments.base, found, limits, tuple(given), reports, before)
+    with stream(arguments.output) as out:
+        since_text.write(out, told, arguments.format, arguments.color)
+    for name, kind in written:
+        with stream(name) as out:
+            since_text.write(out, told, kind, False)
+    outcome.say_problems(reports[: len(files)])
+    return _status(found, reports, before, limits)
+
+
+def _status(
+    found: Sequence[Change], now: Sequence[FileReport], before: Sequence[FileReport], limits: Limits
+) -> int:
+    if any("over-budget" in item.verdicts for item in found):
+        return outcome.OVER
+    if not limits:
+        return outcome.status([*before, *now])
+    if any(item.is_refused for item in found):
+        return outcome.OVER
+    # What could not be analysed before either is none of this change's doing.
+    known = {file.path for file in before}
+    new = any(file.problems and file.path not in known for file in now)
+    return 1 if new or any("failed" in item.verdicts for item in found) else 0
+
+
+def _sides(
+    traced: Sequence[work.Traced],
+    base: Revision,
+    arguments: argparse.Namespace,
+    warm: work.Workers,
+) -> Iterator[_Sides]:
+    """Each file now and before; what has not changed, nor what it imports, is analysed once."""
+    options = work.options_of(arguments)
+    with tempfile.TemporaryDirectory(prefix="tirlens-") as folder:
+        tree = Path(folder, "base")
+
+        def at_base(path: str, now: Path, sys_path: Sequence[str] = ()) -> work.Traced:
+            if not tree.exists():
+                warm.say(f"files at {arguments.base}")
+                tree.mkdir()
+                base.write(tree)
+            warm.say(f"{now} at {arguments.base}")
+            before = work.trace_file(tree / path, arguments, options, warm, now, sys_path)
+            return replace(before, path=str(now))
+
+        for item in traced:
+            now = Path(item.path)
+            old = base.before(now)
+            if not any(base.has_changed(Path(file)) for file in (now, *item.result.files)):
+                yield _Sides(item, item)
+            elif old is None:
+                yield _Sides(item, None)
+            else:
+                inside = (base.path_of(Path(name)) for name in search_folders(item.result.files))
+                folders = [str(tree / name) for name in inside if not name.startswith("../")]
+                yield _Sides(item, at_base(old, now, folders))
+        for path in base.deleted():
+            place = Path(os.path.relpath(base.root / path))
+            if place.suffix == ".py" and _is_among(place, arguments.files):
+                gone = at_base(path, place)
+                if gone.source.kernels:
+                    yield _Sides(gone.gone(), gone)
+
+
+def _is_among(path: Path, names: Sequence[str]) -> bool:
+    folders = [Path(name).resolve() for name in names if Path(name).is_dir()]
+    return any(folder in path.resolve().parents for folder in folders)
+
+
+def _tiers(report: FileReport) -> set[tuple[str, str]]:
+    return {(kernel.definition, kernel.launch_facts) for kernel in report.kernels}
+
+
+def _of_project(traced: Sequence[work.Traced]) -> Sequence[str]:
+    """What the project of the first of the files says."""
+    return next((item.options.project.fail_above for item in traced), ())
+
+
+def _limits(texts: Sequence[str]) -> Limits:
+    try:
+        return limits_of(texts)
+    except ValueError as error:
+        raise UsageError(f"--fail-above {error}") from error

@@ -1,0 +1,7 @@
+"""What a change to the source does to its kernels, and whether that is let through."""
+
+from tirlens.gate.changes import Change, changes
+from tirlens.gate.limits import Limits, limits_of
+from tirlens.gate.reasons import grown, reasons
+
+__all__ = ["Change", "Limits", "changes", "grown", "limits_of", "reasons"]

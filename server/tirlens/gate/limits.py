@@ -1,0 +1,74 @@
+"""How much more a kernel may take than before."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tirlens.model.report import KernelReport
+
+_LIMIT = re.compile(r"((?P<name>time|dram)\s*=\s*)?(?P<percent>\d+(\.\d*)?|\.\d+)\s*%")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The growth that is allowed, as a fraction of what was; None where any is."""
+
+    time: float | None = None
+    dram: float | None = None
+
+    def __bool__(self) -> bool:
+        return self != Limits()
+
+
+def limits_of(texts: Iterable[str]) -> Limits:
+    """The limits that ``5%``, ``time=5%`` and ``dram=2%`` state; the bare one is for both.
+
+    Raises:
+        ValueError: a text is none of these.
+    """
+    found: dict[str, float] = {}
+    named: dict[str, float] = {}
+    for text in texts:
+        match = _LIMIT.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(f"{text!r} is no limit: expected 5%, time=5% or dram=2%")
+        fraction = float(match["percent"]) / 100
+        if match["name"]:
+            named[match["name"]] = fraction
+        else:
+            found = {"time": fraction, "dram": fraction}
+    return Limits(**{**found, **named})
+
+
+def growth(before: float | None, now: float | None) -> float | None:
+    """By what fraction of `before` there is more `now`; None where it is not known."""
+    if before is None or now is None:
+        return None
+    if not before:
+        return math.inf if now else 0.0
+    return now / before - 1
+
+
+def noise_s(before: KernelReport, now: KernelReport) -> float:
+    """How much of the difference of two times may be the model's error, in seconds.
+
+    Both times come from one model on one device.  What it is wrong about (the rate of DRAM, how
+    long a launch or a wait takes) it is wrong about twice, and by as much where as much of it is in
+    both times: left is, of each part of the uncertainty (`model.band`), by how much more of it one
+    time has.  The rates of two units are not wrong together.
+    """
+    was_s, is_s = before.time_s or 0.0, now.time_s or 0.0
+    errors: list[float] = []
+    for part in {*before.uncertainty, *now.uncertainty}:
+        was = before.uncertainty.get(part, 0.0) * was_s
+        is_ = now.uncertainty.get(part, 0.0) * is_s
+        alike = part != "rate" or _busiest(before) == _busiest(now)
+        errors += [is_ - was] if alike else [is_, was]
+    return math.hypot(*errors)
+
+
+def _busiest(kernel: KernelReport) -> str:
+    return max(kernel.utilisation, key=lambda unit: kernel.utilisation[unit], default="")

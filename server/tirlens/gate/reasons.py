@@ -1,0 +1,75 @@
+"""Why a kernel takes more than before: the figures that differ, and the line that has grown."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from tirlens.ide import labels
+from tirlens.model.report import Cost, KernelReport
+
+_Key = tuple[str, str]
+_FIGURES: tuple[tuple[str, Callable[[KernelReport], object]], ...] = (
+    ("call", lambda k: k.call),
+    ("bound", lambda k: k.bound),
+    ("FLOP", lambda k: labels.flop(k.flop)),
+    ("DRAM", lambda k: labels.bytes_(k.dram_bytes.total)),
+    ("issued bytes", lambda k: labels.bytes_(k.global_bytes.total)),
+    ("grid", lambda k: " x ".join(map(str, k.grid))),
+    ("threads", lambda k: k.threads_per_block),
+    ("shared memory", lambda k: labels.bytes_(k.shared_bytes_per_block)),
+    ("blocks per SM", lambda k: k.occupancy and k.occupancy.blocks_per_sm),
+    ("waves", lambda k: k.waves and labels.number(k.waves.count)),
+)
+
+
+def reasons(before: KernelReport, now: KernelReport) -> list[str]:
+    """``DRAM 1.2 GB -> 2.4 GB`` for each figure that is another one."""
+    out: list[str] = []
+    for name, figure in _FIGURES:
+        was, is_ = figure(before), figure(now)
+        if was != is_ and None not in (was, is_):
+            out.append(f"{name} {was} -> {is_}")
+    return out
+
+
+def grown(before: KernelReport, now: KernelReport) -> tuple[Cost, str] | None:
+    """The line of `now` that has grown most, with its time before and now; None if none has.
+
+    Lines are known again by what they say, loops by what is in them.
+    """
+    was, is_ = _by_label(before), _by_label(now)
+    # A statement that was rewritten took the place of the one that is gone.
+    rewritten = dict(zip(_only(is_, was), _only(was, is_), strict=False))
+    had_s = {key: _time_s(was.get(key) or was.get(rewritten.get(key, key), ())) for key in is_}
+    key = max(is_, key=lambda key: _time_s(is_[key]) - had_s[key], default=None)
+    if key is None or _time_s(is_[key]) <= had_s[key]:
+        return None
+    worst = max(is_[key], key=lambda cost: cost.time_s or 0.0)
+    label = labels.shorten(" ".join(worst.label.split()), 60)
+    had = labels.seconds(had_s[key]) if had_s[key] else "new"
+    return worst, f"{label}: {had} -> {labels.seconds(_time_s(is_[key]))}"
+
+
+def _only(here: Mapping[_Key, object], there: Mapping[_Key, object]) -> list[_Key]:
+    """The statements that are not `there`, kind by kind, so that they can be put side by side."""
+    return sorted((key for key in here if key not in there), key=lambda key: key[0])
+
+
+def _time_s(costs: Iterable[Cost]) -> float:
+    return sum(cost.time_s or 0.0 for cost in costs)
+
+
+def _by_label(kernel: KernelReport) -> dict[_Key, list[Cost]]:
+    found: dict[_Key, list[Cost]] = defaultdict(list)
+    for cost in _leaves(kernel.loops):
+        found[cost.kind, cost.label].append(cost)
+    return found
+
+
+def _leaves(costs: tuple[Cost, ...]) -> Iterator[Cost]:
+    for cost in costs:
+        if cost.children:
+            yield from _leaves(cost.children)
+        else:
+            yield cost

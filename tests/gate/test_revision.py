@@ -1,0 +1,103 @@
+"""Which files have changed since a git revision, and how they were."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tirlens.cli.errors import UsageError
+from tirlens.cli.revision import revision, search_folders
+
+TEXT = "".join(f"line_{number} = {number}\n" for number in range(20))
+
+
+def git(folder: Path, *arguments: str) -> None:
+    command = ["git", "-c", "user.name=t", "-c", "user.email=t@t", *arguments]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Four committed files."""
+    root = tmp_path / "work"
+    for name in ("kernels/same.py", "kernels/edited.py", "kernels/old.py", "kernels/gone.py"):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {name}\n{TEXT * (1 + len(name) % 3)}")
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "first")
+    return root
+
+
+def test_what_has_become_of_files(repository: Path, tmp_path: Path) -> None:
+    kernels = repository / "kernels"
+    (kernels / "edited.py").write_text("x = 1\n")
+    git(repository, "mv", "kernels/old.py", "kernels/moved with space.py")
+    (kernels / "gone.py").unlink()
+    (kernels / "untracked.py").write_text("y = 1\n")
+    (kernels / "_version.py").write_text("__version__ = '1'\n")
+    base = revision(kernels, "HEAD")
+    assert base.before(kernels / "same.py") == "kernels/same.py"
+    assert base.before(kernels / "moved with space.py") == "kernels/old.py"
+    assert base.before(kernels / "untracked.py") is None
+    changed = {path.name: base.has_changed(path) for path in kernels.iterdir()}
+    assert not changed.pop("same.py")
+    assert all(changed.values())
+    # The place of a module that is not there any more is another than before.
+    assert base.has_changed(kernels / "gone.py")
+    assert not base.has_changed(kernels / "never.py")
+    assert not base.has_changed(tmp_path / "elsewhere.py")
+    assert base.deleted() == ["kernels/gone.py"]
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    base.write(tree)
+    assert (tree / "kernels/edited.py").read_text().startswith("# kernels/edited.py")
+    assert (tree / "kernels/gone.py").exists()
+    assert (tree / "kernels/_version.py").read_text() == "__version__ = '1'\n"
+    assert not (repository / ".git" / "index.lock").exists()
+
+
+def test_the_commit_where_a_branch_began(repository: Path) -> None:
+    git(repository, "checkout", "-qb", "work")
+    git(repository, "checkout", "-q", "main")
+    (repository / "kernels/same.py").write_text("z = 1\n")
+    git(repository, "commit", "-qam", "meanwhile")
+    git(repository, "checkout", "-q", "work")
+    same = repository / "kernels/same.py"
+    assert revision(repository, "main").has_changed(same)
+    assert not revision(repository, "main...").has_changed(same)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "--all", "nowhere...", ""])
+def test_no_such_revision(repository: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="no such commit"):
+        revision(repository, name)
+
+
+def test_a_shallow_clone_is_told_how_to_be_made_whole(repository: Path, tmp_path: Path) -> None:
+    (repository / "kernels/same.py").write_text("z = 1\n")
+    git(repository, "commit", "-qam", "second")
+    git(tmp_path, "clone", "-q", "--depth=1", repository.as_uri(), "shallow")
+    assert revision(tmp_path / "shallow", "HEAD").files
+    with pytest.raises(UsageError, match=r"shallow clone.*fetch-depth"):
+        revision(tmp_path / "shallow", "HEAD~1")
+
+
+def test_no_repository_and_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="in no git repository"):
+        revision(tmp_path, "HEAD")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="not installed"):
+        revision(tmp_path, "HEAD")
+
+
+def test_modules_are_imported_from_above_their_packages(tmp_path: Path) -> None:
+    inner = tmp_path / "src" / "ops" / "inner"
+    inner.mkdir(parents=True)
+    for folder in (inner, inner.parent):
+        (folder / "__init__.py").touch()
+    paths = [str(inner / "a.py"), str(inner.parent / "b.py"), str(tmp_path / "c.py")]
+    assert list(search_folders(paths)) == [str(tmp_path / "src"), str(tmp_path)]
