@@ -148,7 +148,7 @@ def memory_requests(item: Item, device: Device) -> MemoryRequests:
     instructions = clocks = most = 0.0
     pass_clocks = PASS_BYTES / device.shared_bytes_per_clk_per_sm
     least = WARP / device.load_store_lanes_per_clk_per_sm
-    known = item.spread.requests if item.spread is not None else ()
+    known, anew = (item.spread.requests, item.spread.anew) if item.spread is not None else ((), ())
     tile_bytes = _operand_bytes(item)
     by_tma = bool(item.accumulators) and moved_by_tma(item, device)
     times = times_read(item, device) if item.node.op == "gemm" else ()
@@ -159,6 +159,8 @@ def memory_requests(item: Item, device: Device) -> MemoryRequests:
                 tile_bytes += entry.bytes * (times[number] if number < len(times) else 1.0)
             continue
         count = entry.elements / (WARP * request.vector)
+        if anew:
+            count *= anew[number]
         if entry.access.route == "async":
             # One instruction reads global memory and writes shared memory.
             instructions += count if entry.buffer.scope in SHARED_SCOPES else 0.0

@@ -7,21 +7,15 @@ straight code: the compiler computes a value that is the same for several of the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache
-
-import numpy as np
-import numpy.typing as npt
 
 from tirlens_worker.facts import Arith
 
 from ..conversions import is_packed
 from .places import Place
+from .shares import of_matrix, of_rows, of_starts
 from .spread import Spread
 
 STRAIGHT_LOOPS = frozenset({"unroll", "vectorized"})
-# More elements of a thread than these are taken to be like the first ones.
-MOST_ELEMENTS = 1024
 
 
 def issued_share(arith: Arith, place: Place, spread: Spread, threads: int, matrix: bool) -> float:
@@ -39,8 +33,8 @@ def issued_share(arith: Arith, place: Place, spread: Spread, threads: int, matri
         if all(varies):
             return 1.0
         if matrix and len(extents) > 1:
-            return _of_matrix(extents, varies, max(threads, 1))
-        return _of_rows(extents, varies, max(threads, 1), spread.vector)
+            return of_matrix(extents, varies, max(threads, 1))
+        return of_rows(extents, varies, max(threads, 1), spread.vector)
     invariant = (
         loop.extent or 1
         for loop in place.around
@@ -58,18 +52,7 @@ def addressed_share(
     if spread is None or not tile or all(varies):
         return 1.0
     extents = tuple(loop.extent or 1 for loop in tile)
-    return _of_starts(extents, varies, max(threads, 1), spread.vector)
-
-
-@lru_cache(maxsize=512)
-def _of_starts(
-    extents: tuple[int, ...], varies: tuple[bool, ...], threads: int, vector: int
-) -> float:
-    total = math.prod(extents)
-    starts = np.arange(0, max(total, 1), threads * vector)[:MOST_ELEMENTS]
-    axes = np.unravel_index(starts, extents)
-    kept = [axis for axis, varied in zip(axes, varies, strict=True) if varied]
-    return _distinct(kept) / len(starts)
+    return of_starts(extents, varies, max(threads, 1), spread.vector)
 
 
 def packed_share(arith: Arith, spread: Spread) -> float:
@@ -77,31 +60,3 @@ def packed_share(arith: Arith, spread: Spread) -> float:
     if arith.op != "cast" or arith.accumulator is None or spread.vector < 2:
         return 1.0
     return 0.5 if is_packed(arith.dtype, arith.accumulator) else 1.0
-
-
-@lru_cache(maxsize=512)
-def _of_rows(
-    extents: tuple[int, ...], varies: tuple[bool, ...], threads: int, vector: int
-) -> float:
-    """Tiles whose flattened elements go to the threads in turn, `vector` at a time."""
-    total = math.prod(extents)
-    rounds = max(-(-total // (threads * vector)), 1)
-    rounds = min(rounds, max(MOST_ELEMENTS // vector, 1))
-    first = np.arange(rounds)[:, None] * (threads * vector) + np.arange(vector)[None, :]
-    mine = first.ravel()
-    mine = mine[mine < total]
-    axes = np.unravel_index(mine, extents)
-    return _distinct([axis for axis, kept in zip(axes, varies, strict=True) if kept]) / len(mine)
-
-
-def _distinct(axes: Sequence[npt.NDArray[np.intp]]) -> int:
-    return len(set(zip(*(axis.tolist() for axis in axes), strict=True))) if axes else 1
-
-
-def _of_matrix(extents: tuple[int, ...], varies: tuple[bool, ...], threads: int) -> float:
-    """Tiles in which four threads share a row, each with pairs of its elements."""
-    mine = max(math.prod(extents) / threads, 1.0)
-    columns = min(max(extents[-1] / 4, 1.0), mine)
-    rows = mine / columns
-    needed = (rows if any(varies[:-1]) else 1.0) * (columns if varies[-1] else 1.0)
-    return needed / mine

@@ -17,33 +17,25 @@ its first value.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
 from ..expr import (
     UnknownValueError,
-    conjuncts,
-    evaluate,
     free_variables,
-    is_data_dependent,
-    linear,
-    operators,
-    simplify,
 )
 from .joining import joined
+from .loaded import Tile, loaded_anew
 from .offsets import IntArray, beyond_loads, element_offsets
 from .places import WARP, Place, dtype_bytes
 from .requests import Requests, requests_of
-
-VECTOR_BYTES = 16
-SELECTS = frozenset({"select", "opaque", "load"})
+from .vectors import VECTOR_BYTES, begins_anywhere, contiguous, divided, told_apart, undivided
 
 
 @dataclass(frozen=True)
@@ -52,13 +44,15 @@ class Spread:
 
     `serial` tells that a condition on data keeps those from running at the same time.  `requests`
     has an entry for each access, None where it is not made by load and store instructions or its
-    addresses are not known.
+    addresses are not known.  `anew` is the share of the repeats in which an access is an
+    instruction: a thread loads once what several of its elements need.
     """
 
     vector: int
     repeats: float
     serial: bool
     requests: tuple[Requests | None, ...]
+    anew: tuple[float, ...] = ()
 
 
 NOTHING = Spread(1, 1.0, False, ())
@@ -190,7 +184,7 @@ def _of_block(
     box = _box(accesses, place)
     extents = (*(loop.extent or 1 for loop in parallel), *box) or (1,)
     total = max(math.prod(extents), 1)
-    vector = min(layout.most, _divided(total, extents[-1], threads))
+    vector = min(layout.most, divided(total, extents[-1], threads))
     window = WARP * VECTOR_BYTES
     if layout.matrix:
         window = max(window, 8 * extents[-1])
@@ -206,14 +200,14 @@ def _of_block(
         if memory_of(access, buffers) is not None and access.route in ("thread", "tile", "async"):
             settled = beyond_loads(access, place, buffers, env)
             offset = element_offsets(settled, buffers[access.buffer], place, env, inside)
-            if offset is None or _told_apart(settled, place) or _begins_anywhere(access, place):
+            if offset is None or told_apart(settled, place) or begins_anywhere(access, place):
                 vector = 1
             if offset is not None:
                 if not offset.ndim:
                     offset = np.full_like(points[0], offset)
-                vector = min(vector, _contiguous(offset, buffers[access.buffer], vector))
+                vector = min(vector, contiguous(offset, buffers[access.buffer], vector))
         offsets.append(offset)
-    vector = _undivided(conditions, place, env, vector)
+    vector = undivided(conditions, place, env, vector)
     lanes = _lanes(len(points[0]), extents[-1], vector, layout.matrix)
     requests = tuple(
         None
@@ -223,7 +217,15 @@ def _of_block(
         )
         for access, offset in zip(accesses, offsets, strict=True)
     )
-    return Spread(vector, max(total / (vector * threads), 1.0), serial, requests)
+    tile = Tile(
+        tuple(loop.var for loop in parallel),
+        tuple(loop.extent or 1 for loop in parallel),
+        threads,
+        vector,
+        layout.matrix,
+    )
+    anew = tuple(loaded_anew(access, accesses, place, conditions, tile) for access in accesses)
+    return Spread(vector, max(total / (vector * threads), 1.0), serial, requests, anew)
 
 
 def memory_of(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
@@ -246,85 +248,6 @@ def _box(accesses: Sequence[Access], place: Place) -> tuple[int, ...]:
         if math.prod(box) > math.prod(found):
             found = box
     return found
-
-
-def _divided(total: int, innermost: int, threads: int) -> int:
-    vector = math.gcd(VECTOR_BYTES, max(innermost, 1))
-    while vector > 1 and total % (threads * vector):
-        vector //= 2
-    return vector
-
-
-def _told_apart(access: Access, place: Place) -> bool:
-    """Whether an index is chosen by a condition, which the compiler does not vectorise."""
-    return any(not operators(place.resolve(index)).isdisjoint(SELECTS) for index in access.indices)
-
-
-def _begins_anywhere(access: Access, place: Place) -> bool:
-    """Whether data say where in a row an access begins, so that no vector is known to be aligned.
-
-    A loaded row or page, or one of a tile loop's own elements, begins where a row does.
-    """
-    return bool(access.indices) and is_data_dependent(place.resolve(access.indices[-1]))
-
-
-def _contiguous(offset: IntArray, buffer: Buffer, most: int) -> int:
-    """The widest vector of at most 16 bytes whose elements are neighbours, or all the same."""
-    vector = most
-    limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
-    while vector > limit:
-        vector //= 2
-    while vector > 1:
-        rows = _rows(offset, vector)
-        steps = rows[:, 1:] - rows[:, :-1]
-        if len(rows) and (steps == 1).all() and not (rows[:, 0] % vector).any():
-            return vector
-        if len(rows) and not steps.any():
-            return vector
-        vector //= 2
-    return 1
-
-
-def _undivided(
-    conditions: Sequence[Expr], place: Place, env: Mapping[str, Any], vector: int
-) -> int:
-    """The widest vector whose elements all meet a condition, or none of them."""
-    for condition in conditions:
-        if vector == 1:
-            return 1
-        resolved = place.resolve(condition)
-        if is_data_dependent(resolved) or not all(name in env for name in free_variables(resolved)):
-            continue
-        for bound in _bounds_on_points(resolved, place):
-            vector = math.gcd(vector, abs(bound)) if bound else vector
-        holds = np.asarray(evaluate(resolved, env), dtype=bool)
-        if holds.ndim == 0:
-            continue
-        while vector > 1:
-            rows = _rows(holds, vector)
-            if bool(np.all(rows.all(axis=1) == rows.any(axis=1))):
-                break
-            vector //= 2
-    return vector
-
-
-def _bounds_on_points(condition: Expr, place: Place) -> Iterator[int]:
-    """The constants of a condition's comparisons in which the innermost tile loop counts by one.
-
-    ``base + i < n`` cuts through a vector unless `n` is a multiple of its length; the base is.
-    """
-    tiles = [loop.var for loop in place.around if loop.kind == "parallel"]
-    for part in conjuncts(condition) if tiles else ():
-        if isinstance(part, tuple) and part[0] in ("<", ">="):
-            terms, constant = linear(simplify(("-", part[1], part[2])))
-            if abs(terms.get(tiles[-1], 0)) == 1:
-                yield constant
-
-
-def _rows(values: npt.NDArray[Any], vector: int) -> Any:
-    """The values in groups of `vector`, a last part of a group left out."""
-    whole: Any = values[: len(values) // vector * vector]
-    return whole.reshape(-1, vector)
 
 
 def _written_vector(access: Access, buffer: Buffer, place: Place, lanes: Mapping[str, Any]) -> int:

@@ -1,0 +1,54 @@
+"""Of the elements of a tile that one thread has, the share that differs in some of the axes.
+
+`varies` tells of each axis whether it counts: elements that differ in other axes alone are one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+# More elements of a thread than these are taken to be like the first ones.
+MOST_ELEMENTS = 1024
+
+
+@lru_cache(maxsize=512)
+def of_starts(
+    extents: tuple[int, ...], varies: tuple[bool, ...], threads: int, vector: int
+) -> float:
+    """The vectors of tiles whose flattened elements go to the threads in turn, `vector` at once."""
+    total = math.prod(extents)
+    starts = np.arange(0, max(total, 1), threads * vector)[:MOST_ELEMENTS]
+    axes = np.unravel_index(starts, extents)
+    kept = [axis for axis, varied in zip(axes, varies, strict=True) if varied]
+    return _distinct(kept) / len(starts)
+
+
+@lru_cache(maxsize=512)
+def of_rows(extents: tuple[int, ...], varies: tuple[bool, ...], threads: int, vector: int) -> float:
+    """The elements of such tiles."""
+    total = math.prod(extents)
+    rounds = max(-(-total // (threads * vector)), 1)
+    rounds = min(rounds, max(MOST_ELEMENTS // vector, 1))
+    first = np.arange(rounds)[:, None] * (threads * vector) + np.arange(vector)[None, :]
+    mine = first.ravel()
+    mine = mine[mine < total]
+    axes = np.unravel_index(mine, extents)
+    return _distinct([axis for axis, kept in zip(axes, varies, strict=True) if kept]) / len(mine)
+
+
+def of_matrix(extents: tuple[int, ...], varies: tuple[bool, ...], threads: int) -> float:
+    """The elements of tiles in which four threads share a row, each with pairs of its elements."""
+    mine = max(math.prod(extents) / threads, 1.0)
+    columns = min(max(extents[-1] / 4, 1.0), mine)
+    rows = mine / columns
+    needed = (rows if any(varies[:-1]) else 1.0) * (columns if varies[-1] else 1.0)
+    return needed / mine
+
+
+def _distinct(axes: Sequence[npt.NDArray[np.intp]]) -> int:
+    return len(set(zip(*(axis.tolist() for axis in axes), strict=True))) if axes else 1

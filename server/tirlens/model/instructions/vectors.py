@@ -1,0 +1,107 @@
+"""How many neighbouring elements of a tile one instruction of a thread can move.
+
+See `spread` for the rules; addresses are offsets of elements at the first points of a tile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tirlens_worker.facts import Access, Buffer, Expr
+
+from ..expr import (
+    conjuncts,
+    evaluate,
+    free_variables,
+    is_data_dependent,
+    linear,
+    operators,
+    simplify,
+)
+from .offsets import IntArray
+from .places import Place, dtype_bytes
+
+VECTOR_BYTES = 16
+SELECTS = frozenset({"select", "opaque", "load"})
+
+
+def divided(total: int, innermost: int, threads: int) -> int:
+    vector = math.gcd(VECTOR_BYTES, max(innermost, 1))
+    while vector > 1 and total % (threads * vector):
+        vector //= 2
+    return vector
+
+
+def told_apart(access: Access, place: Place) -> bool:
+    """Whether an index is chosen by a condition, which the compiler does not vectorise."""
+    return any(not operators(place.resolve(index)).isdisjoint(SELECTS) for index in access.indices)
+
+
+def begins_anywhere(access: Access, place: Place) -> bool:
+    """Whether data say where in a row an access begins, so that no vector is known to be aligned.
+
+    A loaded row or page, or one of a tile loop's own elements, begins where a row does.
+    """
+    return bool(access.indices) and is_data_dependent(place.resolve(access.indices[-1]))
+
+
+def contiguous(offset: IntArray, buffer: Buffer, most: int) -> int:
+    """The widest vector of at most 16 bytes whose elements are neighbours, or all the same."""
+    vector = most
+    limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
+    while vector > limit:
+        vector //= 2
+    while vector > 1:
+        rows = _rows(offset, vector)
+        steps = rows[:, 1:] - rows[:, :-1]
+        if len(rows) and (steps == 1).all() and not (rows[:, 0] % vector).any():
+            return vector
+        if len(rows) and not steps.any():
+            return vector
+        vector //= 2
+    return 1
+
+
+def undivided(conditions: Sequence[Expr], place: Place, env: Mapping[str, Any], vector: int) -> int:
+    """The widest vector whose elements all meet a condition, or none of them."""
+    for condition in conditions:
+        if vector == 1:
+            return 1
+        resolved = place.resolve(condition)
+        if is_data_dependent(resolved) or not all(name in env for name in free_variables(resolved)):
+            continue
+        for bound in _bounds_on_points(resolved, place):
+            vector = math.gcd(vector, abs(bound)) if bound else vector
+        holds = np.asarray(evaluate(resolved, env), dtype=bool)
+        if holds.ndim == 0:
+            continue
+        while vector > 1:
+            rows = _rows(holds, vector)
+            if bool(np.all(rows.all(axis=1) == rows.any(axis=1))):
+                break
+            vector //= 2
+    return vector
+
+
+def _bounds_on_points(condition: Expr, place: Place) -> Iterator[int]:
+    """The constants of a condition's comparisons in which the innermost tile loop counts by one.
+
+    ``base + i < n`` cuts through a vector unless `n` is a multiple of its length; the base is.
+    """
+    tiles = [loop.var for loop in place.around if loop.kind == "parallel"]
+    for part in conjuncts(condition) if tiles else ():
+        if isinstance(part, tuple) and part[0] in ("<", ">="):
+            terms, constant = linear(simplify(("-", part[1], part[2])))
+            if abs(terms.get(tiles[-1], 0)) == 1:
+                yield constant
+
+
+def _rows(values: npt.NDArray[Any], vector: int) -> Any:
+    """The values in groups of `vector`, a last part of a group left out."""
+    whole: Any = values[: len(values) // vector * vector]
+    return whole.reshape(-1, vector)
