@@ -73,14 +73,14 @@ class Reader(Expressions):
         bill.visit(node, guard)
         return bill.arith(), tuple(bill.accesses)
 
-    def is_one(self, node: Any) -> bool:
-        """Whether a floating-point value is the constant 1, by name or in all lanes."""
+    def constant(self, node: Any) -> Optional[float]:
+        """A floating-point constant, by name or in all lanes; None for all else."""
         kind = dialect.kind(node)
         if kind == "Broadcast":
-            return self.is_one(node.value)
+            return self.constant(node.value)
         if kind == "Var":
-            return dialect.key(node) in self.scope.ones
-        return kind == "FloatImm" and float(node.value) == 1.0
+            return self.scope.constants.get(dialect.key(node))
+        return float(node.value) if kind == "FloatImm" else None
 
     def inside(self, node: Any, guard: Optional[Expr] = None) -> Optional[Expr]:
         """When a load or store happens at all, beyond `guard`; None for always.
@@ -240,8 +240,10 @@ class _Bill:
 
     def _is_identity(self, name: str, node: Any) -> bool:
         """Whether a product or quotient with 1.0 is its other operand, for every compiler."""
-        one = self.reader.is_one
-        return (name == "Mul" and one(node.a)) or (name in ("Mul", "Div") and one(node.b))
+        constant = self.reader.constant
+        return (name == "Mul" and constant(node.a) == 1.0) or (
+            name in ("Mul", "Div") and constant(node.b) == 1.0
+        )
 
     def _cast(self, node: Any, guard: Optional[Expr]) -> bool:
         data = self.visit(node.value, guard)
@@ -266,6 +268,8 @@ class _Bill:
         if op is not None:
             data = self._visit_all(arguments, guard)
             dtype = dialect.dtype_of(node)
+            if op == "pow" and self.reader.constant(arguments[0]) is not None:
+                op = "pow_of_constant"
             if data or not is_integer(dtype):
                 for one in op.split():
                     self._add(one, dtype, guard, node)

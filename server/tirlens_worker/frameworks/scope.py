@@ -49,8 +49,8 @@ class Scope:
         self.data: Set[str] = set()
         #: Arrays and names, by their keys, that hold numbers made of indices alone.
         self.counters: Set[int] = set()
-        #: Names of the constant 1.0, by their keys.
-        self.ones: Set[int] = set()
+        #: Names of floating-point constants, by their keys.
+        self.constants: Dict[int, float] = {}
         #: What names that stand for computed values depend on, by their keys.
         self.over: Dict[int, Optional[FrozenSet[str]]] = {}
         #: The loops around the walk's place from the outside in: name and body; None of a while.

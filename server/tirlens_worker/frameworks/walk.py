@@ -175,8 +175,9 @@ class Walk(States):
         if _is_index(meaning):
             self.scope.define(stmt.var, meaning)
             return nodes
-        if self.reader.is_one(value):
-            self.scope.ones.add(dialect.key(stmt.var))
+        constant = self.reader.constant(value)
+        if constant is not None:
+            self.scope.constants[dialect.key(stmt.var)] = constant
         dtype = dialect.dtype_of(stmt.var)
         self.scope.over[dialect.key(stmt.var)] = Dependence(self.reader).of(value)
         if not dtype.startswith(("int", "uint", "bool")):

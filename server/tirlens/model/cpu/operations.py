@@ -24,6 +24,7 @@ CALLS: Mapping[str, float] = {
     "sigmoid": 1.0,
     "erf": 2.0,
     "pow": 2.5,
+    "pow_of_constant": 2.5,
     "log1p": 2.0,
     "log10": 1.5,
     "exp10": 1.5,
