@@ -206,13 +206,17 @@ def _scalar(out: ArithTotals, arith: Arith, total: int, share: float, fast_math:
         key = (unit, name)
         if cost:
             out.instructions[key] = out.instructions.get(key, 0.0) + cost * total * share
-    if arith.op in ("add", "mul") and floating:
-        key = (f"lone {arith.op}", name)
+    if arith.op in ("add", "sub", "mul") and floating:
+        # A difference is a sum with one sign changed, which costs nothing.
+        key = ("lone mul" if arith.op == "mul" else "lone add", name)
         out.instructions[key] = out.instructions.get(key, 0.0) + total * share
 
 
 def _fuse(out: ArithTotals) -> None:
-    """Compilers contract ``a * b + c``: the fewer of adds and multiplies cost nothing more."""
+    """Compilers contract ``a * b + c``, ``a * b - c`` and ``c - a * b`` to one instruction.
+
+    The fewer of sums and products cost nothing more.
+    """
     for name in {name for _, name in out.instructions}:
         adds = out.instructions.pop(("lone add", name), 0.0)
         multiplies = out.instructions.pop(("lone mul", name), 0.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tirlens.hardware.spec import Device, Peak
 
@@ -152,8 +152,15 @@ def memory_requests(item: Item, device: Device) -> MemoryRequests:
     tile_bytes = _operand_bytes(item)
     by_tma = bool(item.accumulators) and moved_by_tma(item, device)
     times = times_read(item, device) if item.node.op == "gemm" else ()
+    loaded: set[tuple[Any, ...]] = set()
     for number, entry in enumerate(item.count.accesses):
         request = known[number] if number < len(known) else None
+        if entry.access.mode == "read" and request is not None:
+            # One statement loads what it names several times once.
+            place = (entry.access.buffer, entry.access.indices, entry.access.extents)
+            if place in loaded:
+                continue
+            loaded.add(place)
         if request is None or not entry.elements or by_tma or entry.access.route == "tma":
             if entry.bytes and entry.buffer.scope in SHARED_SCOPES:
                 tile_bytes += entry.bytes * (times[number] if number < len(times) else 1.0)

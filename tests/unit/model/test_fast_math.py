@@ -37,3 +37,10 @@ def test_approximations_are_special_functions(op: str, special: int, other: int)
     found = totals([(Arith(op, "float32"), 1)], fast_math=True).instructions
     assert found.get(("sfu", "fp32"), 0) == special
     assert sum(found.values()) == special + other
+
+
+@pytest.mark.parametrize("op", ["add", "sub"])
+def test_a_product_is_part_of_a_sum_or_difference(op: str) -> None:
+    both = totals([(Arith(op, "float32"), 3), (Arith("mul", "float32"), 2)])
+    assert both.instructions[("fma", "fp32")] == 3
+    assert both.flop_by_class["fp32"] == 5

@@ -8,9 +8,11 @@ variable a call of some 20 instructions.  What depends on the block alone is com
 index that is split into the rows and columns of its array is put together again.
 
 A load whose place is chosen, and guarded against the ends of its array, is one under a predicate:
-all those of a thread follow each other.  Each compares, adds up its own address of 64 bits and puts
-zero where nothing is loaded (SASS of CUDA 13 for tilelang's rotary embeddings on sm_90a: 28
-instructions an element, of which 6 load, compute and store).
+all those of a thread follow each other.  Each compares, adds up its own address of 64 bits, of
+which nothing goes out of the branch, and puts zero where nothing is loaded (SASS of CUDA 13 for
+tilelang's rotary embeddings on sm_90a: 28 instructions an element, of which 6 load, compute and
+store; the address takes SHF, LOP3 and two IMAD.WIDE for its terms, and SEL, IADD3 and LEA for both
+halves).
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ BY_CONSTANT = 6.0
 BY_VARIABLE = 20.0
 REMAINDER = 2.0  # what a quotient that is known leaves: a product and a difference
 CHOICE = 2.0
-OWN_ADDRESS = 2.0
+OWN_ADDRESS = 10.0
 ZERO = 1.0
 _DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod"})
 _COSTLY = _DIVISIONS | {"select", "min", "max"}
