@@ -11,7 +11,8 @@ from tirlens_worker.facts import Branch, KernelFacts, LoweredLaunch, Statement
 
 from ..instructions.traits import PRODUCT, some
 from ..instructions.work import Item
-from .liveness import live_bytes, loading_registers
+from .liveness import live_bytes
+from .loading import loading_registers, temporaries
 from .occupancy import BlockResources, register_limit, registers
 from .shared_memory import pipelines, shared_bytes, stage_count
 from .steps import LOADING_REGISTERS
@@ -38,7 +39,8 @@ def block_resources(
     said = said.replace("_", "")
     divided = (apart or "maxnreg" in said) and "nosetmaxnreg" not in said
     loading = loading_registers(items, LOADING_REGISTERS)
-    count, spilled = registers(device, held, threads, tensor, divided, loading)
+    between = temporaries(items)
+    count, spilled = registers(device, held, threads, tensor, divided, loading, between)
     if lowered is not None:
         threads = lowered.threads
         if lowered.registers_per_thread is not None:

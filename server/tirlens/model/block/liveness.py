@@ -65,28 +65,6 @@ def live_bytes(items: Sequence[Item], counts: Any) -> float:
     return most
 
 
-def loading_registers(items: Sequence[Item], most: int) -> int:
-    """The registers, at most `most`, in which a thread's loads for one tile loop wait for data.
-
-    A thread starts the loads of all of its elements before it needs the first, each into registers
-    of its own; a half has one for itself where it is loaded alone.
-    """
-    bodies: dict[tuple[str, ...], float] = {}
-    for leaf in (leaf for item in items for leaf in item.leaves()):
-        spread = leaf.spread
-        if leaf.node.op not in ("let", "store") or spread is None or spread.serial:
-            continue
-        tiles = tuple(loop.var for loop in leaf.place.around if loop.kind == "parallel")
-        kept = {entry.buffer.scope for entry in leaf.count.accesses if entry.access.mode == "write"}
-        if not tiles or any(scope.startswith(REGISTER_SCOPES) for scope in kept):
-            continue
-        for entry in leaf.count.accesses:
-            if entry.access.mode == "read" and entry.buffer.scope == "global":
-                size = math.ceil(spread.vector * dtype_bytes(entry.buffer.dtype) / REGISTER_BYTES)
-                bodies[tiles] = bodies.get(tiles, 0.0) + size * spread.repeats
-    return math.ceil(min(max(bodies.values(), default=0.0), most))
-
-
 def _holds(leaf: Item) -> bool:
     """Whether the compiler cannot move what computes values of registers over a statement."""
     return bool(leaf.read_bytes) or leaf.node.per != "thread" or not every(leaf, STRAIGHT)

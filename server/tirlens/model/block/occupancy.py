@@ -9,10 +9,10 @@ from tirlens.hardware.spec import Device
 
 from ..report import Occupancy
 
-# What a thread holds beside its fragments: addresses, loop counters, temporaries.  Compiled
-# products have 23 to 80 registers above accumulators and operands (`tests/measured/registers.csv`),
-# elementwise kernels 10 to 48 in all.
-BASE_REGISTERS = {True: 45, False: 20}
+# What a thread holds beside its fragments: addresses, loop counters.  Compiled products have 23 to
+# 80 registers above accumulators and operands (`tests/measured/registers.csv`), elementwise kernels
+# that only move or mask what they load 10 to 12 (`tests/measured/compiled.csv`).
+BASE_REGISTERS = {True: 45, False: 12}
 # What a thread holds beside loads that wait for their data: ptxas of CUDA 13 gives 28 and 48
 # registers to rotary embeddings whose threads wait with 16 and 32, 158 to attention over ragged
 # sequences that waits with 64 and accumulates in 96.
@@ -39,12 +39,14 @@ def registers(
     tensor: bool = True,
     divided: bool = False,
     loading: int = 0,
+    temporaries: int = 8,
 ) -> tuple[int, float]:
     """Registers per thread for `fragment_bytes` of local storage a block, and what share spills.
 
     `tensor` tells kernels with matrix instructions, which hold operand fragments too; `divided`
     those whose warpgroups hand registers to the ones that compute (``setmaxnreg``).  `loading` are
-    the registers in which loads wait for their data.
+    the registers in which loads wait for their data, `temporaries` those of what is computed
+    between.
 
     A kernel with matrix instructions spills when its fragments and a margin of 40 exceed what a
     thread can have (all of the compiled ones in `tests/measured/registers.csv` are told right).
@@ -54,7 +56,8 @@ def registers(
     over = held + SPILL_MARGIN[tensor] - (COMPUTING_REGISTERS if divided else limit)
     # wgmma reads its operands from shared memory, or from fragments that are counted already.
     loads = tensor and "wgmma" not in device.features
-    needed = held + BASE_REGISTERS[tensor] + (_operands(held) if loads else 0)
+    beside = _operands(held) if loads else 0 if tensor else temporaries
+    needed = held + BASE_REGISTERS[tensor] + beside
     # Tiles are loaded while what is computed with them is not there yet.
     needed = max(needed, ADDRESS_REGISTERS + loading)
     return min(limit, needed), max(over, 0) / max(held, 1)
