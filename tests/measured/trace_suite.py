@@ -7,14 +7,13 @@ The benchmarks run as they are, without a GPU: tensors are shapes (`no_gpu`), ke
 and not compiled, other libraries are not called, and of a tuned kernel the default configuration
 is taken.  TILEOPS_CHECKOUT is tile-ai/TileOPs at commit 52dbc086; needs tilelang, torch, pytest and
 pyyaml.  `suite.py` prints what the model says of the output.  With a folder, the CUDA source that
-tilelang makes of each kernel is left there, for `suite_sass.py`.
+tilelang makes of some kernels is left there, for `compiled.py`.
 """
 
 from __future__ import annotations
 
 import dis
 import gzip
-import hashlib
 import inspect
 import json
 import os
@@ -30,11 +29,12 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "server")]
 
+from trace_sass import Sources  # noqa: E402
 
 # Whose imports of what is not installed are answered: nothing of other libraries is called.
 BENCHMARKS = ("benchmarks", "workloads")
-# The folder for the CUDA sources, if they are wanted.
-CUDA = os.environ.get("TIRLENS_CUDA", "")
+# The folder for CUDA sources, if they are wanted: two of a factory, whose kernels are much alike.
+SOURCES = Sources(Path(os.environ["TIRLENS_CUDA"]), 2) if "TIRLENS_CUDA" in os.environ else None
 
 
 @dataclass
@@ -81,7 +81,6 @@ class TracedKernel:
         self.outputs = [index % count for index in listed]
         self.one = isinstance(outputs, int) or len(self.outputs) == 1
         self.record = {**_origin(jit, args, kwargs), "facts": None}
-        self.options = (jit.pass_configs or {}, list(jit.compile_flags or ()))
 
     def __call__(self, *tensors: Any, **_: Any) -> Any:
         import torch
@@ -129,31 +128,13 @@ class TracedKernel:
                 )
                 text = json.dumps(without_places(to_json(facts)))
                 self.record["facts"] = RECORDER.facts.setdefault(text, len(RECORDER.facts))
-                if CUDA:
-                    self.record["cuda"] = self._cuda(text)
+                if SOURCES is not None:
+                    family = self.record["file"].removeprefix("tileops/kernels/")
+                    factory = self.record["factory"].strip("_")
+                    SOURCES.add(self.function, family.removesuffix(".py"), factory)
             except Exception as error:  # one kernel must not stop the others
                 self.record["facts"] = f"{type(error).__name__}: {str(error)[:300]}"
         return self.record["facts"]
-
-    def _cuda(self, text: str) -> str:
-        """Leave the kernel's CUDA source for the H200 in the folder; the name of its file.
-
-        Its first line has the options of the compiler.
-        """
-        from tilelang import tvm
-        from tilelang.engine.lower import lower
-
-        name = f"{self.record['factory']}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.cu"
-        path = Path(CUDA, name)
-        if not path.exists():
-            passes, flags = self.options
-            target = tvm.target.Target({"kind": "cuda", "arch": "sm_90a"})
-            with tvm.transform.PassContext(opt_level=3, config=dict(passes)), target:
-                made = lower(self.function, target=target, enable_device_compile=False)
-            if any("fast_math" in str(key).lower() and value for key, value in passes.items()):
-                flags = [*flags, "--use_fast_math"]
-            path.write_text(f"// {json.dumps(flags)}\n{made.kernel_source}")
-        return name
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -362,6 +343,16 @@ def _ideal(benchmark: Any) -> tuple[float | None, float | None]:
 
 class Plugin:
     """Failures beside the rows."""
+
+    @staticmethod
+    def pytest_collection_modifyitems(items: list[Any]) -> None:
+        """Where sources are wanted, of each test the first and the last case."""
+        if SOURCES is None:
+            return
+        cases: dict[str, list[Any]] = {}
+        for item in items:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        items[:] = [item for group in cases.values() for item in group[:: max(len(group) - 1, 1)]]
 
     @staticmethod
     def pytest_runtest_setup(item: Any) -> None:
