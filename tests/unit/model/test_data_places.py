@@ -11,11 +11,12 @@ from support.kernels import facts as built
 from support.kernels import launched
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.memory.walks import MOST_PLACES, Walk
+from tirlens.model.memory.walks import MOST_PLACES, POSITION, TURN, Walk
 from tirlens_worker.facts import (
     Access,
     Branch,
     Buffer,
+    Expr,
     KernelFacts,
     Launch,
     Loop,
@@ -25,6 +26,7 @@ from tirlens_worker.facts import (
 
 BLOCKS, TURNS, EXPERTS, WIDE = 132, 40, 64, 1 << 20
 TILE = 1 << 14
+X, Y = POSITION[:2]
 WEIGHTS = Buffer("w", "w", "float16", (EXPERTS, WIDE), "global", is_parameter=True)
 OUTPUT = Buffer("o", "o", "float16", (WIDE * EXPERTS,), "global", is_parameter=True)
 SHARED = Buffer("s", "s", "float16", (TILE,), "shared")
@@ -135,6 +137,27 @@ def test_a_loop_up_to_a_number_in_memory_fills_its_output_once(least: int) -> No
 
 
 def test_places_too_many_to_tell_are_no_bound() -> None:
-    walk = Walk(lambda x, y, z, turn: x // 2 + 0 * (y + z + turn))
+    walk = Walk((("//", POSITION[0], 2),), (8,))
     assert walk.places((8, 1, 1)) == 4
     assert walk.places((MOST_PLACES + 1, 1, 1)) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("indices", "sizes", "places"),
+    [
+        # Two dimensions of one axis, and one of another.
+        ((("//", X, 4), Y, ("%", X, 4)), (2, 6, 4), 48),
+        ((("//", X, 4), Y, ("%", X, 2)), (2, 6, 4), 24),
+        # Of sizes that are not known: too many for 64 bits together.
+        ((("//", X, 4), Y, 0, ("%", X, 4), 0), (1 << 20,) * 5, 48),
+        # Beyond a row the next one begins.
+        ((Y, ("*", X, 2)), (6, 4), 18),
+    ],
+)
+def test_places_of_all_blocks(indices: tuple[Expr, ...], sizes: tuple[int, ...], places: int):
+    assert Walk(indices, sizes).places((8, 6, 1)) == places
+
+
+def test_blocks_without_a_turn_are_nowhere() -> None:
+    walk = Walk((("+", ("*", X, 4), TURN),), (64,), ("%", X, 4), 3, "turn")
+    assert walk.places((4, 1, 1)) == 1 + 2 + 3

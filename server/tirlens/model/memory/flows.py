@@ -12,8 +12,9 @@ from typing import Any
 
 from tirlens_worker.facts import Access, Buffer, Expr
 
-from ..expr import UnknownValueError, evaluate, is_data_dependent, simplify
+from ..expr import UnknownValueError, evaluate, free_variables, is_data_dependent, simplify
 from ..instructions.places import (
+    NOTHING,
     SECTOR_BYTES,
     SPATIAL,
     Around,
@@ -160,10 +161,12 @@ def _pool(
 def _set_in(leaves: Sequence[Item], buffers: Mapping[str, Buffer]) -> SetIn:
     found: dict[str, frozenset[str]] = {}
     for leaf in leaves:
+        loops = leaf.place.extents.keys()
         for access in leaf.node.accesses:
             if access.mode != "read" and buffers[access.buffer].scope != "global":
-                loops = frozenset(loop.var for loop in leaf.place.around)
-                found[access.buffer] = found.get(access.buffer, frozenset()) | loops
+                known = found.get(access.buffer)
+                if known is None or not loops <= known:
+                    found[access.buffer] = (known or NOTHING) | loops
     return found
 
 
@@ -188,12 +191,15 @@ def _stride(
         return None
     steps: list[int] = []
     try:
+        here = place.first_values
+        starts = [int(evaluate(index, here)) for index in indices]
         for name in grid:
-            here = dict(place.first_values)
             there = {**here, name: here[name] + 1}
             flat = 0
-            for size, index in zip(buffer.shape, indices, strict=True):
-                moved = int(evaluate(index, there)) - int(evaluate(index, here))
+            for size, index, start in zip(buffer.shape, indices, starts, strict=True):
+                moved = 0
+                if name in free_variables(index):
+                    moved = int(evaluate(index, there)) - start
                 flat = (flat * int(place.first_value(size)) if flat else 0) + moved
             steps.append(flat)
     except (UnknownValueError, ValueError, ZeroDivisionError, KeyError):

@@ -8,8 +8,9 @@ turn of a wave is a step of its own in `waves`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from ..expr import (
     is_data_dependent,
     linear,
     simplify,
+    substitute,
 )
 from ..instructions.places import (
     NOWHERE,
@@ -37,9 +39,10 @@ from ..instructions.places import (
 )
 
 IntArray = npt.NDArray[np.int64]
-# Positions for x, y, z of the blocks and their turn, -1 for a block that has no such turn.
-PlaceOf = Callable[[IntArray, IntArray, IntArray, IntArray], IntArray]
 AXES = {"blockIdx.x": 0, "blockIdx.y": 1, "blockIdx.z": 2}
+# What the indices of a walk are of: no variable of a kernel has such a name.
+POSITION = ("block x", "block y", "block z")
+TURN = "turn of the block"
 # Beyond this many turns a block is taken to touch all of its tiles at once.
 MOST_TURNS = 4096
 # Beyond this many places, of all blocks and turns, the turns are not told apart.
@@ -52,23 +55,73 @@ _FAR = 1 << 20
 class Walk:
     """Where an access of a block starts at each of its `turns`, as a number for each place.
 
+    `indices` are those of the access in an array of `sizes`, and `extent` the block's own number of
+    turns, in the position of the block and its turn alone: accesses that walk alike are equal.
     `var` is the variable of the loop that turns, None where the place is the same all the time.
     """
 
-    place_of: PlaceOf
+    indices: tuple[Expr, ...]
+    sizes: tuple[int, ...]
+    extent: Expr = 1
     turns: int = 1
     var: str | None = None
 
+    def place_of(self, x: IntArray, y: IntArray, z: IntArray, turn: IntArray) -> IntArray:
+        """The places of blocks at their turns, -1 for a block that has no such turn."""
+        env = _env(x, y, z, turn)
+        flat: Any = 0
+        # Beyond a block's last turn the divisor may be zero.
+        with np.errstate(divide="ignore"):
+            for size, index in zip(self.sizes, self.indices, strict=True):
+                flat = flat * size + evaluate(index, env)
+        found = np.abs(np.asarray(flat, dtype=np.int64))
+        shape = np.broadcast_shapes(found.shape, x.shape, turn.shape)
+        if self.var is None:
+            return np.broadcast_to(found, shape)
+        return np.where(turn < np.asarray(evaluate(self.extent, env)), found, -1)
+
     def places(self, grid: Sequence[int]) -> float:
         """How many places all blocks together touch; infinity where they are too many to tell."""
-        gx, gy, gz = (*grid, 1, 1, 1)[:3]
-        if gx * gy * gz * self.turns > MOST_PLACES:
-            return math.inf
-        # Each on an axis of its own: what depends on one of them is evaluated for that one alone.
-        axes = [np.arange(extent, dtype=np.int64) for extent in (self.turns, gz, gy, gx)]
-        turn, z, y, x = np.meshgrid(*axes, indexing="ij", sparse=True)
-        found = self.place_of(x, y, z, turn)
-        return len(distinct(found[found >= 0]))
+        return _places(self, (*grid, 1, 1, 1)[:3])
+
+
+# The arrays of a kernel are walked over in a few ways.
+@lru_cache(maxsize=256)
+def _places(walk: Walk, grid: Sequence[int]) -> float:
+    gx, gy, gz = grid
+    if gx * gy * gz * walk.turns > MOST_PLACES:
+        return math.inf
+    # Each on an axis of its own: what depends on one of them is evaluated for that one alone.
+    axes = [np.arange(extent, dtype=np.int64) for extent in (walk.turns, gz, gy, gx)]
+    turn, z, y, x = np.meshgrid(*axes, indexing="ij", sparse=True)
+    apart = _apart(walk, _env(x, y, z, turn)) if walk.var is None else None
+    if apart is not None:
+        return math.prod(len(distinct(numbers)) for numbers in apart)
+    found = walk.place_of(x, y, z, turn)
+    return len(distinct(found[found >= 0]))
+
+
+def _apart(walk: Walk, env: Mapping[str, IntArray]) -> list[IntArray] | None:
+    """Numbers for the places in the dimensions that share axes of blocks; None: they run over."""
+    groups: list[tuple[set[int], IntArray]] = []
+    for number, (size, index) in enumerate(zip(walk.sizes, walk.indices, strict=True)):
+        places = np.asarray(evaluate(index, env), dtype=np.int64)
+        if places.min() < 0 or (number and places.max() >= size):
+            return None
+        axes = {axis for axis, extent in enumerate(places.shape) if extent > 1}
+        others: list[tuple[set[int], IntArray]] = []
+        for theirs, before in groups:
+            if axes.isdisjoint(theirs):
+                others.append((theirs, before))
+            else:
+                axes |= theirs
+                places = places * (int(before.max()) + 1) + before
+        groups = [*others, (axes, places)]
+    return [places for _, places in groups]
+
+
+def _env(x: IntArray, y: IntArray, z: IntArray, turn: IntArray) -> dict[str, IntArray]:
+    return {**dict(zip(POSITION, (x, y, z), strict=True)), TURN: turn}
 
 
 def distinct(numbers: IntArray) -> IntArray:
@@ -125,13 +178,19 @@ def walk_of(
     )
     blocks = math.prod(loop.extent or 1 for loop in place.around if loop.kind in SPATIAL)
     most = min(MOST_TURNS, MOST_PLACES // max(blocks, 1))
+    here: dict[str, Expr] = {
+        **place.first_values,
+        **{name: POSITION[axis] for name, axis in grid.items()},
+    }
+    sizes = tuple(_size(place.resolve(size), place) for size in shape)
     if turning is None or not turning.extent or turning.extent > most:
-        walk = Walk(_place_of(indices, shape, place, grid, None, 1))
+        walk = Walk(_written(indices, here), sizes)
     else:
-        steps = (extent for var, _, extent in place.steps if var == turning.var)
-        extent = next(steps, turning.extent)
-        found = _place_of(indices, shape, place, grid, turning.var, extent)
-        walk = Walk(found, turning.extent, turning.var)
+        var = turning.var
+        steps = (extent for name, _, extent in place.steps if name == var)
+        (extent,) = _written([next(steps, turning.extent)], here)
+        here[var] = ("+", TURN, place.first_values.get(var, 0))
+        walk = Walk(_written(indices, here), sizes, extent, turning.extent, var)
     first = np.zeros(1, dtype=np.int64)
     try:
         walk.place_of(first, first, first, first)
@@ -140,34 +199,9 @@ def walk_of(
     return walk
 
 
-def _place_of(
-    indices: Sequence[Expr],
-    shape: Sequence[Expr],
-    place: Place,
-    grid: Mapping[str, int],
-    var: str | None,
-    extent: Expr,
-) -> PlaceOf:
-    sizes = [_size(place.resolve(size), place) for size in shape]
-
-    def place_of(x: IntArray, y: IntArray, z: IntArray, turn: IntArray) -> IntArray:
-        env: dict[str, Any] = {
-            **place.first_values,
-            **{name: (x, y, z)[axis] for name, axis in grid.items()},
-        }
-        turns = np.asarray(evaluate(extent, env))
-        if var is not None:
-            env[var] = turn + place.first_values.get(var, 0)
-        flat: Any = 0
-        # Beyond a block's last turn the divisor may be zero.
-        with np.errstate(divide="ignore"):
-            for size, index in zip(sizes, indices, strict=True):
-                flat = flat * size + evaluate(index, env)
-        found = np.asarray(flat, dtype=np.int64)
-        found, within = np.broadcast_arrays(found + 0 * (x + turn), turn < turns)
-        return np.where(within, np.abs(found), -1)
-
-    return place_of
+def _written(exprs: Sequence[Expr], names: Mapping[str, Expr]) -> tuple[Expr, ...]:
+    """Expressions in the position and turn of a block."""
+    return tuple(simplify(substitute(expr, names)) for expr in exprs)
 
 
 def _size(size: Expr, place: Place) -> int:

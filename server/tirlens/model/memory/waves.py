@@ -107,7 +107,7 @@ def dram_bytes(
     most = min(blocks, max(MOST_WAVES // turns, 1) * wave_blocks)
     coordinates = launch_order(grid, panel, order, most)
     steps = -(-most // wave_blocks) * turns
-    members = [_members(slab, coordinates, grid, wave_blocks, turns) for slab in slabs]
+    members = _all_members(slabs, coordinates, grid, wave_blocks, turns)
     touched = np.zeros(steps)
     for slab, sets in zip(slabs, members, strict=True):
         touched += slab.bytes * (wave_blocks / turns if sets is None else sets.sizes(steps))
@@ -130,11 +130,10 @@ def sharing(
     wave_blocks = max(min(wave_blocks, math.prod(grid)), 1)
     turns = max((slab.turns for slab in slabs), default=1)
     coordinates = launch_order(grid, panel, order, wave_blocks)
-    out: list[float] = []
-    for slab in slabs:
-        sets = _members(slab, coordinates, grid, wave_blocks, turns)
-        out.append(1.0 if sets is None or not sets.asked else sets.asked / len(sets.slabs))
-    return tuple(out)
+    members = _all_members(slabs, coordinates, grid, wave_blocks, turns)
+    return tuple(
+        1.0 if sets is None or not sets.asked else sets.asked / len(sets.slabs) for sets in members
+    )
 
 
 @dataclass(frozen=True)
@@ -151,6 +150,22 @@ class _Members:
     def sizes(self, steps: int) -> IntArray:
         """How many slabs each step has."""
         return np.bincount(self.steps, minlength=steps)
+
+
+def _all_members(
+    slabs: Sequence[Slab],
+    coordinates: tuple[IntArray, ...],
+    grid: Sequence[int],
+    wave_blocks: int,
+    turns: int,
+) -> list[_Members | None]:
+    """`_members` of each slab, found once for those that blocks share alike."""
+    found: dict[tuple[tuple[int, ...], Walk | None], _Members | None] = {}
+    for slab in slabs:
+        if (slab.axes, slab.walk) not in found:
+            members = _members(slab, coordinates, grid, wave_blocks, turns)
+            found[slab.axes, slab.walk] = members
+    return [found[slab.axes, slab.walk] for slab in slabs]
 
 
 def _members(
