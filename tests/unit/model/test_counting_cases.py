@@ -35,6 +35,15 @@ def test_batch_in_the_third_grid_dimension():
     assert total(kernel(nest(loops, (operation(64, "block"),)))) == 6 * 4 * 8 * 64
 
 
+@pytest.mark.parametrize(("threads", "steps"), [(256, 8), (256, 4096), (1024, 60_000), (7, 90)])
+def test_a_tree_of_sums_ends_though_its_loop_goes_on(threads, steps):
+    condition = ("<", ("*", ("<<", 2, "step"), "t"), threads)
+    loops = [("grid", "bx", 3), ("block", "t", threads), ("serial", "step", steps)]
+    facts = kernel(nest(loops, (Branch(condition, (operation(),)),)))
+    halves = ((threads - 1) // (2 << step) for step in range(min(steps, 64)))
+    assert total(facts) == 3 * (steps + sum(halves))
+
+
 @pytest.mark.parametrize(("sequence", "tile"), [(4096, 128), (65536, 64)])
 def test_causal_attention_stops_at_the_diagonal(sequence, tile):
     blocks = sequence // tile

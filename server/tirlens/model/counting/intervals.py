@@ -17,6 +17,8 @@ Bound = int | float
 Interval = tuple[Bound, Bound]
 EVERYTHING: Interval = (-INFINITY, INFINITY)
 _BOOLEAN: Interval = (0, 1)
+# What is shifted further is not told from what is shifted so far.
+_LONGEST_SHIFT = 63
 _BY_CONSTANT = frozenset({"*", "//", "%"})
 
 
@@ -188,10 +190,11 @@ def _bitwise(op: str, a: Interval, b: Interval) -> Interval:
         return 0, min(a[1], b[1])
     if op in ("|", "^"):
         return 0, (1 << max(int(a[1]).bit_length(), int(b[1]).bit_length())) - 1
-    if b[1] > 63:
-        return EVERYTHING
     if op == "<<":
-        return int(a[0]) << int(b[0]), int(a[1]) << int(b[1])
+        most = int(a[1]) << int(b[1]) if b[1] <= _LONGEST_SHIFT else INFINITY
+        return int(a[0]) << min(int(b[0]), _LONGEST_SHIFT), most
+    if b[1] > _LONGEST_SHIFT:
+        return EVERYTHING
     return int(a[0]) >> int(b[1]), int(a[1]) >> int(b[0])
 
 

@@ -21,6 +21,7 @@ from .closed import closed
 from .digits import digits
 from .guards import Guard
 from .intervals import linear_bounds
+from .powers import settled_ends
 from .problem import Problem, components, is_empty, problem
 from .sums import sum_over
 from .tables import SMALL_TABLE, Table, Tables, TooLargeError, contract
@@ -114,7 +115,7 @@ class Solver:
             return Sum(self._contracted(part, self.small_table))
         except TooLargeError:
             pass
-        if tell_apart and (cases := _alternatives(part) or _values(part)):
+        if tell_apart and (cases := _alternatives(part) or settled_ends(part) or _values(part)):
             return self._cases_of(cases)
         try:
             return Sum(self._contracted(part, TABLE_LIMIT))
