@@ -52,6 +52,8 @@ def busy_beside(context: BlockContext) -> BusyBeside:
 
     def busy(leaf: Item, beside: float) -> Busy:
         known = busy_of_block(leaf, context)
+        if beside == 1.0:
+            return known
         drawn, more = _drawn_rate(leaf), _drawn_rate(leaf, beside)
         if drawn == more:
             return known

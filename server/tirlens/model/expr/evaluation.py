@@ -92,6 +92,8 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     ">>": lambda a, b: a >> b,
     **COMPARISONS,
 }
+# What operands without a result raise.
+_NO_VALUE = (ZeroDivisionError, TypeError, ValueError)
 
 
 def evaluate(expr: Expr, env: Mapping[str, Any]) -> Any:
@@ -108,6 +110,13 @@ def evaluate(expr: Expr, env: Mapping[str, Any]) -> Any:
     if not isinstance(expr, tuple):
         return expr
     op = expr[0]
+    number = len(expr)
+    if number == 3 and op in _BINARY:
+        left, right = evaluate(expr[1], env), evaluate(expr[2], env)
+        try:
+            return _BINARY[op](left, right)
+        except _NO_VALUE:
+            raise UnknownValueError(expr) from None
     if op in UNKNOWN_OPERATORS:
         raise UnknownValueError(expr)
     if op == "cast":
@@ -126,7 +135,7 @@ def evaluate(expr: Expr, env: Mapping[str, Any]) -> Any:
         return -values[0]
     try:
         return reduce(_BINARY[op], values)
-    except (ZeroDivisionError, KeyError, TypeError, ValueError):
+    except (KeyError, *_NO_VALUE):
         raise UnknownValueError(expr) from None
 
 

@@ -18,7 +18,7 @@ halves).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -107,20 +107,21 @@ def _may_cost(access: Access, place: Place) -> bool:
 def _offsets(access: Access, place: Place, buffer: Buffer) -> Iterator[Expr]:
     """The indices of an access, those that are quotient and remainder of one index as that."""
     parts = [place.resolve(index) for index in access.indices]
-    sizes = [simplify(place.resolve(extent)) for extent in buffer.shape]
     for number, part in enumerate(parts):
         following = parts[number + 1] if number + 1 < len(parts) else None
-        if isinstance(part, tuple) and _is_split(part, following, sizes[number + 1 :]):
-            parts[number + 1] = operands(part)[0]
-            continue
+        if isinstance(part, tuple) and _is_split(part, following):
+            size = simplify(place.resolve(buffer.shape[number + 1]))
+            if simplify(part[2]) == size:
+                parts[number + 1] = operands(part)[0]
+                continue
         yield simplify(part)
 
 
-def _is_split(row: tuple[Any, ...], column: Expr | None, sizes: Sequence[Expr]) -> bool:
-    """Whether two indices are one over rows of ``sizes[0]`` elements, divided and what is left."""
+def _is_split(row: tuple[Any, ...], column: Expr | None) -> bool:
+    """Whether two indices are one that is divided, and what is left of it."""
     if not isinstance(column, tuple) or row[1:] != column[1:]:
         return False
-    return (row[0], column[0]) == ("//", "%") and simplify(row[2]) == sizes[0]
+    return (row[0], column[0]) == ("//", "%")
 
 
 @lru_cache(maxsize=8192)

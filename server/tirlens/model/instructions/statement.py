@@ -26,11 +26,24 @@ class Block:
     fast_math: bool
 
 
-def fill_leaf(item: Item, block: Block, threads: int, known: frozenset[Expr]) -> frozenset[Expr]:
-    """Fill in a leaf; returns the parts of addresses that are known behind it."""
+def fill_leaf(
+    item: Item, block: Block, threads: int, known: frozenset[Expr], like: dict[object, Item]
+) -> frozenset[Expr]:
+    """Fill in a leaf; returns the parts of addresses that are known behind it.
+
+    `like` are leaves of the same place that touch no memory.  What is computed alike from other
+    registers, as copies of unrolled code are, is taken over from them.
+    """
     count, buffers = item.count, block.buffers
     item.threads = threads
     item.accumulators = block.accumulators
+    key = _in_registers(item, buffers)
+    if key is not None:
+        same = like.setdefault(key, item)
+        if same is not item:
+            item.spread, item.arith, item.flop = same.spread, same.arith, same.flop
+            item.useful_flop, item.masked_flop = same.useful_flop, same.masked_flop
+            return known
     item.spread = spread(item.node, item.place, buffers, item.threads, block.accumulators)
     memory = [access for access in item.node.accesses if memory_of(access, buffers) is not None]
     parts = index_parts(memory, item.place, buffers)
@@ -59,6 +72,21 @@ def fill_leaf(item: Item, block: Block, threads: int, known: frozenset[Expr]) ->
         elif entry.bytes is not None and scope.startswith("shared"):
             item.shared_bytes += entry.bytes
     return known
+
+
+def _in_registers(item: Item, buffers: Mapping[str, Buffer]) -> object:
+    """What is the same for leaves of one place that compute alike; None for any other.
+
+    Each thread executes them by itself, and all that they touch are its own registers.
+    """
+    node = item.node
+    if node.per != "thread":
+        return None
+    for access in node.accesses:
+        own = buffers[access.buffer].scope in ("local", "local.var")
+        if not own or access.guard is not None:
+            return None
+    return node.arith, len(node.accesses)
 
 
 def agree(leaves: Sequence[Item], block: Block) -> None:

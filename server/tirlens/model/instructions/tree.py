@@ -46,7 +46,7 @@ def build(
         frozenset(_accumulators(counts, buffers)),
         facts.fast_math,
     )
-    return _nodes(counts.root, outermost(bindings), block, frozenset())
+    return _nodes(counts.root, outermost(bindings), block, block.threads, frozenset())
 
 
 def alike(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
@@ -113,30 +113,48 @@ def _accumulators(counts: Any, buffers: Mapping[str, Buffer]) -> Iterator[str]:
 
 
 def _nodes(
-    counts: tuple[Any, ...], place: Place, block: Block, known: frozenset[Expr]
+    counts: tuple[Any, ...], place: Place, block: Block, threads: int, known: frozenset[Expr]
 ) -> tuple[Item, ...]:
-    """The items of a body; `known` are parts of addresses that were computed on the way to it."""
-    if not counts:
-        return ()
+    """The items of a body that so many `threads` of the block get to.
+
+    `known` are parts of addresses that were computed on the way to it.
+    """
     items: list[Item] = []
-    threads = active_threads(place, block.threads)
+    like: dict[object, Item] = {}
     for count in counts:
         node = count.node
         if isinstance(node, Let):
             place = place.with_let(node)
+            like = {}
             continue
+        children: tuple[Item, ...] = ()
         if isinstance(node, Branch):
-            first = len(node.then)
-            children = (
-                *_nodes(count.children[:first], place.where(node.condition), block, known),
-                *_nodes(count.children[first:], place.where(("not", node.condition)), block, known),
-            )
-        else:
-            children = _nodes(count.children, _inside(count, place), block, known)
+            children = tuple(_sides(node, count.children, place, block, known))
+        elif not isinstance(node, Statement):
+            inside = _inside(count, place)
+            some = threads
+            if isinstance(node, Loop) and node.kind == "block":
+                some = active_threads(inside, block.threads)
+            children = _nodes(count.children, inside, block, some, known)
         item = Item(node, count, place, children)
         if isinstance(node, Statement):
-            known = fill_leaf(item, block, threads, known)
+            known = fill_leaf(item, block, threads, known, like)
         elif isinstance(node, Loop) and node.kind == "parallel" and not in_tile_loop(place):
             agree(tuple(item.leaves()), block)
         items.append(item)
     return tuple(items)
+
+
+def _sides(
+    node: Branch, counts: tuple[Any, ...], place: Place, block: Block, known: frozenset[Expr]
+) -> Iterator[Item]:
+    """The items of both sides of a branch."""
+    first = len(node.then)
+    for side, condition in (
+        (counts[:first], node.condition),
+        (counts[first:], ("not", node.condition)),
+    ):
+        if side:
+            inside = place.where(condition)
+            threads = active_threads(inside, block.threads)
+            yield from _nodes(side, inside, block, threads, known)
