@@ -104,6 +104,25 @@ def test_an_array_gives_its_registers_to_the_next() -> None:
     assert peak(launched((step((), "a"), turns, step(("c",), "c")), buffers)) >= 2 * each
 
 
+@pytest.mark.parametrize(("first", "arrays"), [("row", 1), (0, 2)])
+def test_rows_of_an_array_become_those_of_the_next(first: Expr, arrays: int) -> None:
+    """A loop over the rows of tiles is unrolled; one over something else keeps both whole."""
+    buffers = tuple(fragment(name, 4, 1024) for name in "ab")
+    whole = Access("a", "write", (0, 0), (4, 1024))
+    reads = Access("a", "read", (first, 0), (1, 1024))
+    writes = Access("b", "write", (first, 0), (1, 1024))
+    result = Access("b", "read", (0, 0), (4, 1024))
+    used = Statement("let", "let", (), (reads,), "block")
+    made = Statement("store", "b", (), (writes,), "block")
+    turns = Loop("serial", "row", 0, 4, (used, made))
+    body = (
+        Statement("copy", "a", (), (whole,), "block"),
+        turns,
+        Statement("reduce", "b", (), (result,), "block"),
+    )
+    assert peak(launched(body, buffers)) == arrays * 4 * 1024 * 4 / 128
+
+
 def test_registers_of_an_array_live_apart_where_indices_are_constants() -> None:
     """A view of two registers an element; what is used up makes room before the next is made.
 

@@ -2,8 +2,11 @@
 
 The compiler gives the registers of an array that is read for the last time to the next one.  An
 array lives from its first access to its last; one that is used inside a loop and outside of it
-lives through the whole loop, and so does one whose value goes from one iteration to the next.  The
-registers of a thread's own array live apart where all indices are constants.
+lives through the whole loop, and so does one whose value goes from one iteration to the next.  One
+that each iteration indexes by its number does not: the loop is unrolled, for registers have no
+index, and one array's registers become another's part by part (nvcc 13.0 for sm_90a takes 128
+registers for two arrays of 128 floats a thread, the second made of the first in a loop over their
+four rows).  The registers of a thread's own array live apart where all indices are constants.
 
 Straight code of single threads the compiler puts in an order in which values come and go one by
 one.  What has to be there at the same time is what lives where a thread loads from global memory,
@@ -15,12 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tirlens_worker.facts import Access, Buffer, Loop, Statement, While
 
 from ..counting.result import AccessCount
+from ..expr import free_variables
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL, dtype_bytes
 from ..instructions.traits import STRAIGHT, every
 from ..instructions.work import Item
@@ -35,12 +39,23 @@ Unit = tuple[str, int | None]
 
 @dataclass
 class _Life:
-    """`first` and `last` number the statements in program order."""
+    """`first` and `last` number the statements in program order.
+
+    `named` has the variables of the indices that each statement uses it with.
+    """
 
     first: int
     last: int
     starts_read: bool
     bytes: float
+    named: list[tuple[int, frozenset[str]]] = field(
+        default_factory=list[tuple[int, frozenset[str]]]
+    )
+
+    def comes_and_goes(self, low: int, high: int, turning: str | None) -> bool:
+        """Whether each turn of a loop has a part of it for itself, by the loop's variable."""
+        inside = [names for number, names in self.named if low <= number <= high]
+        return bool(inside) and all(turning in names for names in inside)
 
 
 def live_bytes(items: Sequence[Item], counts: Any) -> float:
@@ -48,11 +63,12 @@ def live_bytes(items: Sequence[Item], counts: Any) -> float:
     leaves = [leaf for item in items for leaf in item.leaves()]
     lives = _lives(leaves, counts.buffers)
     held = {number for number, leaf in enumerate(leaves) if _holds(leaf)}
-    for low, high, turns in _loops(items):
-        if turns:
+    for low, high, turning in _loops(items):
+        if turning is not None:
             held.add(low)
         for life in lives.values():
-            _through(life, low, high)
+            if not life.comes_and_goes(low, high, turning):
+                _through(life, low, high)
     steps = [0.0] * (len(leaves) + 1)
     for life in lives.values():
         steps[life.first] += life.bytes
@@ -80,15 +96,17 @@ def _lives(leaves: Sequence[Item], buffers: Mapping[str, Any]) -> dict[Unit, _Li
         # A fragment is spread over the threads, a local array is each thread's own.
         held = use.bytes / use.threads if buffer.scope == "local.fragment" else float(use.bytes)
         registers: Iterable[int | None] = (None,)
+        names = frozenset[str]().union(*map(free_variables, access.indices))
         if name not in whole:
             registers, held = _registers(access, buffer), REGISTER_BYTES
         for register in registers:
             life = lives.get((name, register))
             if life is None:
                 started = access.mode != "write"
-                lives[name, register] = _Life(use.number, use.number, started, held)
+                life = lives[name, register] = _Life(use.number, use.number, started, held)
             else:
                 life.last, life.bytes = use.number, max(life.bytes, held)
+            life.named.append((use.number, names))
     return lives
 
 
@@ -153,12 +171,12 @@ def _indexed_at_run_time(entries: Iterable[AccessCount]) -> set[str]:
     return found
 
 
-def _loops(items: Sequence[Item]) -> list[tuple[int, int, bool]]:
+def _loops(items: Sequence[Item]) -> list[tuple[int, int, str | None]]:
     """First and last statement of each loop whose iterations are in turn, inner ones first.
 
-    And whether it turns, and is not unrolled.
+    And by which variable it turns, None where the program unrolls it.
     """
-    found: list[tuple[int, int, bool]] = []
+    found: list[tuple[int, int, str | None]] = []
 
     def visit(item: Item, number: int) -> int:
         if isinstance(item.node, Statement):
@@ -168,14 +186,19 @@ def _loops(items: Sequence[Item]) -> list[tuple[int, int, bool]]:
             after = visit(child, after)
         serial = isinstance(item.node, Loop) and item.node.kind not in SPATIAL | SIDE_BY_SIDE
         if (serial or isinstance(item.node, While)) and after > number:
-            unrolled = isinstance(item.node, Loop) and item.node.kind == "unroll"
-            found.append((number, after - 1, not unrolled))
+            found.append((number, after - 1, _turning(item.node)))
         return after
 
     number = 0
     for item in items:
         number = visit(item, number)
     return found
+
+
+def _turning(node: Loop | While) -> str | None:
+    if isinstance(node, While):
+        return ""
+    return None if node.kind == "unroll" else node.var
 
 
 def _through(life: _Life, low: int, high: int) -> None:
