@@ -87,6 +87,11 @@ _state = _State()
 _done: Set[str] = set()
 
 
+def shared_bytes_per_block() -> int:
+    """The shared memory that a block of the device can have."""
+    return _state.device.shared_per_block_bytes
+
+
 def install(target: Mapping[str, Any]) -> None:
     """Answer as the GPU `target` from now on and capture compilations.
 

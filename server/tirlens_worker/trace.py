@@ -18,6 +18,8 @@ from .protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 # Assuming arguments is a search; it may not eat the time of the file's other kernels.  Processor
 # time: a busy machine should find what an idle one does.
 _ASSUME_LIMIT_S = 6.0
+# Arguments that make a kernel which cannot be meant are many where its sizes are its own.
+_MOST_DOUBTFUL = 6
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Tracer:
         else:
             value = self._value(candidate.expression, self._loaded.namespace)
         chosen = choose(functions(value), request)
-        if not chosen and hasattr(getattr(value, "jit_impl", value), "get_tir"):
+        if not chosen and self._is_called_again(value):
             return self._evaluate(request, self._called(value, candidate, request))
         if not chosen:
             raise NoKernelError(
@@ -96,7 +98,7 @@ class Tracer:
     def _called(
         self, value: Any, candidate: CallCandidate, request: KernelRequest
     ) -> CallCandidate:
-        """The call of what `candidate` gives, a ``@tilelang.jit`` function: ``build(2)(4096)``."""
+        """The call of what `candidate` gives, another factory: ``build(2)(4096)``."""
         error: Optional[BaseException] = None
         for call, source in self._calls(value, candidate.expression, request):
             try:
@@ -108,6 +110,13 @@ class Tracer:
             except Exception as raised:
                 error = error or raised
         raise error or NoKernelError("{} gives no kernel".format(candidate.expression))
+
+    def _is_called_again(self, value: Any) -> bool:
+        """Whether a factory gave another one: a jitted function, or one of the text."""
+        if hasattr(getattr(value, "jit_impl", value), "get_tir"):
+            return True
+        code = getattr(value, "__code__", None)
+        return code is not None and code.co_filename == self._document.path
 
     def _value(self, expression: str, namespace: Dict[str, Any]) -> Any:
         code = compile(expression.strip(), "<{}>".format(expression), "eval", dont_inherit=True)
@@ -192,23 +201,37 @@ class Tracer:
         )
         deadline = time.process_time() + _ASSUME_LIMIT_S
         missing: Tuple[str, ...] = ()
+        doubtful: List[Outcome] = []
         for call, source in calls:
             if call in tried:
                 continue
-            if time.process_time() > deadline:
+            if time.process_time() > deadline or len(doubtful) == _MOST_DOUBTFUL:
                 break
             candidate = CallCandidate(call, source)
             try:
-                return Outcome(self._evaluate(request, candidate))
+                outcome = Outcome(self._evaluate(request, candidate))
+                if all(self._is_plausible(item.function) for item in outcome.traced):
+                    return outcome
+                doubtful.append(outcome)
             except BaseException as error:
                 failures.append(Failure(candidate, error))
                 if other_versions.foreign_word(error):
                     break
+        if doubtful:
+            return doubtful[0]
         if request.local_to:
             missing = self._local_parameters(request)
         else:
             missing = tuple(p.name for p in self._parameters(value, request) if not p.optional)
         return self._failed(request, failures, missing)
+
+    def _is_plausible(self, function: Any) -> bool:
+        from .frameworks.plausible import is_plausible
+
+        try:
+            return is_plausible(function, patches.shared_bytes_per_block())
+        except Exception:
+            return True
 
     def _failed(
         self, request: KernelRequest, failures: Sequence[Failure], missing: Tuple[str, ...]
@@ -260,7 +283,7 @@ class Tracer:
 
     def _parameters(self, value: Any, request: KernelRequest) -> List[assume.Parameter]:
         path = self._path(request.name)
-        function = getattr(getattr(value, "jit_impl", value), "func", None)
+        function = getattr(getattr(value, "jit_impl", value), "func", value)
         name = getattr(getattr(function, "orig_func", function), "__name__", None)
         inner = self._path("{}.{}".format(request.name, name)) if path and name else []
         return parameters_of(value, request, (inner or path or [None])[-1])

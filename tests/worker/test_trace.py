@@ -86,6 +86,48 @@ def test_tilelang(run_tilelang: Run, text: str, call: str | None, source: str, s
         assert again.call_source == "option"
 
 
+def test_a_factory_of_factories(run_tilelang: Run) -> None:
+    text = PLAIN.format(rest="").replace("\n", "\n    ")
+    text = (
+        "def build(groups, N=512):\n" + text.replace("add(N,", "inner(block_N,") + "return inner\n"
+    )
+    facts = _only(run_tilelang(TILELANG + text))
+    assert facts.call == "build(1)(128)"
+    assert facts.call_source == "assumed"
+    assert _only(run_tilelang(TILELANG + text, calls=(facts.call,))).buffers == facts.buffers
+
+
+SHARED = """
+@tilelang.jit
+def add(N, dim):
+    @T.prim_func
+    def main(A: T.Tensor((N,), "float32"), B: T.Tensor({shape}, "float32")):
+        with T.Kernel(1, threads=128) as bx:
+            S = T.alloc_shared(({rows}, dim), "float32")
+            for i in T.Parallel(64):
+                S[0, i] = A[i]
+    return main
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "call"),
+    [
+        ("(N,)", 256, "add(4096, 128)"),
+        # 256 kB are more than a block has with 128 columns, and half of it is not.
+        ("(N,)", 512, "add(1024, 64)"),
+        # Whatever is assumed, it does not fit: the first is as good as any.
+        ("(N,)", 8192, "add(4096, 128)"),
+        ("(1024 // N,)", 64, "add(1024, 64)"),
+    ],
+)
+def test_what_is_assumed_fits_and_has_elements(
+    run_tilelang: Run, shape: str, rows: int, call: str
+) -> None:
+    text = TILELANG + SHARED.format(shape=shape, rows=rows)
+    assert _only(run_tilelang(text)).call == call
+
+
 def test_arrays_in_a_call_tell_the_dynamic_sizes(run_tilelang: Run) -> None:
     text = EAGER.replace('T.const("N")', 'T.dynamic("N")')
     call = "import torch\nx = torch.empty(2048)\ny = add(x, torch.empty(2048))\n"

@@ -94,10 +94,11 @@ def finished(
 ) -> KernelReport:
     """With the time, where it goes if `by_line`, how sure it is and what bounds the kernel."""
     time = timed[1]
-    known = report.flop is not None and report.global_bytes.total is not None
     report = report.but(schedule=schedule)
-    if not known:
-        report = with_note(report, "the time is not known: some counts are not")
+    why = _why_unknown(report)
+    known = not why
+    if why:
+        report = with_note(report, f"the time is not known: {why}")
     if by_line:
         report = report.but(loops=_breakdown(report, items, timed, known))
     if not known:
@@ -107,6 +108,19 @@ def finished(
         # To the last digit what its entries add up to.
         seconds = sum(entry.time_s or 0.0 for entry in report.loops)
     return _timed_report(report, device, items, seconds, time, blocks)
+
+
+def _why_unknown(report: KernelReport) -> str:
+    """Why a kernel has no time; nothing where it has."""
+    if report.flop is None or report.global_bytes.total is None:
+        return "some counts are not"
+    if report.schedule == "unscheduled" and not report.roofline_time_s:
+        if report.compulsory_bytes is None:
+            return "the bytes that it touches are not"
+        if report.global_bytes.total:
+            return "an array that it reads or writes has no elements"
+        return "it computes nothing and moves nothing"
+    return ""
 
 
 def _breakdown(

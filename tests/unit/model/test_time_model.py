@@ -128,6 +128,12 @@ def test_a_function_without_threads_is_a_lower_bound_on_a_gpu() -> None:
     assert analyze(scale(1 << 24, scheduled=False), load("x86-avx2")).schedule == "cpu"
 
 
+def test_a_lower_bound_of_nothing_known_is_unknown_and_not_zero() -> None:
+    nothing = analyze(replace(scale(64, scheduled=False), body=()), load("h100-sxm"))
+    assert (nothing.time_s, nothing.flop) == (None, 0)
+    assert any("computes nothing and moves nothing" in note.message for note in nothing.caveats)
+
+
 def test_a_lower_bound_keeps_no_unit_busy_for_longer_than_it_takes() -> None:
     report = analyze(replace(gemm(), launch=Launch()), load("h100-sxm"))
     assert report.schedule == "unscheduled"

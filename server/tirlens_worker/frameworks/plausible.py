@@ -1,0 +1,43 @@
+"""Whether a kernel that assumed arguments have made can be meant: search goes on past one that
+cannot."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from . import dialect
+
+
+def is_plausible(func: Any, shared_bytes_per_block: int) -> bool:
+    """Whether the arrays of `func` have elements and its shared ones fit into a block's memory.
+
+    Arrays whose lives do not overlap may share a place, so one that is refused may fit all the
+    same: it is the choice where no other is better.
+    """
+    given = (buffer for _, buffer in dialect.parameters(func) if buffer is not None)
+    if any(_elements(buffer) == 0 for buffer in given):
+        return False
+    shared_bytes = sum(
+        (_elements(buffer) or 0) * _bits(buffer) // 8
+        for stmt in dialect.statements(func.body)
+        for buffer in getattr(stmt, "alloc_buffers", ())
+        if dialect.scope_of(buffer).startswith("shared")
+    )
+    return shared_bytes <= shared_bytes_per_block
+
+
+def _elements(buffer: Any) -> Optional[int]:
+    """How many elements an array has; None where that depends on a size."""
+    count = 1
+    for extent in buffer.shape:
+        size = dialect.plain(extent)
+        if not isinstance(size, int):
+            return None
+        count *= max(size, 0)
+    return count
+
+
+def _bits(buffer: Any) -> int:
+    name, lanes = dialect.lanes_of(str(buffer.dtype))
+    digits = "".join(letter if letter.isdigit() else " " for letter in name).split()
+    return int(digits[0]) * lanes if digits else 8
