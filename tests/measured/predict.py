@@ -28,6 +28,7 @@ FILES = (
     "tilelang_attention",
     "tutorials_tvm",
     "tutorials_tilelang",
+    "streams",
 )
 # A row of which the harness is more than this share says little of the kernel.
 MOST_HARNESS = 0.25

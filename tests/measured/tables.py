@@ -46,6 +46,12 @@ DEVICES = {
     "V100 under ncu": "v100-sxm2",
     "MI250X (one GCD)": "mi250x",
     "MI300X": "mi300x",
+    "A100 80GB": "a100-80-pcie",
+    "A40": "a40",
+    "H100 PCIe": "h100-pcie",
+    "L40": "l40",
+    "MI210 (gpu-benches)": "mi210",
+    "V100": "v100-sxm2",
 }
 
 # Boards that differ from their kind.
@@ -269,6 +275,9 @@ def _ideal(
         )
     if row["source"].startswith(TUTORIAL):
         return _tutorial_ideal(row, shape)
+    if row["source"] == "gpu_streams":
+        arrays = {"init": 1, "read": 1, "triad": 3}.get(row["op"], 2)
+        return 0, 8 * arrays * shape["elements"], "fp64"
     if family in ("gemm", "gemv") and "K" in shape:
         m, n, k = shape.get("M", 1), shape["N"], shape["K"]
         peak = "tensor.float16" if family == "gemm" else "fp32"
