@@ -92,7 +92,13 @@ def _memory(device: Device, sources: _Sources) -> Table:
             labels.rate(level.bytes_per_s, "B"),
             _share(level.bytes_per_s, level.sustained_fraction, "B"),
             labels.seconds(level.latency_s),
-            sources.mark(*(f"{key}.{field.name}" for field in fields(level))),
+            sources.mark(
+                *(
+                    f"{key}.{field.name}"
+                    for field in fields(level)
+                    if getattr(level, field.name) is not None
+                )
+            ),
         )
     return table
 

@@ -38,6 +38,8 @@ RELATIONS = {
     "dram.bytes": Range(0.0125, 0.095, "seconds to read all of the memory"),
     "l2.latency_s": Range(1e-7, 6e-7, "seconds"),
     "dram.latency_s": Range(3e-7, 1.2e-6, "seconds"),
+    "dram.one_way_fraction": Range(1.0, 1.12, "of the share that is sustained both ways"),
+    "dram.saturated_latency_s": Range(0.9, 2.2, "times the latency under load"),
     "launch_s": Range(7e-7, 6e-6, "seconds"),
     "tdp_w": Range(0.5, 4.5, "watts per SM and GHz"),
     "band": Range(0.08, 1.0, "of the time"),
@@ -128,6 +130,12 @@ def _relations(device: Device) -> Iterator[Doubt]:
     }
     if "unified-memory" not in device.features:
         values["dram.bytes"] = device.dram.bytes / device.dram.bytes_per_s
+    if device.dram.one_way_fraction is not None:
+        both_ways = device.dram.sustained_fraction
+        values["dram.one_way_fraction"] = device.dram.one_way_fraction / both_ways
+    if device.dram.saturated_latency_s is not None:
+        saturated_s = device.dram.saturated_latency_s
+        values["dram.saturated_latency_s"] = saturated_s / device.dram.latency_s
     if device.tdp_w is not None:
         values["tdp_w"] = device.tdp_w / device.sm_count / ghz
     if device.llc is not None:

@@ -58,6 +58,8 @@ RANGES: dict[str, Range] = {
     "dram.bytes_per_s": Range(5e9, 1e14, "bytes per second"),
     "dram.sustained_fraction": FRACTION,
     "dram.latency_s": Range(2e-8, 5e-6, "seconds"),
+    "dram.one_way_fraction": FRACTION,
+    "dram.saturated_latency_s": Range(2e-8, 5e-6, "seconds"),
     "l2.bytes": Range(1e5, 2e9, "bytes"),
     "l2.bytes_per_s": Range(5e10, 1e14, "bytes per second"),
     "l2.sustained_fraction": FRACTION,

@@ -39,6 +39,11 @@ INTEGER_KEYS = frozenset({"sm_count", "l1_bytes_per_sm", "simd_bytes", "bytes", 
     if field.type == "int"
 }
 MEMORY_KEYS = ("bytes", "bytes_per_s", "sustained_fraction", "latency_s")
+# What only some levels have.
+OPTIONAL_MEMORY_KEYS = {
+    "l2": ("partitions",),
+    "dram": ("one_way_fraction", "saturated_latency_s"),
+}
 SCALAR_CLASSES = ("fp64", "fp32", "fp16", "bf16", "int32", "sfu", "cvt")
 TENSOR_TYPES = (
     "float64",
@@ -158,8 +163,9 @@ class _Reader:
 
     def memory(self, key: str) -> MemoryLevel:
         table = self.inner(key)
-        self.check_keys(f"{key}.", table, (*MEMORY_KEYS, "partitions"))
-        present = [*MEMORY_KEYS, *(["partitions"] if "partitions" in table else [])]
+        optional = OPTIONAL_MEMORY_KEYS.get(key, ())
+        self.check_keys(f"{key}.", table, (*MEMORY_KEYS, *optional))
+        present = [*MEMORY_KEYS, *(name for name in optional if name in table)]
         values = {name: self.number(table, f"{key}.", name) for name in present}
         return MemoryLevel(**cast("dict[str, Any]", values))
 

@@ -31,6 +31,10 @@ class MemoryLevel:
     reaches; `latency_s` the time of one dependent access under load.  `partitions` says of a cache
     how many parts it is made of, each for its own share of the SMs (the XCDs of an MI300X have an
     L2 each), so that what all SMs read is held as often.
+
+    Of DRAM alone: `one_way_fraction` is what is sustained where all is read or all is written, as
+    turning between the two costs time, and `saturated_latency_s` the time of an access when DRAM is
+    busy all the time; None where they are not known to differ.
     """
 
     bytes: int
@@ -38,6 +42,8 @@ class MemoryLevel:
     sustained_fraction: float
     latency_s: float
     partitions: int = 1
+    one_way_fraction: float | None = None
+    saturated_latency_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,12 @@ from .memory import traffic
 from .memory.waves import LaunchShape
 from .report import CaveatNote, KernelReport, Occupancy, Waves
 from .roofline import (
+    as_mixed,
     busy_seconds,
     repeated_l2_seconds,
     sum_seconds,
 )
-from .schedule import as_loaded, drifts_apart, kernel_time
+from .schedule import as_idle, as_loaded, as_saturated, drifts_apart, kernel_time
 from .unscheduled import at_least, unscheduled
 
 SPILLS = "the fragments take more registers than a thread can have: they will spill"
@@ -180,6 +181,7 @@ def _analyzed(report: KernelReport, found: Counted, device: Device, by_line: boo
         at_least(leaves, None if touched is None else touched.bytes)
         report = moved(report, touched, leaves, device)
         return unscheduled(report, device, items, leaves)
+    device = as_mixed(device, leaves)
     for leaf in leaves:
         leaf.seconds = busy_seconds(leaf, device)
     report = moved(report, touched, leaves, device)
@@ -232,11 +234,13 @@ def _on_gpu(
     if launch.occupancy is None:
         report = with_note(report, does_not_fit(device, launch.block))
     spill(leaves, launch.block.spilled, device)
-    context = BlockContext(
-        device=as_loaded(device, report.dram_bytes.total),
-        blocks=launch.blocks,
-    )
-    block = block_time(items, context)
+    drifts = drifts_apart(leaves)
+    near = as_idle(device) if drifts else as_loaded(device, report.dram_bytes.total)
+    block = block_time(items, BlockContext(near, launch.blocks, drifts))
+    queued_s = 0.0
+    if drifts:
+        far = block_time(items, BlockContext(as_saturated(device), launch.blocks, drifts))
+        queued_s = max(far.total_s - block.total_s, 0.0)
     busy = {**sum_seconds(leaves), "l2 again": repeated_l2_seconds(leaves, device)}
     ahead = started_ahead(leaves)
     costs = block_costs(block, launch.grid, launch.panel, launch.panel_order, launch.cluster)
@@ -250,7 +254,8 @@ def _on_gpu(
         ahead,
         1.0 if costs is None else stretch(costs, places),
         moved_at_once(leaves),
-        drifts_apart(leaves),
+        drifts,
+        queued_s,
     )
     if launch.block.spilled:
         report = with_note(report, SPILLS)

@@ -14,12 +14,14 @@ from tirlens.hardware.spec import Device
 
 from .instructions.work import Item
 
-# Starting a block on an SM and draining its stores, when nothing else hides it: fitted on kernels
-# whose blocks do little (one or four elements a thread) in the fitted half.
-BLOCK_START_S = 0.3e-6
+# Starting a block on an SM and draining its stores, when nothing else hides it: 0.22 to 0.27 us
+# from one block of 64 threads that store a value each to the next, on V100, A40, A100, L40, H100
+# and H200 (gpu-benches, gpu-stream: init with two blocks an SM).
+BLOCK_START_S = 0.25e-6
 
 # Of the latencies under load, which device files have, those of an idle memory: half as long on
-# V100, A100, H100 and MI210 (gpu-benches, gpu-latency).
+# V100, A100, H100 and MI210 (gpu-benches, gpu-latency).  A block that reads takes as much longer than
+# one that stores where an SM has few warps: 0.43 us on an A100, 0.33 on an H200.
 IDLE_LATENCY = 0.5
 
 # How blocks' own time and the memory they share add up: 1 is no overlap, infinity perfect overlap.
@@ -32,10 +34,11 @@ MOST_OVERLAP = 10.0
 # Warps that never wait for each other drift apart, and fill the units of their SM and the queues of
 # DRAM at the same time: torch's elementwise kernels take the longer of the two.
 DRIFTED_OVERLAP = 6.0
-# The same of their waits for loads: elementwise kernels of 1 to 2 GB on an H200 (TileOPs, the
-# fitted half) take 1.0 of what DRAM needs where waits alone are half of it, and 1.46 where they
-# are 1.31.
-WAITS_OVERLAP = 3.2
+# The same of their waits, in which the queues of DRAM are already: copies whose blocks wait 0.9 of
+# what DRAM needs take 1.05 of it (gpu-benches, gpu-stream on an A100).
+WAITS_OVERLAP = 8.0
+# Steps of Newton's method to the time of a kernel whose loads queue; eight leave less than 0.01 %.
+NEWTON_STEPS = 8
 # Statements that make no warp wait for another one, as long as they touch no shared memory.
 _WAITLESS = frozenset({"store", "let", "call", "load", "copy", "fill", "annotate"})
 
@@ -62,14 +65,35 @@ def as_loaded(device: Device, moved_bytes: float | None) -> Device:
     in_flight = device.dram.bytes_per_s * device.dram.sustained_fraction * device.dram.latency_s
     if moved_bytes is None or moved_bytes >= in_flight:
         return device
-    share = IDLE_LATENCY + (1 - IDLE_LATENCY) * moved_bytes / in_flight
+    return _with_latency(device, IDLE_LATENCY + (1 - IDLE_LATENCY) * moved_bytes / in_flight)
+
+
+def as_idle(device: Device) -> Device:
+    """The device with the latencies that its memory has when nothing else moves."""
+    return _with_latency(device, IDLE_LATENCY)
+
+
+def as_saturated(device: Device) -> Device:
+    """The device with the latencies that its memory has when DRAM is busy all the time."""
+    if device.dram.saturated_latency_s is None:
+        return device
+    return _with_latency(device, device.dram.saturated_latency_s / device.dram.latency_s)
+
+
+def _with_latency(device: Device, share: float) -> Device:
     dram = replace(device.dram, latency_s=device.dram.latency_s * share)
     return replace(device, dram=dram, l2=replace(device.l2, latency_s=device.l2.latency_s * share))
 
 
 def drifts_apart(leaves: Iterable[Item]) -> bool:
-    """Whether each warp goes through a kernel by itself, without a barrier or shared memory."""
-    return all(leaf.node.op in _WAITLESS and not leaf.shared_bytes for leaf in leaves)
+    """Whether each warp goes through a kernel by itself, without a barrier.
+
+    Who writes code of single threads says where they wait; what shares memory otherwise waits.
+    """
+    return all(
+        leaf.node.op in _WAITLESS and (not leaf.shared_bytes or leaf.node.per == "thread")
+        for leaf in leaves
+    )
 
 
 def kernel_time(
@@ -82,6 +106,7 @@ def kernel_time(
     stretch: float = 1.0,
     at_once: float = 0.0,
     drifts: bool = False,
+    queued_s: float = 0.0,
 ) -> KernelTime:
     """The time of a kernel from one block's time `alone_s` and the device's `busy` seconds.
 
@@ -91,6 +116,9 @@ def kernel_time(
     a block starts in one go.  Where all blocks run at the same time, they load such data together,
     then compute, then store: nothing overlaps.  `drifts` tells that no warp waits for another one:
     its code is what the compiler makes of it, of which not every issue slot gets an instruction.
+
+    Where warps drift, `alone_s` is that of an idle memory, and `queued_s` how much longer a block
+    takes when DRAM is busy all the time.
 
     `tail_s` is what the quantisation into whole blocks per SM costs over an even spread.
     """
@@ -121,6 +149,8 @@ def kernel_time(
         # The rate of DRAM holds for what passes L2 once; what L2 serves beyond that comes on top.
         shared = _overlapped(shared, again, DRIFTED_OVERLAP)
         waits = _rounds(busiest, blocks_per_sm, 0.0, alone_s) * stretch
+        queues = _rounds(busiest, blocks_per_sm, 0.0, alone_s + queued_s) * stretch - waits
+        waits = _queued(shared, waits, queues)
         drifted = max(
             _overlapped(shared, waits, WAITS_OVERLAP), _overlapped(shared, rounds, DRIFTED_OVERLAP)
         )
@@ -136,6 +166,21 @@ def kernel_time(
         return KernelTime(launch_s, body, 0.0, limiter)
     tail = max(0.0, rounds - max(even, shared)) if busiest > 1 or stretch > 1 else 0.0
     return KernelTime(launch_s, body - tail, tail, None)
+
+
+def _queued(shared: float, waits: float, queues: float) -> float:
+    """The time of `waits` and of `queues`, which are those of DRAM that is busy all the time.
+
+    A load queues as the square of the share of the time that DRAM is busy.
+    """
+    seconds = waits + queues
+    if not shared or not queues or seconds <= shared:
+        return seconds if shared else waits
+    for _ in range(NEWTON_STEPS):
+        # The root of t^3 - waits t^2 - queues shared^2, from above, where it is convex.
+        value = (seconds - waits) * seconds**2 - queues * shared**2
+        seconds -= value / (3 * seconds**2 - 2 * waits * seconds)
+    return seconds
 
 
 def _overlapped(first: float, second: float, power: float) -> float:

@@ -28,6 +28,7 @@ def _rows(table: str) -> list[Row]:
 
 
 ROWS, PUBLIC = _rows("micro.csv"), _rows("public.csv")
+BY_STREAMS = _rows("streams.csv")
 
 
 def _best(gpu: str, op: str, field: str = "gbps", dtype: str | None = None) -> float:
@@ -188,6 +189,46 @@ def test_a_launch_takes_what_small_kernels_of_a_graph_take(name: str, gpu: str) 
         if row["gpu"] == gpu and row["op"] == "back-to-back scale kernels (graph)"
     )
     assert load(name).launch_s == pytest.approx(shortest_us * 1e-6, rel=0.05)
+
+
+CHASED = {
+    "a100-40-sxm": "A100 40GB SXM",
+    "a100-80-pcie": "A100 80GB",
+    "h100-pcie": "H100 PCIe",
+    "l40": "L40",
+    "mi210": "MI210",
+    "v100-sxm2": "V100",
+}
+
+
+@pytest.mark.parametrize("name", CHASED)
+def test_under_load_a_latency_is_twice_that_of_a_chain_of_loads(name: str) -> None:
+    device = load(name)
+    for level, key in ((device.l2, "L2"), (device.dram, "DRAM")):
+        idle_s = _best(CHASED[name], f"pointer chase in {key}", "latency_us") * 1e-6
+        assert level.latency_s == pytest.approx(2 * idle_s, rel=0.05)
+
+
+ONE_WAY = {name: gpu for name, gpu in STREAMS.items() if name != "mi210"}
+
+
+@pytest.mark.parametrize("name", ONE_WAY)
+def test_dram_sustains_more_where_all_is_read_or_all_is_written(name: str) -> None:
+    """MI210 writes faster than it copies, and reads no faster."""
+    dram = load(name).dram
+    best = {
+        op: max(
+            float(row["gbps"])
+            for row in BY_STREAMS
+            if row["gpu"] == ONE_WAY[name] and row["op"] == op
+        )
+        for op in ("read", "init")
+    }
+    assert dram.one_way_fraction is not None
+    assert dram.one_way_fraction * dram.bytes_per_s == pytest.approx(
+        sum(best.values()) / 2 * 1e9, rel=0.025
+    )
+    assert dram.one_way_fraction > dram.sustained_fraction
 
 
 def _matmul(row_gpu: str, dtype: str, op: str = "") -> Callable[[], float]:

@@ -79,3 +79,20 @@ def test_beside_the_last_wave_nothing_runs() -> None:
     seconds = [apart(waves) for waves in (1, 2, 4, 16, 256)]
     assert seconds == sorted(seconds, reverse=True)
     assert seconds[0] - seconds[-1] > 0.5 * alone_s
+
+
+def test_loads_queue_as_the_square_of_the_share_that_dram_is_busy() -> None:
+    waves, alone_s, queued_s = 1000, 0.6e-6, 0.9e-6
+
+    def seconds(share: float) -> float:
+        """The time of a wave, in which DRAM is busy for `share` of what the blocks take alone."""
+        busy = {"dram": share * waves * (alone_s + BLOCK_START_S)}
+        blocks = waves * DEVICE.sm_count
+        time = kernel_time(DEVICE, blocks, 1, alone_s, busy, drifts=True, queued_s=queued_s)
+        return (time.total_s - time.launch_s) / waves
+
+    idle_s, busy_s = seconds(0.0), seconds(0.7)
+    dram_share = 0.7 * idle_s / busy_s
+    assert idle_s == pytest.approx(alone_s + BLOCK_START_S)
+    assert busy_s == pytest.approx(idle_s + queued_s * dram_share**2, rel=0.01)
+    assert seconds(20.0) == pytest.approx(20 * idle_s, rel=0.01)

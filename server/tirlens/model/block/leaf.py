@@ -25,11 +25,13 @@ ALONE_SHARE = 3.0
 class BlockContext:
     """What the time of a block depends on besides its own work.
 
-    `busy` keeps what `busy_of_block` has found of each leaf.
+    `drifts` tells that warps go through it by themselves, `busy` keeps what `busy_of_block` has
+    found of each leaf.
     """
 
     device: Device
     blocks: int
+    drifts: bool = False
     busy: dict[Item, Busy] = field(default_factory=dict[Item, Busy], repr=False, compare=False)
 
 
@@ -91,8 +93,10 @@ def _busy_seconds(item: Item, context: BlockContext, beside: float = 1.0) -> dic
     for name, seconds in item.seconds.items():
         mine = seconds * share
         if name in ("dram", "l2"):
-            # Other blocks load at other times, but those of a wave end and store together.
-            mine /= _alone(context, ALONE_SHARE if item.read_bytes else 1.0)
+            # Other blocks load at other times, but those of a wave end and store together unless
+            # they have drifted apart.
+            apart = item.read_bytes or context.drifts
+            mine /= _alone(context, ALONE_SHARE if apart else 1.0)
             mine = max(mine, _port_seconds(item, context))
         elif name == "tensor":
             # The power limit holds for the device over time, not for one product.
