@@ -71,8 +71,8 @@ def as_mixed(device: Device, leaves: Iterable[Item]) -> Device:
     """The device with the rate that its DRAM has for a kernel's mix of reads and writes.
 
     Turning between the two takes time, the more often the more even they are: on A100, H100, L40,
-    A40 and V100 what only reads or only writes is 4 to 8 % faster than a copy, and a triad, with a
-    write for two reads, between them (gpu-benches, gpu-stream).
+    A40 and V100 what only reads or only writes is 2 to 14 % faster than a copy, and a triad, with a
+    write for two reads, mostly between them (gpu-benches, gpu-stream).
     """
     one_way, both_ways = device.dram.one_way_fraction, device.dram.sustained_fraction
     if one_way is None:

@@ -20,8 +20,8 @@ from .instructions.work import Item
 BLOCK_START_S = 0.25e-6
 
 # Of the latencies under load, which device files have, those of an idle memory: half as long on
-# V100, A100, H100 and MI210 (gpu-benches, gpu-latency).  A block that reads takes as much longer than
-# one that stores where an SM has few warps: 0.43 us on an A100, 0.33 on an H200.
+# V100, A100, H100 and MI210 (gpu-benches, gpu-latency).  A block that reads takes as much longer
+# than one that stores where an SM has few warps: 0.43 us on an A100, 0.33 on an H200.
 IDLE_LATENCY = 0.5
 
 # How blocks' own time and the memory they share add up: 1 is no overlap, infinity perfect overlap.
@@ -173,11 +173,12 @@ def _queued(shared: float, waits: float, queues: float) -> float:
 
     A load queues as the square of the share of the time that DRAM is busy.
     """
-    seconds = waits + queues
-    if not shared or not queues or seconds <= shared:
-        return seconds if shared else waits
+    if waits + queues <= shared or not queues:
+        return waits + queues
+    # Both are above the root, where the cubic is convex.
+    seconds = waits + min(queues, (queues * shared**2) ** (1 / 3))
     for _ in range(NEWTON_STEPS):
-        # The root of t^3 - waits t^2 - queues shared^2, from above, where it is convex.
+        # The root of t^3 - waits t^2 - queues shared^2.
         value = (seconds - waits) * seconds**2 - queues * shared**2
         seconds -= value / (3 * seconds**2 - 2 * waits * seconds)
     return seconds
