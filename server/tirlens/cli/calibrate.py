@@ -20,7 +20,7 @@ from tirlens.cli.output import stream
 from tirlens.hardware import DeviceError, calibrate, detect_cpu
 from tirlens.worker_client import find_interpreter
 
-# Two dozen kernels are compiled, and each is run for a tenth of a second or two.
+# Some forty kernels are compiled, and each is run for a tenth of a second or two.
 TIMEOUT_S = 600.0
 _PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]);"
@@ -38,9 +38,17 @@ def run(arguments: argparse.Namespace) -> int:
         )
     found = detect_cpu.cpu()
     print(f"measuring {found.name}, {found.cores} cores, with {chosen.path}", file=sys.stderr)
-    seconds = measure(chosen.path, calibrate.sizes(found))
-    text = calibrate.device_file(found, calibrate.numbers(found, seconds), date.today())
+    runs = measure(chosen.path, calibrate.sizes(found))
+    numbers = calibrate.numbers(found, {name: least for name, (least, _) in runs.items()})
+    apart = calibrate.unsettled(runs)
+    text = calibrate.device_file(found, numbers, date.today(), apart)
     check(text)
+    if apart:
+        print(
+            f"no two runs of these agreed, and they may be disturbed: {', '.join(apart)}; "
+            "measure again when nothing else runs",
+            file=sys.stderr,
+        )
     with stream(arguments.output) as file:
         file.write(text)
     return 0
@@ -64,8 +72,10 @@ def check(text: str) -> None:
             ) from error
 
 
-def measure(python: Path, sizes: Mapping[str, int]) -> dict[str, float]:
-    """The seconds of a step of each of the calibration's kernels under an interpreter with tvm.
+def measure(python: Path, sizes: Mapping[str, int]) -> dict[str, tuple[float, float]]:
+    """The two least times of a step in seconds, by kernel of the calibration.
+
+    They run under an interpreter with tvm.
 
     Raises:
         UsageError: it failed or took longer than `TIMEOUT_S`; the message says why.
@@ -87,4 +97,4 @@ def measure(python: Path, sizes: Mapping[str, int]) -> dict[str, float]:
         last = answer.stderr.strip().rpartition("\n")[2]
         raise UsageError(f"--calibrate: {python} failed: {last}")
     found: Any = json.loads(answer.stdout.strip().rpartition("\n")[2])
-    return cast("dict[str, float]", found)
+    return cast("dict[str, tuple[float, float]]", found)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 from tirlens.hardware.catalogue import load
@@ -49,6 +49,8 @@ VECTORS_SOURCE = "LLVM's preferred vector width for AMD's AVX-512 cores (X86.td)
 OTHER_SOURCES = {"band": BAND_SOURCE, "cpu.vector_bytes": VECTORS_SOURCE}
 # Two rates are told apart where one of them is this far towards the other.
 BETWEEN = 0.5
+# Two runs of a kernel agree where they are no further apart.
+AGREE = 1.05
 
 
 def sizes(found: FoundCpu) -> dict[str, int]:
@@ -204,13 +206,24 @@ def held(size: int, near: float, far: float, clk: Mapping[str, float]) -> int:
     return size
 
 
-def device_file(found: FoundCpu, measured: Mapping[str, float], when: date) -> str:
-    """The text of a device file; what was not measured is the generic CPU's."""
+def unsettled(runs: Mapping[str, tuple[float, float]]) -> list[str]:
+    """The kernels whose least time was met once only, of their two least times."""
+    return [name for name, (least, second) in runs.items() if second > least * AGREE]
+
+
+def device_file(
+    found: FoundCpu, measured: Mapping[str, float], when: date, apart: Sequence[str] = ()
+) -> str:
+    """The text of a device file; what was not measured is the generic CPU's.
+
+    It names the kernels `apart` of which no two runs agreed.
+    """
     base = load(found.base)
     source = f"measured on this machine, {when.isoformat()}"
     told = "told by the operating system"
     slug = re.sub(r"[^a-z0-9]+", "-", found.name.lower()).strip("-") or "cpu"
     lines = [
+        *([f"# No two runs agreed of: {', '.join(apart)}"] if apart else ()),
         f'extends = "{base.id}"',
         f'id = "{slug}"',
         f"name = {_text(f'{found.name}, {found.cores} cores')}",

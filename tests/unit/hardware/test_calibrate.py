@@ -221,6 +221,19 @@ def test_loads_and_stores_are_told_apart(load: float, store: float) -> None:
     assert found == pytest.approx((load, store))
 
 
+def test_the_file_names_what_may_be_disturbed(tmp_path: Path) -> None:
+    runs = {name: (value, value * 1.01) for name, value in seconds().items()}
+    runs["exp"] = (3e-9, 5e-9)
+    apart = calibrate.unsettled(runs)
+    assert apart == ["exp"]
+    path = tmp_path / "mine.toml"
+    text = calibrate.device_file(
+        FOUND, calibrate.numbers(FOUND, seconds()), date(2026, 1, 2), apart
+    )
+    path.write_text(text, encoding="utf-8")
+    assert load(path).cpu and "agreed of: exp" in text.partition("\n")[0]
+
+
 def test_what_is_read_fits_where_it_is_to_come_from() -> None:
     sizes = calibrate.sizes(FOUND)
     assert sizes["l2"] < 1280 << 10 < sizes["l3"] < 48 << 20 < sizes["dram"]
