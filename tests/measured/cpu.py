@@ -7,9 +7,9 @@ Cascade Lake, whose times are the least of four or five runs, some of them and t
 beside other work.  No constant of the model was fitted to the workloads of `cpu_kernels.held_out`,
 nor to those of the modules in `LATER`, which were measured on the Cascade Lake alone and scored
 before the model was changed with them in view; `cpu_kernels.everyday` was written after that and
-only scored.  `cpu_kernels.contractions` and `sweeps` came last: a third of their workloads, drawn by
-`aside` before any was scored, was not looked at until the model was done.  With the others rules
-were found and about ten constants set.
+only scored.  `cpu_kernels.contractions` and `sweeps` came last: a third of their workloads, drawn
+by `aside` before any was scored, was not looked at until the model was done.  With the others
+rules were found and about ten constants set.
 
     python tests/measured/cpu.py [--rows] [DEVICE TABLE.json.gz]
 """

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from measured.cpu import (
+    ASIDE,
     HELD_OUT,
+    LAST,
     LATER,
     LOOKED_AT,
     MACHINES,
@@ -46,14 +48,17 @@ def test_there_are_kernels_enough(found: list[Row]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "part", "median", "mean", "tau"),
+    ("name", "part", "median", "mean", "tau", "best"),
     [
-        ("cpu_ice_lake", LOOKED_AT, 0.16, 0.2, 0.87),
-        ("cpu_ice_lake", HELD_OUT, 0.13, 0.19, 0.93),
-        ("cpu_cascade_lake", LOOKED_AT, 0.12, 0.15, 0.86),
-        ("cpu_cascade_lake", HELD_OUT, 0.12, 0.16, 0.85),
-        ("cpu_cascade_lake", LATER, 0.14, 0.19, 0.79),
-        ("cpu_cascade_lake", ONLY_SCORED, 0.12, 0.17, 0.8),
+        ("cpu_ice_lake", LOOKED_AT, 0.16, 0.2, 0.87, 0.95),
+        ("cpu_ice_lake", HELD_OUT, 0.13, 0.19, 0.93, 0.95),
+        ("cpu_cascade_lake", LOOKED_AT, 0.12, 0.15, 0.86, 0.95),
+        ("cpu_cascade_lake", HELD_OUT, 0.12, 0.16, 0.85, 0.95),
+        ("cpu_cascade_lake", LATER, 0.14, 0.19, 0.79, 0.95),
+        ("cpu_cascade_lake", ONLY_SCORED, 0.12, 0.17, 0.8, 0.95),
+        # First scored with the model that the others had made.
+        ("cpu_cascade_lake", LAST, 0.17, 0.24, 0.45, 0.9),
+        ("cpu_cascade_lake", ASIDE, 0.2, 0.5, 0.65, 0.88),
     ],
 )
 def test_the_stated_accuracy(
@@ -63,12 +68,13 @@ def test_the_stated_accuracy(
     median: float,
     mean: float,
     tau: float,
+    best: float,
 ) -> None:
     score = Score.of(those(tables[name], part))
     assert score.errors.median <= median and score.errors.mape <= mean
     assert score.tau is not None and score.tau >= tau
     # The schedule that the model calls the best is nearly that.
-    assert score.best is not None and score.best >= 0.95
+    assert score.best is not None and score.best >= best
 
 
 @pytest.mark.parametrize("part", [LOOKED_AT, HELD_OUT])

@@ -1,8 +1,8 @@
 """Small kernels whose times tell the rates of a CPU, compiled with the user's TVM.
 
 ``main`` reads sizes (JSON) and prints the two least times of a step of each kernel in seconds
-(JSON): one that was met twice is likely the machine's and not that of what disturbs it.  What a step
-is stands with each kernel; the server makes clocks and rates of them.
+(JSON): one that was met twice is likely the machine's and not that of what disturbs it.  What a
+step is stands with each kernel; the server makes clocks and rates of them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ROUNDS = 5
 MOST_ROUNDS = 12
 MET_AGAIN = 1.05
 REPEAT_S = 2e-4
-# Short kernels run a few times before each of the long ones.  A neighbour on the other thread of the
-# core, which a virtual machine does not see, slows them by half for some tenths of a second.
+# Short kernels run a few times before each of the long ones.  A neighbour on the other thread of
+# the core, which a virtual machine does not see, slows them by half for some tenths of a second.
 SHORT_REPEATS = 5
 LONG_REPEATS = 25
 

@@ -75,7 +75,7 @@ def factored(lanes: int, parallel: bool) -> Change:
     """Partial sums over the depth (``rfactor``), in vectors."""
 
     def change(sch: Any) -> None:
-        i, _, k = sch.get_loops(sch.get_sblock("C"))
+        k = sch.get_loops(sch.get_sblock("C"))[2]
         _, ki = sch.split(k, [None, lanes])
         partial = sch.rfactor(ki, 2)
         loops = sch.get_loops(partial)
@@ -314,7 +314,7 @@ def attention(heads: int, n: int, d: int, kind: str) -> Any:
         Q: T.Buffer((heads, n, d), "float32"),
         K: T.Buffer((heads, n, d), "float32"),
         V: T.Buffer((heads, n, d), "float32"),
-        O: T.Buffer((heads, n, d), "float32"),
+        Y: T.Buffer((heads, n, d), "float32"),
     ):
         for h in each(heads):
             for i in range(n):
@@ -331,10 +331,10 @@ def attention(heads: int, n: int, d: int, kind: str) -> Any:
                     S[j] = T.exp(S[j] - M[0])
                     M[1] = M[1] + S[j]
                 for c in range(d):
-                    O[h, i, c] = T.float32(0)
+                    Y[h, i, c] = T.float32(0)
                 for j in range(n):
                     for c in range(d):
-                        O[h, i, c] = O[h, i, c] + S[j] / M[1] * V[h, j, c]
+                        Y[h, i, c] = Y[h, i, c] + S[j] / M[1] * V[h, j, c]
 
     return attention
 

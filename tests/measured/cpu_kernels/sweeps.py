@@ -165,7 +165,7 @@ def outside(parallel: bool) -> Change:
 
 def split_sums(lanes: int, parallel: bool) -> Change:
     def change(sch: Any) -> None:
-        p, _, r = sch.get_loops(sch.get_sblock("S"))
+        r = sch.get_loops(sch.get_sblock("S"))[2]
         partial = sch.rfactor(sch.split(r, [None, lanes])[1], 2)
         loops = sch.get_loops(partial)
         sch.vectorize(loops[-1])
@@ -334,14 +334,14 @@ def tables(n: int, size: int, width: int, parallel: bool) -> Any:
 
     @T.prim_func
     def tables(
-        I: T.Buffer((n, 3), "int32"),
+        R: T.Buffer((n, 3), "int32"),
         W: T.Buffer((size, width), "float32"),
         Y: T.Buffer((n, width), "float32"),
     ):
         T.func_attr({"indices_below": size})
         for i in each(n):
             for j in T.vectorized(width):
-                Y[i, j] = W[I[i, 0], j] + W[I[i, 1], j] + W[I[i, 2], j]
+                Y[i, j] = W[R[i, 0], j] + W[R[i, 1], j] + W[R[i, 2], j]
 
     return tables
 

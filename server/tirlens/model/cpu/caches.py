@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..expr import is_data_dependent
 from ..instructions.places import Around
 from .address import LINE_BYTES, PAGE_BYTES, Address, Pattern, digit_values, pattern
 from .leaves import Leaf
@@ -252,13 +253,17 @@ def _stream(nest: Nest, leaf: Leaf, address: Address, cores: int, vector_bytes: 
 def signature_of(
     address: Address, around: Sequence[Around], extents: Mapping[str, int]
 ) -> Signature:
-    """Equal for addresses that run over the same places, up to a constant."""
+    """Equal for addresses that run over the same places, up to a constant.
+
+    Places that different data choose are different ones.
+    """
     depths = {loop.var: depth for depth, loop in enumerate(around)}
     terms = (
         (stride, depths.get(str(atom), -1), extents.get(str(atom), 0))
         for atom, stride in address.terms
     )
-    return (address.buffer, tuple(sorted(terms)))
+    chosen = frozenset(repr(atom) for atom, _ in address.terms if is_data_dependent(atom))
+    return (address.buffer, tuple(sorted(terms)), chosen)
 
 
 __all__ = [

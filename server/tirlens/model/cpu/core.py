@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 
 from tirlens.hardware.spec import Device
 
+from ..instructions.places import Around
 from .leaves import Leaf
 from .moves import inner, ports, through_memory, width_of
 from .nests import Nest
 from .operations import computed
-from .vectorising import distance
+from .vectorising import carried, distance
 
 # The latency of adding integers.
 INTEGER_CLK = 1.0
@@ -52,7 +53,8 @@ def core_time(nest: Nest, device: Device, share: float) -> CoreTime:
     core = device.cpu
     assert core is not None
     out = CoreTime()
-    instructions = runs = chain = 0.0
+    instructions = runs = 0.0
+    chains = {False: 0.0, True: 0.0}
     for leaf in nest.leaves:
         width = width_of(leaf, nest, device)
         through = ports(leaf, nest, width, device)
@@ -79,11 +81,15 @@ def core_time(nest: Nest, device: Device, share: float) -> CoreTime:
         latency = core.latency_clk if leaf.floating else INTEGER_CLK
         if through_memory(leaf, nest):
             latency += core.forward_clk
-        chain = max(chain, _chain(leaf, nest) * latency)
+        on = nest.loop is not None and _carried(leaf, nest.loop)
+        chains[on] = max(chains[on], _chain(leaf, nest) * latency)
     out.instructions = instructions
     out.issue = instructions / device.issue_per_clk_per_sm
-    if chain and runs:
-        out.chain = chain * runs / _overlap(nest, instructions / runs, core.window)
+    if runs:
+        out.chain = max(
+            chain * runs / _overlap(nest, instructions / runs, core.window, on)
+            for on, chain in chains.items()
+        )
     _entries(out, nest, share, device)
     return out
 
@@ -107,11 +113,21 @@ def _chain(leaf: Leaf, nest: Nest) -> float:
     return longest
 
 
-def _overlap(nest: Nest, instructions: float, window: int) -> float:
-    """How many chains run at once: those of the iterations or entries that the window holds."""
-    if nest.vectorised or nest.loop is None:
+def _overlap(nest: Nest, instructions: float, window: int, on: bool) -> float:
+    """How many chains run at once: those of the iterations or entries that the window holds.
+
+    They are of entries where a chain goes `on` from one iteration to the next.
+    """
+    if nest.vectorised or not on:
         return max(1.0, window / max(instructions, 1.0))
     return max(1.0, window / max(instructions * nest.trips * _continued(nest), 1.0))
+
+
+def _carried(leaf: Leaf, loop: Around) -> bool:
+    """Whether a chain goes on from one iteration of a loop to the next."""
+    ranges = leaf.item.place.ranges
+    sums = (write for write in leaf.writes if leaf.reads_back(write))
+    return carried(loop, leaf) or any(write.stride(loop.var, ranges) == 0 for write in sums)
 
 
 def _continued(nest: Nest) -> int:

@@ -18,6 +18,8 @@ SCALAR_LOAD = 0.8
 SCALAR_STORE = 1.5
 # A shuffle across a vector, of which x86 cores have one unit (uops.info).
 SHUFFLE_CLK = 1.0
+# Taking an element out of a vector and putting it into another; of four one needs neither.
+SHUFFLES = 1.5 * SHUFFLE_CLK
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,29 @@ def ports(leaf: Leaf, nest: Nest, width: Width, device: Device) -> Ports:
             out.load_clk += times * SCALAR_LOAD * cost
         else:
             out.store_clk += times * SCALAR_STORE * cost
+    taken_apart = odd(leaf, nest)
+    out.moves += taken_apart
+    out.vector_clk += taken_apart * (SHUFFLES + (SCALAR_STORE * store if spilled else 0.0))
     return out
+
+
+def odd(leaf: Leaf, nest: Nest) -> float:
+    """Elements of explicit vectors that go one by one from an iteration to the next.
+
+    Sums that a loop carries are so where their number is no power of two, for there is no such
+    register (LLVM's ``TargetLowering::getVectorTypeBreakdown``).
+    """
+    if nest.loop is None or not leaf.lanes & (leaf.lanes - 1):
+        return 0.0
+    carried = [write for write in leaf.writes if leaf.reads_back(write)]
+    if not any(nest.loop.var not in write.variables for write in carried):
+        return 0.0
+    again = math.prod(
+        loop.extent or 1
+        for loop in leaf.inner
+        if not any(loop.var in write.variables for write in carried)
+    )
+    return leaf.executions / again
 
 
 def _moves(

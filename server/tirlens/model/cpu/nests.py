@@ -1,29 +1,23 @@
 """The innermost loops as the compiler leaves them: what it unrolls, and what runs in vectors.
 
-LLVM unrolls a short loop of known length in full before it vectorises, so that the loop around it
-is then the innermost one (``LoopFullUnrollPass`` before ``LoopVectorizePass``; a loop is short if
-all its iterations have at most `UNROLLED_INSTRUCTIONS`).  It vectorises an innermost loop whose
-iterations are independent; a sum of floating-point numbers is not, because its order counts.
+LLVM unrolls a short loop of known length in full before it vectorises (`unrolling`), so that the
+loop around it is then the innermost one.  It vectorises an innermost loop whose iterations are
+independent; a sum of floating-point numbers is not, because its order counts.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tirlens_worker.facts import Branch, Buffer, Loop, Statement
+from tirlens_worker.facts import Buffer, Loop
 
 from ..instructions.places import Around
 from ..instructions.work import Item
 from .address import Address, address_of
-from .leaves import Leaf, chosen, operations
+from .leaves import Leaf
+from .unrolling import Addresses, Unrolling, opened
 from .vectorising import vectorisable
-
-# llvm/lib/Transforms/Scalar/LoopUnrollPass.cpp, getUnrollThreshold at -O3.
-UNROLLED_INSTRUCTIONS = 300
-# The induction variable: increment, compare, branch.
-LOOP_INSTRUCTIONS = 3
 
 
 @dataclass(frozen=True)
@@ -41,17 +35,27 @@ class Nest:
 
 
 class Reader:
-    """Makes nests of a kernel's tree; `shapes` are the arrays' shapes in elements."""
+    """Makes nests of a kernel's tree; `shapes` are the arrays' shapes in elements.
 
-    def __init__(self, buffers: Mapping[str, Buffer], shapes: Mapping[str, Sequence[int]]) -> None:
+    The widest registers have `register_bytes`.
+    """
+
+    def __init__(
+        self,
+        buffers: Mapping[str, Buffer],
+        shapes: Mapping[str, Sequence[int]],
+        register_bytes: int,
+    ) -> None:
         self.buffers = buffers
         self.shapes = shapes
+        self._unrolling = Unrolling(self._addresses, register_bytes)
+        self._known: dict[int, Addresses] = {}
 
     def nests(self, items: Sequence[Item], outer: tuple[Around, ...] = ()) -> Iterator[Nest]:
         """The nests of `items`, which stand in the loops `outer`, in program order."""
         straight: list[Item] = []
         for item in opened(items):
-            if instructions(item) <= UNROLLED_INSTRUCTIONS or not isinstance(item.node, Loop):
+            if not isinstance(item.node, Loop) or self._unrolling.unrolled(item):
                 straight += item.leaves()
                 continue
             yield from self._straight(straight, outer)
@@ -59,7 +63,7 @@ class Reader:
             around = _with_loop(item, outer)
             if around is None:
                 continue
-            if all(instructions(child) < math.inf for child in opened(item.children)):
+            if all(map(self._unrolling.unrolled, opened(item.children))):
                 leaves = [self.leaf(leaf, len(around)) for leaf in item.leaves()]
                 loop = around[len(outer)]
                 yield Nest(loop, outer, tuple(leaves), vectorisable(loop, leaves))
@@ -72,6 +76,16 @@ class Reader:
             yield Nest(None, outer, tuple(self.leaf(item, len(outer)) for item in items), False)
 
     def leaf(self, item: Item, depth: int) -> Leaf:
+        reads, writes = self._addresses(item)
+        return Leaf(item, reads, writes, item.place.around[depth:])
+
+    def _addresses(self, item: Item) -> Addresses:
+        """What a statement reads and writes."""
+        if id(item) not in self._known:
+            self._known[id(item)] = self._read(item)
+        return self._known[id(item)]
+
+    def _read(self, item: Item) -> Addresses:
         reads: list[Address] = []
         writes: list[Address] = []
         for entry in item.count.accesses:
@@ -84,39 +98,10 @@ class Reader:
                 reads.append(address)
             if access.mode != "read" and address not in writes:
                 writes.append(address)
-        return Leaf(item, tuple(reads), tuple(writes), item.place.around[depth:])
+        return tuple(reads), tuple(writes)
 
 
 def _with_loop(item: Item, outer: tuple[Around, ...]) -> tuple[Around, ...] | None:
     """`outer` and the loop of `item`; None of a loop with nothing in it."""
     around = item.children[0].place.around if item.children else ()
     return around[: len(outer) + 1] if len(around) > len(outer) else None
-
-
-def opened(items: Sequence[Item]) -> Iterator[Item]:
-    """The items with branches replaced by what is in them."""
-    for item in items:
-        if isinstance(item.node, Branch):
-            yield from opened(item.children)
-        else:
-            yield item
-
-
-def instructions(item: Item) -> float:
-    """Instructions of a node when all loops in it are unrolled; infinite if they will not be."""
-    if isinstance(item.node, Statement):
-        return len(item.count.accesses) + operations(item)
-    inside = sum(instructions(child) for child in item.children)
-    if not isinstance(item.node, Loop):
-        return inside
-    if item.node.kind == "vectorized" and not any(
-        chosen(leaf, item.node.var) for leaf in item.leaves()
-    ):
-        return inside
-    trips = item.count.trips
-    if trips is None or item.node.kind == "parallel":
-        return math.inf
-    total = trips * (inside + (0 if item.node.kind == "unroll" else LOOP_INSTRUCTIONS))
-    if item.node.kind == "unroll" or total <= UNROLLED_INSTRUCTIONS:
-        return total
-    return math.inf

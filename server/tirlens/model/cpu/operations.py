@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 from tirlens_worker.facts import Arith
 
 from ..classes import FLOAT_OPS, FREE_OPS, INTEGER_OPS, is_float
 from ..dtypes import bits
+from ..instructions.places import Around
 from .leaves import Leaf
 from .nests import Nest
 
@@ -91,13 +93,20 @@ def _hoisted(arith: Arith, leaf: Leaf, nest: Nest) -> float:
     it vectorises, having compared the arrays' places (LLVM's LoopVersioning and LICM), and of the
     kernel's own arrays.
     """
-    loop = nest.loop
-    if loop is None or arith.over is None or loop.var in arith.over:
+    if arith.over is None:
         return 1.0
+    unrolled = [loop for loop in leaf.inner if loop.kind != "vectorized"]
+    loops = [*([nest.loop] if nest.loop else ()), *unrolled]
+    shared = (loop.extent or 1 for loop in loops if _outside(arith.over, loop, leaf, nest))
+    return float(math.prod(shared))
+
+
+def _outside(over: Sequence[str], loop: Around, leaf: Leaf, nest: Nest) -> bool:
+    """Whether what depends on the loops `over` is computed outside of another one."""
+    if loop.var in over:
+        return False
     fixed = [read for read in leaf.reads if loop.var not in read.variables]
     stored = {write.buffer for other in nest.leaves for write in other.writes}
     if any(read.buffer in stored for read in fixed):
-        return 1.0
-    if not nest.vectorised and any(leaf.is_parameter(read) for read in fixed):
-        return 1.0
-    return float(nest.trips)
+        return False
+    return nest.vectorised or not any(leaf.is_parameter(read) for read in fixed)

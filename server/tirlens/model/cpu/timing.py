@@ -78,7 +78,7 @@ def cpu_time(
     """The time of a kernel whose arrays are in the caches as its last run left them."""
     core = device.cpu
     assert core is not None
-    nests = tuple(Reader(buffers, shapes).nests(items))
+    nests = tuple(Reader(buffers, shapes, device.simd_bytes).nests(items))
     parts = max((parallel_parts(nest) for nest in nests), default=1)
     cores = min(parts, device.sm_count)
     streams = compacted(streams_of(nests, max(cores, 1), core.vector_bytes), buffers)
