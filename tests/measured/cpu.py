@@ -38,10 +38,11 @@ MACHINES = ("cpu_ice_lake", "cpu_cascade_lake")
 LOOKED_AT, HELD_OUT = "all looked at", "held out"
 LATER, ONLY_SCORED = "written later", "only scored"
 LAST, ASIDE = "written last", "kept aside"
-PARTS = {"held_out": HELD_OUT, "everyday": ONLY_SCORED} | dict.fromkeys(
-    ("operators", "windows", "products", "programs"), LATER
+PARTS = (
+    {"held_out": HELD_OUT, "everyday": ONLY_SCORED}
+    | dict.fromkeys(("operators", "windows", "products", "programs"), LATER)
+    | dict.fromkeys(("contractions", "sweeps"), LAST)
 )
-PARTS |= dict.fromkeys(("contractions", "sweeps"), LAST)
 
 
 def aside(workload: str) -> bool:
