@@ -30,6 +30,8 @@ FILES = (
     "tutorials_tilelang",
     "streams",
 )
+# Configurations that a tuner has searched, which are ranked apart.
+SEARCHES = (HERE / "facts" / "sweeps.json.gz",)
 # A row of which the harness is more than this share says little of the kernel.
 MOST_HARNESS = 0.25
 

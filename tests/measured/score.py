@@ -1,6 +1,7 @@
 """Score predicted times against measured kernels: ``python tests/measured/score.py``.
 
     --rows         each row of the fitted half too (--rows=all: of both halves)
+    --searches     the searches of tile configurations alone
     --json FILE    every row and figure as data (-: to the terminal)
 
 Constants of the model and of the calibrated roofline may be fitted on the fitted half only.  The
@@ -23,7 +24,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 
 from measured import metrics  # noqa: E402
-from measured.predict import Scored, Scores, scores  # noqa: E402
+from measured.predict import SEARCHES, Scored, Scores, scores  # noqa: E402
+from measured.searches import print_searches, searches  # noqa: E402
 
 # Classes that stand beside the families and are in no average.
 APART = ("tiny", "ranked only")
@@ -248,7 +250,7 @@ def print_rows(rows: Iterable[Scored], every: bool) -> None:
             )
 
 
-def as_data(found: Scores) -> dict[str, Any]:
+def as_data(found: Scores, searched: Iterable[Scored] = ()) -> dict[str, Any]:
     """All rows and figures, for plots and for comparison with another version."""
     families = grouped(found.rows, by_family)
     return {
@@ -264,6 +266,7 @@ def as_data(found: Scores) -> dict[str, Any]:
         },
         "bounds": [{"group": key, **told} for key, told in bounds(found.rows).items()],
         "shares": {device: asdict(shares) for device, shares in found.shares.items()},
+        "searches": [asdict(search) for search in searches(searched)],
         "left_out": dict(found.left_out),
     }
 
@@ -271,17 +274,23 @@ def as_data(found: Scores) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rows", nargs="?", const="fitted", choices=("fitted", "all"))
+    parser.add_argument("--searches", action="store_true")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
+    searched = scores(SEARCHES).rows
+    if options.searches:
+        print_searches(searched)
+        return
     found = scores()
     if options.json == "-":
-        json.dump(as_data(found), sys.stdout)
+        json.dump(as_data(found, searched), sys.stdout)
         return
     if options.json:
-        Path(options.json).write_text(json.dumps(as_data(found)), encoding="utf-8")
+        Path(options.json).write_text(json.dumps(as_data(found, searched)), encoding="utf-8")
     if options.rows:
         print_rows(found.rows, options.rows == "all")
     print_tables(found)
+    print_searches(searched)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ DEVICES = {
     "Tesla T4": "t4",
     "Tesla V100-PCIE-32GB": "v100-pcie",
     "RTX 3090": "rtx-3090",
+    "RTX 2080 Ti": "rtx-2080-ti",
     "RTX 5090 at 400 W": "rtx-5090",
     "RTX A6000": "rtx-a6000",
     "A100 40GB SXM": "a100-40-sxm",
@@ -59,6 +60,7 @@ BOARDS = {
     "mi210-llmcompass": HERE / "mi210_llmcompass.toml",
     "a100-40-pcie-base-clock": HERE / "a100_40_pcie_base_clock.toml",
     "rtx-a6000": HERE / "rtx_a6000.toml",
+    "rtx-2080-ti": HERE / "rtx_2080_ti.toml",
 }
 
 # What the clock of a table measures besides the kernel.  NeuSight's runs from one event to the next
@@ -104,6 +106,13 @@ TUTORIAL = "tutorial_"
 FITTED = ("tilelang_sink", "gpu_streams")
 # Sources that tell neither their device nor their harness: their order is scored, not their times.
 RANKED_ONLY = ("tilelang_docs",)
+# Searches of which rates of load instructions and of a board have been set, or may be.
+SEARCH = "kernel_tuner"
+FITTED_SEARCHES = (
+    ("CLBlast product", "RTX 3090"),
+    ("CLBlast product", "RTX 2080 Ti"),
+    ("convolution, shared or not", "RTX A6000"),
+)
 _TENSOR_FAMILIES = ("gemm", "attention", "mamba", "moe")
 
 
@@ -219,7 +228,7 @@ def _public(table: str, number: int, row: Mapping[str, str], harness_s: float) -
         family=f"{source}/{family}",
         half=_public_half(row),
         problem=f"{problem} {row['shape']} {row['dtype']}",
-        name=f"{row['op']} {row['shape']}",
+        name=f"{row['op']} {row['config'] if source == SEARCH else row['shape']}",
         measured_s=measured_s,
         harness_s=harness_s,
         flop=flop,
@@ -239,6 +248,8 @@ def _public_half(row: Mapping[str, str]) -> str:
         return "fitted"
     if source in FITTED:
         return "fitted"
+    if source == SEARCH:
+        return "fitted" if (row["op"], row["gpu"]) in FITTED_SEARCHES else "held out"
     if source in NEVER_FITTED or source.startswith(TUTORIAL):
         return "held out"
     return half_of(row["op"] if source == "tirx_kernels" else f"{source} {family} {row['gpu']}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from measured.predict import Scored, Scores, scores
+from measured.predict import SEARCHES, Scored, Scores, scores
 from measured.score import average, bounds, by_class, by_family, by_kind, figures, grouped
+from measured.searches import Search, searches
 from measured.tables import TUTORIAL
 
 pytestmark = pytest.mark.slow
@@ -138,3 +139,27 @@ def test_the_bound_is_right_where_the_measured_time_tells_it(found: Scores):
     }
     for key, told in known.items():
         assert told.get(key[1], 0) + told.get("balanced", 0) >= 0.9 * sum(told.values()), key
+
+
+@pytest.fixture(scope="module")
+def searched() -> dict[tuple[str, str], Search]:
+    found = searches(scores(SEARCHES).rows)
+    return {(item.device_id, item.name): item for item in found}
+
+
+@pytest.mark.parametrize(
+    ("device", "name", "tau", "top_five"),
+    [
+        ("rtx-2080-ti", "CLBlast product", 0.80, 0.87),
+        ("rtx-3090", "CLBlast product", 0.60, 0.78),
+        ("rtx-2080-ti", "convolution", 0.50, 0.65),
+        ("rtx-3090", "convolution", 0.30, 0.65),
+    ],
+)
+def test_configurations_of_a_problem_are_ranked(
+    searched: dict[tuple[str, str], Search], device: str, name: str, tau: float, top_five: float
+):
+    item = searched[device, name]
+    assert item.errors.number >= 120
+    assert item.tau >= tau
+    assert item.top_five >= top_five
