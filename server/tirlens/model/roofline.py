@@ -187,7 +187,7 @@ def memory_requests(item: Item, device: Device) -> MemoryRequests:
             if entry.bytes and entry.buffer.scope in SHARED_SCOPES:
                 tile_bytes += entry.bytes * (times[number] if number < len(times) else 1.0)
             continue
-        count = entry.elements / (WARP * request.vector)
+        count = entry.elements / (WARP * request.elements)
         if anew:
             count *= anew[number]
         if entry.access.route == "async":

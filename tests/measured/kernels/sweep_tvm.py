@@ -47,18 +47,16 @@ def convolution(config: Mapping[str, int]) -> Any:
                         part = T.alloc_buffer((high, row), "float32", scope="shared")
                         total = T.alloc_buffer((tile_y, tile_x), "float32", scope="local")
                         for i in T.unroll(-(-high // down)):
-                            if ty + i * down < high:
-                                for j in T.unroll(-(-wide // across)):
-                                    if tx + j * across < wide:
-                                        if (
-                                            whole
-                                            or by * height + ty + i * down < image
-                                            and bx * width + tx + j * across < image
-                                        ):
-                                            part[ty + i * down, tx + j * across] = X[
-                                                by * height + ty + i * down,
-                                                bx * width + tx + j * across,
-                                            ]
+                            for j in T.unroll(-(-wide // across)):
+                                if ty + i * down < high and tx + j * across < wide:  # noqa: SIM102
+                                    if whole or (
+                                        by * height + ty + i * down < image
+                                        and bx * width + tx + j * across < image
+                                    ):
+                                        part[ty + i * down, tx + j * across] = X[
+                                            by * height + ty + i * down,
+                                            bx * width + tx + j * across,
+                                        ]
                         T.tvm_storage_sync("shared")
                         for yi in T.unroll(tile_y):
                             for xi in T.unroll(tile_x):
@@ -72,9 +70,8 @@ def convolution(config: Mapping[str, int]) -> Any:
                                         ] * T.float32(0.3)
                         for yi in T.unroll(tile_y):
                             for xi in T.unroll(tile_x):
-                                if (
-                                    whole
-                                    or by * height + ty + yi * down < IMAGE
+                                if whole or (
+                                    by * height + ty + yi * down < IMAGE
                                     and bx * width + tx + xi * across < IMAGE
                                 ):
                                     Out[
@@ -97,9 +94,8 @@ def convolution(config: Mapping[str, int]) -> Any:
                             for j in T.unroll(FILTER):
                                 for yi in T.unroll(tile_y):
                                     for xi in T.unroll(tile_x):
-                                        if (
-                                            whole
-                                            or by * height + ty + yi * down < image
+                                        if whole or (
+                                            by * height + ty + yi * down < image
                                             and bx * width + tx + xi * across < image
                                         ):
                                             total[yi, xi] = total[yi, xi] + X[
@@ -108,9 +104,8 @@ def convolution(config: Mapping[str, int]) -> Any:
                                             ] * T.float32(0.3)
                         for yi in T.unroll(tile_y):
                             for xi in T.unroll(tile_x):
-                                if (
-                                    whole
-                                    or by * height + ty + yi * down < IMAGE
+                                if whole or (
+                                    by * height + ty + yi * down < IMAGE
                                     and bx * width + tx + xi * across < IMAGE
                                 ):
                                     Out[

@@ -64,7 +64,7 @@ def test_addresses_in_a_tile_loop(names: tuple[str, ...], expected: float) -> No
 
 @pytest.mark.parametrize(
     ("over", "expected"),
-    [(("t", "u"), 1.0), (("t",), 1 / 4), (("k",), 1 / 4), (("t", "k", "u"), 1.0)],
+    [(("t", "u"), 1.0), (("t",), 1 / 64), (("k",), 1 / 4), (("t", "k", "u"), 1.0)],
 )
 def test_in_an_unrolled_loop_of_a_thread(over: tuple[str, ...], expected: float) -> None:
     loops = (("t", "block", 128), ("k", "serial", 16), ("u", "unroll", 4))
@@ -78,3 +78,27 @@ def test_in_an_unrolled_loop_of_a_thread(over: tuple[str, ...], expected: float)
 def test_neighbours_are_packed_in_one_conversion(target: str, vector: int, expected: float) -> None:
     cast = Arith("cast", "float32", accumulator=target)
     assert packed_share(cast, Spread(vector, 1.0, False, ())) == expected
+
+
+@pytest.mark.parametrize(
+    ("loops", "over", "share"),
+    [
+        ((("j", "serial"), ("k", "serial")), ("j",), 1 / 8),  # out of the inner loop
+        ((("j", "serial"), ("k", "serial")), ("k",), 1),  # the loop that changes it is inside
+        ((("j", "serial"), ("k", "serial")), (), 1 / 64),
+        ((("j", "serial"), ("k", "unroll")), ("k",), 1),  # too many values to keep
+        ((("j", "unroll"), ("k", "serial")), ("k",), 1 / 8),
+    ],
+)
+def test_what_no_turn_of_a_loop_changes_is_computed_before_it(
+    loops: tuple[tuple[str, str], ...], over: tuple[str, ...], share: float
+) -> None:
+    around = (
+        Around("tx", "block", 256, "threadIdx.x"),
+        *(Around(name, kind, 8) for name, kind in loops),
+    )
+    place = Place(around, {loop.var: (0, (loop.extent or 1) - 1) for loop in around}, {})
+    cast = Arith("cast", "int32", accumulator="float32", over=("tx", *over))
+    assert issued_share(cast, place, Spread(1, 1.0, False, ()), 256, matrix=False) == pytest.approx(
+        share
+    )

@@ -1,17 +1,19 @@
 """How often a thread computes what only some of the loops around it change.
 
 The elements of a tile loop that one thread has, and those of an unrolled loop, are one piece of
-straight code: the compiler computes a value that is the same for several of them once.
+straight code: the compiler computes a value that is the same for several of them once.  So it does
+for the turns of a loop in whose body nothing that the value is made of changes (LLVM's LICM).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from tirlens_worker.facts import Arith
 
 from ..conversions import is_packed
-from .places import Place
+from .places import SIDE_BY_SIDE, SPATIAL, Place
 from .shares import of_matrix, of_rows, of_starts
 from .spread import Spread
 
@@ -35,12 +37,20 @@ def issued_share(arith: Arith, place: Place, spread: Spread, threads: int, matri
         if matrix and len(extents) > 1:
             return of_matrix(extents, varies, max(threads, 1))
         return of_rows(extents, varies, max(threads, 1), spread.vector)
-    invariant = (
-        loop.extent or 1
-        for loop in place.around
-        if loop.kind in STRAIGHT_LOOPS and loop.var not in over
-    )
-    return 1.0 / max(math.prod(invariant), 1)
+    return 1.0 / max(math.prod(_invariant(place, over)), 1)
+
+
+def _invariant(place: Place, over: frozenset[str]) -> Iterator[int]:
+    """The turns of the loops around, from the inside out, for all of which a value is the same."""
+    out = True  # of all the loops inside
+    for loop in reversed(place.around):
+        if loop.kind in SPATIAL | SIDE_BY_SIDE - STRAIGHT_LOOPS:
+            continue
+        if loop.var in over:
+            # One value for each turn would have to be kept in registers.
+            out = False
+        elif out or loop.kind in STRAIGHT_LOOPS:
+            yield loop.extent or 1
 
 
 def addressed_share(

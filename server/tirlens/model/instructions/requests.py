@@ -26,12 +26,18 @@ class Requests:
     `vector` elements move with one instruction of a thread, less than one of wide types.  One
     instruction of a warp touches `sectors` 32-byte sectors (global memory) and takes `wavefronts`
     passes of the data path that L1 and shared memory have in common, which moves 128 bytes in a
-    clock.
+    clock.  What it loads is what `uses` turns of the program read.
     """
 
     vector: float
     sectors: float
     wavefronts: float
+    uses: float = 1.0
+
+    @property
+    def elements(self) -> float:
+        """How many element accesses of the program one instruction of a thread stands for."""
+        return self.vector * self.uses
 
 
 def requests_of(

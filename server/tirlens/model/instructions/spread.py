@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -32,8 +32,9 @@ from ..expr import (
 )
 from .joining import joined
 from .loaded import Tile, loaded_anew
+from .merged import uses
 from .offsets import IntArray, beyond_loads, element_offsets
-from .places import WARP, Place, dtype_bytes
+from .places import NOWHERE, WARP, Place, SetIn, dtype_bytes
 from .requests import Requests, requests_of
 from .vectors import VECTOR_BYTES, begins_anywhere, contiguous, divided, told_apart, undivided
 
@@ -72,11 +73,13 @@ def spread(
     threads: int,
     fragments: frozenset[str] = frozenset(),
     widest: int = VECTOR_BYTES,
+    written: SetIn = NOWHERE,
 ) -> Spread:
     """How a statement's accesses lie on the `threads` that execute it.
 
     `fragments` are the tiles whose layout a matrix instruction has set; `widest` is the longest
-    vector that the other statements of the same tile loop allow.
+    vector that the other statements of the same tile loop allow; `written` tells which loops stand
+    around what writes to each array.
     """
     accesses = statement.accesses
     if not accesses and not statement.arith:
@@ -91,7 +94,7 @@ def spread(
         data.extend(place.data_of_conditions)
     serial = _comes_anew(data, turning, buffers)
     if statement.per == "thread":
-        return _of_threads(statement, place, buffers, serial)
+        return _of_threads(statement, place, buffers, serial, written)
     matrix = any(access.buffer in fragments for access in accesses)
     if matrix:
         # A thread of a matrix instruction has two neighbours of a row of its result.
@@ -119,7 +122,11 @@ def _comes_anew(
 
 
 def _of_threads(
-    statement: Statement, place: Place, buffers: Mapping[str, Buffer], serial: bool
+    statement: Statement,
+    place: Place,
+    buffers: Mapping[str, Buffer],
+    serial: bool,
+    written: SetIn,
 ) -> Spread:
     """Statements that each thread executes by itself: its vectors are written in the program.
 
@@ -148,6 +155,9 @@ def _of_threads(
             starts = start.tolist() if start.ndim else [start.item()] * WARP
             loads = access.mode == "read"
             known = requests_of(starts, vector, buffer, written=True, loads=loads)
+            often = uses(access, statement, buffer, place, written) if place.unrolled > 1 else 1.0
+            if often > 1:
+                known = replace(known, uses=often)
         out.append(known)
     return Spread(widest, 1.0, serial, tuple(out))
 

@@ -12,18 +12,23 @@ from ..classes import ArithTotals, totals
 from ..expr import is_data_dependent
 from .addressing import chosen_instructions, index_instructions, index_parts
 from .hoisting import addressed_share, issued_share, packed_share
+from .places import SetIn
 from .spread import memory_of, spread
 from .work import NO_ARITH, Item
 
 
 @dataclass(frozen=True)
 class Block:
-    """What all statements of a block share: arrays, threads, tiles that matrices set, compiler."""
+    """What all statements of a block share: arrays, threads, tiles that matrices set, compiler.
+
+    `written` are the loops around what writes to each array.
+    """
 
     buffers: Mapping[str, Buffer]
     threads: int
     accumulators: frozenset[str]
     fast_math: bool
+    written: SetIn
 
 
 def fill_leaf(
@@ -44,7 +49,9 @@ def fill_leaf(
             item.spread, item.arith, item.flop = same.spread, same.arith, same.flop
             item.useful_flop, item.masked_flop = same.useful_flop, same.masked_flop
             return known
-    item.spread = spread(item.node, item.place, buffers, item.threads, block.accumulators)
+    item.spread = spread(
+        item.node, item.place, buffers, item.threads, block.accumulators, written=block.written
+    )
     memory = [access for access in item.node.accesses if memory_of(access, buffers) is not None]
     parts = index_parts(memory, item.place, buffers)
     if parts:

@@ -19,6 +19,7 @@ from tirlens_worker.facts import (
 )
 
 from .active import active_threads
+from .merged import written_in
 from .places import SIDE_BY_SIDE, SPATIAL, Place, in_tile_loop, outermost
 from .statement import Block, agree, fill_leaf
 from .work import Item
@@ -45,6 +46,7 @@ def build(
         max(math.prod(counts.launch.threads or (1,)), 1),
         frozenset(_accumulators(counts, buffers)),
         facts.fast_math,
+        written_in(facts.body),
     )
     return _nodes(counts.root, outermost(bindings), block, block.threads, frozenset())
 

@@ -97,5 +97,5 @@ def _sector_ratio(flow: Flow) -> float | None:
     for access, requests in zip(flow.item.node.accesses, spread.requests, strict=True):
         if access is flow.access and requests is not None:
             size = dtype_bytes(flow.entry.buffer.dtype)
-            return requests.sectors * SECTOR_BYTES / (WARP * requests.vector * size)
+            return requests.sectors * SECTOR_BYTES / (WARP * requests.elements * size)
     return None

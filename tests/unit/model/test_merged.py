@@ -1,0 +1,82 @@
+"""Loads of straight code: nvcc 13.0 for sm_86 makes these numbers of LDS and LDG."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens.model.instructions.merged import uses, written_in
+from tirlens.model.instructions.places import Around, Place
+from tirlens_worker.facts import Access, Buffer, Expr, Loop, Statement
+
+ARRAY = Buffer("S", "S", "float32", (64, 256), "shared")
+
+
+def straight(kind: str = "unroll", **extents: int) -> Place:
+    """Inside a block of 64 threads and unrolled loops of these extents, from the outside in."""
+    around = (
+        Around("tx", "block", 64, "threadIdx.x"),
+        Around("k", "serial", 100),
+        *(Around(name, kind, extent) for name, extent in extents.items()),
+    )
+    ranges = {loop.var: (0, (loop.extent or 1) - 1) for loop in around}
+    return Place(around, ranges, {})
+
+
+def loads(place: Place, *indices: tuple[Expr, Expr]) -> float:
+    """The load instructions of the accesses to `ARRAY` in all turns of the loops."""
+    accesses = tuple(Access("S", "read", index) for index in indices)
+    statement = Statement("store", "s", (), accesses)
+    each = [uses(access, statement, ARRAY, place, {}) for access in accesses]
+    return sum(place.unrolled / one for one in each)
+
+
+def window(rows: int, columns: int) -> tuple[Expr, Expr]:
+    """Filter (i, j) at output (y, x) of a thread whose outputs are this far apart."""
+    row: Expr = ("+", ("*", "y", rows), "i")
+    column: Expr = ("+", "tx", ("+", ("*", "x", columns), "j"))
+    return row, column
+
+
+@pytest.mark.parametrize(
+    ("y", "x", "rows", "columns", "number"),
+    [(8, 1, 2, 64, 435), (7, 2, 2, 64, 810), (5, 4, 4, 32, 1860), (4, 1, 16, 64, 900)],
+)
+def test_the_window_of_a_filter_is_loaded_once(
+    y: int, x: int, rows: int, columns: int, number: int
+) -> None:
+    place = straight(i=15, j=15, y=y, x=x)
+    assert loads(place, window(rows, columns)) == pytest.approx(number)
+
+
+def test_what_a_loop_does_not_change_is_loaded_once() -> None:
+    assert loads(straight(i=8, j=4), ("k", "i")) == 8
+
+
+def test_neighbours_of_one_statement_are_taken_together() -> None:
+    accesses: list[tuple[Expr, Expr]] = [("k", ("+", "i", step)) for step in (0, 1, 2)]
+    assert loads(straight(i=16), *accesses) == pytest.approx(18)
+
+
+def test_turns_of_a_loop_that_is_not_unrolled_load_again() -> None:
+    assert loads(straight("serial", i=8), ("k", 0)) == 1  # of the one turn that is seen
+    access = Access("S", "read", ("k", 0))
+    assert (
+        uses(access, Statement("store", "s", (), (access,)), ARRAY, straight("serial", i=8), {})
+        == 1
+    )
+
+
+def test_what_is_written_in_between_is_loaded_again() -> None:
+    access = Access("S", "read", ("k", "i"))
+    read = Statement("store", "s", (), (access,))
+    filling = Statement("store", "s", (), (Access("S", "write", ("k", "tx")),))
+    body = (Loop("unroll", "j", 0, 4, (filling, Loop("unroll", "i", 0, 8, (read,)))),)
+    place = straight(j=4, i=8)
+    assert uses(access, read, ARRAY, place, {}) == 4
+    assert uses(access, read, ARRAY, place, written_in(body)) == 1
+
+
+def test_a_condition_of_a_turn_keeps_its_loads_apart() -> None:
+    place = straight(i=8, j=4).where(("<", ("+", "tx", "j"), 60))
+    access = Access("S", "read", ("k", "i"))
+    assert uses(access, Statement("store", "s", (), (access,)), ARRAY, place, {}) == 1
