@@ -152,8 +152,10 @@ def searched() -> dict[tuple[str, str], Search]:
     [
         ("rtx-2080-ti", "CLBlast product", 0.80, 0.87),
         ("rtx-3090", "CLBlast product", 0.60, 0.78),
-        ("rtx-2080-ti", "convolution", 0.50, 0.65),
-        ("rtx-3090", "convolution", 0.30, 0.65),
+        ("rtx-2080-ti", "convolution", 0.70, 0.90),
+        ("rtx-3090", "convolution", 0.70, 0.90),
+        ("rtx-a6000", "convolution, shared or not", 0.65, 0.90),
+        ("a100-40-pcie", "convolution, shared or not", 0.55, 0.50),
     ],
 )
 def test_configurations_of_a_problem_are_ranked(
