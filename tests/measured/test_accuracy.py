@@ -154,7 +154,7 @@ def searched() -> dict[tuple[str, str], Search]:
         ("rtx-3090", "CLBlast product", 0.60, 0.78),
         ("rtx-2080-ti", "convolution", 0.70, 0.90),
         ("rtx-3090", "convolution", 0.70, 0.90),
-        ("rtx-a6000", "convolution, shared or not", 0.65, 0.90),
+        ("rtx-a6000", "convolution, shared or not", 0.65, 0.75),
         ("a100-40-pcie", "convolution, shared or not", 0.55, 0.50),
     ],
 )
