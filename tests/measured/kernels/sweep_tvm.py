@@ -47,16 +47,17 @@ def convolution(config: Mapping[str, int]) -> Any:
                         part = T.alloc_buffer((high, row), "float32", scope="shared")
                         total = T.alloc_buffer((tile_y, tile_x), "float32", scope="local")
                         for i in T.unroll(-(-high // down)):
-                            for j in T.unroll(-(-wide // across)):
-                                if ty + i * down < high and tx + j * across < wide:  # noqa: SIM102
-                                    if whole or (
-                                        by * height + ty + i * down < image
-                                        and bx * width + tx + j * across < image
-                                    ):
-                                        part[ty + i * down, tx + j * across] = X[
-                                            by * height + ty + i * down,
-                                            bx * width + tx + j * across,
-                                        ]
+                            if ty + i * down < high:
+                                for j in T.unroll(-(-wide // across)):
+                                    if tx + j * across < wide:  # noqa: SIM102
+                                        if whole or (
+                                            by * height + ty + i * down < image
+                                            and bx * width + tx + j * across < image
+                                        ):
+                                            part[ty + i * down, tx + j * across] = X[
+                                                by * height + ty + i * down,
+                                                bx * width + tx + j * across,
+                                            ]
                         T.tvm_storage_sync("shared")
                         for yi in T.unroll(tile_y):
                             for xi in T.unroll(tile_x):
