@@ -65,7 +65,8 @@ def uses(
         for one in statement.accesses
         if one.buffer == access.buffer and one.mode == "read" and not one.extents and not one.guard
     ]
-    indices = [tuple(map(place.resolve, one.indices)) for one in together]
+    # What a statement names twice is one load already.
+    indices = list(dict.fromkeys(tuple(map(place.resolve, one.indices)) for one in together))
     if any(is_data_dependent(index) for indices_of in indices for index in indices_of):
         return 1.0
     names = NOTHING.union(*(free_variables(one) for indices_of in indices for one in indices_of))
@@ -76,7 +77,7 @@ def uses(
     except (UnknownValueError, TypeError, ValueError, ZeroDivisionError, OverflowError):
         return float(same)
     turns = math.prod(loop.extent or 1 for loop in varying)
-    return same * turns * len(together) / max(distinct, 1)
+    return same * turns * len(indices) / max(distinct, 1)
 
 
 def _straight(place: Place, written: frozenset[str]) -> list[Around]:
