@@ -21,6 +21,7 @@ from .block.walk import block_time
 from .counted import Counted, count_all
 from .counting.offsets import evenly
 from .counting.result import Counts
+from .counting.told import told
 from .figures import counted, finished, moved, warm, with_note
 from .imbalance import block_costs, stretch
 from .instructions.work import Item
@@ -62,6 +63,8 @@ def analyze(
     if len(parts) > 1:
         return together([analyze(part, device, bindings, None, by_line) for part in parts])
     extra = _sizes(facts, bindings)
+    if known is None or known.facts is not facts:
+        facts = told(facts, extra)
     bound = {item.name: extra[item.name] for item in facts.variables if item.name in extra}
     guessed = [name for name in bound if name in _guessed(facts, bindings)]
     report = KernelReport(

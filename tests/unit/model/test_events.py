@@ -24,7 +24,7 @@ def meet(kind: str, barrier: str, slots: int = 1, parity: int | None = None) -> 
     return Meet(HERE, 1, 0.0, Signal(kind, barrier, index, slots, 1, parity), 1)
 
 
-def loop(*steps: Run | Bring | Multiply | Meet | Choice, turns: float = TURNS) -> Repeat:
+def loop(*steps: Run | Bring | Multiply | Meet | Choice | Repeat, turns: float = TURNS) -> Repeat:
     return Repeat(HERE, turns, steps, "k", 0)
 
 
@@ -153,3 +153,52 @@ def test_what_the_last_turn_tells_others_is_told() -> None:
     tiles = Repeat(HERE, 3, (loop(code(1.0), told),))
     stores = Repeat(HERE, 3, (meet("wait", "full", parity=0), code(5.0)))
     assert times((tiles,), (stores,))[0] == pytest.approx(3 * TURNS)
+
+
+def test_a_loop_that_is_unrolled_keeps_in_step_with_one_that_is_not() -> None:
+    """Each turn of the consumer is two of the producer's: half as many are left out."""
+    turns = 4000.0
+    producer = loop(meet("wait", "empty", parity=1), code(1.0), meet("arrive", "full"), turns=turns)
+    consumer = loop(
+        *(meet("wait", "full", parity=0), code(3.0), meet("arrive", "empty")) * 2, turns=turns / 2
+    )
+    assert max(times((producer,), (consumer,))) == pytest.approx(turns * 4.0, rel=0.01)
+
+
+def test_what_is_left_out_of_a_loop_passes_for_those_who_wait_for_it() -> None:
+    """An epilogue beside the next tile's products: the longer of the two takes the time."""
+    tiles, turns = 400.0, 200.0
+    products = loop(
+        meet("wait", "free", parity=1),
+        Repeat(HERE, turns, (meet("wait", "full", parity=0), code(1.0), meet("arrive", "empty"))),
+        meet("arrive", "done"),
+        turns=tiles,
+    )
+    copies = loop(
+        Repeat(HERE, turns, (meet("wait", "empty", parity=1), meet("arrive", "full"))), turns=tiles
+    )
+    epilogue = loop(
+        meet("wait", "done", parity=0), meet("arrive", "free"), code(150.0), turns=tiles
+    )
+    end = max(times((products,), (copies,), (epilogue,)))
+    assert end == pytest.approx(tiles * turns + 150, rel=0.01)
+
+
+def test_two_warpgroups_that_take_turns_are_followed_apart() -> None:
+    """Each has the next barrier of the ring, and products of one hide behind code of the other."""
+    index = ("load", "slot", 0)
+
+    def of(kind: str, barrier: str, threads: int, parity: int | None = None) -> Meet:
+        return Meet(HERE, 1, 0.0, Signal(kind, barrier, index, 2, 128, parity), threads)
+
+    products = loop(*(of("wait", "free", 1, 1), code(2.0), of("arrive", "done", 128)) * 2)
+    groups = loop(of("wait", "done", 256, 0), code(4.0), of("arrive", "free", 256))
+    found = follow(((products,), (groups,)), lambda _: 128.0)
+    assert found is not None
+    assert max(one.end_s for one in found) == pytest.approx(TURNS * (2.0 + 4.0), rel=0.05)
+
+
+def test_a_wait_that_nothing_will_end_is_for_the_phase_before() -> None:
+    producer = loop(code(1.0), meet("arrive", "full"))
+    last = (loop(meet("wait", "full", parity=0)), meet("wait", "full", parity=1), code(5.0))
+    assert max(times((producer,), last)) == pytest.approx(TURNS + 5.0)

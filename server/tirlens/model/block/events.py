@@ -12,59 +12,76 @@ Loops are followed for some turns.  What a turn takes after that, the later ones
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import islice
 from statistics import mean
 
-from tirlens_worker.facts import Signal
+from tirlens_worker.facts import Expr, Signal
 
-from ..expr import UnknownValueError, evaluate, is_data_dependent
+from ..expr import UnknownValueError, evaluate
 from .program import Body, Bring, Choice, Meet, Multiply, Repeat, Run, Step, meetings
+from .turns import ALL, Shown, executed, shown_turns
 
-# Turns of a loop that are followed once a ring of buffers is full: they show what follows, even if
-# it has a period of two.  Of a loop around others fewer do.
-MOST_TURNS = 4
-MOST_OUTER_TURNS = 2
-# In the last turns of a loop, roles tell each other that all of it is done.
-LAST_TURNS = 1
-# By so many turns do loops of several roles differ that keep in step, for what stands before and
-# behind them.
-PEELED = 2
-# Loops of more turns than these are followed and not gone through.
-SHORT = 4
+# So many steps are soon gone through.
+FEW_STEPS = 2_000
 MOST_STEPS = 30_000
 
 Place = tuple[str, int]
 Needed = Callable[[Place], float]
+# How often turns of each group of loops were left out, and what they take.
+LeftOut = Mapping[int, tuple[int, float]]
+NOTHING = (0, 0.0)
+Age = frozenset[tuple[int, int]]
+# Units that take what roles start one after the other, while these go on.
+QUEUES = ("tensor", "port")
 # A role gives way after each step; where it waits, until a barrier has ended that phase.
 Wait = tuple["_Barrier", int] | None
 
 
 @dataclass(eq=False)
 class _Barrier:
-    """`over_s` are the times at which its phases have ended."""
+    """`over_s` are the times at which its phases have ended, `left_out` what of them the turns
+    take that nobody has followed."""
 
     needed: float
     over_s: list[float] = field(default_factory=list[float])
+    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
     arrived: float = 0.0
     latest_s: float = 0.0
+    latest_left_out: LeftOut = field(default_factory=dict[int, tuple[int, float]])
 
-    def arrive(self, threads: float, at_s: float) -> None:
+    def arrive(self, threads: float, at_s: float, left_out: LeftOut) -> None:
         self.latest_s = max(self.latest_s, at_s)
+        self.latest_left_out = _latest(self.latest_left_out, left_out)
         self.arrived += threads
         if self.arrived >= self.needed:
             self.over_s.append(self.latest_s)
+            self.left_out.append(self.latest_left_out)
             self.arrived = self.latest_s = 0.0
+
+
+def _latest(mine: LeftOut, theirs: LeftOut) -> LeftOut:
+    """What is left out so far, when who has got further tells the other."""
+    if not theirs or mine is theirs:
+        return mine
+    return {
+        **mine,
+        **{group: max(other, mine.get(group, NOTHING)) for group, other in theirs.items()},
+    }
 
 
 @dataclass(eq=False)
 class _Role:
-    """`beyond_s` is what the turns take that are not followed."""
+    """One of the `groups` of a role's warps; `own` are the indices of barriers of which each group
+    has the next one.  `left_out` is what of its time the turns take that are not followed, by
+    group of loops."""
 
+    own: Mapping[Expr, int]
+    groups: int
+    rank: int
     clock_s: float = 0.0
-    beyond_s: float = 0.0
+    left_out: LeftOut = field(default_factory=dict[int, tuple[int, float]])
     started_s: list[float] = field(default_factory=list[float])
     values: dict[str, int] = field(default_factory=dict[str, int])
     visits: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
@@ -73,8 +90,20 @@ class _Role:
     waited: dict[Step, list[float]] = field(default_factory=dict[Step, list[float]])
 
     @property
-    def end_s(self) -> float:
-        return self.clock_s + self.beyond_s
+    def age(self) -> Age:
+        """How often turns of which loops were left out: who has done so less often is behind."""
+        return frozenset((group, number) for group, (number, _) in self.left_out.items())
+
+    def within_s(self, group: int) -> float:
+        """The time without what is left out of a group of loops."""
+        return self.clock_s - self.left_out.get(group, NOTHING)[1]
+
+    def leave_out(self, group: int, number: int, until_s: float) -> None:
+        """Pass over turns for the `number`-th time, if nobody who has done so has told it yet."""
+        so_far = self.left_out.get(group, NOTHING)
+        if (number, until_s) > so_far:
+            self.clock_s += max(until_s - so_far[1], 0.0)
+            self.left_out = {**self.left_out, group: (number, max(until_s, so_far[1]))}
 
     def whole(self, step: Step, times: float) -> int:
         """`times` on average, in whole numbers."""
@@ -102,18 +131,40 @@ class Followed:
 def follow(roles: Sequence[Body], needed: Needed) -> list[Followed] | None:
     """The roles side by side; None where they wait for each other for ever, or are too long.
 
-    `needed` is how many threads have to arrive at a barrier.
+    `needed` is how many threads have to arrive at a barrier.  Where roles whose turns are followed
+    in part wait for ever, all of them are.
     """
-    machine = _Machine(needed, roles)
-    states = [_Role() for _ in roles]
+    steps = sum(map(executed, roles))
+    if steps > FEW_STEPS:
+        found = _followed(roles, needed, shown_turns(roles))
+        if found is not None or steps > MOST_STEPS:
+            return found
+    return _followed(roles, needed, {})
+
+
+def _followed(
+    roles: Sequence[Body], needed: Needed, turns: Mapping[Repeat, Shown]
+) -> list[Followed] | None:
+    states: list[_Role] = []
+    bodies: list[Body] = []
+    for body in roles:
+        own = _own(body)
+        groups = max(own.values(), default=1)
+        states.extend(_Role(own, groups, rank) for rank in range(groups))
+        bodies.extend([body] * groups)
+    machine = _Machine(needed, len(bodies), turns)
     going = {
         number: machine.steps(state, body)
-        for number, (state, body) in enumerate(zip(states, roles, strict=True))
+        for number, (state, body) in enumerate(zip(states, bodies, strict=True))
     }
     waits: dict[int, Wait] = dict.fromkeys(going)
+    let_go = 0
     for _ in range(MOST_STEPS):
         ready = [number for number, wait in waits.items() if _is_over(wait)]
         if not ready:
+            ready = [number for number, wait in waits.items() if _was_over(wait)]
+            let_go += 1
+        if not ready or let_go > len(bodies):
             break
         number = min(ready, key=lambda one: states[one].clock_s)
         try:
@@ -122,34 +173,54 @@ def follow(roles: Sequence[Body], needed: Needed) -> list[Followed] | None:
             del waits[number]
     if waits:
         return None
-    return [Followed(state.end_s, state.waited) for state in states]
+    ends = iter(states)
+    return [
+        max(
+            (Followed(state.clock_s, state.waited) for state in islice(ends, len(group))),
+            key=lambda one: one.end_s,
+        )
+        for group in (range(max(_own(body).values(), default=1)) for body in roles)
+    ]
 
 
 def _is_over(wait: Wait) -> bool:
     return wait is None or len(wait[0].over_s) > wait[1]
 
 
+def _was_over(wait: Wait) -> bool:
+    """Whether a role that waits for ever may have meant the phase before, which is over.
+
+    It does where the parity changes in a way that is not followed, behind a loop say: kernels
+    do not hang, and a wait for that phase does not block (PTX ISA, "mbarrier.try_wait").
+    """
+    return wait is not None and len(wait[0].over_s) == wait[1] > 0 and not wait[0].arrived
+
+
+def _own(role: Body) -> dict[Expr, int]:
+    """How many groups of a role's warps have barriers of their own, by what tells which.
+
+    Such a role has as many times the threads whose arrival ends a phase: each of its warpgroups
+    has the next one of a ring.
+    """
+    found: dict[Expr, int] = {}
+    for step in meetings(role):
+        count, index = step.signal.count, step.signal.index
+        counted = isinstance(index, tuple) and index[0] == "load"
+        arrives = step.signal.kind == "arrive" and counted
+        if arrives and isinstance(count, int) and 0 < count < step.threads:
+            found[index] = step.threads // count
+    return found
+
+
 class _Machine:
     """The barriers and units that the roles share."""
 
-    def __init__(self, needed: Needed, roles: Sequence[Body]) -> None:
+    def __init__(self, needed: Needed, roles: int, turns: Mapping[Repeat, Shown]) -> None:
         self._needed = needed
-        self._others = len(roles) - 1
-        told = [step.signal for role in roles for step in meetings(role)]
-        self._slots = max((one.slots for one in told if isinstance(one.slots, int)), default=1)
-        # Whoever finds a barrier of a ring by the number of the turn finds the next one after it;
-        # and turns may differ by twos.
-        self._rounds = math.lcm(
-            2,
-            *(
-                one.slots
-                for one in told
-                if isinstance(one.slots, int) and not is_data_dependent(one.index)
-            ),
-        )
-        self._skipped = self._skips([loop for role in roles for loop in _repeats(role)])
+        self._others = roles - 1
+        self._turns = turns
         self._barriers: dict[Place, _Barrier] = {}
-        self._free_s: dict[str, float] = {}
+        self._free_s: dict[tuple[str, Age], float] = {}
 
     def steps(self, role: _Role, body: Body) -> Iterator[Wait]:
         for step in body:
@@ -170,54 +241,39 @@ class _Machine:
 
     def _repeated(self, role: _Role, step: Repeat) -> Iterator[Wait]:
         turns = role.whole(step, step.trips)
-        shown, skipped = self._skipped[step]
-        skipped = max(min(skipped, turns - 1 - LAST_TURNS), 0)
+        shown = self._turns.get(step, ALL)
+        skipped = min(shown.skipped, max(turns - shown.before, 0))
+        number, entered_s = role.left_out.get(shown.group, NOTHING)
         taken: list[float] = []
         for turn in range(turns - skipped):
-            begin_s = role.end_s
-            if turn == turns - skipped - LAST_TURNS and skipped:
-                role.beyond_s += skipped * mean(taken[-shown:])
+            if turn == shown.before and skipped:
+                until_s = entered_s + skipped * mean(taken[-shown.turns :])
+                age, before_s = role.age, role.clock_s
+                role.leave_out(shown.group, number + 1, until_s)
+                for unit in QUEUES:  # what stands in a queue goes along
+                    later = self._free_s.get((unit, age), 0.0) + role.clock_s - before_s
+                    after = unit, role.age
+                    self._free_s[after] = max(self._free_s.get(after, 0.0), later)
+            begin_s = role.within_s(shown.group)
             if step.start is not None:
-                number = turn if turn < turns - skipped - LAST_TURNS else turn + skipped
-                role.values[step.var] = step.start + number * step.stride
+                passed = turn if turn < shown.before else turn + skipped
+                role.values[step.var] = step.start + passed * step.stride
             yield from self.steps(role, step.body)
-            taken.append(role.end_s - begin_s)
+            taken.append(role.within_s(shown.group) - begin_s)
         role.values.pop(step.var, None)
 
-    def _skips(self, loops: Sequence[Repeat]) -> dict[Repeat, tuple[int, int]]:
-        """How many turns show what those take that are not followed, and how many those are.
-
-        Loops that turn almost equally often are taken to keep in step: as many turns are skipped in
-        each, or one role would wait for turns of another that are not followed.
-        """
-        found: dict[Repeat, tuple[int, int]] = {}
-        group: list[Repeat] = []
-        loops = sorted(loops, key=_all_turns)
-        for loop, following in zip_longest(loops, loops[1:]):
-            group.append(loop)
-            if following is None or _all_turns(following) - _all_turns(loop) > PEELED:
-                outer = any(_has_long_loops(one.body) for one in group)
-                shown = MOST_OUTER_TURNS if outer else MOST_TURNS
-                followed = shown + (2 if outer else self._slots + 1) + LAST_TURNS
-                parts = [_parts(one) for one in group]
-                whole = math.lcm(*parts, self._rounds)
-                skipped = max(int(_all_turns(group[0])) - followed, 0) // whole * whole
-                for one, part in zip(group, parts, strict=True):
-                    found[one] = max(shown // part, 1), skipped // part
-                group = []
-        return found
-
     def _run(self, role: _Role, step: Run) -> None:
-        now_s = role.clock_s
+        now_s, age = role.clock_s, role.age
         end_s = now_s + step.seconds
-        for unit, busy_s in step.units.items():
-            free_s = max(self._free_s.get(unit, 0.0), now_s)
+        for unit, all_busy_s in step.units.items():
+            busy_s = all_busy_s / role.groups
+            free_s = max(self._free_s.get((unit, age), 0.0), now_s)
             end_s = max(end_s, now_s + busy_s + min(free_s - now_s, self._others * busy_s))
-            self._free_s[unit] = free_s + busy_s
+            self._free_s[unit, age] = free_s + busy_s
         role.clock_s = end_s
 
     def _start(self, role: _Role, step: Bring | Multiply) -> None:
-        unit = "tensor" if isinstance(step, Multiply) else "port"
+        unit = ("tensor" if isinstance(step, Multiply) else "port"), role.age
         begin_s = max(role.clock_s, self._free_s.get(unit, 0.0))
         self._free_s[unit] = begin_s + step.busy_s
         end_s = begin_s + step.busy_s + step.latency_s
@@ -241,16 +297,22 @@ class _Machine:
             place = self._place(role, signal)
             barrier = self._barrier(place)
             phase = len(barrier.over_s)
+            threads = step.threads / role.groups
             if signal.kind == "wait":
                 phase = role.phases.get(place, -1 if signal.parity else 0)
                 role.phases[place] = phase + 1
             elif signal.kind == "commit":
-                barrier.arrive(step.threads, max(role.started_s, default=role.clock_s))
+                at_s = max(role.started_s, default=role.clock_s)
+                barrier.arrive(threads, at_s, role.left_out)
             else:
-                barrier.arrive(step.threads, role.clock_s + step.after_s)
+                barrier.arrive(threads, role.clock_s + step.after_s, role.left_out)
             if signal.kind in ("wait", "sync") and phase >= 0:
                 yield barrier, phase
+                if phase >= len(barrier.over_s):  # it was for the one before
+                    role.phases[place] = phase
+                    phase -= 1
                 role.clock_s = max(role.clock_s, barrier.over_s[phase])
+                role.left_out = _latest(role.left_out, barrier.left_out[phase])
         role.got_on(step, before_s, step.seconds)
         yield None
 
@@ -267,6 +329,8 @@ class _Machine:
                 number = role.visits.get((signal.barrier, "arrive"), 0)
             else:
                 role.visits[key] = number + 1
+            if signal.index in role.own:
+                number = number * role.groups + role.rank
             slots = signal.slots if isinstance(signal.slots, int) else 1
             return signal.barrier, number % max(slots, 1)
 
@@ -275,37 +339,6 @@ class _Machine:
         if found is None:
             found = self._barriers[place] = _Barrier(self._needed(place))
         return found
-
-
-def _repeats(body: Body) -> Iterator[Repeat]:
-    for step in body:
-        if isinstance(step, Repeat):
-            yield step
-            yield from _repeats(step.body)
-        elif isinstance(step, Choice):
-            yield from _repeats((*step.then, *step.orelse))
-
-
-def _all_turns(loop: Repeat) -> float:
-    """How often a loop turns, with what a compiler or an author has split off as a short one."""
-    return loop.trips * _parts(loop)
-
-
-def _parts(loop: Repeat) -> int:
-    """The turns of a short loop in which all stands that a loop does to barriers."""
-    met = sum(1 for _ in meetings(loop.body))
-    for inner in _repeats(loop.body):
-        if inner.trips <= SHORT and sum(1 for _ in meetings(inner.body)) == met:
-            return max(round(inner.trips), 1)
-    return 1
-
-
-def _has_long_loops(body: Body) -> bool:
-    return any(
-        (isinstance(step, Repeat) and (step.trips > SHORT or _has_long_loops(step.body)))
-        or (isinstance(step, Choice) and _has_long_loops((*step.then, *step.orelse)))
-        for step in body
-    )
 
 
 def _taken(role: _Role, step: Choice) -> bool:

@@ -187,10 +187,8 @@ def _event(item: Item, costs: Costs, entries: float) -> Iterator[Step]:
         yield from _actions(item, costs)
     elif isinstance(node, Branch):
         both = sides(item)
-        share = led_share(item)
-        if share:
-            # One block of the cluster does this for the others.
-            leads = replace(costs, blocks=costs.blocks * share)
+        leads = led(item, costs)
+        if leads is not costs:
             yield Choice(item, 1.0, program(both[0], leads, entries), (), None)
             return
         shares = [min(_entered(side, costs) / entries, 1.0) if entries else 0.0 for side in both]
@@ -253,6 +251,12 @@ def _decided(item: Item) -> Expr | None:
 def _is_of_turns(condition: Expr, item: Item) -> bool:
     turning = {loop.var for loop in item.place.around if loop.kind in _IN_TURN}
     return not is_data_dependent(condition) and free_variables(condition) <= turning
+
+
+def led(item: Item, costs: Costs) -> Costs:
+    """The costs inside a branch, where one block of a cluster may work for the others."""
+    share = led_share(item)
+    return replace(costs, blocks=costs.blocks * share) if share else costs
 
 
 def led_share(item: Item) -> float:

@@ -20,7 +20,7 @@ from ..instructions.places import Place
 from ..instructions.spread import WARP
 from ..instructions.work import Item
 from .events import follow
-from .program import Body, Choice, Costs, Meet, NotKnownError, meetings, program, retimed
+from .program import Body, Choice, Costs, Meet, NotKnownError, led, meetings, program, retimed
 from .timed import Timed
 from .trips import sides
 
@@ -134,7 +134,7 @@ def _roles(items: Sequence[Item], costs: Costs, entries: float) -> list[Body]:
                 for item in group
                 for side in sides(item)
                 if side
-                for role in _roles(side, costs, entries)
+                for role in _roles(side, led(item, costs), entries)
             ]
     return [program(items, costs, entries)]
 
