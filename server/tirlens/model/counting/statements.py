@@ -36,7 +36,7 @@ from .intervals import Interval, bounds
 from .lengths import Length
 from .passing import Passed
 from .result import AccessCount, ArithCount, NodeCount
-from .scope import Scope
+from .scope import ALL, Scope
 from .solve import Solver
 from .upper import upper
 from .within import within
@@ -212,23 +212,12 @@ class Statements:
         domain, share = scope.domain, scope.share
         by_data = False
         for part in conjuncts(condition):
-            if not is_data_dependent(part) and not self._names_data(part, domain):
+            if not self._by_data(part, domain):
                 domain = domain.where_part(part)
                 continue
             by_data = True
-            chosen, part_share = chosen_trip(part, domain), congruence(part)
-            if chosen is not None:
-                # A ring of stages written out: `for s in range(n): if stage == s`.
-                domain = domain.where(("==", chosen, domain.box[chosen][0]))
-                how = "counted as met once"
-            elif part_share is not None:
-                share *= part_share
-                how = f"counted {part_share} of the times"
-            elif limit(part) in self._shares:
-                share *= self._shares[limit(part)]
-                how = f"counted {self._shares[limit(part)]} of the times, to write all once"
-            else:
-                how = "counted as if it always held"
+            domain, part_share, how = self._taken(part, domain)
+            share *= part_share
             if noted:
                 self._note(f"{to_text(part)} depends on data: {how}", sites)
         if domain is scope.domain and share is scope.share:
@@ -239,16 +228,29 @@ class Statements:
             scope.inner[condition] = inner
         return inner
 
+    def _taken(self, part: Expr, domain: Domain) -> tuple[Domain, Fraction, str]:
+        """Where a condition on data is taken to hold, the share of that, and both in words."""
+        chosen, share = chosen_trip(part, domain), congruence(part)
+        if chosen is not None:
+            # A ring of stages written out: `for s in range(n): if stage == s`.
+            met = domain.where(("==", chosen, domain.box[chosen][0]))
+            return met, ALL, "counted as met once"
+        if share is not None:
+            return domain, share, f"counted {share} of the times"
+        share = self._shares.get(limit(part))
+        if share is not None:
+            return domain, share, f"counted {share} of the times, to write all once"
+        return domain, ALL, "counted as if it always held"
+
     def _is_open(self, condition: Expr, domain: Domain) -> bool:
         """Whether data decide a condition, and its form does not tell how often it holds."""
-        parts = [
-            part
-            for part in conjuncts(condition)
-            if is_data_dependent(part) or self._names_data(part, domain)
-        ]
+        parts = [part for part in conjuncts(condition) if self._by_data(part, domain)]
         return bool(parts) and all(
             chosen_trip(part, domain) is None and congruence(part) is None for part in parts
         )
+
+    def _by_data(self, condition: Expr, domain: Domain) -> bool:
+        return is_data_dependent(condition) or self._names_data(condition, domain)
 
     def _names_data(self, condition: Expr, domain: Domain) -> bool:
         """Whether a name in it is no loop, let or shape variable: a scalar read from data."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from tirlens_worker.facts import Branch, Expr, Let, Loop, Node, Statement, While
+from tirlens_worker.facts import Branch, Expr, Let, Loop, Node, Span, Statement, While
 
 from ..dtypes import byte_count
 from ..expr import (
@@ -180,7 +180,7 @@ class Walker(Statements):
         scope = scope.by_tile(scope.resolve(node.condition))
         condition = scope.resolve(node.condition)
         is_open = self._is_open(condition, scope.domain)
-        inside = self._where(scope, condition, node.sites)
+        inside = self._where(scope, condition, node.sites, noted=not is_open)
         then = self._body(node.then, inside, by_block=by_block)
         orelse: tuple[NodeCount, ...] = ()
         otherwise = scope
@@ -190,16 +190,24 @@ class Walker(Statements):
         if is_open:
             for part in conjuncts(condition):
                 self._limited.setdefault(limit(part), []).append(then)
-            costs = either(then, orelse)
-            if costs:
-                text = f"{to_text(condition)} depends on data: {costs}, never to always met"
-                self._note(text, node.sites)
+            refused = bool(orelse) and outweighs(orelse, then)
+            self._note_open(condition, scope.domain, either(then, orelse), refused, node.sites)
             # Of two sides one runs: the one that costs more is counted, and the other not at all.
-            if orelse and outweighs(orelse, then):
+            if refused:
                 then = self._body(node.then, replace(inside, share=NEVER), by_block=by_block)
             elif orelse:
                 orelse = self._body(node.orelse, replace(otherwise, share=NEVER), by_block=by_block)
         return NodeCount(node, None, executions, children=then + orelse)
+
+    def _note_open(
+        self, condition: Expr, domain: Domain, costs: str, refused: bool, sites: Sequence[Span]
+    ) -> None:
+        """How the two sides of a branch on data are counted, and what they cost at the least."""
+        for part in conjuncts(condition):
+            if self._by_data(part, domain):
+                how = "counted as if it never held" if refused else self._taken(part, domain)[2]
+                either_way = f" ({costs}, never to always met)" if costs else ""
+                self._note(f"{to_text(part)} depends on data: {how}{either_way}", sites)
 
     def _while(self, node: While, scope: Scope, by_block: bool) -> NodeCount:
         self._whiles += 1
