@@ -8,6 +8,7 @@ from support.kernels import launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.block.chains import longest_chain_s
+from tirlens.model.block.steps import chain_clocks
 from tirlens.model.block.timed import Timed
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Node, Statement
 
@@ -30,6 +31,10 @@ def add(reads: Expr, writes: Expr) -> Statement:
     return Statement("call", "add", (Arith("add", "float32", 1),), accesses, sites=site(3))
 
 
+def named() -> Statement:
+    return Statement("let", "let", (), (Access("X", "read", ("tx",)),), sites=site(3))
+
+
 @pytest.mark.parametrize(
     "body, links",
     [
@@ -41,11 +46,28 @@ def add(reads: Expr, writes: Expr) -> Statement:
         # A place that is not known may be any.
         ([add(0, 1), add("tx", 2), add(2, 3)], 3),
         ([add(0, "tx"), add(1, 2)], 2),
+        # What a load names is for what stands behind it, not for what stood before.
+        ([named(), add(0, 1)], 2),
+        ([add(0, 1), named()], 1),
+        ([named(), add(0, 1), add(2, 3)], 2),
     ],
 )
 def test_the_longest_chain(body: list[Statement], links: int) -> None:
     parts = [Timed(leaf, 1.0) for leaf in leaves(launched(tuple(body), BUFFERS))]
     assert longest_chain_s(parts, lambda part: part.own_s) == links
+
+
+def test_the_steps_of_an_element_are_all_of_its_instructions() -> None:
+    def steps(*arith: Arith) -> float:
+        written = (Access("Y", "write", ("tx",)),)
+        (leaf,) = leaves(
+            launched((Statement("store", "Y", arith, written, sites=site(3)),), BUFFERS)
+        )
+        return chain_clocks(leaf)
+
+    one = steps(Arith("mul", "float32", 1))
+    assert steps(Arith("mul", "float32", 3)) == 3 * one
+    assert steps(Arith("mul", "float32", 3), Arith("exp2", "float32", 1)) > 3 * one
 
 
 def test_copies_that_do_not_need_each_other_take_no_longer_than_a_loop_of_them() -> None:

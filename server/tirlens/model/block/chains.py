@@ -22,7 +22,7 @@ _AT_ONCE = SPATIAL | SIDE_BY_SIDE | {"unroll"}
 def longest_chain_s(parts: Sequence[Timed], waits_s: Callable[[Timed], float]) -> float:
     """The longest chain through `parts`, statements of which each takes `waits_s`, in seconds."""
     known = _Values()
-    floor_s = last_s = loaded_s = 0.0
+    floor_s = last_s = loaded_s = named_s = 0.0
     for part in _flat(parts):
         item = part.item
         if item is None:
@@ -33,8 +33,11 @@ def longest_chain_s(parts: Sequence[Timed], waits_s: Callable[[Timed], float]) -
             if item.read_bytes:
                 # Loads that start together wait once already.
                 end_s = loaded_s = max(begin_s, loaded_s) + waits_s(part)
+                if item.node.op == "let" and not writes:
+                    # A value without a place of its own is for what stands behind it.
+                    named_s = end_s
             else:
-                end_s = begin_s + waits_s(part)
+                end_s = max(begin_s, named_s) + waits_s(part)
         else:
             reads, writes = (), ()
             end_s = floor_s = last_s + longest_chain_s(part.children, waits_s)

@@ -38,6 +38,8 @@ ATOMIC_CLOCKS = 600.0
 # Clocks of an instruction in a chain of dependent ones, by unit.
 CHAIN_CLOCKS: Mapping[str, float] = {"fma": 4.0, "int": 4.0, "sfu": 24.0, "cvt": 12.0}
 LONGEST_CHAIN_CLOCKS = 400.0
+# Statements that are executed once for each element; others are for all elements of a tile.
+ELEMENTWISE = frozenset({"store", "let"})
 # Sectors of 32 bytes that L2 fetches from DRAM at a time.
 FETCHED_SECTORS = 2
 # Registers of a thread that can wait for loads at the same time.
@@ -159,7 +161,9 @@ def _sync_clocks(label: str) -> float:
 
 def chain_clocks(item: Item) -> float:
     """A thread's dependent instructions for one element, which its other elements overlap with."""
-    elements = max((entry.total or 0 for entry in item.count.arith), default=0)
+    elements = item.count.executions if item.node.op in ELEMENTWISE else None
+    if elements is None:
+        elements = max((entry.total or 0 for entry in item.count.arith), default=0)
     if not elements:
         return 0.0
     total = sum(
