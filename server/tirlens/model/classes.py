@@ -206,16 +206,21 @@ def _scalar(out: ArithTotals, arith: Arith, total: int, share: float, fast_math:
         key = (unit, name)
         if cost:
             out.instructions[key] = out.instructions.get(key, 0.0) + cost * total * share
-    if arith.op in ("add", "sub", "mul") and floating:
-        # A difference is a sum with one sign changed, which costs nothing.
-        key = ("lone mul" if arith.op == "mul" else "lone add", name)
-        out.instructions[key] = out.instructions.get(key, 0.0) + total * share
+    if floating and arith.op == "mul":
+        products = ("lone mul", name)
+        out.instructions[products] = out.instructions.get(products, 0.0) + total * share
+    elif floating and arith.op in ("add", "sub") and ("lone mul", name) in out.instructions:
+        # What is added before there is a product has none to be contracted with, and operations
+        # stand in the order of their evaluation.
+        sums = ("lone add", name)
+        out.instructions[sums] = out.instructions.get(sums, 0.0) + total * share
 
 
 def _fuse(out: ArithTotals) -> None:
     """Compilers contract ``a * b + c``, ``a * b - c`` and ``c - a * b`` to one instruction.
 
-    The fewer of sums and products cost nothing more.
+    A difference is a sum with one sign changed, which costs nothing.  The fewer of sums and
+    products cost nothing more.
     """
     for name in {name for _, name in out.instructions}:
         adds = out.instructions.pop(("lone add", name), 0.0)

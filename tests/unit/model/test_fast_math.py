@@ -44,3 +44,12 @@ def test_a_product_is_part_of_a_sum_or_difference(op: str) -> None:
     both = totals([(Arith(op, "float32"), 3), (Arith("mul", "float32"), 2)])
     assert both.instructions[("fma", "fp32")] == 3
     assert both.flop_by_class["fp32"] == 5
+
+
+@pytest.mark.parametrize("op", ["add", "sub"])
+def test_a_sum_before_any_product_is_an_instruction_of_its_own(op: str) -> None:
+    """``(q - zero) * scale`` has nothing to contract, ``(q - zero) * scale + c`` one of two."""
+    first, product = (Arith(op, "float32", over=("i",)), 4), (Arith("mul", "float32"), 4)
+    assert totals([first, product]).instructions == {("fma", "fp32"): 8}
+    last = (Arith("add", "float32", over=("j",)), 4)
+    assert totals([first, product, last]).instructions == {("fma", "fp32"): 8}
