@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import linecache
 import os
 import sys
 from typing import Any, Callable, Dict, Generator, List, Optional, Tuple
@@ -104,11 +105,15 @@ class Locator:
         self._text = text
         self._seen: Dict[int, List[int]] = {}
 
-    def line(self, span: Span) -> str:
-        """The text of the first line of `span`, "" if it is in another file."""
-        if span.file is not None or not 0 < span.line <= len(self._lines):
+    def written(self, sites: Sites) -> str:
+        """The line that wrote a statement, which in a macro is the macro's own; "" if unknown."""
+        if not sites:
             return ""
-        return self._lines[span.line - 1].strip()
+        place = sites[-1]
+        if place.file is not None:
+            linecache.checkcache(place.file)
+            return linecache.getline(place.file, place.line).strip()
+        return self._lines[place.line - 1].strip() if place.line <= len(self._lines) else ""
 
     def sites(self, stmt: Any) -> Sites:
         """The places that wrote `stmt`, the kernel's own first; empty where nothing is known."""

@@ -33,7 +33,20 @@ from tirlens_worker.facts import (
     Statement,
     While,
 )
-from tirlens_worker.frameworks.text import text
+
+
+def text(value: Expr) -> str:
+    """`value` with every pair of parentheses, so that its structure is what is compared."""
+    if not isinstance(value, tuple):
+        return str(value)
+    if value[0] == "load":
+        return f"{value[1]}[{', '.join(text(one) for one in value[2:])}]"
+    if value[0] == "opaque":
+        return str(value[1])
+    if value[0] in ("min", "max", "select", "cast", "not", "~"):
+        return f"{value[0]}({', '.join(text(one) for one in value[1:])})"
+    return f"({f' {value[0]} '.join(text(one) for one in value[1:])})"
+
 
 _EXPECTATION = re.compile(r"\s*#\s*(\^+) (.*)$")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirlens.ide import labels
+from tirlens.ide import labels, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,15 +45,15 @@ def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[
     found: list[Hint] = []
     labelled: dict[int, str] = {}
     for line, costs in sorted(by_line.items()):
-        share = _total(cost.share for cost in costs)
+        share = places.total(cost.share for cost in costs)
         if share is not None and share < smallest_share:
             label = _hidden(costs, report, smallest_share)
         else:
             label = labels.inlay(
-                _total(cost.time_s for cost in costs),
+                places.total(cost.time_s for cost in costs),
                 share,
-                _total(cost.flop for cost in costs),
-                _total(cost.dram_bytes for cost in costs),
+                places.total(cost.flop for cost in costs),
+                places.total(cost.dram_bytes for cost in costs),
             )
         labelled[line] = label
         repeats = all(outer is not None and labelled.get(outer) == label for outer in around[line])
@@ -68,7 +68,7 @@ def _hidden(costs: list[Cost], report: KernelReport, smallest_share: float) -> s
     hidden_s = sum(cost.hidden_s or 0.0 for cost in costs)
     if not hidden_s or not report.time_s or hidden_s < smallest_share * report.time_s:
         return ""
-    flop = _total(cost.flop for cost in costs)
+    flop = places.total(cost.flop for cost in costs)
     work = f" | {labels.quantity(flop, 'F', 2)}" if flop else ""
     return f"{labels.seconds(hidden_s, 2)} hidden{work}"
 
@@ -90,16 +90,6 @@ def _outermost_of_line(
 def _own_last_line(cost: Cost) -> int:
     """The last line of what the hint speaks for: the statement, or the head of a loop."""
     return cost.span.end_line if cost.kind == "op" else cost.span.line
-
-
-def _total(values: Iterable[float | None]) -> float | None:
-    """The sum, or None if a part is unknown."""
-    total: float = 0
-    for value in values:
-        if value is None:
-            return None
-        total += value
-    return total
 
 
 def _tooltip(costs: list[Cost], report: KernelReport) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
 
-from tirlens.ide import labels, launch, lenses
+from tirlens.ide import labels, launch, lenses, places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tirlens.model.report import Cost, KernelReport
     from tirlens_worker.facts import Span
@@ -31,19 +32,16 @@ class Hover:
 def hover(reports: Sequence[KernelReport], line: int, column: int) -> Hover | None:
     """What to say of a place in the analysed text (1-based line, 0-based column).
 
-    The `def` of a kernel gives the kernel; a line inside gives the innermost node that starts on
-    it and includes the column, else the outermost one of the line.
+    The `def` of a kernel gives the kernel, a line inside what it does (`places.at`).
     """
     for report in reports:
         if report.span.line == line:
             same = [other for other in reports if other.span.line == line]
             return Hover(report.span, "\n\n---\n\n".join(kernel(other) for other in same))
     for report in reports:
-        found = [(depth, cost) for depth, cost in _walk(report.loops, 0) if _starts(cost, line)]
-        if found:
-            at = [pair for pair in found if _covers(pair[1].span, line, column)]
-            chosen = max(at, key=lambda pair: pair[0]) if at else found[0]
-            return Hover(chosen[1].span, node(chosen[1], report))
+        found = places.at(report.loops, line, column)
+        if found is not None:
+            return Hover(found.span, node(found, report))
     return None
 
 
@@ -155,7 +153,7 @@ def inside(costs: Sequence[Cost]) -> str:
     for cost in ordered[:_ROWS]:
         cells = (
             _code(cost.label),
-            str(cost.span.line),
+            _line(cost),
             labels.seconds(cost.time_s),
             labels.percent(cost.share),
             _not_zero(cost.flop, labels.flop),
@@ -166,6 +164,12 @@ def inside(costs: Sequence[Cost]) -> str:
     if len(ordered) > _ROWS:
         lines.append(f"| {len(ordered) - _ROWS} more | | | | | | |")
     return "\n".join(lines)
+
+
+def _line(cost: Cost) -> str:
+    """Where `cost` is written: ``38``, or ``common.py:38`` in another file."""
+    place = cost.sites[-1] if cost.sites else cost.span
+    return f"{PurePath(place.file).name}:{place.line}" if place.file else str(place.line)
 
 
 def assumptions(report: KernelReport) -> str:
@@ -184,30 +188,6 @@ def caveats(notes: Sequence[str]) -> str:
     """What the model could not know, one line each."""
     items = [f"- {_prose(note)}" for note in dict.fromkeys(notes)]
     return "Caveats\n" + "\n".join(items) if items else ""
-
-
-def _walk(costs: Sequence[Cost], depth: int) -> Iterator[tuple[int, Cost]]:
-    for cost in costs:
-        if cost.kind not in ("launch", "tail"):
-            yield depth, cost
-        yield from _walk(cost.children, depth + 1)
-
-
-def _starts(cost: Cost, line: int) -> bool:
-    """Whether `line` speaks of `cost`: any line of an operation, the first line of a loop."""
-    if cost.span.file is not None:
-        return any(site.file is None and site.line == line for site in cost.sites)
-    last = cost.span.end_line if cost.kind == "op" else cost.span.line
-    at_last = cost.span.line <= line <= last
-    return at_last or any(site.file is None and site.line == line for site in cost.sites)
-
-
-def _covers(span: Span, line: int, column: int) -> bool:
-    if not span.line <= line <= span.end_line:
-        return False
-    after_start = line > span.line or column >= span.column
-    before_end = line < span.end_line or column < span.end_column
-    return after_start and before_end
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any, Dict, List, Sequence, Tuple
 
@@ -11,6 +12,8 @@ from .blocks import Blocks
 from .roles import Held, exclude
 from .text import text
 from .visitor import Nodes
+
+_WRITTEN = re.compile(r"((?:el)?if\b.*?)\s*:\s*(?:#.*)?")
 
 
 class Branches(Blocks):
@@ -89,8 +92,16 @@ class Branches(Blocks):
         orelse = self._sequence(rest) if rest else self._conditional(stmt.else_case)
         if not rest and stmt.else_case is not None:
             self._flag(condition, met, self._left)
-        label = "if {}".format(text(condition))
+        label = self._words(condition)
         return (*before, Branch(condition, then, orelse, label=label, sites=self._here))
+
+    def _words(self, condition: Expr) -> str:
+        """A branch in its author's words; in ours where the framework has put it there."""
+        line = self._locator.written(self._here)
+        written = _WRITTEN.fullmatch(line)
+        if written is not None:
+            return written.group(1)
+        return "if the tile exists" if "Persistent(" in line else "if {}".format(text(condition))
 
     def _flag(self, condition: Expr, met: Dict[str, Expr], not_met: Dict[str, Expr]) -> None:
         """Scalars that one side of a branch has set and the other cleared are its condition."""

@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 from ..facts import Expr
+
+_PRECEDENCE = {
+    "or": 1, "and": 2, "<": 4, "<=": 4, "==": 4, "!=": 4, ">": 4, ">=": 4, "|": 5, "^": 6, "&": 7,
+    "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%": 10,
+}  # fmt: skip
+_TRUNCATING = {"truncdiv": "//", "truncmod": "%"}
+_LONGEST = 80
 
 
 def text(value: Expr) -> str:
-    """`value` on one short line."""
+    """`value` as Python would write it, on one line, and cut where it is too long to be read."""
+    whole = _text(value, 0)
+    return whole if len(whole) <= _LONGEST else whole[: _LONGEST - 3] + "..."
+
+
+def _text(value: Expr, outer: int) -> str:
     if not isinstance(value, tuple):
         return str(value)
-    if value[0] == "load":
-        return "{}[{}]".format(value[1], ", ".join(text(one) for one in value[2:]))
-    if value[0] == "opaque":
-        return str(value[1])
-    if value[0] in ("min", "max", "select", "cast", "not", "~"):
-        return "{}({})".format(value[0], ", ".join(text(one) for one in value[1:]))
-    return "({})".format(" {} ".format(value[0]).join(text(one) for one in value[1:]))
+    op, parts = _TRUNCATING.get(value[0], value[0]), value[1:]
+    if op == "load":
+        return "{}[{}]".format(parts[0], ", ".join(_text(one, 0) for one in parts[1:]))
+    if op == "opaque":
+        return str(parts[0])
+    rounded = _rounded_up(parts[0], parts[1]) if op == "//" else None
+    if rounded is not None:
+        op, parts = "ceildiv", (rounded, parts[1])
+    if op not in _PRECEDENCE:
+        return "{}({})".format(op, ", ".join(_text(one, 0) for one in parts))
+    level = _PRECEDENCE[op]
+    # The left operand of operators of one rank needs no parentheses, unless they compare.
+    inner = (_text(parts[0], level + (level == 4)), *(_text(one, level + 1) for one in parts[1:]))
+    joined = " {} ".format(op).join(inner)
+    return "({})".format(joined) if level < outer else joined
+
+
+def _rounded_up(numerator: Expr, divisor: Expr) -> Optional[Expr]:
+    """``n`` of a numerator ``n + d - 1`` over the divisor ``d``."""
+    if not isinstance(numerator, tuple) or numerator[0] != "-" or numerator[2] != 1:
+        return None
+    total: Expr = numerator[1]
+    if not isinstance(total, tuple) or total[0] != "+" or total[2:] != (divisor,):
+        return None
+    return total[1]

@@ -126,8 +126,8 @@ class Visitor:
 
     def _statement(self, statement: Statement) -> Nodes:
         label = statement.label
-        if statement.op in ("store", "let") and self._here:
-            label = self._locator.line(self._here[0]) or label
+        if statement.op in ("store", "let"):
+            label = self._locator.written(self._here) or label
         # A call in a parallel tile loop runs once for each element, not once in each thread.
         per = self._per if statement.per == "thread" else statement.per
         return (replace(statement, label=label, sites=self._here, per=per),)

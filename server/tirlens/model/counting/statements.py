@@ -78,14 +78,6 @@ class Statements:
         # What the arrays of lengths that such loops run up to are taken for.
         self.lengths: dict[str, Length] = {}
 
-    def _bound(self, shape: Sequence[Expr]) -> tuple[Expr, ...]:
-        return tuple(
-            [
-                size if isinstance(size, int) else simplify(substitute(size, self.bindings))
-                for size in shape
-            ]
-        )
-
     def _statement(self, node: Statement, scope: Scope) -> NodeCount:
         executions = self._total(scope, (), node.per, node.sites)
         arith = tuple([self._arith(item, node, scope, executions) for item in node.arith])
