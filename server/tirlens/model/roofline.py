@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from tirlens.hardware.spec import Device, Peak
 
 from .instructions.operands import times_read
+from .instructions.ports import keeps_operands
 from .instructions.work import Item
 
 COMPUTE = frozenset(["tensor", "fp32", "fp64", "int", "sfu", "issue"])
@@ -88,6 +89,16 @@ def as_mixed(device: Device, leaves: Iterable[Item]) -> Device:
     return replace(device, dram=replace(device.dram, sustained_fraction=fraction))
 
 
+def filled_slots(item: Item, device: Device) -> float:
+    """The share of an SM's issue slots that a leaf's instructions fill with as many warps as fit.
+
+    Products of register tiles fill them all; what else a compiler makes is of many kinds, of which
+    some wait for their operands or for a unit that the others leave idle.
+    """
+    fraction = device.mixed_issue_fraction
+    return 1.0 if fraction == 1.0 or keeps_operands(item) else fraction
+
+
 def busy_seconds(item: Item, device: Device) -> dict[str, float]:
     """How long each unit of the whole device is busy with one leaf."""
     out: dict[str, float] = {}
@@ -121,7 +132,7 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
     if issued:
         # The clock under load is lower than the boost clock by as much as the cores' rate is.
         rate = device.issue_per_clk_per_sm * WARP * device.sm_count * device.clock_hz
-        rate *= device.peaks["fp32"].sustained_fraction
+        rate *= device.peaks["fp32"].sustained_fraction * filled_slots(item, device)
         _add(out, "issue", issued / rate)
     clocks = requests.clocks + requests.tile_bytes / device.shared_bytes_per_clk_per_sm
     if clocks:

@@ -114,8 +114,7 @@ def kernel_time(
     share of the traffic that pipelined loops start ahead of its use, `stretch` how much longer the
     rounds of unequal blocks take than those of equal ones, `at_once` the share of the traffic that
     a block starts in one go.  Where all blocks run at the same time, they load such data together,
-    then compute, then store: nothing overlaps.  `drifts` tells that no warp waits for another one:
-    its code is what the compiler makes of it, of which not every issue slot gets an instruction.
+    then compute, then store: nothing overlaps.  `drifts` tells that no warp waits for another one.
 
     Where warps drift, `alone_s` is that of an idle memory, and `queued_s` how much longer a block
     takes when DRAM is busy all the time.
@@ -127,14 +126,8 @@ def kernel_time(
     smallest_s = BLOCK_START_S + device.l2.latency_s * IDLE_LATENCY
     launch_s = max(device.launch_s - smallest_s, 0.0)
     alone_s += BLOCK_START_S
-    slots = device.mixed_issue_fraction if drifts else 1.0
     inside = max(
-        (
-            seconds / slots if name == "issue" else seconds
-            for name, seconds in busy.items()
-            if name not in MEMORY_OF_ALL
-        ),
-        default=0.0,
+        (seconds for name, seconds in busy.items() if name not in MEMORY_OF_ALL), default=0.0
     )
     per_block = inside * sms / blocks
     busiest = -(-blocks // sms)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from tirlens.hardware import Device, load
+from tirlens.hardware import load
 from tirlens.model.schedule import BLOCK_START_S, as_loaded, kernel_time
 
 DEVICE = load("h200")
@@ -52,18 +50,6 @@ def test_warps_that_wait_for_nobody_overlap_but_for_the_first_wave() -> None:
     assert 10e-3 < seconds(1000, drifts=True) < 10.3e-3 < seconds(1000, drifts=False)
     assert seconds(1, drifts=True) == pytest.approx(seconds(1, drifts=False))
     assert seconds(1, drifts=True) > 17e-3
-
-
-def test_compiled_code_leaves_issue_slots_empty_where_the_device_file_says_so() -> None:
-    busy = {"issue": 1e-3}
-
-    def seconds(device: Device, drifts: bool) -> float:
-        return kernel_time(device, 10**4, 8, 1e-6, busy, at_once=1.0, drifts=drifts).total_s
-
-    full = replace(DEVICE, mixed_issue_fraction=1.0)
-    some = replace(DEVICE, mixed_issue_fraction=0.5)
-    assert seconds(some, drifts=True) == pytest.approx(2 * seconds(full, drifts=True), rel=0.05)
-    assert seconds(some, drifts=False) == seconds(full, drifts=False)
 
 
 def test_beside_the_last_wave_nothing_runs() -> None:

@@ -103,7 +103,7 @@ def test_a_pipeline_mixes_what_its_turns_compute() -> None:
         return seconds(kernel(1, replace(loop, annotations={"num_stages": 3})))
 
     # Few enough that the instructions around an exponent do not make the issue slots the busiest.
-    exponent, sums = tile("exp2", "r"), [tile("add", "q")] * 6
+    exponent, sums = tile("exp2", "r"), [tile("add", "q")] * 2
     both = turns(exponent, *sums)
     assert both < 0.9 * (turns(exponent) + turns(*sums))
     assert both == pytest.approx(max(turns(exponent), turns(*sums)), rel=0.2)

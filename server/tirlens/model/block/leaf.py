@@ -10,7 +10,7 @@ from tirlens.hardware.spec import Device
 from ..instructions.recurrence import turns
 from ..instructions.spread import WARP
 from ..instructions.work import Item
-from ..roofline import L2_PORT_BYTES_PER_CLK, burst_fraction, sum_seconds
+from ..roofline import L2_PORT_BYTES_PER_CLK, burst_fraction, filled_slots, sum_seconds
 from .steps import carried_seconds, wait_seconds
 from .timed import Busy, BusyBeside
 
@@ -101,6 +101,9 @@ def _busy_seconds(item: Item, context: BlockContext, beside: float = 1.0) -> dic
         elif name == "tensor":
             # The power limit holds for the device over time, not for one product.
             mine *= burst_fraction(item, context.device)
+        elif name == "issue":
+            # Few warps leave slots empty that many would not fill either.
+            mine /= min(drawn / filled_slots(item, context.device), 1.0)
         elif name != "shared":
             mine /= drawn
         out[name] = mine

@@ -1,0 +1,86 @@
+"""Which instructions fill every issue slot: products of register tiles, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from support.kernels import launched, leaves, site
+from tirlens.hardware import load
+from tirlens.model import analyze
+from tirlens.model.instructions.ports import keeps_operands
+from tirlens.model.instructions.work import Item
+from tirlens.model.roofline import busy_seconds
+from tirlens_worker.facts import Access, Arith, Buffer, Expr, KernelFacts, Loop, Node, Statement
+
+H200 = load("h200")
+BUFFERS = tuple(Buffer(name, name, "float32", (64,), "local") for name in "abc")
+TURNS = 1000
+
+
+def kernel(
+    kind: str = "unroll",
+    operation: str = "fma",
+    a: Expr = "i",
+    b: Expr = "j",
+    c: Expr = ("+", ("*", "i", 8), "j"),
+) -> KernelFacts:
+    """`c += a * b` over i and j, loops of this kind, again and again between barriers."""
+    accesses = (
+        Access("a", "read", (a,)),
+        Access("b", "read", (b,)),
+        Access("c", "read", (c,)),
+        Access("c", "write", (c,)),
+    )
+    body: Node = Statement("store", "c", (Arith(operation, "float32"),), accesses, sites=site(4))
+    for name in "ji":
+        body = Loop(kind, name, 0, 8, (body,), sites=site(3))
+    barrier = Statement("sync", "barrier", sites=site(3))
+    loop = Loop("serial", "k", 0, TURNS, (body, barrier), sites=site(2))
+    return launched((loop,), BUFFERS, 10 * H200.sm_count)
+
+
+def product(facts: KernelFacts) -> Item:
+    return next(leaf for leaf in leaves(facts) if leaf.node.op == "store")
+
+
+@pytest.mark.parametrize(
+    ("facts", "keeps"),
+    [
+        (kernel(), True),
+        # One factor of all columns is enough.
+        (kernel(b=("+", ("*", "i", 8), "j")), True),
+        # Each has its own, or it is no product, or each turn is by itself.
+        (kernel(a=("+", ("*", "i", 8), "j"), b=("+", ("*", "i", 8), "j")), False),
+        (kernel(operation="exp"), False),
+        (kernel(kind="serial"), False),
+        # A sum over both loops shares its result, not its factors.
+        (kernel(a=("+", ("*", "i", 8), "j"), b=("+", ("*", "j", 8), "i"), c=0), False),
+    ],
+)
+def test_products_of_register_tiles_keep_their_factors(facts: KernelFacts, keeps: bool) -> None:
+    assert keeps_operands(product(facts)) == keeps
+
+
+@pytest.mark.parametrize(("operation", "times"), [("fma", 1.0), ("exp", 2.0)])
+def test_other_code_leaves_slots_empty_where_the_device_file_says_so(
+    operation: str, times: float
+) -> None:
+    facts = kernel(operation=operation)
+    full = replace(H200, mixed_issue_fraction=1.0)
+    half = replace(H200, mixed_issue_fraction=0.5)
+    item = product(facts)
+    busy = [busy_seconds(item, device)["issue"] for device in (full, half)]
+    assert busy[1] == pytest.approx(times * busy[0])
+
+
+def test_between_barriers_as_well() -> None:
+    def seconds(operation: str, fraction: float) -> float:
+        device = replace(H200, mixed_issue_fraction=fraction)
+        time_s = analyze(kernel(operation=operation), device).time_s
+        assert time_s is not None
+        return time_s
+
+    assert seconds("fma", 0.5) < 1.2 * seconds("fma", 1.0)
+    assert seconds("max", 0.25) > 1.5 * seconds("max", 1.0)
