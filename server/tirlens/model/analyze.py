@@ -23,6 +23,7 @@ from .counting.offsets import evenly
 from .counting.result import Counts
 from .counting.told import told
 from .figures import counted, finished, moved, warm, with_note
+from .foreign import foreign
 from .imbalance import block_costs, stretch
 from .instructions.work import Item
 from .launches import launches, together
@@ -184,6 +185,8 @@ def _analyzed(report: KernelReport, found: Counted, device: Device, by_line: boo
         at_least(leaves, None if touched is None else touched.bytes)
         report = moved(report, touched, leaves, device)
         return unscheduled(report, device, items, leaves)
+    absent = foreign((leaf.node for leaf in leaves), device.arch)
+    report = report.but(caveats=report.caveats + absent)
     device = as_mixed(device, leaves)
     for leaf in leaves:
         leaf.seconds = busy_seconds(leaf, device)
