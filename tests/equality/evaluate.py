@@ -91,8 +91,8 @@ class Evaluator:
     assume: bool
     #: Arrays of integers that the program computes addresses with, by slot and element.
     memory: dict[int, np.ndarray]
-    #: Names of the constant 1.0.
-    ones: set[Any]
+    #: Floating-point constants by the names that they have.
+    constants: dict[Any, float]
 
     def value(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
         """The value of `node` and whether data take part; `times` is what one point stands for."""
@@ -210,7 +210,10 @@ class Evaluator:
         right, other = self.value(b, at, times)
         data = one or other
         dtype = ir.dtype(a)
-        same = (name == "mul" and self._is_one(a)) or (name in ("mul", "div") and self._is_one(b))
+        # A product or quotient with 1.0 is no operation.
+        same = (name == "mul" and self._constant(a) == 1.0) or (
+            name in ("mul", "div") and self._constant(b) == 1.0
+        )
         if name and not same and (data or ir.floating(dtype)):
             self._count(name, dtype, at, times)
         if left is UNKNOWN or right is UNKNOWN or ir.floating(dtype):
@@ -219,13 +222,13 @@ class Evaluator:
             right = np.where(np.equal(right, 0), 1, right)
         return function(left, right), data
 
-    def _is_one(self, node: Any) -> bool:
-        """Whether a product or quotient with `node`, 1.0 or a name of it, is no operation."""
+    def _constant(self, node: Any) -> float | None:
+        """A floating-point constant or one that `node` names."""
         if ir.kind(node) == "Broadcast":
-            return self._is_one(node.value)
+            return self._constant(node.value)
         if ir.kind(node) == "Var":
-            return ir.key(node) in self.ones
-        return ir.kind(node) == "FloatImm" and float(node.value) == 1.0
+            return self.constants.get(ir.key(node))
+        return float(node.value) if ir.kind(node) == "FloatImm" else None
 
     def _count(self, name: str, dtype: str, at: Points, times: int) -> None:
         base, lanes = ir.element(dtype)
@@ -252,7 +255,10 @@ class Evaluator:
             data = [self.value(part, at, times) for part in arguments]
             made_of_data = any(flag for _, flag in data) or ir.floating(dtype)
             if name in FUNCTIONS and made_of_data:
-                self._count(FUNCTIONS[name], dtype, at, times)
+                function = FUNCTIONS[name]
+                if function == "pow" and self._constant(arguments[0]) is not None:
+                    function = "pow_of_constant"
+                self._count(function, dtype, at, times)
             if name in INTEGERS and made_of_data:
                 self._count("bitwise", dtype, at, times)
             if name in _SAME and data:

@@ -60,7 +60,7 @@ class Executor(Blocks):
         self.tally = Tally(budget)
         self.requests = Requests()
         self.memory = {}
-        self.ones = set()
+        self.constants = {}
         self.cluster = []
         self.threads = 1
         self.reducers = {}
@@ -257,8 +257,9 @@ class Executor(Blocks):
 
     def _run_Bind(self, node: Any, at: Points) -> None:  # noqa: N802
         variable = ir.key(node.var)
-        if self._is_one(node.value):
-            self.ones.add(variable)
+        constant = self._constant(node.value)
+        if constant is not None:
+            self.constants[variable] = constant
         if self._is_early(node.value, at):
             self.derived.add(variable)
             at.columns[variable] = node.value
