@@ -49,7 +49,7 @@ PANELS: tuple[tuple[str, tuple[int, int], Callable[[Row], bool]], ...] = (
     ("tilelang kernels of TileOPs, H200", (0, 4), lambda row: row["source"] == "tileops"),
     ("TVMScript kernels of TIRx, B200", (0, 5), lambda row: row["source"] == "tirx_kernels"),
     (
-        "library and benchmark kernels, 11 GPUs",
+        "library and benchmark kernels, all boards",
         (1, 6),
         lambda row: (
             row["source"] not in ("tileops", "tirx_kernels") and row["klass"] != "ranked only"
