@@ -26,10 +26,7 @@ import numpy as np
 
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
-from ..expr import (
-    UnknownValueError,
-    free_variables,
-)
+from ..expr import UnknownValueError, free_variables
 from .joining import joined
 from .loaded import Tile, loaded_anew
 from .merged import uses

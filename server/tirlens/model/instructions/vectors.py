@@ -31,6 +31,10 @@ SELECTS = frozenset({"select", "opaque", "load"})
 
 
 def divided(total: int, innermost: int, threads: int) -> int:
+    """The most elements, a power of two, that leave each of `threads` as many vectors of `total`.
+
+    They lie in one row of `innermost` elements.
+    """
     vector = math.gcd(VECTOR_BYTES, max(innermost, 1))
     while vector > 1 and total % (threads * vector):
         vector //= 2
