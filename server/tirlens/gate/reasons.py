@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from tirlens.ide import labels
 from tirlens.model.report import Cost, KernelReport
@@ -62,14 +62,7 @@ def _time_s(costs: Iterable[Cost]) -> float:
 
 def _by_label(kernel: KernelReport) -> dict[_Key, list[Cost]]:
     found: dict[_Key, list[Cost]] = defaultdict(list)
-    for cost in _leaves(kernel.loops):
-        found[cost.kind, cost.label].append(cost)
+    for _, cost in kernel.walk():
+        if not cost.children:
+            found[cost.kind, cost.label].append(cost)
     return found
-
-
-def _leaves(costs: tuple[Cost, ...]) -> Iterator[Cost]:
-    for cost in costs:
-        if cost.children:
-            yield from _leaves(cost.children)
-        else:
-            yield cost

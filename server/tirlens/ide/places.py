@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from tirlens.model.report import Cost
     from tirlens_worker.facts import Span
@@ -20,7 +20,12 @@ def at(loops: Sequence[Cost], line: int, column: int) -> Cost | None:
     The innermost node that starts on the line and includes the column, else the outermost one of
     the line; of a macro's call all that the macro does there.
     """
-    found = [(depth, cost) for depth, cost in _walk(loops, 0) if _starts(cost, line)]
+    found = [
+        (depth, cost)
+        for loop in loops
+        for depth, cost in loop.walk()
+        if cost.kind not in ("launch", "tail") and _starts(cost, line)
+    ]
     if not found:
         return None
     covering = [pair for pair in found if _covers(pair[1].span, line, column)]
@@ -75,13 +80,6 @@ def _whole(values: Iterable[int | None]) -> int | None:
 def _is_called(cost: Cost, line: int) -> bool:
     """Whether a macro that is called on `line` has written `cost`."""
     return len(cost.sites) > 1 and cost.span.file is None and cost.span.line == line
-
-
-def _walk(costs: Sequence[Cost], depth: int) -> Iterator[tuple[int, Cost]]:
-    for cost in costs:
-        if cost.kind not in ("launch", "tail"):
-            yield depth, cost
-        yield from _walk(cost.children, depth + 1)
 
 
 def _starts(cost: Cost, line: int) -> bool:

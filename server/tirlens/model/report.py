@@ -6,7 +6,7 @@ means unknown, never 0; a caveat says what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,6 +74,12 @@ class Cost:
     shared_bytes: int | None = None
     hidden_s: float | None = None
     details: tuple[tuple[str, str], ...] = ()
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, Cost]]:
+        """The line and all inside it, each behind its depth, a parent before its children."""
+        yield depth, self
+        for child in self.children:
+            yield from child.walk(depth + 1)
 
 
 @dataclass(frozen=True)
@@ -179,6 +185,11 @@ class KernelReport:
             for name, value, most in pairs
             if value is not None and most is not None and value > most
         )
+
+    def walk(self) -> Iterator[tuple[int, Cost]]:
+        """Every line of the breakdown behind its depth, a parent before its children."""
+        for cost in self.loops:
+            yield from cost.walk()
 
     def but(self, **fields: Any) -> KernelReport:
         """The report with other values in some fields; `replace` looks at each of them."""
