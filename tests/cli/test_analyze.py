@@ -198,14 +198,21 @@ def test_report_and_page(analyze: Any, tvm_python: Path, tmp_path: Path) -> None
     assert status == 0
     assert "Roofline of" in out
     found: list[str] = []
+    ids: set[str | None] = {""}
+    links: set[str] = set()
 
     class Tags(HTMLParser):
         def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
             found.append(tag)
-            assert not any(name in ("src", "href") for name, _ in attrs)
+            given = dict(attrs)
+            assert "src" not in given
+            ids.add(given.get("id"))
+            links.add(given.get("href", "#").removeprefix("#"))  # type: ignore[union-attr]
 
     Tags().feed(page.read_text())
     assert "svg" in found and found.count("circle") == 5
+    # The page loads nothing and leads nowhere but to its own kernels and lines.
+    assert links <= ids and {"kernel-5", "file-1-line-16"} <= links
 
 
 def test_compare(analyze: Any, tvm_python: Path, tmp_path: Path) -> None:

@@ -6,9 +6,8 @@ import csv
 from collections.abc import Iterable
 from typing import TextIO
 
-from tirlens.cli.rows import Selection, figures_of, rows
-from tirlens.cli.table import figures, ok
-from tirlens.ide import labels, lenses
+from tirlens.cli.rows import Selection, rows, verdict
+from tirlens.ide import labels, tables
 from tirlens.pipeline import FileReport
 
 COLUMNS = (
@@ -65,21 +64,21 @@ def markdown(reports: Iterable[FileReport], shown: Selection) -> str:
     for report in reports:
         for kernel in report.kernels:
             lines += [f"## {labels.title(kernel)}", "", f"`{report.path}:{kernel.span.line}`", ""]
-            lines += [f"**{lenses.lens(kernel)}**", ""]
-            if not ok(kernel):
+            lines += [f"**{verdict(kernel)}**", ""]
+            if kernel.status != "ok":
                 continue
-            lines += [*(f"- {line}" for line in figures(kernel)), ""]
+            lines += [*(f"- {name}: {text}" for name, text in tables.particulars(kernel)), ""]
             lines += [
-                "| id | line | where | trips | time | share | FLOP | global | DRAM | bound |",
+                f"| id | line | where | {' | '.join(tables.LINE_COLUMNS)} |",
                 "|---:|---:|:---|---:|---:|---:|---:|---:|---:|:---|",
             ]
             for row in rows(kernel, shown):
                 cost = row.cost
                 cells = (
                     str(row.number),
-                    str(cost.span.line),
+                    tables.place(cost.span),
                     "&nbsp;" * 2 * row.depth + f"`{_cell(' '.join(cost.label.split()))}`",
-                    *figures_of(cost),
+                    *tables.line_cells(cost),
                 )
                 lines.append("| " + " | ".join(cells) + " |")
             lines.append("")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 
 from rich import box
 from rich.table import Table
@@ -12,9 +13,15 @@ from tirlens.cli import outcome, page, roofline, table, work
 from tirlens.cli.analyze import percentage, say_overridden
 from tirlens.cli.output import console, stream
 from tirlens.cli.rows import selection
-from tirlens.ide import labels, lenses
+from tirlens.ide import labels, tables
 from tirlens.ide.roofline import places
 from tirlens.model.report import KernelReport
+
+_LEAST_TITLE = 20
+_LEAST_TELLING = (
+    "compulsory", "issued", "waves", "occupancy", "FLOP/B", "peak", "band", "rate", "FLOP", "DRAM",
+    "bound",
+)  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -27,17 +34,17 @@ def run(arguments: argparse.Namespace) -> int:
     shown = percentage(shown, arguments, traced)
     kernels = [kernel for file in reports for kernel in file.kernels]
     by_device = under_roofs(kernels)
+    if arguments.html is not None:
+        with stream(arguments.html) as file:
+            file.write(page.page(reports, {item.path: item.text for item in traced}, by_device))
     with stream(arguments.output) as file:
         out = console(file, arguments.color)
-        out.print(wide_table(kernels))
+        out.print(wide_table(kernels, out.width))
         table.print_reports(out, reports, shown)
         for device, placed in by_device.items():
             drawn = roofline.text(f"Roofline of {device}", places(placed))
             out.print(Text(drawn), no_wrap=True, crop=False)
             out.print()
-    if arguments.html is not None:
-        with stream(arguments.html) as file:
-            file.write(page.page(reports, {item.path: item.text for item in traced}, by_device))
     outcome.say_problems(reports)
     outcome.say_budgets(reports)
     say_overridden(arguments, reports)
@@ -53,34 +60,30 @@ def under_roofs(kernels: list[KernelReport]) -> dict[str, list[KernelReport]]:
     return found
 
 
-def wide_table(kernels: list[KernelReport]) -> Table:
-    """One row for each kernel."""
-    out = Table(box=box.SIMPLE_HEAD, show_edge=False)
-    out.add_column("kernel", no_wrap=True, style="bold")
-    for name in (
-        "time", "band", "bound", "FLOP", "rate", "peak", "issued", "compulsory", "DRAM", "FLOP/B",
-        "occupancy", "waves", "device",
-    ):  # fmt: skip
-        out.add_column(name, justify="left" if name in ("bound", "device") else "right")
-    for kernel in kernels:
-        if not table.ok(kernel):
-            out.add_row(labels.title(kernel), Text(lenses.lens(kernel), style="red"))
-            continue
-        band = kernel.time_band_s
-        out.add_row(
-            labels.title(kernel),
-            labels.seconds(kernel.time_s),
-            "" if band is None else f"{labels.seconds(band[0])} to {labels.seconds(band[1])}",
-            kernel.bound or "",
-            labels.flop(kernel.flop),
-            labels.rate(kernel.flop_per_s, "FLOP"),
-            labels.percent(kernel.peak_fraction),
-            labels.bytes_(kernel.global_bytes.total),
-            labels.bytes_(kernel.compulsory_bytes),
-            labels.bytes_(kernel.dram_bytes.total),
-            labels.number(kernel.arithmetic_intensity),
-            "" if kernel.occupancy is None else labels.percent(kernel.occupancy.fraction),
-            "" if kernel.waves is None else labels.number(kernel.waves.count),
-            kernel.device_id,
-        )
+def wide_table(kernels: list[KernelReport], room: int) -> Table:
+    """One row for each kernel, of at most `room` characters."""
+    figures = [tables.kernel_cells(item) if item.status == "ok" else {} for item in kernels]
+    out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    # Only its cells are not to be wrapped: the column itself gives way where the line is full.
+    out.add_column("kernel", min_width=_LEAST_TITLE, style="bold")
+    columns = _fitting(tables.kernel_columns(kernels), figures, room - _LEAST_TITLE)
+    for name in columns:
+        justify = "left" if name in tables.WORDS else "right"
+        out.add_column(name, justify=justify, no_wrap=True)
+    for kernel, cells in zip(kernels, figures, strict=True):
+        title = Text(labels.title(kernel), no_wrap=True, overflow="ellipsis")
+        told = [cells[name] for name in columns] if cells else [Text(kernel.status, style="red")]
+        out.add_row(title, *told)
     return out
+
+
+def _fitting(names: list[str], rows: Sequence[Mapping[str, str]], room: int) -> list[str]:
+    """The columns that fit into `room` characters, the least telling ones left out first."""
+    widths = {
+        name: max(len(text) for text in (name, *(r.get(name, "") for r in rows))) + 2
+        for name in names
+    }
+    for name in _LEAST_TELLING:
+        if sum(widths.values()) > room:
+            widths.pop(name, None)
+    return list(widths)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import string
 from collections.abc import Sequence
 
 from tirlens.ide import labels
 from tirlens.ide.roofline import Point
 
-_MARKS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MARKS = string.ascii_uppercase + string.ascii_lowercase + string.digits
 
 
 def text(title: str, points: Sequence[Point], width: int = 72, height: int = 18) -> str:
@@ -26,7 +27,7 @@ def text(title: str, points: Sequence[Point], width: int = 72, height: int = 18)
             row = row_of(point.roof(intensity))
             if 0 <= row < height:
                 grid[row][column] = "─" if intensity >= point.ridge else "╱"
-    marks = [_MARKS[number % len(_MARKS)] for number in range(len(points))]
+    marks = _MARKS.ljust(len(points), "*")[: len(points)]
     for mark, point in zip(marks, points, strict=True):
         share = (math.log10(point.intensity) - left) / (right - left)
         row, column = row_of(point.flop_per_s), round(share * (width - 1))

@@ -1,4 +1,4 @@
-"""The breakdown of a kernel as rows: what the table, CSV and Markdown have in common."""
+"""A kernel's verdict and the rows of its breakdown: what the formats have in common."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tirlens.cli.errors import UsageError
-from tirlens.ide import labels
+from tirlens.ide import lenses
 from tirlens.model.report import Cost, KernelReport
 
 
@@ -33,19 +33,6 @@ class Selection:
         return in_range and (share is None or share >= self.min_share)
 
 
-def figures_of(cost: Cost) -> tuple[str, ...]:
-    """What stands behind a row's label: trips, time, share, FLOP, global and DRAM bytes, bound."""
-    return (
-        "" if cost.trips is None else labels.number(cost.trips),
-        labels.spent(cost),
-        labels.percent(cost.share),
-        labels.quantity(cost.flop, "F"),
-        labels.bytes_(cost.global_bytes),
-        labels.bytes_(cost.dram_bytes),
-        cost.bound or "",
-    )
-
-
 def selection(min_percentage: float, id_range: str | None) -> Selection:
     """The selection of the options ``--min-percentage`` and ``--id-range``.
 
@@ -65,13 +52,17 @@ def selection(min_percentage: float, id_range: str | None) -> Selection:
 
 def rows(report: KernelReport, selected: Selection) -> Iterator[Row]:
     """The selected rows of a kernel's breakdown, parents before their children."""
-    for number, (depth, cost) in enumerate(_walk(report.loops, 0), 1):
+    for number, (depth, cost) in enumerate(report.walk(), 1):
         row = Row(number, depth, cost)
         if row in selected:
             yield row
 
 
-def _walk(costs: tuple[Cost, ...], depth: int) -> Iterator[tuple[int, Cost]]:
-    for cost in costs:
-        yield depth, cost
-        yield from _walk(cost.children, depth + 1)
+def verdict(kernel: KernelReport) -> str:
+    """The lens of a kernel, or why it has none and what to give for it."""
+    if kernel.status == "ok":
+        return lenses.lens(kernel)
+    if not kernel.needs:
+        return kernel.message or kernel.status
+    options = " ".join(f"--bind {name}=SIZE" for name in kernel.needs)
+    return f"needs {', '.join(kernel.needs)}: give {options}"

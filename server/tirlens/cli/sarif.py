@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tirlens.ide import labels, lenses
+from tirlens.cli.rows import verdict
+from tirlens.ide import labels
 from tirlens.pipeline import FileReport
 from tirlens.version import __version__
 from tirlens_worker.facts import Span
@@ -21,7 +22,7 @@ def to_sarif(reports: Iterable[FileReport]) -> dict[str, Any]:
     results: list[dict[str, Any]] = []
     for file in reports:
         for kernel in file.kernels:
-            text = f"{kernel.name}: {lenses.lens(kernel)}"
+            text = f"{kernel.name}: {verdict(kernel)}"
             results.append(result(_COST, "note", text, file.path, kernel.span))
             for excess in labels.over_budget(kernel):
                 text = f"{labels.title(kernel)} {excess} on {kernel.device_id}"

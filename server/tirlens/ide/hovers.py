@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
 
-from tirlens.ide import labels, launch, lenses, places
+from tirlens.ide import labels, launch, lenses, places, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -168,8 +167,7 @@ def inside(costs: Sequence[Cost]) -> str:
 
 def _line(cost: Cost) -> str:
     """Where `cost` is written: ``38``, or ``common.py:38`` in another file."""
-    place = cost.sites[-1] if cost.sites else cost.span
-    return f"{PurePath(place.file).name}:{place.line}" if place.file else str(place.line)
+    return tables.place(cost.sites[-1] if cost.sites else cost.span)
 
 
 def assumptions(report: KernelReport) -> str:

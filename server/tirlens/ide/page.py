@@ -1,80 +1,145 @@
-"""The report of a file as one HTML document without scripts, for an editor's panel."""
+"""Reports as HTML without scripts: the page of an editor's panel, and the parts of any other."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING
 
-from tirlens.ide import labels, lenses, roofline
+from tirlens.ide import labels, lenses, roofline, tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from tirlens.model.report import Cost, KernelReport
+    from tirlens.model.report import Advice, Cost, KernelReport
+    from tirlens_worker.facts import Span
 
+# Colours are those of the text around, thinned: the same page is right on light and dark.
 _STYLE = """
-body { font-family: sans-serif; margin: 1.2em; }
-table { border-collapse: collapse; margin: .6em 0 1.4em; }
-th, td { padding: .2em .8em; text-align: right; border-bottom: 1px solid #8884; }
-th, td { white-space: pre; }
-th:first-child, td:first-child { text-align: left; }
-.wide { overflow-x: auto; }
-.roofline { max-width: 100%; height: auto; }
-.bar { display: inline-block; height: .7em; background: #4a90d9; }
+:root { --faint: color-mix(in srgb, currentColor 18%, transparent); --bar: #4a90d955; }
+body { font: 14px/1.5 system-ui, sans-serif; margin: 1.2em; }
+h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin: 2em 0 .2em; }
+h1, h2, p { overflow-wrap: anywhere; } p { margin: .3em 0; }
+.verdict { font-weight: 600; } .failed { color: #d64541; } .quiet, .zero { opacity: .65; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1em; margin: .6em 0; }
+dt { opacity: .65; } dd { margin: 0; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; margin: .8em 0; }
+th, td { padding: .15em .7em; text-align: right; white-space: nowrap; vertical-align: top; }
+th { font-weight: 600; border-bottom: 1px solid; } td { border-bottom: 1px solid var(--faint); }
+td { font-variant-numeric: tabular-nums; } tbody tr:hover { background: #4a90d91a; }
+.text { text-align: left; } td.what { white-space: normal; overflow-wrap: anywhere; }
+td.what { min-width: 22em; padding-left: calc(.7em + var(--depth) * 1.1em); }
+code, pre { font: .93em/1.45 ui-monospace, monospace; }
+.share { background: linear-gradient(var(--bar) 0 0) no-repeat left / var(--share) 100%; }
+ul { margin: .6em 0; padding-left: 1.4em; } li { overflow-wrap: anywhere; }
+td a { text-decoration: none; } td a:hover { text-decoration: underline; }
+.roofline { max-width: 100%; height: auto; display: block; }
 """
-_HEAD = ("line", "what", "time", "share", "", "trips", "FLOP", "issued", "DRAM", "bound")
 
 
 def page(title: str, reports: Sequence[KernelReport], problems: Sequence[tuple[int, str]]) -> str:
-    """The document; `problems` are lines and messages.  Lines are ``<a data-line="12">``."""
+    """The report of a file for the panel beside it; `problems` are lines and messages."""
     parts = [f"<h1>{escape(title)}</h1>"]
-    parts += [f"<p>{_line(line)}: {escape(message)}</p>" for line, message in problems]
+    parts += [
+        f'<p class="failed">{_link(f"line {line}", line, "")}: {escape(message)}</p>'
+        for line, message in problems
+    ]
     parts.append(roofline.svg(reports))
     for report in reports:
-        parts.append(f"<h2>{escape(report.name)} {_line(report.span.line)}</h2>")
-        parts.append(f"<p>{escape(lenses.lens(report))}</p>")
-        if report.bound_reason:
-            parts.append(f"<p>{escape(report.bound_reason)}</p>")
-        rows = "".join(_row(cost, depth) for depth, cost in _walk(report.loops, 0))
-        head = "".join(f"<th>{name}</th>" for name in _HEAD[1:])
-        if rows:
-            parts.append(f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>')
-        notes = [
-            f"{_line(item.span.line)}: {escape(labels.advice(item))}" for item in report.advice
-        ]
-        notes += dict.fromkeys(escape(item.message) for item in report.caveats)
-        if notes:
-            items = "".join(f"<li>{note}</li>" for note in notes)
-            parts.append(f"<ul>{items}</ul>")
-    body = "\n".join(parts)
+        here = _link(f"line {report.span.line}", report.span.line, "")
+        parts.append(f"<h2>{escape(labels.title(report))}, {here}</h2>")
+        parts.append(body(report, lenses.lens(report)))
+    return document(title, parts)
+
+
+def document(title: str, parts: Iterable[str], style: str = "") -> str:
+    """A document of these parts; `style` comes behind the rules that all pages share."""
     return (
-        f'<!DOCTYPE html><html><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<style>{_STYLE}</style></head><body>{body}</body></html>"
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}{style}</style></head>\n"
+        "<body>\n" + "\n".join(parts) + "\n</body></html>\n"
     )
 
 
-def _walk(costs: Sequence[Cost], depth: int) -> Iterator[tuple[int, Cost]]:
-    for cost in costs:
-        yield depth, cost
-        yield from _walk(cost.children, depth + 1)
+def body(report: KernelReport, verdict: str, source: str = "") -> str:
+    """All about a kernel that stands under its heading.
 
-
-def _line(line: int) -> str:
-    return f'<a href="#" data-line="{line}">line {line}</a>'
-
-
-def _row(cost: Cost, depth: int) -> str:
-    width = round(100 * min(1.0, max(0.0, cost.share or 0)))
-    place = _line(cost.span.line) if cost.span.file is None else ""
-    cells = (
-        f"{'  ' * depth}{escape(cost.label)} {place}",
-        labels.spent(cost),
-        escape(labels.percent(cost.share)),
-        f'<span class="bar" style="width:{width}px"></span>',
-        labels.number(cost.trips) if cost.trips is not None else "",
-        labels.flop(cost.flop),
-        labels.bytes_(cost.global_bytes),
-        labels.bytes_(cost.dram_bytes),
-        escape(cost.bound or ""),
+    Lines are links to ``#<source>12``, and hold their number for who takes clicks on them.
+    """
+    if report.status != "ok":
+        return f'<p class="failed">{escape(verdict)}</p>'
+    parts = [f'<p class="verdict">{escape(verdict)}</p>']
+    if report.bound_reason:
+        parts.append(f"<p>{escape(report.bound_reason)}</p>")
+    named = "".join(
+        f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in tables.particulars(report)
     )
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    parts.append(f"<dl>{named}</dl>")
+    rows = [_row(cost, depth, source) for depth, cost in report.walk()]
+    if rows:
+        head = '<th class="text">line</th><th class="text">where</th>'
+        parts.append(table(head + headings(tables.LINE_COLUMNS), rows))
+    notes = [_advice(item, source) for item in report.advice]
+    notes += dict.fromkeys(escape(item.message) for item in report.caveats)
+    parts.append(listed(notes))
+    return "\n".join(part for part in parts if part)
+
+
+def table(head: str, rows: Iterable[str]) -> str:
+    """A table that scrolls sideways where it is wider than the page."""
+    return (
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n'
+        "<tbody>" + "\n".join(rows) + "</tbody></table></div>"
+    )
+
+
+def headings(names: Iterable[str]) -> str:
+    """The heads of columns."""
+    return "".join(f"<th{_text(name)}>{name}</th>" for name in names)
+
+
+def cells(names: Iterable[str], texts: Iterable[str], share: float | None) -> str:
+    """The cells under `names`, a bar of the length of `share` behind that of the time."""
+    out: list[str] = []
+    for name, text in zip(names, texts, strict=True):
+        if name == "time" and share:
+            out.append(f'<td class="share" style="--share:{min(share, 1):.1%}">{text}</td>')
+        elif text.startswith("0 "):
+            out.append(f'<td class="zero">{text}</td>')
+        else:
+            out.append(f"<td{_text(name)}>{escape(text)}</td>")
+    return "".join(out)
+
+
+def listed(items: Sequence[str]) -> str:
+    """A list of pieces of HTML; nothing where there are none."""
+    return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>" if items else ""
+
+
+def _text(column: str) -> str:
+    return ' class="text"' if column in tables.WORDS else ""
+
+
+def _row(cost: Cost, depth: int, source: str) -> str:
+    what = escape(" ".join(cost.label.split()))
+    return (
+        f'<tr><td class="text">{_place(cost.span, source)}</td>'
+        f'<td class="text what" style="--depth:{depth}"><code>{what}</code></td>'
+        f"{cells(tables.LINE_COLUMNS, tables.line_cells(cost), cost.share)}</tr>"
+    )
+
+
+def _advice(item: Advice, source: str) -> str:
+    return (
+        f"line {_place(item.span, source)}: {escape(labels.advice(item))} "
+        f'<span class="quiet">{escape(item.rule)}</span>'
+    )
+
+
+def _place(span: Span, source: str) -> str:
+    place = escape(tables.place(span))
+    return place if span.file else _link(place, span.line, source)
+
+
+def _link(text: str, line: int, source: str) -> str:
+    return f'<a href="#{source}{line}" data-line="{line}">{text}</a>'

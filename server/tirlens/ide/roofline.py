@@ -8,7 +8,7 @@ so kernels of different element types may have different roofs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -17,6 +17,8 @@ from tirlens.model.report import KernelReport
 
 _WIDTH, _HEIGHT = 640, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 88, 24, 18, 44
+_FONT_SIZE, _LINE_HEIGHT, _CHARACTER_WIDTH = 11, 12, 6.5
+_RADIUS = 4.5
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,12 @@ def svg(reports: Sequence[KernelReport]) -> str:
         *(_vertical(across, power) for power in across.decades()),
         *(_horizontal(up, power) for power in up.decades()),
         *(_roof(across, up, peak, bandwidth) for peak, bandwidth in sorted(roofs)),
-        *(_mark(across, up, item) for item in points),
+        *_marks([(across.at(item.intensity), up.at(item.flop_per_s), item) for item in points]),
         f'<text x="{middle:.0f}" y="{_HEIGHT - 6}" text-anchor="middle">{title}</text>',
     ]
     return (
         f'<svg class="roofline" role="img" aria-label="roofline" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
-        f'width="{_WIDTH}" fill="currentColor" font-size="11">{"".join(parts)}</svg>'
+        f'width="{_WIDTH}" fill="currentColor" font-size="{_FONT_SIZE}">{"".join(parts)}</svg>'
     )
 
 
@@ -99,6 +101,23 @@ class _Axis:
     def at(self, value: float) -> float:
         part = (math.log10(value) - self.low) / (self.high - self.low)
         return self._start + part * (self._stop - self._start)
+
+
+@dataclass(frozen=True)
+class _Box:
+    """What a name or a circle covers: from left to right, around the height `middle`."""
+
+    left: float
+    right: float
+    middle: float
+
+    @property
+    def is_inside(self) -> bool:
+        return self.left >= _LEFT and self.right <= _WIDTH - _RIGHT
+
+    def meets(self, other: _Box) -> bool:
+        beside = self.right <= other.left or other.right <= self.left
+        return not beside and abs(self.middle - other.middle) < _LINE_HEIGHT
 
 
 def _vertical(axis: _Axis, power: int) -> str:
@@ -132,12 +151,24 @@ def _roof(across: _Axis, up: _Axis, peak: float, bandwidth: float) -> str:
     )
 
 
-def _mark(across: _Axis, up: _Axis, item: Point) -> str:
-    x, y = across.at(item.intensity), up.at(item.flop_per_s)
-    left = x > (_LEFT + _WIDTH - _RIGHT) / 2
-    anchor, shift = ("end", -8) if left else ("start", 8)
-    return (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="#4a90d9"/>'
-        f'<text x="{x + shift:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}">'
-        f"{escape(item.name)}, {labels.rate(item.flop_per_s, 'FLOP')}</text>"
-    )
+def _marks(placed: Sequence[tuple[float, float, Point]]) -> Iterator[str]:
+    """A circle for each point, and its name beside it where no other name or circle stands."""
+    taken = [_Box(x - _RADIUS, x + _RADIUS, y) for x, y, _ in placed]
+    for x, y, item in placed:
+        name = escape(item.name)
+        rate = labels.rate(item.flop_per_s, "FLOP")
+        told = f"{name}: {labels.number(item.intensity)} FLOP/B, {rate}"
+        yield (
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS}" fill="#4a90d9" fill-opacity=".8">'
+            f"<title>{told}</title></circle>"
+        )
+        width = _CHARACTER_WIDTH * len(item.name)
+        right = _Box(x + _RADIUS + 1, x + _RADIUS + 4 + width, y)
+        left = _Box(x - _RADIUS - 4 - width, x - _RADIUS - 1, y)
+        free = (box for box in (right, left) if box.is_inside and not any(map(box.meets, taken)))
+        box = next(free, None)
+        if box is None:
+            continue
+        taken.append(box)
+        at, anchor = (box.left + 3, "start") if box is right else (box.right - 3, "end")
+        yield f'<text x="{at:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}">{name}</text>'

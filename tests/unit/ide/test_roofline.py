@@ -67,3 +67,11 @@ def test_higher_rates_are_higher_and_larger_intensities_further_right() -> None:
     places = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', picture)
     (x1, y1), (x2, y2) = [(float(x), float(y)) for x, y in places]
     assert x2 > x1 and y2 < y1
+
+
+def test_a_name_stands_where_there_is_room_and_in_the_circle_always() -> None:
+    beside = [report(arithmetic_intensity=10.0 + step / 100) for step in range(9)]
+    picture = roofline.svg([*beside, report(flop_per_s=1e11)])
+    assert picture.count("<title>") == 10
+    # Nine circles lie upon one another: one name to their right, one to their left.
+    assert picture.count(">k (&lt;k&gt;)</text>") == 3

@@ -1,0 +1,100 @@
+"""What tables of kernels and of their lines show, on a terminal, in Markdown and on pages."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from tirlens.ide import labels
+from tirlens.ide.launch import block, blocks_per_sm, moves
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tirlens.model.report import Cost, KernelReport
+    from tirlens_worker.facts import Span
+
+LINE_COLUMNS = ("trips", "time", "share", "FLOP", "global", "DRAM", "bound")
+WORDS = frozenset({"bound", "device"})
+"""The columns that hold words and not numbers."""
+
+
+def kernel_cells(kernel: KernelReport) -> dict[str, str]:
+    """The figures of a kernel that are compared with those of others, by their columns."""
+    band = kernel.time_band_s
+    return {
+        "time": labels.seconds(kernel.time_s),
+        "band": "" if band is None else f"{labels.seconds(band[0])} - {labels.seconds(band[1])}",
+        "bound": kernel.bound or "",
+        "FLOP": labels.flop(kernel.flop),
+        "rate": labels.rate(kernel.flop_per_s, "FLOP"),
+        "peak": "" if kernel.flop == 0 else labels.percent(kernel.peak_fraction),
+        "issued": labels.bytes_(kernel.global_bytes.total),
+        "compulsory": labels.bytes_(kernel.compulsory_bytes),
+        "DRAM": labels.bytes_(kernel.dram_bytes.total),
+        "FLOP/B": labels.number(kernel.arithmetic_intensity),
+        "occupancy": "" if kernel.occupancy is None else labels.percent(kernel.occupancy.fraction),
+        "waves": "" if kernel.waves is None else labels.number(kernel.waves.count),
+        "device": kernel.device_id,
+    }
+
+
+def kernel_columns(kernels: Sequence[KernelReport]) -> list[str]:
+    """The columns that tell these kernels apart: the device only where there are several."""
+    names = dict.fromkeys(name for kernel in kernels[:1] for name in kernel_cells(kernel))
+    if len({kernel.device_id for kernel in kernels}) == 1:
+        del names["device"]
+    return list(names)
+
+
+def line_cells(cost: Cost) -> tuple[str, ...]:
+    """The cells of a line of a breakdown under `LINE_COLUMNS`."""
+    return (
+        "" if cost.trips is None else labels.number(cost.trips),
+        labels.spent(cost),
+        labels.percent(cost.share),
+        labels.quantity(cost.flop, "F"),
+        labels.bytes_(cost.global_bytes),
+        labels.bytes_(cost.dram_bytes),
+        cost.bound or "",
+    )
+
+
+def place(span: Span) -> str:
+    """``38``, or ``common.py:38`` in another file than the kernel's."""
+    return f"{PurePath(span.file).name}:{span.line}" if span.file else str(span.line)
+
+
+def particulars(kernel: KernelReport) -> list[tuple[str, str]]:
+    """What the lens of a kernel leaves out, by name."""
+    found = {
+        "call": f"{kernel.call} ({kernel.call_source})" if kernel.call else "",
+        "device": f"{kernel.device_name} ({kernel.device_source or kernel.device_id})",
+        "launch": _launch(kernel),
+        "arrays": moves(kernel),
+        "memory": f"{labels.bytes_(kernel.global_bytes.total)} issued, "
+        f"{labels.bytes_(kernel.compulsory_bytes)} compulsory, "
+        f"{labels.bytes_(kernel.dram_bytes.total)} DRAM",
+        "intensity": _intensity(kernel),
+        "formulas": "; ".join(f"{name} = {text}" for name, text in kernel.formula.items()),
+    }
+    return [(name, text) for name, text in found.items() if text]
+
+
+def _launch(kernel: KernelReport) -> str:
+    if not kernel.grid:
+        return ""
+    grid = " x ".join(map(str, kernel.grid))
+    launch = ", ".join(filter(None, (f"grid {grid}", block(kernel))))
+    if kernel.occupancy:
+        launch += f"; {blocks_per_sm(kernel.occupancy)} ({kernel.occupancy.limiter})"
+    if kernel.waves:
+        launch += f", {labels.number(kernel.waves.count)} waves"
+    return launch
+
+
+def _intensity(kernel: KernelReport) -> str:
+    if kernel.arithmetic_intensity is None:
+        return ""
+    ridge = labels.number(kernel.ridge_point)
+    return f"{labels.number(kernel.arithmetic_intensity)} FLOP/B (ridge {ridge})"
