@@ -31,7 +31,7 @@ FILES = (
     "streams",
 )
 # Configurations that a tuner has searched, which are ranked apart.
-SEARCHES = (HERE / "facts" / "sweeps.json.gz",)
+SEARCHES = (HERE / "facts" / "sweeps.json.gz", HERE / "facts" / "tiles.json.gz")
 # A row of which the harness is more than this share says little of the kernel.
 MOST_HARNESS = 0.25
 

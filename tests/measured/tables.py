@@ -26,6 +26,7 @@ DEVICES = {
     "H100 SXM": "h100-sxm",
     "NVIDIA H100 80GB HBM3": "h100-sxm",
     "unstated (Hopper docs box)": "h100-sxm",
+    "H100 (SGLang documentation)": "h100-sxm",
     "H800 SXM": "h800-sxm",
     "B200 (sm_100a)": "b200",
     "A100 80GB SXM": "a100-80-sxm",
@@ -106,8 +107,9 @@ TUTORIAL = "tutorial_"
 FITTED = ("tilelang_sink", "gpu_streams")
 # Sources that tell neither their device nor their harness: their order is scored, not their times.
 RANKED_ONLY = ("tilelang_docs",)
+# Configurations that a tuner has timed.
+SEARCHED = ("kernel_tuner", "inductor")
 # Searches of which rates of load instructions and of a board have been set, or may be.
-SEARCH = "kernel_tuner"
 FITTED_SEARCHES = (
     ("CLBlast product", "RTX 3090"),
     ("CLBlast product", "RTX 2080 Ti"),
@@ -228,7 +230,7 @@ def _public(table: str, number: int, row: Mapping[str, str], harness_s: float) -
         family=f"{source}/{family}",
         half=_public_half(row),
         problem=f"{problem} {row['shape']} {row['dtype']}",
-        name=f"{row['op']} {row['config'] if source == SEARCH else row['shape']}",
+        name=f"{row['op']} {row['config'] if source in SEARCHED else row['shape']}",
         measured_s=measured_s,
         harness_s=harness_s,
         flop=flop,
@@ -248,11 +250,13 @@ def _public_half(row: Mapping[str, str]) -> str:
         return "fitted"
     if source in FITTED:
         return "fitted"
-    if source == SEARCH:
+    if source == "kernel_tuner":
         return "fitted" if (row["op"], row["gpu"]) in FITTED_SEARCHES else "held out"
     if source in NEVER_FITTED or source.startswith(TUTORIAL):
         return "held out"
-    return half_of(row["op"] if source == "tirx_kernels" else f"{source} {family} {row['gpu']}")
+    return half_of(
+        row["op"] if source in ("tirx_kernels", "inductor") else f"{source} {family} {row['gpu']}"
+    )
 
 
 def _ideal(

@@ -165,3 +165,10 @@ def test_configurations_of_a_problem_are_ranked(
     assert item.errors.number >= 120
     assert item.tau >= tau
     assert item.top_five >= top_five
+
+
+def test_tiles_of_products_are_ranked(searched: dict[tuple[str, str], Search]):
+    found = [item for (_, name), item in searched.items() if name.startswith("mm ")]
+    assert len(found) == 10
+    assert sum(item.tau for item in found) / len(found) >= 0.8
+    assert min(item.top_one for item in found) >= 0.95

@@ -192,12 +192,12 @@ def trace_tilelang(
 
     facts = Cache(number or (lambda function, name: book.number(extracted(function, name))))
 
-    def products(shape: dict[str, int], tiles: Any, accumulator: str) -> list[list[int]]:
+    def products(
+        shape: dict[str, int], tiles: Any, accumulator: str, transposed: bool = True
+    ) -> list[list[int]]:
         sizes = shape["M"], shape["N"], shape["K"]
-        return [
-            [facts("matmul", library.matmul, *sizes, **tile, accumulator=accumulator)]
-            for tile in named(tiles)
-        ]
+        kept = {"accumulator": accumulator, "transposed": transposed}
+        return [[facts("matmul", library.matmul, *sizes, **tile, **kept)] for tile in named(tiles)]
 
     for row_number, row, shape in table_rows("public.csv"):
         source = row["source"]
@@ -216,7 +216,8 @@ def trace_tilelang(
             book.add(row_number, products(shape, AMPERE_TILES, "float16"))
         elif source == "llmcompass_hw" and row["family"] == "gemm":
             tiles = AMPERE_TILES if "A100" in row["gpu"] else CDNA_TILES
-            book.add(row_number, products(shape, tiles, "float32"))
+            # ``torch.matmul`` of two arrays that lie row by row.
+            book.add(row_number, products(shape, tiles, "float32", transposed=False))
     return book
 
 

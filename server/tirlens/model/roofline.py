@@ -16,6 +16,7 @@ from tirlens.hardware.spec import Device, Peak
 from .instructions.operands import times_read
 from .instructions.ports import keeps_operands
 from .instructions.work import Item
+from .memory.lines import line_share
 
 COMPUTE = frozenset(["tensor", "fp32", "fp64", "int", "sfu", "issue"])
 MEMORY = frozenset(["shared", "l2", "dram", "atomics"])
@@ -140,7 +141,9 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
     l2 = item.l2_read_bytes + item.l2_write_bytes / L2_WRITE_FRACTION
     if l2:
         _add(out, "l2", l2 / l2_rate(item, device))
-    dram = item.dram_read_bytes + item.dram_write_bytes
+    dram = item.dram_write_bytes
+    if item.dram_read_bytes:
+        dram += item.dram_read_bytes / line_share(item)
     if dram:
         _add(out, "dram", dram / (device.dram.bytes_per_s * device.dram.sustained_fraction))
     return out

@@ -1,8 +1,9 @@
 """Tensor-core products in tilelang, for the public tables whose kernels are not at hand.
 
 `matmul` is the plain tiled product of tilelang's own benchmark (benchmark/matmul): tiles of A and
-B (its rows are columns of the product, "NT") through shared memory, a pipelined loop over k, the
-result through shared memory.  `gemv` is a row of it: a warp sums a column of the product.
+B (its rows are columns of the product, "NT", unless it is not `transposed`) through shared memory,
+a pipelined loop over k, the result through shared memory.  `gemv` is a row of it: a warp sums a
+column of the product.
 """
 
 from __future__ import annotations
@@ -26,24 +27,30 @@ def matmul(
     accumulator: str = "float32",
     panel: int = 10,
     through_shared: bool = True,
+    transposed: bool = True,
 ) -> Any:
+    b_tile = (block_n, block_k) if transposed else (block_k, block_n)
+
     @T.prim_func
     def kernel(
         A: T.Tensor((m, k), dtype),
-        B: T.Tensor((n, k), dtype),
+        B: T.Tensor((n, k) if transposed else (k, n), dtype),
         C: T.Tensor((m, n), dtype),
     ):
         with T.Kernel(T.ceildiv(n, block_n), T.ceildiv(m, block_m), threads=threads) as (bx, by):
             A_shared = T.alloc_shared((block_m, block_k), dtype)
-            B_shared = T.alloc_shared((block_n, block_k), dtype)
+            B_shared = T.alloc_shared(b_tile, dtype)
             acc = T.alloc_fragment((block_m, block_n), accumulator)
             C_shared = T.alloc_shared((block_m, block_n), dtype)
             T.use_swizzle(panel_size=panel, enable=panel > 0)
             T.clear(acc)
             for ko in T.Pipelined(T.ceildiv(k, block_k), num_stages=stages):
                 T.copy(A[by * block_m, ko * block_k], A_shared)
-                T.copy(B[bx * block_n, ko * block_k], B_shared)
-                T.gemm(A_shared, B_shared, acc, transpose_B=True)
+                if transposed:
+                    T.copy(B[bx * block_n, ko * block_k], B_shared)
+                else:
+                    T.copy(B[ko * block_k, bx * block_n], B_shared)
+                T.gemm(A_shared, B_shared, acc, transpose_B=transposed)
             if through_shared:
                 T.copy(acc, C_shared)
                 T.copy(C_shared, C[by * block_m, bx * block_n])
