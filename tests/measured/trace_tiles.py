@@ -3,9 +3,10 @@
     PYTHONPATH=server PYTHON_WITH_TILELANG tests/measured/trace_tiles.py
 
 Each row of ``tiles.csv`` is one candidate of an ``AUTOTUNE mm`` list in the documentation of SGLang
-(notebook ``speculative_decoding``, built 2026-02-13; Apache-2.0), which is compiled on its CI
-machine of one Hopper GPU of 80 GB: the shortest of some runs, each between events, with the L2
-cache flushed before.  The lists hold the nine best of the template's 17 or 19 configurations.
+(notebook ``speculative_decoding``, built 2026-02-13; Apache-2.0): the shortest of some runs, each
+between events, with the L2 cache flushed before.  The lists hold the nine best of the template's 17
+or 19 configurations.  The GPU is not named; two sizes of weights are 3.2 TB/s apart, which of GPUs
+of 80 GB the H100 SXM has.
 
 The template (``torch/_inductor/kernel/mm.py``) is compiled by Triton to cp.async, wgmma where a
 tile has 64 rows, and no producer warps.  It writes ``facts/tiles.json.gz``.
