@@ -237,8 +237,6 @@ def _on_gpu(
         occupancy=launch.occupancy,
         waves=Waves(launch.blocks / (launch.blocks_per_sm * device.sm_count), 0.0),
     )
-    if launch.occupancy is None:
-        report = with_note(report, does_not_fit(device, launch.block))
     spill(leaves, launch.block.spilled, device)
     drifts = drifts_apart(leaves)
     near = as_idle(device) if drifts else as_loaded(device, report.dram_bytes.total)
@@ -265,4 +263,6 @@ def _on_gpu(
     )
     if launch.block.spilled:
         report = with_note(report, SPILLS)
-    return finished(report, device, items, (block, time), "gpu", launch.blocks, by_line)
+    too_large = "" if launch.occupancy else does_not_fit(device, launch.block)
+    timed = block, time
+    return finished(report, device, items, timed, "gpu", launch.blocks, by_line, too_large)

@@ -91,11 +91,15 @@ def finished(
     schedule: str,
     blocks: int,
     by_line: bool = True,
+    refused: str = "",
 ) -> KernelReport:
-    """With the time, where it goes if `by_line`, how sure it is and what bounds the kernel."""
+    """With the time, where it goes if `by_line`, how sure it is and what bounds the kernel.
+
+    A device that cannot launch the kernel has `refused` it for this reason, and it has no time.
+    """
     time = timed[1]
     report = report.but(schedule=schedule)
-    why = _why_unknown(report)
+    why = refused or _why_unknown(report)
     known = not why
     if why:
         report = with_note(report, f"the time is not known: {why}")

@@ -54,7 +54,13 @@ def conserved(report: KernelReport) -> None:
 @pytest.mark.parametrize("device", catalogue())
 @pytest.mark.parametrize(
     "facts",
-    [gemm(), gemm(stages=0), gemm(256, 256, 256), scale(), scale(scheduled=False)],
+    [
+        gemm(tile_n=64, tile_k=32, stages=2),
+        gemm(tile_n=64, stages=0),
+        gemm(256, 256, 256, tile_m=64, tile_n=64, tile_k=32),
+        scale(),
+        scale(scheduled=False),
+    ],
     ids=["gemm", "unpipelined", "small", "scale", "loop"],
 )
 def test_the_breakdown_adds_up(facts: KernelFacts, device: str) -> None:
@@ -237,6 +243,8 @@ def test_a_block_that_is_too_large_does_not_fit() -> None:
     assert occupancy(load("a100"), BlockResources(128, 200_000, 32)) is None
     report = analyze(gemm(tile_k=256, stages=4), load("a100"))
     assert any("shared memory" in note.message for note in report.caveats)
+    assert report.time_s is None and report.flop is not None
+    assert all(cost.time_s is None for cost in entries(report.loops))
 
 
 @pytest.mark.parametrize(
