@@ -72,6 +72,16 @@ class Server(LanguageServer):
 def create(trust_workspace: bool = False) -> Server:
     """A server with all its handlers."""
     server = Server(trust_workspace)
+    _add_lifecycle(server)
+    _add_documents(server)
+    _add_displays(server)
+    _add_outline_and_actions(server)
+    _add_commands(server)
+    return server
+
+
+def _add_lifecycle(server: Server) -> None:
+    """The start, and what the user decides while the server runs."""
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
@@ -81,6 +91,25 @@ def create(trust_workspace: bool = False) -> Server:
     async def initialized(_: types.InitializedParams) -> None:
         server.client.watch_files()
         await _warm_up()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
+        from tirlens.lsp import settings
+
+        before = server.session.configuration
+        after, problems = settings.changed(before, params.settings, server.trust_workspace)
+        server.client.report_settings(problems)
+        server.session.configure(after)
+
+    @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
+        uri = server.client.progress_of(params.token)
+        if uri is not None:
+            server.session.cancel(uri)
+
+
+def _add_documents(server: Server) -> None:
+    """The texts that are open, and the files on disk."""
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
@@ -121,14 +150,9 @@ def create(trust_workspace: bool = False) -> Server:
         if server.has_session:
             server.session.written([convert.path_of(change.uri) for change in params.changes])
 
-    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
-    def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
-        from tirlens.lsp import settings
 
-        before = server.session.configuration
-        after, problems = settings.changed(before, params.settings, server.trust_workspace)
-        server.client.report_settings(problems)
-        server.session.configure(after)
+def _add_displays(server: Server) -> None:
+    """What is shown in the text: hints, lenses, hovers."""
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
@@ -172,6 +196,10 @@ def create(trust_workspace: bool = False) -> Server:
         found = view.hover(document, line, column)
         return found and convert.hover(document.lines, found, server.encoding)
 
+
+def _add_outline_and_actions(server: Server) -> None:
+    """What is asked of a text beside it."""
+
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     async def document_symbol(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         from tirlens.lsp import convert
@@ -191,15 +219,6 @@ def create(trust_workspace: bool = False) -> Server:
 
         document = server.document(params.text_document.uri)
         return actions.code_actions(document, params.range.start.line + 1) if document else []
-
-    @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
-    def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
-        uri = server.client.progress_of(params.token)
-        if uri is not None:
-            server.session.cancel(uri)
-
-    _add_commands(server)
-    return server
 
 
 def _add_commands(server: Server) -> None:
