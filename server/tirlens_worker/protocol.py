@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Optional, Tuple, Union
+from typing import Any, Mapping, Optional, Tuple
 
 from .facts import KernelFacts, LoweredLaunch, Span, no_entries
 
@@ -243,6 +243,3 @@ class Measured:
     facts: KernelFacts
     timing: Optional[Timing] = None
     error: str = ""
-
-
-Message = Union[Hello, Analyze, Cancel, Progress, Result]

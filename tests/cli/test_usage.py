@@ -27,7 +27,8 @@ MATMUL = str(EXAMPLES / "matmul_tvm.py")
         (["analyze", MATMUL, "--id-range", "a-b"], "--id-range"),
         (["analyze", MATMUL, "--device", "a100", "--device", "h100"], "compare"),
         (["compare", MATMUL, "--device", "a100"], "two or more"),
-        (["devices", "gtx-1"], "gtx-1"),
+        (["devices", "gtx-1"], "no known device."),
+        (["doctor", "no/such/file.py"], "no such file"),
         (["serve", "--tcp", "nowhere"], "HOST:PORT"),
     ],
 )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from tirlens.settings import DEFAULT_MIN_PERCENTAGE, DEFAULT_TIMEOUT_S
 from tirlens.version import __version__
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # pyright: ignore[reportPrivateUsage]
 
 FORMATS = ("table", "json", "csv", "markdown", "sarif")
 COMPARISONS = ("table", "json", "markdown", "sarif", "github")
@@ -20,20 +23,32 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"tirlens {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    analyze = commands.add_parser("analyze", help="the cost of every kernel of some files")
-    _analysis(analyze)
-    analyze.add_argument("--format", choices=FORMATS, default="table")
-    report = commands.add_parser("report", help="the wide table, advice and roofline picture")
-    _analysis(report)
-    report.add_argument("--html", metavar="FILE", help="also write a self-contained page")
-    compare = commands.add_parser("compare", help="kernels on several devices, calls or revisions")
-    _analysis(compare)
-    compare.add_argument(
+    for add in (_analyze, _report, _compare, _measure, _devices, _doctor, _serve):
+        add(commands)
+    return parser.parse_args(argv)
+
+
+def _analyze(commands: Commands) -> None:
+    parser = commands.add_parser("analyze", help="the cost of every kernel of some files")
+    _analysis(parser)
+    parser.add_argument("--format", choices=FORMATS, default="table")
+
+
+def _report(commands: Commands) -> None:
+    parser = commands.add_parser("report", help="the wide table, advice and roofline picture")
+    _analysis(parser)
+    parser.add_argument("--html", metavar="FILE", help="also write a self-contained page")
+
+
+def _compare(commands: Commands) -> None:
+    parser = commands.add_parser("compare", help="kernels on several devices, calls or revisions")
+    _analysis(parser)
+    parser.add_argument(
         "--base",
         metavar="GITREV",
         help="compare with the files at a revision; A... for where this branch left A",
     )
-    compare.add_argument(
+    parser.add_argument(
         "--fail-above",
         action="append",
         default=[],
@@ -42,42 +57,70 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "this: 5%% of its time and DRAM traffic, time=5%%, dram=2%%; or where it has no figures "
         "any more",
     )
-    compare.add_argument("--format", choices=COMPARISONS, default="table")
-    compare.add_argument(
+    parser.add_argument("--format", choices=COMPARISONS, default="table")
+    parser.add_argument(
         "--write",
         action="append",
         default=[],
         metavar="FILE",
         help="with --base: also write this .md, .sarif or .json",
     )
-    measure = commands.add_parser(
+
+
+def _measure(commands: Commands) -> None:
+    parser = commands.add_parser(
         "measure", help="run kernels on this machine's device, with the prediction beside"
     )
-    _measurement(measure)
-    devices = commands.add_parser("devices", help="the catalogue, or one device with its sources")
-    devices.add_argument("id", nargs="?", help="a device's id, another of its names, or a file")
-    devices.add_argument("--detect", action="store_true", help="the devices of this machine")
-    devices.add_argument(
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a file, a folder or a pattern")
+    _selection(parser)
+    parser.add_argument(
+        "--sweep",
+        action="append",
+        default=[],
+        metavar="NAME=V1,V2,...",
+        help="set this argument of each --call to each of these values; several are combined",
+    )
+    parser.add_argument(
+        "--timeout", type=float, metavar="SECONDS", default=600.0, help="of a file; default: 600"
+    )
+    parser.add_argument(
+        "--append", metavar="TABLE.csv", help="add a row for each kernel to this table"
+    )
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.set_defaults(advice=False)
+    _output(parser)
+
+
+def _devices(commands: Commands) -> None:
+    parser = commands.add_parser("devices", help="the catalogue, or one device with its sources")
+    parser.add_argument("id", nargs="?", help="a device's id, another of its names, or a file")
+    parser.add_argument("--detect", action="store_true", help="the devices of this machine")
+    parser.add_argument(
         "--calibrate", action="store_true", help="with --detect: measure this CPU, write its file"
     )
-    devices.add_argument(
+    parser.add_argument(
         "--python", metavar="INTERPRETER", help="a Python that has tvm, for --calibrate"
     )
-    devices.add_argument("--format", choices=("table", "json"), default="table")
-    _output(devices)
-    doctor = commands.add_parser("doctor", help="which interpreter would be used, and why")
-    doctor.add_argument("file", nargs="?", default=".")
-    doctor.add_argument("--python", metavar="INTERPRETER")
-    doctor.add_argument("--format", choices=("table", "json"), default="table")
-    _output(doctor)
-    serve = commands.add_parser("serve", help="the language server")
-    how = serve.add_mutually_exclusive_group()
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    _output(parser)
+
+
+def _doctor(commands: Commands) -> None:
+    parser = commands.add_parser("doctor", help="which interpreter would be used, and why")
+    parser.add_argument("file", nargs="?", default=".", help="for this file or folder; default: .")
+    parser.add_argument("--python", metavar="INTERPRETER", help="what if this were asked for")
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    _output(parser)
+
+
+def _serve(commands: Commands) -> None:
+    parser = commands.add_parser("serve", help="the language server")
+    how = parser.add_mutually_exclusive_group()
     how.add_argument("--stdio", action="store_true", help="speak on standard input and output")
     how.add_argument("--tcp", metavar="HOST:PORT", help="listen for one client")
-    serve.add_argument(
+    parser.add_argument(
         "--trust-workspace", action="store_true", help="run the workspace's code without asking"
     )
-    return parser.parse_args(argv)
 
 
 def _analysis(parser: argparse.ArgumentParser) -> None:
@@ -101,42 +144,31 @@ def _analysis(parser: argparse.ArgumentParser) -> None:
         + _default(DEFAULT_MIN_PERCENTAGE),
     )
     parser.add_argument("--id-range", metavar="A-B", help="only these rows of the breakdown")
-    parser.add_argument("--no-advice", dest="advice", action="store_false")
-    _output(parser)
-
-
-def _measurement(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a file, a folder or a pattern")
-    _selection(parser)
     parser.add_argument(
-        "--sweep",
-        action="append",
-        default=[],
-        metavar="NAME=V1,V2,...",
-        help="set this argument of each --call to each of these values; several are combined",
+        "--no-advice", dest="advice", action="store_false", help="leave out what would be faster"
     )
-    parser.add_argument(
-        "--timeout", type=float, metavar="SECONDS", default=600.0, help="of a file; default: 600"
-    )
-    parser.add_argument(
-        "--append", metavar="TABLE.csv", help="add a row for each kernel to this table"
-    )
-    parser.add_argument("--format", choices=("table", "json"), default="table")
-    parser.set_defaults(advice=False)
     _output(parser)
 
 
 def _selection(parser: argparse.ArgumentParser) -> None:
     """Which kernels, with which arguments, on what, under which interpreter."""
-    parser.add_argument("--kernel", action="append", default=[], metavar="NAME")
-    parser.add_argument("--call", action="append", default=[], metavar="EXPR")
-    parser.add_argument("--bind", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--device", action="append", default=[], metavar="ID|FILE.toml")
+    for option, metavar, told in (
+        ("--kernel", "NAME", "only this kernel; may be repeated, as the next two"),
+        ("--call", "EXPR", "arguments for a kernel, such as 'matmul(4096, 4096, 1024)'"),
+        ("--bind", "NAME=VALUE", "the size of a dynamic dimension"),
+        ("--device", "ID|FILE.toml", "see tirlens devices; compare takes several"),
+    ):
+        parser.add_argument(option, action="append", default=[], metavar=metavar, help=told)
     parser.add_argument("--python", metavar="INTERPRETER", help="the Python that has the framework")
 
 
 def _output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--color", action=argparse.BooleanOptionalAction, default=None)
+    parser.add_argument(
+        "--color",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="default: where the output is a terminal",
+    )
     parser.add_argument("--output", metavar="FILE", help="write the result here")
 
 

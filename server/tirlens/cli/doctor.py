@@ -8,6 +8,7 @@ import platform
 from pathlib import Path
 
 from tirlens import source
+from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, stream
 from tirlens.pipeline import Options
 from tirlens.pipeline.devices import choose
@@ -19,6 +20,8 @@ from tirlens.worker_client import find_interpreter, interpreters
 def run(arguments: argparse.Namespace) -> int:
     """Say what would be used and why; 1 if it would not work."""
     path = Path(arguments.file)
+    if not path.exists():
+        raise UsageError(f"{path}: no such file or folder")
     project, wrong = Settings.from_pyproject(
         path.absolute() if path.is_dir() else path.absolute().parent
     )

@@ -119,7 +119,8 @@ def paths_of(names: Sequence[str]) -> list[Path]:
         else:
             matches = [Path(item) for item in sorted(glob.glob(name, recursive=True))]  # noqa: PTH207
         if not matches:
-            raise UsageError(f"{name}: no such file, or a folder without Python files")
+            wrong = "no Python files in this folder" if path.is_dir() else "no such file"
+            raise UsageError(f"{name}: {wrong}")
         found.update(dict.fromkeys(matches))
     return list(found)
 

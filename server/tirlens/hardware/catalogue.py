@@ -81,7 +81,7 @@ def _identifier(text: str) -> str:
         if candidate in aliases():
             return aliases()[candidate]
     near = _nearest(name)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    hint = f"; did you mean {' or '.join(near)}?" if near else "."
     raise DeviceError(
         f'"{text}" is no known device{hint} Known are: {", ".join(catalogue())}; '
         "or give the path of a device file ending in .toml."
