@@ -127,7 +127,7 @@ class Client:
             left_s = max(0.0, deadline - time.monotonic())
             self.wait(lambda identity=identity: identity in self.answers, left_s)
 
-    def wait_end(self, timeout_s: float = 5.0) -> int:
+    def wait_end(self, timeout_s: float = 30.0) -> int:
         return self.process.wait(timeout_s)
 
     def initialize(self, *, encoding: str = "utf-16", **options: Any) -> Any:
