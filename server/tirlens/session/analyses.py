@@ -218,7 +218,7 @@ class Analyses:
             if is_current():
                 self._ended(document)
                 message = f"internal error: {type(error).__name__}: {error}"
-                self._listener.status(Status(document.uri, "idle", message))
+                self._listener.status(Status(document.uri, "error", message))
 
 
 def _interpreter(configuration: Configuration, document: Document, reading: Reading) -> Interpreter:

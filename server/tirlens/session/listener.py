@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class Status:
     """The state of one file for a status item.
 
-    `state`: ``analyzing``, ``ready``, ``untrusted``, ``no-framework``, ``idle``.
+    `state`: ``analyzing``, ``ready``, ``untrusted``, ``no-framework``, ``idle`` (cancelled), or
+    ``error`` after a defect of ours, of which `message` tells.
     """
 
     uri: str
