@@ -29,6 +29,8 @@ FILES = (
     "tutorials_tvm",
     "tutorials_tilelang",
     "streams",
+    "boards_tvm",
+    "boards_tilelang",
 )
 # Configurations that a tuner has searched, which are ranked apart.
 SEARCHES = (HERE / "facts" / "sweeps.json.gz", HERE / "facts" / "tiles.json.gz")

@@ -54,6 +54,16 @@ DEVICES = {
     "L40": "l40",
     "MI210 (gpu-benches)": "mi210",
     "V100": "v100-sxm2",
+    "RTX 4090": "rtx-4090",
+    "GeForce RTX 3080": "rtx-3080",
+    "Apple M2 Pro": "apple-m2-pro",
+    "NVIDIA L40S": "l40s",
+    "NVIDIA H100 PCIe": "h100-pcie",
+    "NVIDIA H200": "h200",
+    "NVIDIA B200": "b200",
+    "NVIDIA A100-SXM4-80GB": "a100-80-sxm",
+    "NVIDIA A100-SXM4-40GB": "a100-40-sxm",
+    "NVIDIA A10G": "a10g",
 }
 
 # Boards that differ from their kind.
@@ -62,6 +72,8 @@ BOARDS = {
     "a100-40-pcie-base-clock": HERE / "a100_40_pcie_base_clock.toml",
     "rtx-a6000": HERE / "rtx_a6000.toml",
     "rtx-2080-ti": HERE / "rtx_2080_ti.toml",
+    "a10g": HERE / "a10g.toml",
+    "apple-m2-pro": HERE / "apple_m2_pro.toml",
 }
 
 # What the clock of a table measures besides the kernel.  NeuSight's runs from one event to the next
@@ -102,6 +114,8 @@ TINY_S = 5e-6
 NEVER_FITTED = ("tilelang_fp8", "tilelang_mamba2")
 # What the sources of the table of tutorials begin with; they came when the constants stood, too.
 TUTORIAL = "tutorial_"
+# What the sources of ``boards.csv`` begin with: halved by kernel and device.
+BOARD = "board_"
 # Sources whose rows have set a constant: how much two warpgroups overlap, how long a saturated DRAM
 # makes a load wait.
 FITTED = ("tilelang_sink", "gpu_streams")
@@ -254,6 +268,8 @@ def _public_half(row: Mapping[str, str]) -> str:
         return "fitted" if (row["op"], row["gpu"]) in FITTED_SEARCHES else "held out"
     if source in NEVER_FITTED or source.startswith(TUTORIAL):
         return "held out"
+    if source.startswith(BOARD):
+        return half_of(f"{source} {row['op']} {row['gpu']}")
     return half_of(
         row["op"] if source in ("tirx_kernels", "inductor") else f"{source} {family} {row['gpu']}"
     )
@@ -289,7 +305,7 @@ def _ideal(
             4 * rows * (heads + shape["kv_heads"]),
             "tensor.bfloat16",
         )
-    if row["source"].startswith(TUTORIAL):
+    if row["source"].startswith((TUTORIAL, BOARD)):
         return _tutorial_ideal(row, shape)
     if row["source"] == "gpu_streams":
         arrays = {"init": 1, "read": 1, "triad": 3}.get(row["op"], 2)
@@ -315,15 +331,26 @@ def _chunk_scan(shape: Mapping[str, int]) -> tuple[float, float, str]:
 def _tutorial_ideal(row: Mapping[str, str], shape: Mapping[str, int]) -> tuple[float, float, str]:
     """A tutorial's step: the operations and bytes of its problem."""
     family = row["family"]
-    width = {"float16": 2, "bfloat16": 2, "float64": 8}.get(row["dtype"], 4)
+    width = {"uint8": 1, "float16": 2, "bfloat16": 2, "float64": 8}.get(row["dtype"], 4)
+    if family == "attention_fwd":
+        rows = shape["batch"] * shape["heads"] * shape["dim"]
+        queries, keys = shape["seq_q"], shape["seq_kv"]
+        return 4 * rows * queries * keys, 4 * rows * (queries + keys), "tensor.float16"
+    if "mask" in shape:
+        taps = shape["mask"] ** (2 if "height" in shape else 1)
+        elements = math.prod(shape.values()) // shape["mask"]
+        return 2 * taps * elements, 2 * width * elements, "fp32"
     if "K" in shape:
         m, n, k = shape["M"], shape.get("N", 1), shape["K"]
-        peak = f"tensor.{row['dtype']}" if family == "gemm" else "fp32"
+        vector = "int32" if row["dtype"] == "uint32" else "fp32"
+        peak = f"tensor.{row['dtype']}" if family == "gemm" else vector
         return 2 * m * n * k, width * (m * n + n * k + m * k), peak
     if "bytes" in shape:
         return 0, 2 * shape["bytes"], "fp32"
     elements = math.prod(shape.values())
     if family == "stencil":
         return 10 * elements, 2 * width * elements, "fp64"
-    arrays = {"reduction": 1, "transpose": 2}.get(family, 3)
+    arrays = {"reduction": 1, "transpose": 2, "softmax": 2, "norm": 2}.get(family, 3)
+    if row["op"].startswith("torch ") or row["op"] == "grey":
+        arrays = 4 if row["op"] == "grey" else 2
     return elements, arrays * width * elements, "fp32"
