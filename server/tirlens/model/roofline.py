@@ -25,6 +25,8 @@ SHARED_SCOPES = frozenset(["shared", "shared.dyn"])
 # What one pass of the data path that L1 and shared memory have in common moves.
 PASS_BYTES = 128
 TILE_COPIES = frozenset(["copy", "tma_copy"])
+# Tags that L1 compares in a clock.
+LINES_PER_CLK = 4
 L2_PORT_BYTES_PER_CLK = 64
 TILE_COPY_FRACTION = 0.8
 # Of the peak, what back-to-back matrix instructions reach before power limits the clock.
@@ -209,9 +211,23 @@ def memory_requests(item: Item, device: Device) -> MemoryRequests:
             instructions += count if entry.buffer.scope in SHARED_SCOPES else 0.0
         else:
             instructions += count
-        clocks += count * max(request.wavefronts * pass_clocks, least)
+        tags = line_clocks(request.lines, entry.access.mode == "read", device)
+        clocks += count * max(request.wavefronts * pass_clocks, tags, least)
         most = max(most, count)
     return MemoryRequests(instructions, clocks, tile_bytes, most)
+
+
+def line_clocks(lines: float, loads: bool, device: Device) -> float:
+    """Clocks in which L1 finds the `lines` that one instruction of a warp `loads` or stores to.
+
+    NVIDIA's takes four lines in a clock after the first one: loads of floats 2 to 26 apart that
+    meet in no bank, and of rows of 1 to 32 floats, take 1 + (lines - 1) / 4 clocks to within a
+    tenth on an A40, an A100 and an H200 (te42kyfo/gpu-benches@1c36d50 gpu-strides).  An MI210 takes
+    one line after the other, and more.
+    """
+    if loads and lines and device.vendor == "NVIDIA":
+        return 1 + (lines - 1) / LINES_PER_CLK
+    return lines * PASS_BYTES / device.shared_bytes_per_clk_per_sm
 
 
 def _operand_bytes(item: Item) -> float:

@@ -2,7 +2,9 @@
 
 import pytest
 
+from tirlens.hardware import load
 from tirlens.model.instructions.requests import requests_of
+from tirlens.model.roofline import line_clocks
 from tirlens_worker.facts import Buffer
 
 LANES = range(32)
@@ -36,3 +38,19 @@ def test_what_is_stored_comes_from_every_lane() -> None:
     buffer = Buffer(id="A", name="A", scope="shared", dtype="float32", shape=(4096,))
     pairs = [4 * (lane // 2) for lane in LANES]
     assert requests_of(pairs, 4, buffer, written=True, loads=False).wavefronts == 4
+
+
+@pytest.mark.parametrize(
+    ("stride", "clocks"),
+    [
+        *((1, 1.02), (2, 2.0), (3, 1.63), (4, 4.0), (5, 2.2), (7, 2.67), (8, 8.0), (9, 3.03)),
+        *((11, 3.64), (13, 4.02), (15, 4.45), (16, 16.0), (17, 5.1), (21, 6.0), (26, 7.1)),
+    ],
+)
+def test_loads_of_floats_so_far_apart(stride: int, clocks: float) -> None:
+    """As te42kyfo/gpu-benches@1c36d50 gpu-strides/a100.txt has them."""
+    buffer = Buffer(id="A", name="A", scope="global", dtype="float32", shape=(4096,))
+    starts = [stride * lane for lane in LANES]
+    found = requests_of(starts, 1, buffer, written=True, loads=True)
+    lines = line_clocks(found.lines, True, load("a100-80-pcie"))
+    assert max(found.wavefronts, lines) == pytest.approx(clocks, rel=0.1)

@@ -86,11 +86,11 @@ def test_a_condition_inside_a_vector_makes_it_scalar_and_one_on_whole_vectors_do
 def test_a_scalar_loop_is_dealt_out_thread_by_thread() -> None:
     """Lane and memory stay neighbours where nothing is vectorised: 64 bytes are two sectors."""
     found = of_tile(FLAT, tile_place(256, 8), guard=("<", ("load", "A", FLAT), 1))
-    assert found.requests == (Requests(1, 2.0, 1.0),)
+    assert found.requests == (Requests(1, 2.0, 1.0, lines=1),)
 
 
 def test_a_full_vector_takes_a_pass_for_each_line() -> None:
-    assert of_tile(FLAT, tile_place(256, 8)).requests == (Requests(8, 16.0, 4.0),)
+    assert of_tile(FLAT, tile_place(256, 8)).requests == (Requests(8, 16.0, 4.0, lines=4),)
 
 
 @pytest.mark.parametrize(
@@ -165,14 +165,14 @@ def test_matrix_results_are_stored_in_pairs() -> None:
     accesses = (Access("acc", "read", ("i0", "i1")), Access("C", "write", ("i0", "i1")))
     statement = Statement("store", "s", (Arith("cast", "float32"),), accesses, "block")
     found = spread(statement, tile_place(128, 128), buffers, THREADS, frozenset({"acc"}))
-    assert (found.vector, found.requests[1]) == (2, Requests(2, 8.0, 8.0))
+    assert (found.vector, found.requests[1]) == (2, Requests(2, 8.0, 8.0, lines=8))
 
 
 def test_a_vector_of_the_program_is_cut_into_instructions_of_16_bytes() -> None:
     buffer = Buffer("A", "A", "float32", (32, 64))
     access = Access("A", "read", ("tx", 0), lanes=64)
     found = spread(Statement("store", "s", (), (access,)), thread_place(), {"A": buffer}, 32)
-    assert found.requests == (Requests(4, 32.0, 32.0),)
+    assert found.requests == (Requests(4, 32.0, 32.0, lines=32),)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_an_element_of_a_long_vector_type_takes_several_instructions() -> None:
     buffer = Buffer("A", "A", "bfloat16x128", (64,))
     statement = Statement("store", "s", (), (Access("A", "read", ("tx",)),))
     found = spread(statement, thread_place(), {"A": buffer}, 32)
-    assert found.requests == (Requests(1 / 16, 32.0, 32.0),)
+    assert found.requests == (Requests(1 / 16, 32.0, 32.0, lines=32),)
 
 
 def test_rows_lie_as_far_apart_as_strides_say() -> None:

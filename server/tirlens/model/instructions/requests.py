@@ -24,15 +24,16 @@ class Requests:
     """One access as the instructions of warps.
 
     `vector` elements move with one instruction of a thread, less than one of wide types.  One
-    instruction of a warp touches `sectors` 32-byte sectors (global memory) and takes `wavefronts`
-    passes of the data path that L1 and shared memory have in common, which moves 128 bytes in a
-    clock.  What it loads is what `uses` turns of the program read.
+    instruction of a warp touches `sectors` 32-byte sectors of `lines` (global memory) and takes
+    `wavefronts` passes of the data path that L1 and shared memory have in common, which moves 128
+    bytes in a clock.  What it loads is what `uses` turns of the program read.
     """
 
     vector: float
     sectors: float
     wavefronts: float
     uses: float = 1.0
+    lines: float = 0.0
 
     @property
     def elements(self) -> float:
@@ -76,8 +77,8 @@ def _requests(
     if in_global:
         sectors = _distinct(first, width, SECTOR_BYTES)
         lines = _distinct(first, width, LINE_BYTES)
-        passes = max(lines, sectors / 4, _bank_wavefronts(first, width, in_pairs))
-        return Requests(vector, float(sectors), float(passes))
+        passes = _bank_wavefronts(first, width, in_pairs)
+        return Requests(vector, float(sectors), float(passes), lines=float(lines))
     if written:
         return Requests(vector, 0.0, _bank_wavefronts(first, width, in_pairs))
     return Requests(vector, 0.0, max(len(set(first)) * width / LINE_BYTES, 1.0))
