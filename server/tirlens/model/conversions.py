@@ -22,6 +22,10 @@ _PACKED: Mapping[str, float] = {"int": 1}
 # To and from integers of less than 32 bits, which are taken out of their word or put into it.
 _NARROW: Mapping[str, float] = {"int": 1.5}
 _BY_THE_UNIT: Mapping[str, float] = {"cvt": 1}
+# Those of 64 bits are as slow as the slower of the unit and fp64 arithmetic: 16 in a clock of an SM
+# of compute capability 6.0, 7.0, 8.0 and 9.0, four of 6.1, two of 7.5, 8.6 and 8.9 (CUDA C++
+# Programming Guide, "Arithmetic Instructions": type conversions from and to 64-bit types).
+_OF_DOUBLES: Mapping[str, float] = {"cvt": 1, "fma": 1}
 WORD_BITS = 32
 
 
@@ -38,7 +42,7 @@ def cast_costs(source: str, target: str) -> Mapping[str, float]:
         rest = {"fma": 1, "int": 0.5} if target in _FROM_HALF else {}
         return _sum(_BY_THE_UNIT, _NARROW if narrow else {}, rest)
     if "float64" in (source, target):
-        return _BY_THE_UNIT
+        return _OF_DOUBLES
     if source.startswith("float8"):
         return _sum(_PACKED, _FROM_HALF["float16"] if target == "float32" else {})
     return _sum(_FROM_HALF.get(source, {}), {} if target == "float32" else _PACKED)

@@ -19,7 +19,7 @@ from tirlens.model.conversions import cast_costs, is_packed
         ("float32", "int32", {"cvt": 1}),  # F2I
         ("uint8", "int32", {"int": 1}),  # LOP3, PRMT
         ("int32", "uint32", {}),
-        ("float32", "float64", {"cvt": 1}),
+        ("float32", "float64", {"cvt": 1, "fma": 1}),  # F2F.F64.F32, at the slower of the two rates
     ],
 )
 def test_instructions_of_a_conversion(source: str, target: str, costs: dict[str, float]) -> None:
