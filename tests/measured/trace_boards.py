@@ -23,7 +23,7 @@ sys.path[:0] = [str(HERE), str(HERE / "kernels")]
 
 from factbook import TABLES, Factbook, extracted  # noqa: E402
 from trace_library import Cache, single_precision, table_rows  # noqa: E402
-from trace_tutorials import Made, product  # noqa: E402
+from trace_tutorials import Made, by_threads, product  # noqa: E402
 
 TABLE = "boards.csv"
 ON_TENSOR_CORES = ("attention_fwd", "gemm")
@@ -72,11 +72,13 @@ def tensor(row: dict[str, str], shape: dict[str, int], config: dict[str, Any]) -
 
     if row["family"] == "attention_fwd":
         sizes = shape["heads"], shape["seq_q"], shape["seq_kv"], shape["dim"]
-        return "attention", made.attention, sizes, {**config, "dtype": row["dtype"]}, {}
-    named = {"dtype": row["dtype"], "panel": 0, "through_shared": False}
+        named = {**config, "dtype": row["dtype"]}
+        return "attention", by_threads, (made.attention, *sizes), named, {}
+    named = {**config, "dtype": row["dtype"], "panel": 0, "through_shared": False}
     if row["source"] == "board_mma":
         named["out"] = "float32"
-    return "matmul", made.matmul, (shape["M"], shape["N"], shape["K"]), {**config, **named}, {}
+    sizes = shape["M"], shape["N"], shape["K"]
+    return "matmul", by_threads, (made.matmul, *sizes), named, {}
 
 
 def main() -> None:

@@ -22,6 +22,8 @@ sys.path[:0] = [str(HERE), str(HERE / "kernels")]
 from factbook import TABLES, Factbook, extracted  # noqa: E402
 from trace_library import Cache, table_rows  # noqa: E402
 
+from tirlens_worker.patches import with_options  # noqa: E402
+
 TABLE = "tutorials.csv"
 # Elements as wide as the tutorial's, of any type: they are only copied.
 ELEMENTS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
@@ -83,6 +85,12 @@ def product(row: dict[str, str], shape: dict[str, int], config: dict[str, Any]) 
     return "gemm", made.tiled, tuple(config["tile"]), named, sizes
 
 
+def by_threads(make: Any, *arguments: Any, **named: Any) -> Any:
+    """A kernel that loads with cp.async, as one for Ampere does on any later board, too."""
+    options = {"tl.disable_tma_lower": True, "tl.disable_warp_specialized": True}
+    return with_options(make(*arguments, **named), options)
+
+
 def tensor(row: dict[str, str], shape: dict[str, int], config: dict[str, Any]) -> Made:
     """The same of a kernel on the tensor cores."""
     import library_tilelang as made
@@ -94,7 +102,8 @@ def tensor(row: dict[str, str], shape: dict[str, int], config: dict[str, Any]) -
         "panel": config["group"],
         "through_shared": False,
     }
-    return "matmul", made.matmul, (shape["M"], shape["N"], shape["K"]), named, {}
+    sizes = shape["M"], shape["N"], shape["K"]
+    return "matmul", by_threads, (made.matmul, *sizes), named, {}
 
 
 def main() -> None:

@@ -97,6 +97,13 @@ PIPE: Mapping[str, Mapping[str, float]] = {
     "pow_of_constant": {"fma": 14, "int": 12, "cvt": 2},
     "shuffle": {"shuffle": 1},
 }
+# nvcc 13.0 for sm_86: a comparison of doubles (``DSETP``) takes their unit, and the larger one is
+# chosen by two words (``FSEL``, ``SEL``).
+_DOUBLE: Mapping[str, Mapping[str, float]] = {
+    "min": {"fma": 1, "int": 2},
+    "max": {"fma": 1, "int": 2},
+    "compare": {"fma": 1},
+}
 _FUNCTION: Mapping[str, float] = {"sfu": 1, "fma": 24}
 # Division of integers is most often by a constant: a multiplication and shifts.
 _INTEGER: Mapping[str, float] = {"div": 3, "mod": 4, "fma": 1, "logic": 0.5}
@@ -116,6 +123,11 @@ _FAST_MATH: Mapping[str, Mapping[str, float]] = {
     "pow": {"sfu": 2, "fma": 1},
     "pow_of_constant": {"sfu": 1, "fma": 1},
 }
+# What nvcc makes a way apart of for rare values, to which the code branches, unless it may
+# approximate: nvcc 13.0 for sm_80 and sm_90 starts four to sixteen loads of a loop together where
+# their values are added, or go through exp, exp2, log, log1p, rsqrt, tanh or erf, and each by
+# itself in front of any of these.
+BRANCHING_OPS = frozenset(["div", "mod", "rcp", "sqrt", "sin", "cos", "tan", "pow", "sigmoid"])
 
 
 @dataclass
@@ -123,13 +135,14 @@ class ArithTotals:
     """Operations of a node or a kernel: FLOP by class and instructions by unit and type.
 
     `instructions` is keyed by ``(unit, class)``, such as ``("fma", "fp32")``; tensor work is
-    in `flop_by_class` alone.
+    in `flop_by_class` alone.  `branches`: some have a way apart for rare values.
     """
 
     flop_by_class: dict[str, int] = field(default_factory=dict[str, int])
     int_ops: int = 0
     instructions: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
     unknown: list[str] = field(default_factory=list[str])
+    branches: bool = False
 
     @property
     def flop(self) -> int:
@@ -198,8 +211,13 @@ def _scalar(out: ArithTotals, arith: Arith, total: int, share: float, fast_math:
     costs = _FAST if fast else PIPE.get(arith.op, _FUNCTION)
     if fast_math and name == "fp32":
         costs = _FAST_MATH.get(arith.op, costs)
+    elif floating and arith.op in BRANCHING_OPS and name in ("fp32", "fp64"):
+        out.branches = True
     if arith.op == "cast" and arith.accumulator is not None:
-        costs, name = cast_costs(arith.dtype, arith.accumulator), "fp32"
+        costs = cast_costs(arith.dtype, arith.accumulator)
+        name = "fp64" if "float64" in (arith.dtype, arith.accumulator) else "fp32"
+    elif name == "fp64":
+        costs = _DOUBLE.get(arith.op, costs)
     elif not floating and arith.op not in ("cast", "shuffle"):
         costs = {"int": _INTEGER.get(arith.op, 1.0)}
     for unit, cost in costs.items():

@@ -35,9 +35,7 @@ def add(coalesced: bool) -> Kernel:
                             row(by * 16 + ty, bx * 16 + tx) < n
                             and row(bx * 16 + tx, by * 16 + ty) < m
                         ):
-                            C[
-                                row(by * 16 + ty, bx * 16 + tx), row(bx * 16 + tx, by * 16 + ty)
-                            ] = (
+                            C[row(by * 16 + ty, bx * 16 + tx), row(bx * 16 + tx, by * 16 + ty)] = (
                                 A[row(by * 16 + ty, bx * 16 + tx), row(bx * 16 + tx, by * 16 + ty)]
                                 + B[
                                     row(by * 16 + ty, bx * 16 + tx), row(bx * 16 + tx, by * 16 + ty)
@@ -67,9 +65,7 @@ def convolution_1d(threads: int) -> Kernel:
                             block * threads + t - width // 2 + j >= 0
                             and block * threads + t - width // 2 + j < n
                         ):
-                            total[0] = (
-                                total[0] + X[block * threads + t - width // 2 + j] * M[j]
-                            )
+                            total[0] = total[0] + X[block * threads + t - width // 2 + j] * M[j]
                     Out[block * threads + t] = T.Cast(
                         "float32",
                         T.min(T.max(T.Cast("float64", total[0]), T.float64(0)), T.float64(1)),

@@ -116,7 +116,7 @@ def attention(
         Q: T.Tensor((heads, queries, dim), dtype),
         K: T.Tensor((heads, keys, dim), dtype),
         V: T.Tensor((heads, keys, dim), dtype),
-        O: T.Tensor((heads, queries, dim), dtype),
+        Out: T.Tensor((heads, queries, dim), dtype),
     ):
         with T.Kernel(T.ceildiv(queries, block_m), heads, threads=threads) as (bx, by):
             q = T.alloc_fragment((block_m, dim), dtype)
@@ -154,6 +154,6 @@ def attention(
                 T.gemm(weights, v_shared, out, policy=T.GemmWarpPolicy.FullRow)
             for i, j in T.Parallel(block_m, dim):
                 out[i, j] /= total[i]
-            T.copy(out, O[by, bx * block_m : (bx + 1) * block_m, :])
+            T.copy(out, Out[by, bx * block_m : (bx + 1) * block_m, :])
 
     return kernel

@@ -272,11 +272,11 @@ def test_unequal_blocks_wait_for_a_free_place_and_for_no_round() -> None:
     assert stretch(causal, 132) * equal < causal.sum() / 132 + causal.max()
 
 
-def row(extent: Expr) -> KernelFacts:
-    """Threads that go along rows of `extent` steps, one load and one addition at a time."""
+def row(extent: Expr, op: str = "add") -> KernelFacts:
+    """Threads that go along rows of `extent` steps, one load and one `op` at a time."""
     place: Expr = ("+", ("*", ("+", ("*", "bx", 64), "i"), 128), "tx")
     accesses = (Access("X", "read", (place,)), Access("acc", "write", (0,)))
-    one = Statement("store", "acc[0] = ...", (Arith("add", "float32", 1),), accesses)
+    one = Statement("store", "acc[0] = ...", (Arith(op, "float32", 1),), accesses)
     loop = Loop("serial", "i", 0, extent, (one,), sites=site(3))
     array = Buffer("X", "X", "float32", (1 << 24,), "global", is_parameter=True)
     facts = launched((loop,), (array, Buffer("acc", "acc", "float32", (1,), "local")))
@@ -292,6 +292,21 @@ def test_loads_of_a_loop_come_together_where_the_compiler_brings_them() -> None:
 
     # One wait, where the number is known; else for four loads and for the other three one by one.
     assert waits("n") - waits(7) == pytest.approx(3, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("op", "device", "waits"),
+    [("exp", "h200", 1), ("div", "h200", 8), ("sqrt", "h200", 8), ("div", "mi300x", 1)],
+)
+def test_no_load_is_moved_before_a_branch_of_the_arithmetic(
+    op: str, device: str, waits: float
+) -> None:
+    """nvcc's division has a way apart for rare values; the one for AMD has not."""
+    board = load(device)
+    report = analyze(row(8, op), board)
+    assert report.time_s is not None
+    latency_s = as_loaded(board, 0).dram.latency_s
+    assert (report.time_s - board.launch_s) / latency_s == pytest.approx(waits, rel=0.35)
 
 
 @pytest.mark.parametrize(

@@ -53,3 +53,27 @@ def test_a_sum_before_any_product_is_an_instruction_of_its_own(op: str) -> None:
     assert totals([first, product]).instructions == {("fma", "fp32"): 8}
     last = (Arith("add", "float32", over=("j",)), 4)
     assert totals([first, product, last]).instructions == {("fma", "fp32"): 8}
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype", "branches"),
+    [
+        ("div", "float32", True),
+        ("rcp", "float32", True),
+        ("sqrt", "float64", True),
+        ("rsqrt", "float32", False),
+        ("exp", "float32", False),
+        ("div", "float16", False),
+        ("div", "int32", False),
+    ],
+)
+def test_what_branches_for_rare_values(op: str, dtype: str, branches: bool) -> None:
+    assert totals([(Arith(op, dtype), 1)]).branches == branches
+    assert totals([(Arith(op, dtype), 1)], fast_math=True).branches == (branches and "64" in dtype)
+
+
+def test_doubles_are_compared_by_their_own_unit() -> None:
+    """``DSETP``, ``FSEL`` and ``SEL`` for the larger of two."""
+    larger = totals([(Arith("max", "float64"), 5)]).instructions
+    assert larger == {("fma", "fp64"): 5, ("int", "fp64"): 10}
+    assert totals([(Arith("max", "float32"), 5)]).instructions == {("int", "fp32"): 5}

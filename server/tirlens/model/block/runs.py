@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
+from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Branch, Loop, Statement
 
 from ..expr import is_data_dependent
@@ -29,11 +30,11 @@ def starts_loads(item: Item) -> bool:
 def is_unrolled(item: Item) -> bool:
     """Whether a node is a statement, or becomes a row of them.
 
-    A short branch does, whose instructions carry its condition.
+    So do the lanes of a vector, and a short branch, whose instructions carry its condition.
     """
     node = item.node
     if isinstance(node, Loop):
-        return node.kind == "unroll" and all(map(is_unrolled, item.children))
+        return node.kind in ("unroll", "vectorized") and all(map(is_unrolled, item.children))
     if isinstance(node, Branch):
         return (
             not _asks_data(item)
@@ -105,6 +106,15 @@ def starts_at_once(item: Item) -> bool:
     Not if its turns store, and load by instructions that have to stay behind a store.
     """
     return item.node.kind == "unroll" and not (some(item, STORES) and some(item, ORDERED))
+
+
+def branches(item: Item, device: Device) -> bool:
+    """Whether the code of a node branches by itself, so that no load is moved before what it does.
+
+    LLVM's division for AMD has no branch (``AMDGPUTargetLowering``: ``DIV_SCALE``, ``DIV_FIXUP``),
+    and Metal approximates.
+    """
+    return device.vendor == "NVIDIA" and any(leaf.arith.branches for leaf in item.leaves())
 
 
 def waits_for_loads(loop: Loop, trips: float) -> float:

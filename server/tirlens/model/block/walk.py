@@ -19,6 +19,7 @@ from .pipeline import pipelined
 from .program import Costs
 from .roles import at_barriers, concurrent, splits_the_block
 from .runs import (
+    branches,
     brings_together,
     is_entered_once,
     is_unrolled,
@@ -95,7 +96,8 @@ def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True
     inner = repeats
     if isinstance(node, Loop) and node.kind not in _SPREAD and not starts_at_once(item):
         trips = mean_trips(item)
-        if node.kind == "serial" and brings_together(item):
+        together = brings_together(item) and not branches(item, context.device)
+        if node.kind == "serial" and together:
             trips = waits_for_loads(node, trips)
         inner = repeats * trips
         if node.kind == "pipelined":
