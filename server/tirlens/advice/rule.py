@@ -33,7 +33,12 @@ class Question:
     known: Counted | None = field(default=None, kw_only=True)
 
     def what_if(self, facts: KernelFacts) -> KernelReport:
-        """The report of `facts` on the same device with the same bindings, not line by line."""
+        """The report of `facts` on the same device with the same bindings, not line by line.
+
+        What lowering has said of the source as it is holds for no other.
+        """
+        if facts.lowered:
+            facts = replace(facts, lowered=())
         return analyze(facts, self.device, self.bindings, self._counted, by_line=False)
 
     @cached_property
@@ -43,8 +48,10 @@ class Question:
 
     def saving_s(self, facts: KernelFacts) -> float | None:
         """Seconds that `facts` would save; None where either time is unknown or it cannot run."""
-        # What lowering has said of the source as it is holds for no other.
-        changed = self.what_if(replace(facts, lowered=()))
+        return self.over(self.what_if(facts))
+
+    def over(self, changed: KernelReport) -> float | None:
+        """Seconds that what `changed` is a report of would save, as `saving_s` says."""
         if changed.time_s is None:
             return None
         shared = changed.shared_bytes_per_block
@@ -58,7 +65,7 @@ class Question:
         """The report by the source alone, to which that of a changed source can be compared."""
         if not self.facts.lowered:
             return self.report
-        return self.what_if(replace(self.facts, lowered=()))
+        return self.what_if(self.facts)
 
     def is_noticeable(self, saving_s: float | None) -> bool:
         time_s = self.report.time_s

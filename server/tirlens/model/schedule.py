@@ -189,5 +189,7 @@ def _rounds(blocks: float, at_once: int, per_block: float, alone_s: float) -> fl
     full, rest = divmod(blocks, at_once)
     seconds = full * max(at_once * per_block, alone_s)
     if rest:
-        seconds += max(rest * per_block, alone_s if float(blocks).is_integer() else 0.0)
+        # A number that is not whole is an even spread, whose last round is as small as its share.
+        last_s = alone_s if float(blocks).is_integer() else alone_s * rest / at_once
+        seconds += max(rest * per_block, last_s)
     return seconds

@@ -24,12 +24,11 @@ def check(question: Question) -> Iterator[Advice]:
     if sum(extent > 1 for extent in report.grid) < 2:
         return
 
-    def cost(panel: int) -> tuple[float, int]:
-        changed = question.what_if(rewrite.with_panel(facts, panel))
-        return changed.time_s or math.inf, changed.dram_bytes.total or 0
-
-    panel = min(PANELS, key=cost)
-    saving_s = question.saving_s(rewrite.with_panel(facts, panel))
+    options = [(question.what_if(rewrite.with_panel(facts, panel)), panel) for panel in PANELS]
+    changed, panel = min(
+        options, key=lambda it: (it[0].time_s or math.inf, it[0].dram_bytes.total or 0)
+    )
+    saving_s = question.over(changed)
     if question.is_noticeable(saving_s):
         yield Advice(
             rule="l2-reuse",

@@ -19,7 +19,7 @@ def check(question: Question) -> Iterator[Advice]:
             span=question.facts.span,
             severity="info",
             message=(
-                f"{launch_s / time_s:.0%} of the time is the launch itself: "
+                f"{min(launch_s / time_s, 1.0):.0%} of the time is the launch itself: "
                 "fuse the kernel with its neighbours, or replay it from a CUDA graph"
             ),
         )

@@ -1,7 +1,9 @@
 """no-tensor-core: a half-precision product is summed on the scalar cores.
 
 A statement that multiplies two loaded 16-bit or 8-bit values and adds the product to what it stores
-is a matrix multiply-accumulate in all but name.  The rule counts it as one and asks the model what
+is a matrix multiply-accumulate in all but name, where each operand serves a row or a column of
+results: a product of a matrix and a vector, or of two rows, reads every value once and gains
+nothing.  The rule counts it as one and asks the model what
 the same data movement would take with the matrix units.
 """
 
@@ -12,6 +14,7 @@ from dataclasses import replace
 
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
+from tirlens.model.expr import free_variables
 from tirlens.model.report import Advice
 from tirlens_worker.facts import Arith, KernelFacts, Node, Statement
 
@@ -22,7 +25,7 @@ def check(question: Question) -> Iterator[Advice]:
     narrow = {buffer.id: buffer.dtype for buffer in question.facts.buffers}
     for statement, path in rewrite.statements(question.facts):
         dtype = _product_dtype(statement, narrow)
-        if dtype is None or not statement.sites or not path:
+        if dtype is None or not statement.sites or not _is_matrix_product(statement, path):
             continue
         if f"tensor.{_peak_name(dtype)}" not in question.device.peaks:
             continue
@@ -54,6 +57,19 @@ def _product_dtype(statement: Statement, dtypes: dict[str, str]) -> str | None:
         return None
     dtype = operands.pop()
     return dtype if dtype in NARROW else None
+
+
+def _is_matrix_product(statement: Statement, path: rewrite.Path) -> bool:
+    """Whether each operand is used again along a loop that the other one and the result go with."""
+    written = {access.buffer for access in statement.accesses if access.mode == "write"}
+    moves: dict[str, frozenset[str]] = {}
+    for access in statement.accesses:
+        names = frozenset[str]().union(*map(free_variables, access.indices))
+        moves[access.buffer] = moves.get(access.buffer, frozenset()) | names
+    around = {loop.var for loop in path}
+    result = frozenset[str]().union(*(moves[buffer] & around for buffer in written))
+    first, second = (names & around for buffer, names in moves.items() if buffer not in written)
+    return bool((first - second) & result and (second - first) & result and first & second - result)
 
 
 def _with_matrix_units(question: Question, statement: Statement, dtype: str) -> KernelFacts:

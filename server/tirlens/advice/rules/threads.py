@@ -1,4 +1,4 @@
-"""threads: twice the threads would hold the block's tiles, or keep the matrix units busy.
+"""threads: more threads would hold the block's tiles, or keep the matrix units busy.
 
 The fragments of a tilelang block are divided among its threads.  With too few threads they take
 more registers than a thread can have and spill.  On Hopper a block of one warpgroup beside the
@@ -24,12 +24,18 @@ def check(question: Question) -> Iterator[Advice]:
     if facts.framework != "tilelang" or loop is None or not isinstance(loop.extent, int):
         return
     spills = any(caveat.message == SPILLS for caveat in question.report.caveats)
-    alone = loop.extent == WARPGROUP and "wgmma" in question.device.features
-    threads = 2 * loop.extent
-    if not (spills or alone) or threads > question.device.limits.threads_per_block:
+    alone = loop.extent == WARPGROUP and "wgmma" in question.device.features and _multiplies(facts)
+    if not (spills or alone):
         return
-    changed = rewrite.with_threads(facts, threads)
-    saving_s = question.saving_s(changed) if changed is not None else None
+    most = question.device.limits.threads_per_block
+    options = [
+        (saving_s, -threads)
+        for threads in ((2 * loop.extent, 4 * loop.extent) if spills else (2 * loop.extent,))
+        if threads <= most
+        and (changed := rewrite.with_threads(facts, threads)) is not None
+        and (saving_s := question.saving_s(changed)) is not None
+    ]
+    saving_s, threads = max(options, default=(None, 0))
     if question.is_noticeable(saving_s):
         reason = (
             f"the fragments do not fit into the registers of {loop.extent} threads"
@@ -40,6 +46,10 @@ def check(question: Question) -> Iterator[Advice]:
             rule="threads",
             span=loop.sites[0] if loop.sites else facts.span,
             severity="hint",
-            message=f"{reason}: threads={threads}",
+            message=f"{reason}: threads={-threads} in place of {loop.extent}",
             saving_s=saving_s,
         )
+
+
+def _multiplies(facts: KernelFacts) -> bool:
+    return any(item.op == "mma" for one, _ in rewrite.statements(facts) for item in one.arith)
