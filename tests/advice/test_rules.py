@@ -9,13 +9,16 @@ import pytest
 
 from support.kernels import gemm, scale, site
 from tirlens.advice import Question, advise, rewrite
+from tirlens.advice.independence import nests
 from tirlens.advice.rules import launch_bound
 from tirlens.hardware import load
 from tirlens.model import analyze
+from tirlens.model.nodes import every_node
 from tirlens.model.report import Advice
 from tirlens_worker.facts import (
     Access,
     Arith,
+    Branch,
     Buffer,
     KernelFacts,
     Launch,
@@ -247,3 +250,93 @@ def test_a_saving_compares_sources_also_where_one_was_lowered() -> None:
     saving_s = asked(facts)["not-pipelined"].saving_s
     # One of the times is a sum over the lines.
     assert asked(lowered)["not-pipelined"].saving_s == pytest.approx(saving_s)
+
+
+def nested(
+    order: str, accesses: tuple[Access, ...], parallel: str = "", size: int = 512
+) -> KernelFacts:
+    """A CPU kernel of one statement in loops of these names, outermost first."""
+    body: tuple[Node, ...] = (
+        Statement(
+            op="store",
+            label="C[...] = ...",
+            arith=(Arith("mul", "float32"), Arith("add", "float32")),
+            accesses=accesses,
+            sites=site(5),
+        ),
+    )
+    for var in reversed(order):
+        kind = "parallel" if var == parallel else "serial"
+        body = (Loop(kind, var, 0, size, body, sites=site(4)),)
+    names = dict.fromkeys(access.buffer for access in accesses)
+    ranks = {access.buffer: len(access.indices) for access in accesses}
+    buffers = tuple(
+        Buffer(name, name, "float32", (size + 1,) * ranks[name], is_parameter=True)
+        for name in names
+    )
+    return replace(
+        scale(), framework="tvm", buffers=buffers, launch=Launch(), body=body, variables=()
+    )
+
+
+PRODUCT = (
+    Access("C", "read", ("i", "j")),
+    Access("A", "read", ("i", "k")),
+    Access("B", "read", ("k", "j")),
+    Access("C", "write", ("i", "j")),
+)
+SHIFTED = (Access("A", "read", ("i", ("+", "j", 1))), Access("A", "write", ("i", "j")))
+RUNNING = (Access("A", "read", ("i", "j")), Access("A", "write", (("+", "i", 1), "j")))
+TOTAL = (Access("S", "read", (0,)), Access("A", "read", ("i", "j")), Access("S", "write", (0,)))
+CPU_CASES = [
+    ("not-parallel", nested("ikj", PRODUCT), "iterations of i "),
+    ("not-parallel", nested("kij", PRODUCT), None),
+    ("not-parallel", nested("ikj", PRODUCT, parallel="i"), None),
+    # Rows are apart from each other, wherever in a row another element of it is read.
+    ("not-parallel", nested("ij", SHIFTED), "iterations of i "),
+    ("not-parallel", nested("ij", RUNNING), None),
+    ("not-parallel", nested("ji", RUNNING), "iterations of j "),
+    ("not-parallel", nested("ij", TOTAL), None),
+    ("loop-order", nested("ijk", PRODUCT), "order i, k, j"),
+    ("loop-order", nested("jki", PRODUCT), "order k, i, j"),
+    ("loop-order", nested("ikj", PRODUCT), None),
+    # Another order would read what is written otherwise than before.
+    ("loop-order", nested("ji", SHIFTED), None),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "facts", "words"), CPU_CASES, ids=[f"{n} {c[0]}" for n, c in enumerate(CPU_CASES)]
+)
+def test_on_a_cpu(rule: str, facts: KernelFacts, words: str | None) -> None:
+    advice = asked(facts, "x86-avx2")
+    assert (rule in advice) == (words is not None)
+    if words is not None:
+        assert words in advice[rule].message
+
+
+def test_a_reduction_starts_in_loops_of_its_own() -> None:
+    """The what-if of another order is the kernel that ``decompose_reduction`` makes of it."""
+    init = Statement(
+        op="store",
+        label="C[...] = 0",
+        accesses=(Access("C", "write", ("i", "j")),),
+        sites=site(5),
+    )
+    facts = nested("ijk", PRODUCT)
+    (nest,) = nests(facts)
+    start = Branch(("==", "k", 0), (init,), kind="init")
+    inner = replace(nest.loops[-1], body=(start, nest.statement))
+    body: Node = inner
+    for loop in reversed(nest.loops[:-1]):
+        body = replace(loop, body=(body,))
+    facts = replace(facts, body=(body,))
+    (nest,) = nests(facts)
+    assert nest.init == init and nest.reduced == {"k"}
+    first, second = rewrite.with_innermost(facts, nest, 1).body
+    assert isinstance(first, Loop) and isinstance(second, Loop)
+    assert [node.var for node in every_node((first,)) if isinstance(node, Loop)] == [
+        "i_init",
+        "j_init",
+    ]
+    assert [node.var for node in every_node((second,)) if isinstance(node, Loop)] == ["i", "k", "j"]

@@ -2,7 +2,8 @@
 
 Shared memory has 32 banks of 4 bytes, and a bank gives one word a clock (CUDA C++ Programming
 Guide, "Shared Memory").  The rule asks what the kernel would take with the rows of the array padded
-by one word, or by one vector where vectors are moved.  tilelang swizzles its arrays itself.
+by one word, or by one vector where vectors are moved, and by more of them: a block that is not as
+wide as a warp touches several rows at once.  tilelang swizzles its arrays itself.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from tirlens.model.report import Advice
 BANK_BYTES = 4
 #: Shared memory that is busy for less of the time cannot hold the kernel up noticeably.
 LEAST_BUSY = 0.1
+#: Paddings to try, in words or vectors.
+PADDINGS = (1, 2, 4, 8, 16)
 
 
 def check(question: Question) -> Iterator[Advice]:
@@ -37,8 +40,14 @@ def check(question: Question) -> Iterator[Advice]:
         if not touching or any(access.route != "thread" for _, access in touching):
             continue
         size = byte_count(1, buffer.dtype) or BANK_BYTES
-        padding = max(max(access.lanes for _, access in touching), BANK_BYTES // size, 1)
-        saving_s = question.saving_s(rewrite.with_padding(facts, buffer, padding))
+        word = max(max(access.lanes for _, access in touching), BANK_BYTES // size, 1)
+        options = [
+            (saving_s, -padding)
+            for padding in (words * word for words in PADDINGS)
+            if (saving_s := question.saving_s(rewrite.with_padding(facts, buffer, padding)))
+            is not None
+        ]
+        saving_s, less = max(options, default=(None, 0))
         if question.is_noticeable(saving_s):
             sites = touching[0][0].sites
             yield Advice(
@@ -46,7 +55,7 @@ def check(question: Question) -> Iterator[Advice]:
                 span=sites[0] if sites else facts.span,
                 severity="hint",
                 message=(
-                    f"{buffer.name} has bank conflicts: rows of {buffer.shape[-1]} + {padding} "
+                    f"{buffer.name} has bank conflicts: rows of {buffer.shape[-1]} + {-less} "
                     f"{buffer.dtype} in place of {buffer.shape[-1]} have none, or fewer"
                 ),
                 saving_s=saving_s,

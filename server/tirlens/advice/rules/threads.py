@@ -14,6 +14,7 @@ from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model import SPILLS
 from tirlens.model.report import Advice
+from tirlens_worker.facts import KernelFacts
 
 WARPGROUP = 128
 
