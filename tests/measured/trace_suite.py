@@ -102,8 +102,7 @@ class TracedKernel:
                     sizes[parameter.name] = value
             else:
                 for extent, size in zip(buffer.shape, value.shape, strict=False):
-                    if hasattr(extent, "name"):
-                        sizes[extent.name] = int(size)
+                    sizes |= _named(extent, int(size))
         if RECORDER.launches is not None:
             RECORDER.launches.append({**self.record, "facts": self._facts(), "bindings": sizes})
         if not results:
@@ -140,6 +139,16 @@ class TracedKernel:
         if name.startswith("__"):
             raise AttributeError(name)
         return None
+
+
+def _named(extent: Any, size: int) -> dict[str, int]:
+    """What the size of a dimension says of the name that it is made of: ``n`` or ``n + 1``."""
+    if hasattr(extent, "name"):
+        return {extent.name: size}
+    first, second = getattr(extent, "a", None), getattr(extent, "b", None)
+    if type(extent).__name__ == "Add" and hasattr(first, "name") and hasattr(second, "value"):
+        return {first.name: size - int(second.value)}
+    return {}
 
 
 def _size(extent: Any, sizes: dict[str, int]) -> int:

@@ -62,3 +62,31 @@ def test_an_array_that_starts_nothing_is_left_alone() -> None:
     report = analyze(given, load("h200"))
     assert report.status == "ok"
     assert report.global_bytes.read == BATCH * BATCH * TILE * WIDTH * 2
+
+
+@pytest.mark.parametrize("heads", [1, 4])
+def test_a_loop_turns_as_often_as_a_later_one_over_the_same_number(heads: int) -> None:
+    """A consumer that stands before its producer; the rows are those of the batch, not of heads."""
+    batch: Expr = ("//", "bx", heads)
+    head: Expr = ("%", "bx", heads)
+    trips: Expr = ("load", "lengths", batch, head)
+    own = Statement(
+        "fill", "fill", per="block", accesses=(Access("tile", "write", (0, 0), (TILE, WIDTH)),)
+    )
+    place: Expr = ("+", ("*", batch, 10 * TILE), ("*", "j", TILE))
+    reads = Access("rows", "read", (place, head, 0), (TILE, 1, WIDTH))
+    copy = Statement(
+        "copy",
+        "copy",
+        per="block",
+        accesses=(reads, Access("tile", "write", (0, 0), (TILE, WIDTH))),
+    )
+    buffers = (
+        Buffer("rows", "rows", "float16", (BATCH * 10 * TILE, heads, WIDTH), "global"),
+        Buffer("lengths", "lengths", "int32", (BATCH, heads), "global"),
+        Buffer("tile", "tile", "float16", (TILE, WIDTH), "shared"),
+    )
+    loops = (Loop("serial", "i", 0, trips, (own,)), Loop("serial", "j", 0, trips, (copy,)))
+    report = analyze(launched(loops, buffers, BATCH * heads), load("h200"))
+    assert report.time_s is not None
+    assert report.global_bytes.read == BATCH * 10 * TILE * heads * WIDTH * 2

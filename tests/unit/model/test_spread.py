@@ -61,6 +61,7 @@ def test_the_vector_is_what_the_compiler_makes(
     ("row", "column", "vector"),
     [
         (("load", "T", "bx"), "i1", 8),  # a page begins where a row does
+        (("load", "expert", 0), "i1", 8),  # and so does what a variable of all threads names
         (("load", "T", "i0"), "i1", 1),  # each row somewhere else
         (0, ("+", ("load", "T", "bx"), "i1"), 1),  # somewhere in a row
     ],
@@ -69,6 +70,7 @@ def test_a_loaded_page_is_read_in_vectors(row: Expr, column: Expr, vector: int) 
     """CUDA source of tilelang 0.1.15 for paged attention: 16 bytes of a page a thread and load."""
     buffers = {
         "T": Buffer("T", "T", "int32", (64,)),
+        "expert": Buffer("expert", "expert", "int32", (1,), "local"),
         "P": Buffer("P", "P", "float16", (4096, 128)),
     }
     access = Access("P", "read", (("+", row, "i0"), column))
@@ -143,17 +145,30 @@ def test_the_first_block_tells_how_many_threads_work(condition: Expr, threads: i
     assert active_threads(tile_place(4, conditions=(condition,)), THREADS) == threads
 
 
-@pytest.mark.parametrize("index, serial", [("bx", False), ("i0", True)])
-def test_a_condition_waits_for_data_that_come_anew(index: Expr, serial: bool) -> None:
+@pytest.mark.parametrize(
+    "index, scope, written, serial",
+    [
+        ("bx", "global", (), False),
+        ("i0", "global", (), True),
+        # A sum in shared memory that is there before the tile loop, and one that turns with it.
+        (16, "shared", ("g",), False),
+        (16, "shared", ("i0",), True),
+    ],
+)
+def test_a_condition_waits_for_data_that_come_anew(
+    index: Expr, scope: str, written: tuple[str, ...], serial: bool
+) -> None:
     """A mask up to the length of the block's sequence asks for one number, not one an element."""
     buffers = {
-        "n": Buffer("n", "n", "int32", (64,)),
+        "n": Buffer("n", "n", "int32", (64,), scope),
         "S": Buffer("S", "S", "float32", (64, 64), "local.fragment"),
     }
     guard: Expr = ("<", "i0", ("load", "n", index))
     access = Access("S", "read", ("i0", "i1"), guard=guard)
     statement = Statement("store", "s", (), (access,), "block")
-    assert spread(statement, tile_place(64, 64), buffers, THREADS).serial is serial
+    loops = {"n": frozenset(written)}
+    found = spread(statement, tile_place(64, 64), buffers, THREADS, written=loops)
+    assert found.serial is serial
 
 
 def test_matrix_results_are_stored_in_pairs() -> None:

@@ -21,7 +21,7 @@ from tirlens_worker.facts import Expr, Signal
 
 from ..expr import UnknownValueError, evaluate
 from .program import Body, Bring, Choice, Meet, Multiply, Repeat, Run, Step, meetings
-from .turns import ALL, Shown, executed, shown_turns
+from .turns import ALL, Shown, executed, in_turn_s, shown_turns
 
 # So many steps are soon gone through.
 FEW_STEPS = 2_000
@@ -132,13 +132,18 @@ def follow(roles: Sequence[Body], needed: Needed) -> list[Followed] | None:
     """The roles side by side; None where they wait for each other for ever, or are too long.
 
     `needed` is how many threads have to arrive at a barrier.  Where roles whose turns are followed
-    in part wait for ever, all of them are.
+    in part wait for ever, or for longer than all that they do takes one after the other, all of
+    their turns are followed.
     """
     steps = sum(map(executed, roles))
     if steps > FEW_STEPS:
         found = _followed(roles, needed, shown_turns(roles))
-        if found is not None or steps > MOST_STEPS:
+        groups = [max(_own(body).values(), default=1) for body in roles]
+        most_s = sum(groups) * sum(map(in_turn_s, roles))
+        if found is not None and max(one.end_s for one in found) <= most_s:
             return found
+        if steps > MOST_STEPS:
+            return None
     return _followed(roles, needed, {})
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Loop, Signal, Statement
 
+from ..counting.filling import limit
 from ..expr import UnknownValueError, conjuncts, evaluate, free_variables, is_data_dependent
 from ..instructions.traits import EVENT, some, starts_product
 from ..instructions.work import Item
@@ -93,13 +94,17 @@ class Repeat:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A branch that is taken by its `condition`, or `share` of the times where that is None."""
+    """A branch that is taken by its `condition`, or `share` of the times where that is None.
+
+    These are the first turns of the loop over `until`, where it asks for a number in memory.
+    """
 
     item: Item
     share: float
     then: Body
     orelse: Body
     condition: Expr | None
+    until: str = ""
 
 
 Step = Run | Bring | Multiply | Meet | Repeat | Choice
@@ -137,6 +142,15 @@ def meetings(body: Body) -> Iterator[Meet]:
             yield from meetings(step.body)
         elif isinstance(step, Choice):
             yield from meetings((*step.then, *step.orelse))
+
+
+def choices(body: Body) -> Iterator[Choice]:
+    for step in body:
+        if isinstance(step, Repeat):
+            yield from choices(step.body)
+        elif isinstance(step, Choice):
+            yield step
+            yield from choices((*step.then, *step.orelse))
 
 
 def retimed(body: Body, waited: Callable[[Step], float]) -> Iterator[Timed]:
@@ -195,10 +209,12 @@ def _event(item: Item, costs: Costs, entries: float) -> Iterator[Step]:
         then, orelse = (
             program(side, costs, entries * share) for side, share in zip(both, shares, strict=True)
         )
-        yield Choice(item, shares[0], then, orelse, _decided(item))
+        yield Choice(item, shares[0], then, orelse, _decided(item), _until(item))
     else:
         trips = mean_trips(item)
         body = program(item.children, costs, entries * trips)
+        if isinstance(node, Loop):
+            trips, body = _ended(trips, body, node.var)
         if isinstance(node, Loop):
             start, stride = item.place.resolve(node.start), item.place.resolve(node.step)
             if isinstance(start, int) and isinstance(stride, int):
@@ -246,6 +262,40 @@ def _decided(item: Item) -> Expr | None:
     """A condition that the loops around it decide, in the same way in all blocks and threads."""
     condition = item.place.resolve(item.node.condition)
     return condition if _is_of_turns(condition, item) else None
+
+
+def _until(item: Item) -> str:
+    """The one loop around a branch whose turns it lets go up to a number in memory, or ""."""
+    condition = item.place.resolve(item.node.condition)
+    if item.node.orelse or limit(condition) is None:
+        return ""
+    turning = {loop.var for loop in item.place.around if loop.kind in _IN_TURN}
+    found = free_variables(condition) & turning
+    return next(iter(found)) if len(found) == 1 else ""
+
+
+def _ended(trips: float, body: Body, var: str) -> tuple[float, Body]:
+    """A loop to the turn at which its branches that go up to a number in memory end.
+
+    Roles decide alike in each turn: the turns that none of them takes are the last ones.
+    """
+    shares = [step.share for step in choices(body) if step.until == var]
+    if not shares or not max(shares):
+        return trips, body
+    return trips * max(shares), _taken_more_often(body, var, 1 / max(shares))
+
+
+def _taken_more_often(body: Body, var: str, times: float) -> Body:
+    def longer(step: Step) -> Step:
+        if isinstance(step, Repeat):
+            return replace(step, body=_taken_more_often(step.body, var, times))
+        if not isinstance(step, Choice):
+            return step
+        then, orelse = (_taken_more_often(side, var, times) for side in (step.then, step.orelse))
+        share = min(step.share * times, 1.0) if step.until == var else step.share
+        return replace(step, share=share, then=then, orelse=orelse)
+
+    return tuple(map(longer, body))
 
 
 def _is_of_turns(condition: Expr, item: Item) -> bool:

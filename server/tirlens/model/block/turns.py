@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from ..expr import free_variables, is_data_dependent
-from .program import Body, Choice, Meet, Repeat, meetings
+from .program import Body, Choice, Meet, Repeat, Run, meetings
 
 # Turns of a loop that are followed once a ring of buffers is full: they show what follows, even if
 # it has a period of two.  Of a loop around others fewer do.
@@ -56,6 +56,23 @@ def executed(body: Body) -> float:
         else:
             number += 1
     return number
+
+
+def in_turn_s(body: Body) -> float:
+    """How long a run of `body` takes if nothing of it goes on beside anything else."""
+    seconds = 0.0
+    for step in body:
+        if isinstance(step, Repeat):
+            seconds += step.trips * in_turn_s(step.body)
+        elif isinstance(step, Choice):
+            seconds += step.share * in_turn_s(step.then) + (1 - step.share) * in_turn_s(step.orelse)
+        elif isinstance(step, Run):
+            seconds += max(step.seconds, *step.units.values(), 0.0)
+        elif isinstance(step, Meet):
+            seconds += step.seconds + step.after_s
+        else:
+            seconds += step.seconds + step.busy_s + step.latency_s
+    return seconds
 
 
 def slots(roles: Sequence[Body]) -> int:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from tirlens_worker.facts import Access, Branch, Buffer, Expr, Let, Loop, Node, Statement
 
 from ..expr import free_variables, is_data_dependent, operands
+from .intervals import bounds
 from .scope import Scope
 
 
@@ -82,15 +83,32 @@ def slope(expr: Expr, name: str) -> Fraction | None:
 
 
 def _sharing(index: Expr, beside: Sequence[Expr], own: str, scope: Scope) -> int:
-    """How many values of outer variables have parts of the same dimension."""
-    elsewhere = frozenset[str]().union(*map(free_variables, beside))
-    names = free_variables(index) - elsewhere - scope.threads - {own}
+    """How many values of outer variables have parts of the same dimension.
+
+    Of a variable that is taken apart, ``bx // heads`` and ``bx % heads``, each part counts for
+    itself.
+    """
+    elsewhere = frozenset[Expr]().union(*map(_parts, beside))
     count = 1
-    for name in names & scope.domain.box.keys():
-        low, high = scope.domain.box[name]
+    for part in _parts(index) - elsewhere:
+        (name,) = free_variables(part)
+        if name in elsewhere or name == own or name in scope.threads:
+            continue
+        low, high = bounds(part, scope.domain.box)
         if math.isfinite(low) and math.isfinite(high):
             count *= max(int(high - low) + 1, 1)
     return count
+
+
+def _parts(expr: Expr) -> frozenset[Expr]:
+    """The variables of an expression, and the digits of those that are taken apart."""
+    if isinstance(expr, str):
+        return frozenset((expr,))
+    if not isinstance(expr, tuple):
+        return frozenset()
+    if expr[0] in ("//", "%") and isinstance(expr[1], str) and isinstance(expr[2], int):
+        return frozenset((expr,))
+    return frozenset[Expr]().union(*map(_parts, operands(expr)))
 
 
 def _accesses(

@@ -75,6 +75,7 @@ class Statements:
         self._shares: Mapping[Expr | None, Fraction] = {}
         # Extents that are data, and how often a loop over them is taken to turn.
         self._passed: dict[Expr, Passed | None] = {}
+        self._unknown: set[Expr] = set()
         # What the arrays of lengths that such loops run up to are taken for.
         self.lengths: dict[str, Length] = {}
 

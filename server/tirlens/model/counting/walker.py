@@ -39,12 +39,15 @@ class Walker(Statements):
 
     def counts(self) -> Counts:
         root = self._root()
+        if any(self._passed[extent] for extent in self._unknown):
+            # A loop that stands before the one that tells how often both turn.
+            self._limited = {}
+            root = self._again()
         buffers = {name: self._buffer(name) for name in self.buffers}
         sizes = {name: item.bytes for name, item in buffers.items() if item.bytes is not None}
         self._shares = filled(self._limited, sizes)
         if self._shares:
-            self.touches, self._caveats, self._whiles = [], {}, 0
-            root = self._root()
+            root = self._again()
         order = [variable.name for variable in self.facts.variables if variable.name in self._needs]
         order += [name for name in self._needs if name not in self._declared]
         launch = self.facts.launch
@@ -59,6 +62,10 @@ class Walker(Statements):
             (*self.facts.caveats, *self._caveats),
             tuple(order),
         )
+
+    def _again(self) -> tuple[NodeCount, ...]:
+        self.touches, self._caveats, self._whiles = [], {}, 0
+        return self._root()
 
     def _root(self) -> tuple[NodeCount, ...]:
         return self._body(self.facts.body, Scope(Domain(), {**self.bindings}), by_block=False)
@@ -165,6 +172,8 @@ class Walker(Statements):
         once = passed(node, scope, self.buffers, self.shapes) or self._passed.get(extent)
         # A loop over the same extent that meets no array, a consumer's, turns as often.
         self._passed[extent] = once
+        if once is None:
+            self._unknown.add(extent)
         taken = once and length(node, extent, once, scope, self.buffers)
         if taken:
             known = self.lengths.get(taken.array, taken)

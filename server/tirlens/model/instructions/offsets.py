@@ -57,11 +57,16 @@ def _value(expr: Expr, place: Place, env: Mapping[str, Any]) -> Any:
 
 
 def beyond_loads(
-    access: Access, place: Place, buffers: Mapping[str, Buffer], env: Mapping[str, Any]
+    access: Access,
+    place: Place,
+    buffers: Mapping[str, Buffer],
+    env: Mapping[str, Any],
+    together: bool = False,
 ) -> Access:
     """An access behind a place that is loaded, the same one for all threads: where it adds to that.
 
-    Such a place, a page's or a token's, begins a row of the array.
+    Such a place, a page's or a token's, begins a row of the array.  Where the threads go through a
+    tile `together`, a variable of each holds the same in all of them.
     """
     indices = tuple(place.resolve(index) for index in access.indices)
     if not any(map(is_data_dependent, indices)):
@@ -69,6 +74,7 @@ def beyond_loads(
 
     def shared(load: tuple[Any, ...]) -> bool:
         own = buffers[load[1]].scope.startswith("local") if load[1] in buffers else True
+        own = own and not together
         return not own and not any(np.ndim(env.get(name, 0)) for name in free_variables(load))
 
     return replace(

@@ -89,7 +89,7 @@ def spread(
     if turning:
         # What a branch around a whole tile operation asks is known before its first element.
         data.extend(place.data_of_conditions)
-    serial = _comes_anew(data, turning, buffers)
+    serial = _comes_anew(data, turning, buffers, written)
     if statement.per == "thread":
         return _of_threads(statement, place, buffers, serial, written)
     matrix = any(access.buffer in fragments for access in accesses)
@@ -102,17 +102,20 @@ def spread(
 
 
 def _comes_anew(
-    data: Sequence[tuple[Any, ...]], turning: Set[str], buffers: Mapping[str, Buffer]
+    data: Sequence[tuple[Any, ...]],
+    turning: Set[str],
+    buffers: Mapping[str, Buffer],
+    written: SetIn,
 ) -> bool:
     """Whether the data of conditions come anew with the elements that they are asked for.
 
     Elements follow each other with the `turning` variables.  What an array holds for all of them,
-    the length of a sequence, is loaded once before.
+    the length of a sequence, is loaded once before, and so is what no element of them writes.
     """
     return any(
         part[0] == "opaque"
         or part[1] not in buffers
-        or buffers[part[1]].scope != "global"
+        or not turning.isdisjoint(written.get(part[1], frozenset()))
         or bool(turning & free_variables(part))
         for part in data
     )
@@ -205,7 +208,7 @@ def _of_block(
     for access in accesses:
         offset = None
         if memory_of(access, buffers) is not None and access.route in ("thread", "tile", "async"):
-            settled = beyond_loads(access, place, buffers, env)
+            settled = beyond_loads(access, place, buffers, env, together=True)
             offset = element_offsets(settled, buffers[access.buffer], place, env, inside)
             if offset is None or told_apart(settled, place) or begins_anywhere(access, place):
                 vector = 1
