@@ -11,7 +11,7 @@ import pytest
 from support.kernels import gemm, launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.block.liveness import live_bytes
+from tirlens.model.block.liveness import LiveBytes, live_bytes
 from tirlens.model.block.program import led_share
 from tirlens.model.block.roles import concurrent
 from tirlens.model.block.steps import reduce_clocks, scan_clocks
@@ -142,6 +142,43 @@ def test_registers_of_an_array_live_apart_where_indices_are_constants() -> None:
     assert peak(launched((*by_pairs, at_run_time), buffers)) == 8 * 4
 
 
+@pytest.mark.parametrize(("turns", "arrays"), [(1, 0), (2, 1)])
+def test_elements_come_and_go_up_to_the_sum_over_a_row(turns: int, arrays: int) -> None:
+    """The sum over rows of products: what two turns add up has to be there in between.
+
+    ptxas 13.0 has no stack for the first, whose arrays take four times a thread's registers.
+    """
+    whole = ((0, 0), (256, 256))
+    names = ("o", "do", "acc", "sum")
+    buffers = (*(fragment(name, 256, 256) for name in names[:3]), fragment("sum", 256))
+    reduced = (Access("acc", "read", *whole), Access("sum", "write", (0,), (256,)))
+    added = (*(Access(name, "read", *whole) for name in names[:2]), Access("acc", "update", *whole))
+    body = (
+        Statement("fill", "fill", (), (Access("acc", "write", *whole),), "block"),
+        Loop(
+            "serial",
+            "k",
+            0,
+            turns,
+            (step((), "o"), step((), "do"), Statement("store", "add", (), added, "block")),
+        ),
+        Statement("reduce", "reduce", (), reduced, "block", attributes={"dim": 1}),
+        Statement("store", "use", (), (Access("sum", "read", (0,), (256,)),), "block"),
+    )
+    found = live(launched(body, buffers))
+    row, tile = 256 * 4 / 128, 256 * 256 * 4 / 128
+    assert found.needed in (arrays * tile, arrays * tile + row)
+    assert found.most >= 3 * tile
+
+
+def test_a_product_is_there_as_a_whole() -> None:
+    """Its elements are all made at once, and used one by one."""
+    product = Statement("gemm", "gemm", (), (Access("C", "write", (0, 0), (256, 256)),), "block")
+    body = (product, step(("C",), "half"), step(("half",), "out"))
+    buffers = (fragment("C", 256, 256), fragment("half", 256, 256), fragment("out", 256, 256))
+    assert live(launched(body, buffers)).needed >= 256 * 256 * 4 / 128
+
+
 def one(name: str, mode: str, index: int) -> Statement:
     return Statement("call", name, (), (Access(name, mode, (index,)),))
 
@@ -180,6 +217,10 @@ def test_loads_that_follow_each_other_wait_for_shared_memory_once() -> None:
 
 
 def peak(facts: KernelFacts) -> float:
+    return live(facts).most
+
+
+def live(facts: KernelFacts) -> LiveBytes:
     counts = Walker(facts, {}).counts()
     items = build(facts, counts, {}, {item.id: item for item in facts.buffers})
     return live_bytes(items, counts)

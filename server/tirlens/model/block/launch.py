@@ -31,7 +31,8 @@ def block_resources(
     """
     threads = math.prod(counts.launch.threads or (1,))
     lowered = lowered_for(facts, device)
-    held = math.ceil(live_bytes(items, counts)) * threads
+    live = live_bytes(items, counts)
+    held, needed = math.ceil(live.most) * threads, math.ceil(live.needed) * threads
     # Warps that wgmma feeds from shared memory and TMA from other warps hold no operands.
     apart = specialised(facts, items, device)
     tensor = not apart and any(some(item, PRODUCT) for item in items)
@@ -40,7 +41,8 @@ def block_resources(
     divided = (apart or "maxnreg" in said) and "nosetmaxnreg" not in said
     loading = loading_registers(items, LOADING_REGISTERS)
     between = temporaries(items)
-    count, spilled = registers(device, held, threads, tensor, divided, loading, between)
+    count = registers(device, held, threads, tensor, divided, loading, between)[0]
+    spilled = registers(device, needed, threads, tensor, divided)[1]
     if lowered is not None:
         threads = lowered.threads
         if lowered.registers_per_thread is not None:

@@ -28,6 +28,8 @@ from ..expr import free_variables
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL, dtype_bytes
 from ..instructions.traits import STRAIGHT, every
 from ..instructions.work import Item
+from .straight import straight
+from .trips import mean_trips
 
 REGISTER_SCOPES = ("local", "wmma")
 REGISTER_BYTES = 4.0
@@ -58,10 +60,23 @@ class _Life:
         return bool(inside) and all(turning in names for names in inside)
 
 
-def live_bytes(items: Sequence[Item], counts: Any) -> float:
+@dataclass(frozen=True)
+class LiveBytes:
+    """What the register arrays of a thread take at the same time, and what of it has to be there.
+
+    The rest comes and goes element by element, as far as there are no registers for all of it.
+    """
+
+    most: float
+    needed: float
+
+
+def live_bytes(items: Sequence[Item], counts: Any) -> LiveBytes:
     """The most bytes that the register arrays of one thread take at the same time."""
     leaves = [leaf for item in items for leaf in item.leaves()]
     lives = _lives(leaves, counts.buffers)
+    pieces = straight(items)
+    passing = {name for name, life in lives.items() if _passes(life, pieces)}
     held = {number for number, leaf in enumerate(leaves) if _holds(leaf)}
     for low, high, turning in _loops(items):
         if turning is not None:
@@ -69,8 +84,21 @@ def live_bytes(items: Sequence[Item], counts: Any) -> float:
         for life in lives.values():
             if not life.comes_and_goes(low, high, turning):
                 _through(life, low, high)
-    steps = [0.0] * (len(leaves) + 1)
-    for life in lives.values():
+    staying = [life for name, life in lives.items() if name not in passing]
+    return LiveBytes(
+        _most_bytes(lives.values(), held, len(leaves)), _most_bytes(staying, held, len(leaves))
+    )
+
+
+def _passes(life: _Life, pieces: Sequence[range]) -> bool:
+    """Whether an array is there in one piece of straight code alone, written before it is read."""
+    inside = any(life.first in piece and life.last in piece for piece in pieces)
+    return inside and not life.starts_read and life.last > life.first
+
+
+def _most_bytes(lives: Iterable[_Life], held: set[int], number_of_leaves: int) -> float:
+    steps = [0.0] * (number_of_leaves + 1)
+    for life in lives:
         steps[life.first] += life.bytes
         steps[max(life.last, life.first + 1)] -= life.bytes
     most = now = 0.0
@@ -185,6 +213,7 @@ def _loops(items: Sequence[Item]) -> list[tuple[int, int, str | None]]:
         for child in item.children:
             after = visit(child, after)
         serial = isinstance(item.node, Loop) and item.node.kind not in SPATIAL | SIDE_BY_SIDE
+        serial = serial and mean_trips(item) != 1
         if (serial or isinstance(item.node, While)) and after > number:
             found.append((number, after - 1, _turning(item.node)))
         return after
