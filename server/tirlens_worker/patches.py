@@ -19,22 +19,9 @@ from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 from . import array_shapes, other_versions
+from .fake_gpu import FakeGpu
 from .frameworks import old_tvm
 
-# Multiprocessors, shared memory per multiprocessor and per block in bytes, L2 bytes, memory bytes
-# and a name, by compute capability: CUDA C++ Programming Guide 13.0, "Compute Capabilities", and
-# the data sheets of the products named here.
-_DEVICES: Dict[str, Tuple[int, int, int, int, int, str]] = {
-    "sm_70": (80, 98304, 98304, 6 << 20, 16 << 30, "Tesla V100-SXM2-16GB"),
-    "sm_75": (40, 65536, 65536, 4 << 20, 16 << 30, "Tesla T4"),
-    "sm_80": (108, 167936, 166912, 40 << 20, 80 << 30, "NVIDIA A100-SXM4-80GB"),
-    "sm_86": (84, 102400, 101376, 6 << 20, 48 << 30, "NVIDIA A40"),
-    "sm_89": (142, 102400, 101376, 96 << 20, 48 << 30, "NVIDIA L40S"),
-    "sm_90": (132, 233472, 232448, 50 << 20, 80 << 30, "NVIDIA H100 80GB HBM3"),
-    "sm_100": (148, 233472, 232448, 126 << 20, 180 << 30, "NVIDIA B200"),
-    "sm_120": (188, 102400, 101376, 128 << 20, 96 << 30, "NVIDIA RTX PRO 6000"),
-}
-_DEFAULT_ARCH = "sm_90"
 # Where a PrimFunc keeps the options of its compilation (tilelang/jit/__init__.py).
 PASS_CONFIGS = "tilelang_pass_configs"
 COMPILE_FLAGS = "tilelang_compile_flags"
@@ -57,28 +44,9 @@ class CapturedKernel:
         raise NotRunError("kernels are read here and not compiled: no '{}'".format(name))
 
 
-class Device:
-    """The GPU that programs are told of."""
-
-    def __init__(self, target: Mapping[str, Any]) -> None:
-        arch = str(target.get("arch") or _DEFAULT_ARCH)
-        digits = "".join(c for c in arch if c.isdigit()) or "90"
-        base = _DEVICES.get("sm_" + digits) or _DEVICES[_nearest(int(digits))]
-        self.kind = str(target.get("kind") or "cuda")
-        self.arch = arch
-        self.capability = (int(digits[:-1] or 9), int(digits[-1]))
-        self.sm_count = int(target.get("sm_count") or base[0])
-        self.shared_per_sm_bytes, self.shared_per_block_bytes = base[1], base[2]
-        self.l2_bytes, self.memory_bytes, self.name = base[3], base[4], base[5]
-
-    def target(self) -> Any:
-        """The framework's Target object for this device."""
-        return sys.modules["tvm"].target.Target({"kind": self.kind, "arch": self.arch})
-
-
 class _State:
     def __init__(self) -> None:
-        self.device = Device({})
+        self.gpu = FakeGpu({})
         self.asked = False
         self.captured: List[Any] = []
 
@@ -89,7 +57,7 @@ _done: Set[str] = set()
 
 def shared_bytes_per_block() -> int:
     """The shared memory that a block of the device can have."""
-    return _state.device.shared_per_block_bytes
+    return _state.gpu.shared_per_block_bytes
 
 
 def install(target: Mapping[str, Any]) -> None:
@@ -97,7 +65,7 @@ def install(target: Mapping[str, Any]) -> None:
 
     `target` may have ``kind``, ``arch`` (``sm_90``) and ``sm_count``.
     """
-    _state.device = Device(target)
+    _state.gpu = FakeGpu(target)
     _install((*_CAPTURES, *_ANSWERS))
 
 
@@ -123,9 +91,9 @@ def asked_for_device() -> bool:
     return _state.asked
 
 
-def _asked() -> Device:
+def _asked() -> FakeGpu:
     _state.asked = True
-    return _state.device
+    return _state.gpu
 
 
 def captured() -> List[Any]:
@@ -153,13 +121,6 @@ def first_configuration(
     for config in configs or ():
         return {key: value for key, value in dict(config).items() if key != "pass_configs"}
     return {}
-
-
-def _nearest(capability: int) -> str:
-    """The newest device in the table that is not newer."""
-    known = sorted(int(name[3:]) for name in _DEVICES)
-    below = [number for number in known if number <= capability]
-    return "sm_{}".format(below[-1] if below else known[0])
 
 
 def with_options(
@@ -309,7 +270,7 @@ def _patch_arch(arch: Any) -> None:
 
 
 def _patch_target(module: Any) -> None:
-    module.auto_detect_target = _answer(lambda: _state.device.target())
+    module.auto_detect_target = _answer(lambda: _state.gpu.target())
 
 
 def _patch_lower(module: Any) -> None:
