@@ -19,7 +19,7 @@ from tirlens.model.counting.solve import Solver
 from tirlens.model.counting.sums import sum_over
 from tirlens.model.counting.unions import union_size
 from tirlens.model.counting.within import within
-from tirlens.model.expr import evaluate, is_integer, simplify
+from tirlens.model.expr import evaluate, is_integer, linear, simplify
 from tirlens_worker.facts import Expr
 
 from .generate import comparisons, conditions, integers
@@ -47,6 +47,44 @@ def boxes(draw: st.DrawFn, longest: int = 6) -> Box:
 @quick
 @given(boxes(), integers(NAMES, 3) | conditions(NAMES))
 def test_an_expression_keeps_its_values_within_the_box(box: Box, expr: Expr) -> None:
+    shorter = within(expr, box)
+    for env in points(box):
+        assert evaluate(shorter, env) == evaluate(expr, env)
+
+
+REMAINDERS: list[tuple[Expr, Expr]] = [
+    (("-", "a", ("*", ("//", "a", 8), 8)), ("%", "a", 8)),
+    (("+", "a", ("*", ("//", "a", 8), -8), "b", 1), ("+", ("%", "a", 8), "b", 1)),
+    (
+        ("-", ("*", "a", 6), ("*", ("//", ("*", "a", 3), 32), 64)),
+        ("*", ("%", ("*", "a", 3), 32), 2),
+    ),
+    # The remainder of what is less than the divisor is that itself.
+    (("+", "a", "b", ("*", ("//", ("+", "a", "b"), 64), -64)), ("+", "a", "b")),
+    (("//", ("-", "a", ("*", ("//", "a", 8), 8)), 16), 0),
+]
+
+
+@pytest.mark.parametrize(("written", "meant"), REMAINDERS)
+def test_what_a_quotient_leaves_is_a_remainder(written: Expr, meant: Expr) -> None:
+    box = {"a": (0, 40), "b": (0, 20)}
+    assert linear(within(written, box)) == linear(simplify(meant))
+
+
+@st.composite
+def remainders(draw: st.DrawFn) -> tuple[Box, Expr]:
+    """Sums of a number and multiples of its quotient, in all sorts of factors."""
+    value = draw(integers(NAMES, 2))
+    divisor, times = draw(st.integers(1, 6)), draw(st.integers(-2, 2))
+    quotient = ("*", ("//", value, divisor), -divisor * times)
+    rest = draw(st.sampled_from([0, "a", ("//", "b", 2), ("%", value, divisor)]))
+    return draw(boxes()), ("+", rest, ("*", value, times), quotient)
+
+
+@quick
+@given(remainders())
+def test_a_remainder_keeps_its_values(drawn: tuple[Box, Expr]) -> None:
+    box, expr = drawn
     shorter = within(expr, box)
     for env in points(box):
         assert evaluate(shorter, env) == evaluate(expr, env)

@@ -87,7 +87,7 @@ def _compound(
 
 def _operation(op: str, parts: tuple[Expr, ...], box: Box) -> Expr:
     if op in ("+", "-"):
-        return _put_together(rebuild(op, parts))
+        return _put_together(rebuild(op, parts), box)
     if op in _ROUND_DOWN and bounds(parts[0], box)[0] >= 0 and bounds(parts[1], box)[0] > 0:
         op = _ROUND_DOWN[op]
     if op in (">>", "&"):
@@ -108,30 +108,56 @@ def _operation(op: str, parts: tuple[Expr, ...], box: Box) -> Expr:
     return result
 
 
-def _put_together(expr: Expr) -> Expr:
-    """A sum with ``x // c * c + x % c`` in it written with `x`, whatever factor both have."""
-    if not _has_remainder(expr):
+def _put_together(expr: Expr, box: Box) -> Expr:
+    """A sum with what a division has taken apart put together again, whatever factor it has.
+
+    ``x // c * c + x % c`` is `x`, and ``x - x // c * c`` is ``x % c``.
+    """
+    if not _has_division(expr):
         return expr
     terms, constant = linear(expr)
-    remainders = [atom for atom in terms if isinstance(atom, tuple) and atom[0] == "%"]
-    for remainder in remainders:
-        value, divisor = remainder[1:]
-        quotient = ("//", value, divisor)
-        factor = terms[remainder]
-        if isinstance(divisor, int) and divisor > 0 and terms.get(quotient) == factor * divisor:
-            rest = {a: f for a, f in terms.items() if a not in (remainder, quotient)}
-            return _put_together(rebuild("+", (from_linear(rest, constant), ("*", value, factor))))
+    for atom in terms:
+        if isinstance(atom, tuple) and atom[0] in ("//", "%"):
+            op, value, divisor = atom
+            if isinstance(divisor, int) and divisor > 0 and is_integer(value):
+                merged = (
+                    _with_remainder(terms, atom) if op == "%" else _less_quotient(terms, atom, box)
+                )
+                if merged is not None:
+                    return _put_together(rebuild("+", (merged, constant)), box)
     return expr
 
 
-def _has_remainder(expr: Expr) -> bool:
-    """Whether a term of a sum in linear form is a remainder, or a multiple of one."""
+def _with_remainder(terms: Terms, remainder: tuple[Any, ...]) -> Expr | None:
+    """``x // c * c + x % c`` and what else `terms` sum up; None if there is no such quotient."""
+    _, value, divisor = remainder
+    factor, quotient = terms[remainder], ("//", value, divisor)
+    if terms.get(quotient) != factor * divisor:
+        return None
+    rest = {atom: f for atom, f in terms.items() if atom not in (remainder, quotient)}
+    return from_linear(rest, collect(value, factor, rest))
+
+
+def _less_quotient(terms: Terms, quotient: tuple[Any, ...], box: Box) -> Expr | None:
+    """``x - x // c * c`` and what else `terms` sum up; None if the rest does not hold ``x``."""
+    _, value, divisor = quotient
+    times, left = divmod(-terms[quotient], divisor)
+    inside, constant = linear(value)
+    if left or any(terms.get(atom) != times * factor for atom, factor in inside.items()):
+        return None
+    rest = {a: f for a, f in terms.items() if a != quotient and a not in inside}
+    remainder = _divided("%", inside, constant, divisor, box)
+    return from_linear(rest, collect(remainder, times, rest) - times * constant)
+
+
+def _has_division(expr: Expr) -> bool:
+    """Whether a term of a sum in linear form is a quotient or remainder, or a multiple of one."""
     if isinstance(expr, tuple) and expr[0] == "+":
         terms: tuple[Expr, ...] = expr[1:]
         for term in terms:
             if isinstance(term, tuple):
                 atom: Expr = term[1] if term[0] == "*" else term
-                if isinstance(atom, tuple) and atom[0] == "%":
+                if isinstance(atom, tuple) and atom[0] in ("//", "%"):
                     return True
     return False
 
