@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from support.kernels import gemm, scale, site
-from tirlens.advice import Question, advise, rewrite
+from tirlens.advice import Question, advise, rewrite, splitting
 from tirlens.advice.independence import nests
 from tirlens.advice.rules import launch_bound
 from tirlens.hardware import load
@@ -340,3 +340,44 @@ def test_a_reduction_starts_in_loops_of_its_own() -> None:
         "j_init",
     ]
     assert [node.var for node in every_node((second,)) if isinstance(node, Loop)] == ["i", "k", "j"]
+
+
+def summed(facts: KernelFacts) -> KernelFacts:
+    """`gemm` with the sums that its products are added to, as the frontend tells them."""
+
+    def edit(node: Node) -> Node:
+        if isinstance(node, Statement) and node.op == "gemm":
+            sums = [
+                Access("Cl", mode, (0, 0), (128, 128), route="mma") for mode in ("read", "write")
+            ]
+            return replace(node, accesses=(*node.accesses, *sums))
+        return node
+
+    return rewrite.change(facts, edit)
+
+
+def test_a_product_of_few_blocks_is_split_along_its_reduction() -> None:
+    """The saving is that of the kernel whose blocks each have a part, less a launch that clears."""
+    facts, device = summed(gemm(512, 512, 4096)), load("h100-sxm")
+    loop = splitting.reduction(facts)
+    assert loop is not None
+    split = splitting.with_parts(facts, loop, 8)
+    assert split is not None
+    before, after = analyze(facts, device), analyze(split, device)
+    assert after.grid == (4, 4, 8) and after.flop == before.flop
+    advice = asked(facts)["small-grid"]
+    assert "over k among" in advice.message and advice.saving_s is not None
+    assert before.time_s is not None and after.time_s is not None
+    assert advice.saving_s >= before.time_s - after.time_s - device.launch_s
+
+
+def test_only_a_plain_sum_is_split() -> None:
+    """A result that is changed before it is stored is not the sum of its parts."""
+    facts = summed(gemm(512, 512, 4096))
+
+    def edit(node: Node) -> Node:
+        if isinstance(node, Statement) and node.label.startswith("T.copy(Cl"):
+            return replace(node, op="store", arith=(Arith("max", "float32"),))
+        return node
+
+    assert splitting.reduction(rewrite.change(facts, edit)) is None

@@ -2,7 +2,7 @@
 
 With `num_stages` of 2 or more, tilelang's T.Pipelined loads the tiles of later iterations while the
 current ones are computed with, at the price of one shared buffer a stage.  The rule tries 2 to 4
-stages and reports the best that fits into shared memory.
+stages and reports the best that fits into shared memory; what two do not help, more do not.
 """
 
 from __future__ import annotations
@@ -28,12 +28,7 @@ def check(question: Question) -> Iterator[Advice]:
             continue
         if not _loads_tiles(loop, shared):
             continue
-        options = [
-            (saving_s, stages)
-            for stages in (2, 3, 4)
-            if (saving_s := question.saving_s(rewrite.with_stages(question.facts, loop, stages)))
-            is not None
-        ]
+        options = list(_options(question, loop))
         if not options:
             continue
         saving_s, stages = max(options, key=lambda option: (option[0], -option[1]))
@@ -48,6 +43,15 @@ def check(question: Question) -> Iterator[Advice]:
                 ),
                 saving_s=saving_s,
             )
+
+
+def _options(question: Question, loop: Loop) -> Iterator[tuple[float, int]]:
+    """What each number of stages saves, as long as more of them can save anything."""
+    for stages in (2, 3, 4):
+        saving_s = question.saving_s(rewrite.with_stages(question.facts, loop, stages))
+        if saving_s is None or saving_s <= 0.0:
+            return
+        yield saving_s, stages
 
 
 def _loads_tiles(loop: Loop, shared: set[str]) -> bool:
