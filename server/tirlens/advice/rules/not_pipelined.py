@@ -23,8 +23,8 @@ def check(question: Question) -> Iterator[Advice]:
         return
     shared = {buffer.id for buffer in question.facts.buffers if buffer.scope.startswith("shared")}
     for loop, _ in rewrite.loops(question.facts):
-        stages = loop.annotations.get("num_stages", 0)
-        if stages > 1 or loop.kind not in IN_TURN or not loop.sites:
+        now = loop.annotations.get("num_stages", 0)
+        if now > 1 or loop.kind not in IN_TURN or not loop.sites:
             continue
         if not _loads_tiles(loop, shared):
             continue
@@ -39,7 +39,8 @@ def check(question: Question) -> Iterator[Advice]:
                 severity="hint",
                 message=(
                     "loads and compute take turns in every iteration; "
-                    f"T.Pipelined(..., num_stages={stages}) overlaps them"
+                    f"T.Pipelined(..., num_stages={stages}) {'in place of 1 ' if now else ''}"
+                    "overlaps them"
                 ),
                 saving_s=saving_s,
             )
