@@ -135,6 +135,30 @@ def test_table_csv_markdown_and_sarif(analyze: Any, tvm_python: Path, tmp_path: 
     assert {"cost"} <= {result["ruleId"] for result in run["results"]}
 
 
+def test_advice_comes_with_its_edit(analyze: Any, tvm_python: Path) -> None:
+    path = EXAMPLES.parent / "advice/kernels/tvm_rewrites.py"
+    base = ("analyze", path, "--kernel", "transposed", "--python", tvm_python)
+    _, text, _ = analyze(*base, "--format", "json")
+    advice = {item["rule"]: item for item in kernels_of(text)["transposed"]["advice"]}
+    edit = advice["bank-conflict"]["edit"]
+    line = path.read_text().split("\n")[edit["line"] - 1]
+    assert edit["line"] == edit["end_line"]
+    assert line[edit["column"] : edit["end_column"]] == "32"
+    assert edit["new_text"] == "32 + 1"
+    _, text, _ = analyze(*base, "--format", "sarif")
+    results = json.loads(text)["runs"][0]["results"]
+    (found,) = (item for item in results if item["ruleId"] == "bank-conflict")
+    (change,) = found["fixes"][0]["artifactChanges"]
+    (replacement,) = change["replacements"]
+    assert replacement["insertedContent"] == {"text": "32 + 1"}
+    assert replacement["deletedRegion"] == {
+        "startLine": edit["line"],
+        "startColumn": edit["column"] + 1,
+        "endLine": edit["line"],
+        "endColumn": edit["end_column"] + 1,
+    }
+
+
 def test_what_cannot_be_analysed_is_status_1(
     analyze: Any, tvm_python: Path, tmp_path: Path
 ) -> None:

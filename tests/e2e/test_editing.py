@@ -72,6 +72,14 @@ def _insert(line: int, text: str) -> dict[str, object]:
     return {"range": {"start": at, "end": at}, "text": text}
 
 
+def _actions(client: Client, uri: str, line: int) -> dict[str, Any]:
+    """The code actions at a 0-based line by their titles."""
+    at = {"line": line, "character": 0}
+    params = {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}}
+    found = client.request("textDocument/codeAction", params | {"context": {"diagnostics": []}})
+    return {action["title"]: action for action in found}
+
+
 def test_tvm_file(client: Client, tmp_path: Path, tvm_python: Path) -> None:
     client.initialize(trusted=True, interpreter=str(tvm_python))
     path = tmp_path / "kernels.py"
@@ -160,10 +168,8 @@ def test_tilelang_file(client: Client, tmp_path: Path, tilelang_python: Path) ->
         "source": "call-site",
         "current": True,
     }
-    whole = {"start": {"line": 8, "character": 0}, "end": {"line": 8, "character": 0}}
-    params = {"textDocument": {"uri": uri}, "range": whole, "context": {"diagnostics": []}}
-    action = client.request("textDocument/codeAction", params)[0]
-    edit = action["edit"]["changes"][uri][0]
+    kept = _actions(client, uri, 8)["TIRLens: Keep # tirlens: matmul(4096, 4096, 4096)"]
+    edit = kept["edit"]["changes"][uri][0]
     assert edit["newText"].strip() == "# tirlens: matmul(4096, 4096, 4096)"
     lines = TILELANG.splitlines(keepends=True)
     lines.insert(edit["range"]["start"]["line"], edit["newText"])
@@ -174,6 +180,36 @@ def test_tilelang_file(client: Client, tmp_path: Path, tilelang_python: Path) ->
     assert [
         item["call_source"] for item in client.command("tirlens.report", uri)["json"]["kernels"]
     ] == ["directive"]
+
+
+def test_advice_is_written_where_the_text_is_now(
+    client: Client, tmp_path: Path, tilelang_python: Path
+) -> None:
+    client.initialize(trusted=True, interpreter=str(tilelang_python))
+    path = tmp_path / "kernels.py"
+    path.write_text(TILELANG)
+    uri = client.open(path)
+    client.wait_ready(uri)
+    edits = [title for title in _actions(client, uri, 12) if ", saves about " in title]
+    assert any(title.startswith("TIRLens: threads=256, ") for title in edits)
+    # A line more above: the edit goes along.
+    client.edit(uri, 2, _insert(0, "# \U0001d54f\n"))
+    title, action = next(
+        item for item in _actions(client, uri, 12).items() if "threads=256" in item[0]
+    )
+    assert title in edits
+    (change,) = action["edit"]["changes"][uri]
+    start, end = change["range"]["start"], change["range"]["end"]
+    line = ("#\n" + TILELANG).split("\n")[start["line"]]
+    assert line[start["character"] : end["character"]] == "128"
+    assert line[: start["character"]].endswith("threads=")
+    # Where that line has changed there is nothing to be written any more.
+    client.edit(uri, 3, {"range": change["range"], "text": change["newText"]})
+    assert not any("threads=" in title for title in _actions(client, uri, 12))
+    client.save(uri)
+    client.wait_ready(uri, 2)
+    assert not any("threads=" in title for title in _actions(client, uri, 12))
+    assert _actions(client, uri, 0) == {}
 
 
 @pytest.mark.parametrize(

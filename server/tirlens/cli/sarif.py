@@ -9,6 +9,7 @@ from typing import Any
 from tirlens.cli.rows import verdict
 from tirlens.ide import labels
 from tirlens.pipeline import FileReport
+from tirlens.source.changes import Replacement
 from tirlens.version import __version__
 from tirlens_worker.facts import Span
 
@@ -30,7 +31,8 @@ def to_sarif(reports: Iterable[FileReport]) -> dict[str, Any]:
             for advice in kernel.advice:
                 text = labels.advice(advice)
                 level = _LEVELS.get(advice.severity, "note")
-                results.append(result(advice.rule, level, text, file.path, advice.span))
+                found = result(advice.rule, level, text, file.path, advice.span)
+                results.append(found | _fixes(file.path, advice.edit))
         for needs in file.needs:
             text = f"{needs.kernel} needs {', '.join(needs.names) or 'arguments'}"
             results.append(result("needs-bindings", "warning", text, file.path, needs.span))
@@ -55,18 +57,31 @@ def document(results: list[dict[str, Any]]) -> dict[str, Any]:
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
+def _fixes(path: str, edit: Replacement | None) -> dict[str, Any]:
+    """The advice as something that a tool can apply."""
+    if edit is None:
+        return {}
+    place = _physical(path, edit.span)
+    change = {"deletedRegion": place["region"], "insertedContent": {"text": edit.new_text}}
+    changes = [{"artifactLocation": place["artifactLocation"], "replacements": [change]}]
+    return {"fixes": [{"description": {"text": edit.title}, "artifactChanges": changes}]}
+
+
 def result(rule: str, level: str, text: str, path: str, span: Span | None) -> dict[str, Any]:
     """One result at `span` of the file `path`, or at its top."""
-    place = span or Span(1, 0, 1, 0)
-    region = {"startLine": place.line, "startColumn": place.column + 1}
-    if (place.end_line, place.end_column) > (place.line, place.column):
-        region |= {"endLine": place.end_line, "endColumn": place.end_column + 1}
-    file = Path(place.file or path)
-    uri = file.absolute().as_uri() if file.is_absolute() else file.as_posix()
-    location = {"artifactLocation": {"uri": uri}, "region": region}
     return {
         "ruleId": rule,
         "level": level,
         "message": {"text": text},
-        "locations": [{"physicalLocation": location}],
+        "locations": [{"physicalLocation": _physical(path, span or Span(1, 0, 1, 0))}],
     }
+
+
+def _physical(path: str, span: Span) -> dict[str, Any]:
+    """A place in the file `path`, or in the one that the span names."""
+    region = {"startLine": span.line, "startColumn": span.column + 1}
+    if (span.end_line, span.end_column) > (span.line, span.column):
+        region |= {"endLine": span.end_line, "endColumn": span.end_column + 1}
+    file = Path(span.file or path)
+    uri = file.absolute().as_uri() if file.is_absolute() else file.as_posix()
+    return {"artifactLocation": {"uri": uri}, "region": region}

@@ -1,22 +1,46 @@
-"""Code actions: write the directive with the values in use, or one to fill in."""
+"""Code actions: write what is advised, and the directive with the values in use."""
 
 from __future__ import annotations
 
 from lsprotocol import types
 
-from tirlens.session import Document
+from tirlens.ide import labels
+from tirlens.ide.text import Encoding
+from tirlens.lsp import convert
+from tirlens.model.report import Advice
+from tirlens.session import Document, view
 from tirlens.session.choices import Choice, Choices, choices, kernel_at
+from tirlens.source.changes import Replacement
 
 
-def code_actions(document: Document, line: int) -> list[types.CodeAction]:
-    """The actions for the kernel at the current 1-based `line`."""
+def code_actions(document: Document, line: int, encoding: Encoding) -> list[types.CodeAction]:
+    """The actions for the kernel at the current 1-based `line`: advice to write first."""
+    written = [
+        _rewriting(document, advice, advice.edit, encoding)
+        for advice in view.rewritings(document, line)
+        if advice.edit
+    ]
     kernel = kernel_at(document, line)
     found = choices(document, kernel.name) if kernel is not None else None
     if found is None:
-        return []
+        return written
     current = [choice for choice in found.choices if choice.current]
     others = [choice for choice in found.choices if not choice.current]
-    return [_action(document, found, choice) for choice in (current + others)[:4]]
+    return written + [_action(document, found, choice) for choice in (current + others)[:4]]
+
+
+def _rewriting(
+    document: Document, advice: Advice, replacement: Replacement, encoding: Encoding
+) -> types.CodeAction:
+    """Writes what is advised."""
+    place = convert.range_of(document.lines, replacement.span, encoding)
+    change = types.TextEdit(place, replacement.new_text)
+    saving = f", saves about {labels.seconds(advice.saving_s)}" if advice.saving_s else ""
+    return types.CodeAction(
+        title=f"TIRLens: {replacement.title}{saving}",
+        kind=types.CodeActionKind.RefactorRewrite,
+        edit=types.WorkspaceEdit(changes={document.uri: [change]}),
+    )
 
 
 def edit(document: Document, found: Choices, choice: Choice) -> types.WorkspaceEdit:

@@ -218,7 +218,8 @@ def _add_outline_and_actions(server: Server) -> None:
         from tirlens.lsp import actions
 
         document = server.document(params.text_document.uri)
-        return actions.code_actions(document, params.range.start.line + 1) if document else []
+        line = params.range.start.line + 1
+        return actions.code_actions(document, line, server.encoding) if document else []
 
 
 def _add_commands(server: Server) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tirlens.budget import NO_BUDGET, Budget
+from tirlens.source.changes import Change, Replacement
 from tirlens_worker.facts import LoweredLaunch, Span
 
 
@@ -86,8 +87,8 @@ class Cost:
 class Advice:
     """A change that the model expects to help, with its predicted saving.
 
-    `edit` is a text edit ``{"range": [line, column, end_line, end_column], "new_text": ...}`` where
-    the change is mechanical.
+    `change` is what to write where that needs no thought, `edit` how that is written in the text,
+    if it can be in one place.
     """
 
     rule: str
@@ -95,7 +96,8 @@ class Advice:
     severity: str
     message: str
     saving_s: float | None = None
-    edit: Mapping[str, Any] | None = None
+    change: Change | None = None
+    edit: Replacement | None = None
 
 
 @dataclass(frozen=True)

@@ -86,8 +86,5 @@ def _known(kept: _Kept, facts: KernelFacts) -> KernelReport | None:
     shift = facts.span.line - kept.facts.span.line
     if not shift:
         return kept.report if kept.facts == facts else None
-    # Text edits name lines in their own way.
-    if any(item.edit is not None for item in kept.report.advice):
-        return None
     moved = Moved(((1, _LAST_LINE),), ((1 + shift, _LAST_LINE + shift),))
     return moved.value(kept.report) if moved.value(kept.facts) == facts else None

@@ -11,6 +11,7 @@ from tirlens.model.report import KernelReport
 from tirlens.pipeline.devices import choose
 from tirlens.pipeline.modelled import Modelled
 from tirlens.pipeline.options import Options
+from tirlens.source.changes import Editor
 from tirlens.source.kernel import KernelSource, SourceFile
 from tirlens_worker.facts import KernelFacts
 from tirlens_worker.protocol import NeedsArguments, Problem, Result
@@ -45,7 +46,7 @@ def report(
     Those that `modelled` has are taken from there.
     """
     modelled = modelled or Modelled()
-    sources = Sources(source)
+    sources, editor = Sources(source), Editor(source.text)
     kernels: list[KernelReport] = []
     problems: list[Problem] = [Problem(p.kind, p.message, p.span) for p in source.problems]
     devices: dict[str, Device] = {}
@@ -58,7 +59,8 @@ def report(
             bindings = options.bindings_for(kernel)
             done = modelled.report(path, facts, choice.device, bindings, options.advice)
             budget = _budget(kernel, facts, choice.device, options)
-            kernels.append(replace(done, device_source=choice.source, budget=budget))
+            done = replace(done, device_source=choice.source, budget=budget)
+            kernels.append(_with_edits(done, editor))
         except Exception as error:  # A defect of the model must not take the other kernels along.
             message = f"internal error in the model: {type(error).__name__}: {error}"
             detail = traceback.format_exc()
@@ -94,6 +96,17 @@ class Sources:
         """The kernel of `facts`: that of its name at its line, else the first of its name."""
         name = facts.definition
         return self._exact.get((name, facts.span.line)) or self._named.get(name)
+
+
+def _with_edits(report: KernelReport, editor: Editor) -> KernelReport:
+    """The report with its advice written as edits of the text."""
+    if not any(item.change for item in report.advice):
+        return report
+    advice = (
+        replace(item, edit=editor.edit(item.change, report.call)) if item.change else item
+        for item in report.advice
+    )
+    return replace(report, advice=tuple(advice))
 
 
 def _budget(

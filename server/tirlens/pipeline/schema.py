@@ -8,6 +8,7 @@ from typing import Any
 from tirlens.hardware import Device
 from tirlens.model.report import Advice, Cost, KernelReport
 from tirlens.pipeline.reports import FileReport
+from tirlens.source.changes import Replacement
 from tirlens_worker.protocol import NeedsArguments, Problem
 
 SCHEMA_VERSION = 1
@@ -159,7 +160,19 @@ def _advice_json(advice: Advice) -> dict[str, Any]:
         "severity": advice.severity,
         "message": advice.message,
         "saving_s": advice.saving_s,
-        "edit": dict(advice.edit) if advice.edit is not None else None,
+        "edit": None if advice.edit is None else _edit_json(advice.edit),
+    }
+
+
+def _edit_json(edit: Replacement) -> dict[str, Any]:
+    span = edit.span
+    return {
+        "title": edit.title,
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+        "new_text": edit.new_text,
     }
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tirlens.ide import diagnostics, hovers, lenses
+from tirlens.session.choices import kernel_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tirlens.ide.diagnostics import Diagnostic
     from tirlens.ide.hints import Hint
     from tirlens.ide.hovers import Hover
+    from tirlens.model.report import Advice
     from tirlens.session.analysis import Analysis
     from tirlens.session.document import Document
     from tirlens.source.kernel import KernelSource
@@ -96,6 +98,24 @@ def hover(document: Document, line: int, column: int) -> Hover | None:
         return None
     found = hovers.hover(analysis.report.kernels, then, column)
     return None if found is None else replace(found, span=lines.span(found.span))
+
+
+def rewritings(document: Document, line: int) -> list[Advice]:
+    """The advice that can be written for the user, for the kernel at a current line.
+
+    Their edits are at the places of the current text; those on changed lines are left out.
+    """
+    analysis, kernel = document.analysis, kernel_at(document, line)
+    analysed = analysis and kernel and analysis.same_kernel(kernel)
+    if analysis is None or not analysed:
+        return []
+    lines = document.map_from(analysis.reading)
+    return [
+        replace(advice, edit=replace(advice.edit, span=lines.span(advice.edit.span)))
+        for report in analysis.reports_of(analysed)
+        for advice in report.advice
+        if advice.edit and lines.intact(advice.edit.span.line, advice.edit.span.end_line)
+    ]
 
 
 def file_diagnostics(document: Document) -> list[Diagnostic]:

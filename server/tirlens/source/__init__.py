@@ -45,4 +45,5 @@ def read(text: str) -> SourceFile:
         framework_hint=names.framework,
         statements=statements(parsed, names),
         hints=hints(parsed.nodes),
+        text=text,
     )

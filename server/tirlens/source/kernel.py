@@ -108,7 +108,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """All that one text says: kernels in order, and what is wrong with it.
+    """A text and all that it says: kernels in order, and what is wrong with it.
 
     `framework_hint` is ``tvm``, ``tilelang`` or None, from its imports.  `statements` are those of
     the top level, none where a part of the text does not parse.  `hints` are the values that the
@@ -121,3 +121,4 @@ class SourceFile:
     framework_hint: str | None = None
     statements: tuple[Statement, ...] = ()
     hints: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    text: str = field(default="", repr=False)

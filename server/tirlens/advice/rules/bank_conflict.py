@@ -14,6 +14,7 @@ from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.dtypes import byte_count
 from tirlens.model.report import Advice
+from tirlens.source.changes import LongerRows
 
 BANK_BYTES = 4
 #: Shared memory that is busy for less of the time cannot hold the kernel up noticeably.
@@ -59,4 +60,5 @@ def check(question: Question) -> Iterator[Advice]:
                     f"{buffer.dtype} in place of {buffer.shape[-1]} have none, or fewer"
                 ),
                 saving_s=saving_s,
+                change=LongerRows(facts.span, buffer.name, -less),
             )

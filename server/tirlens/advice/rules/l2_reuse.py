@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.report import Advice
+from tirlens.source.changes import Opening
 
 PANELS = (2, 4, 8, 10, 16)
 
@@ -36,4 +37,5 @@ def check(question: Question) -> Iterator[Advice]:
             severity="hint",
             message=f"T.use_swizzle({panel}) lets blocks of one wave share tiles in L2",
             saving_s=saving_s,
+            change=Opening(facts.span, f"use_swizzle({panel})"),
         )

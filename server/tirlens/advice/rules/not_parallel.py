@@ -14,6 +14,7 @@ from tirlens.advice.independence import is_independent
 from tirlens.advice.rule import Question
 from tirlens.model.expr import to_text
 from tirlens.model.report import Advice
+from tirlens.source.changes import LoopKind
 from tirlens_worker.facts import Loop
 
 #: Waking the threads takes microseconds that vary: a smaller gain is not sure to be one.
@@ -42,4 +43,5 @@ def check(question: Question) -> Iterator[Advice]:
                     f"T.parallel runs them on {question.device.sm_count} cores in place of one"
                 ),
                 saving_s=saving_s,
+                change=LoopKind(loop.sites[0], "parallel"),
             )

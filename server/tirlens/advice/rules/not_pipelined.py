@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.report import Advice
+from tirlens.source.changes import LoopKind
 from tirlens_worker.facts import Loop
 
 #: Loops that T.Pipelined can take the place of.  Those of blocks and threads take no turns.
@@ -43,6 +44,7 @@ def check(question: Question) -> Iterator[Advice]:
                     "overlaps them"
                 ),
                 saving_s=saving_s,
+                change=LoopKind(loop.sites[0], "Pipelined", stages),
             )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.report import Advice
+from tirlens.source.changes import LoopKind
 
 STAGES = range(2, 6)
 
@@ -38,4 +39,5 @@ def check(question: Question) -> Iterator[Advice]:
                 severity="hint",
                 message=f"num_stages={-stages} in place of {now} {reason}",
                 saving_s=saving_s,
+                change=LoopKind(loop.sites[0], "Pipelined", -stages),
             )

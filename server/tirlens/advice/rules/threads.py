@@ -14,6 +14,7 @@ from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model import SPILLS
 from tirlens.model.report import Advice
+from tirlens.source.changes import Threads
 from tirlens_worker.facts import KernelFacts
 
 WARPGROUP = 128
@@ -43,12 +44,14 @@ def check(question: Question) -> Iterator[Advice]:
             if spills
             else "one warpgroup waits for each of its own products"
         )
+        span = loop.sites[0] if loop.sites else facts.span
         yield Advice(
             rule="threads",
-            span=loop.sites[0] if loop.sites else facts.span,
+            span=span,
             severity="hint",
             message=f"{reason}: threads={-threads} in place of {loop.extent}",
             saving_s=saving_s,
+            change=Threads(span, -threads),
         )
 
 

@@ -1,0 +1,287 @@
+"""Changes of a kernel that need no thought, written into its text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tirlens.source.parse import Text, parse
+from tirlens_worker.facts import Span
+
+# What a loop that runs in turn is over, `range` being the same as the script's `serial`.
+_IN_TURN = frozenset({"range", "serial", "unroll", "Pipelined"})
+# What binds at least as tightly as a sum, to the right of which one may be written.
+_SUMMANDS = (ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+_SUMMAND_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
+# ``T.Pipelined(start, stop)``: what follows may be what is to be set.
+_LOOP_BOUNDS = 2
+
+
+@dataclass(frozen=True)
+class LoopKind:
+    """The loop at `span` runs over ``T.kind(...)``, with ``num_stages`` `stages` if given."""
+
+    span: Span
+    kind: str
+    stages: int | None = None
+
+
+@dataclass(frozen=True)
+class Threads:
+    """The ``T.Kernel`` at `span` launches `threads` threads a block."""
+
+    span: Span
+    threads: int
+
+
+@dataclass(frozen=True)
+class Opening:
+    """`statement` is the first in the ``with T.Kernel`` of the kernel at `span`."""
+
+    span: Span
+    statement: str
+
+
+@dataclass(frozen=True)
+class LongerRows:
+    """The rows of `array`, allocated in the kernel at `span`, are longer by `elements`."""
+
+    span: Span
+    array: str
+    elements: int
+
+
+Change = LoopKind | Threads | Opening | LongerRows
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """`new_text` in the place of `span`; `title` says what that is."""
+
+    span: Span
+    new_text: str
+    title: str
+
+
+class Editor:
+    """Writes changes into one text, which is parsed when the first is asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._parsed: Text | None = None
+
+    def edit(self, change: Change, call: str = "") -> Replacement | None:
+        """The edit that makes `change` in a kernel that is analysed with the arguments of `call`.
+
+        None where the text does not have what is to be changed in a form in which that is one
+        edit with one meaning: a value that is computed, or that the call gives.
+        """
+        if change.span.file is not None:
+            return None
+        if self._parsed is None:
+            self._parsed = parse(self._text)
+        text = self._parsed
+        if isinstance(change, LoopKind):
+            return _loop_kind(text, change, call)
+        if isinstance(change, Threads):
+            launch = _launch_at(text, change.span.line)
+            return launch and _with_argument(text, launch, "threads", change.threads, call)
+        if isinstance(change, Opening):
+            return _opening(text, change)
+        return _longer_rows(text, change)
+
+
+def _loop_kind(text: Text, change: LoopKind, call: str) -> Replacement | None:
+    found = [
+        node.iter
+        for node in text.nodes
+        if isinstance(node, ast.For) and node.lineno == change.span.line
+    ]
+    over = found[0] if len(found) == 1 else None
+    if not isinstance(over, ast.Call) or _name(over.func) not in _IN_TURN:
+        return None
+    if _name(over.func) == change.kind:
+        if change.stages is None or len(over.args) > _LOOP_BOUNDS:
+            return None
+        return _with_argument(text, over, "num_stages", change.stages, call)
+    script = _script(text, over.func)
+    if over.keywords or not over.args or script is None:
+        return None
+    stages = "" if change.stages is None else f"num_stages={change.stages}"
+    bounds = _between(text, over.args[0], over.args[-1])
+    arguments = f"{bounds}, {stages}" if stages else bounds
+    title = f"T.{change.kind}({f'..., {stages}' if stages else '...'})"
+    return Replacement(text.span(over), f"{script}.{change.kind}({arguments})", title)
+
+
+def _script(text: Text, function: ast.expr) -> str | None:
+    """The name under which the text has the script's language, as in ``T.serial``."""
+    if isinstance(function, ast.Attribute):
+        return _between(text, function.value, function.value)
+    for node in text.nodes:
+        if isinstance(node, ast.Attribute) and node.attr in ("prim_func", "Kernel", "macro"):
+            return _between(text, node.value, node.value)
+    return None
+
+
+def _launch_at(text: Text, line: int) -> ast.Call | None:
+    return next(
+        (
+            node
+            for node in text.nodes
+            if isinstance(node, ast.Call)
+            and _name(node.func) == "Kernel"
+            and node.lineno <= line <= (node.end_lineno or node.lineno)
+        ),
+        None,
+    )
+
+
+def _with_argument(
+    text: Text, call: ast.Call, name: str, value: int, analysed: str
+) -> Replacement | None:
+    """Sets the keyword argument `name` of `call`, where it stands or where its value comes from."""
+    title = f"{name}={value}"
+    if any(keyword.arg is None for keyword in call.keywords):
+        return None
+    given = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+    if given is not None:
+        number = _number(text, given, call, analysed)
+        return number and Replacement(text.span(number), str(value), title)
+    last = max(
+        [*call.args, *(keyword.value for keyword in call.keywords)],
+        key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0),
+        default=None,
+    )
+    if last is None:
+        return None
+    end = text.span(last)
+    at = Span(end.end_line, end.end_column, end.end_line, end.end_column)
+    return Replacement(at, f", {name}={value}", title)
+
+
+def _number(text: Text, value: ast.expr, at: ast.AST, analysed: str) -> ast.Constant | None:
+    """The number in the text that a value is, by way of a parameter's default or a variable."""
+    if isinstance(value, ast.Constant):
+        return value if type(value.value) is int else None
+    if not isinstance(value, ast.Name):
+        return None
+    for scope in reversed(text.enclosing(at)):
+        if isinstance(scope, ast.FunctionDef) and (default := _default(scope, value.id)):
+            position, number = default
+            return None if _gives(analysed, scope.name, position, value.id) else number
+        assigned = list(_assigned(scope, value.id))
+        if assigned:
+            return _only_number(assigned)
+    return _only_number(list(_assigned(text.tree, value.id)))
+
+
+def _default(function: ast.FunctionDef, name: str) -> tuple[int, ast.Constant | None] | None:
+    """The place of a parameter among the positional ones (else -1) and its default, a number."""
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    names = [argument.arg for argument in positional]
+    if name in names:
+        position = names.index(name)
+        number = position - len(names) + len(arguments.defaults)
+        value = arguments.defaults[number] if number >= 0 else None
+        return position, _only_number([value])
+    keywords = [argument.arg for argument in arguments.kwonlyargs]
+    if name in keywords:
+        return -1, _only_number([arguments.kw_defaults[keywords.index(name)]])
+    return None
+
+
+def _gives(call: str, function: str, position: int, name: str) -> bool:
+    """Whether a call gives an argument, or is not known not to."""
+    try:
+        made = ast.parse(call, mode="eval").body
+    except SyntaxError:
+        return True
+    if not isinstance(made, ast.Call) or _name(made.func) != function:
+        return True
+    starred = any(isinstance(argument, ast.Starred) for argument in made.args)
+    by_name = any(keyword.arg in (name, None) for keyword in made.keywords)
+    return starred or by_name or 0 <= position < len(made.args)
+
+
+def _assigned(scope: ast.AST, name: str) -> Iterator[ast.expr | None]:
+    """What a scope's own statements assign to `name`; None for other ways to bind it."""
+    for node in ast.iter_child_nodes(scope):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            continue
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            (target,) = node.targets
+            if isinstance(target, ast.Name) and target.id == name:
+                yield node.value
+                continue
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            yield None
+        yield from _assigned(node, name)
+
+
+def _only_number(values: list[ast.expr | None]) -> ast.Constant | None:
+    value = values[0] if len(values) == 1 else None
+    return value if isinstance(value, ast.Constant) and type(value.value) is int else None
+
+
+def _opening(text: Text, change: Opening) -> Replacement | None:
+    launches = [
+        (node, item.context_expr.func)
+        for node in text.nodes
+        if isinstance(node, ast.With) and _inside(text, node, change.span.line)
+        for item in node.items
+        if isinstance(item.context_expr, ast.Call) and _name(item.context_expr.func) == "Kernel"
+    ]
+    if len(launches) != 1:
+        return None
+    ((block, function),) = launches
+    script, first = _script(text, function), text.span(block.body[0])
+    before = text.lines[first.line - 1][: first.column]
+    if script is None or before.strip():
+        return None
+    at = Span(first.line, 0, first.line, 0)
+    return Replacement(at, f"{before}{script}.{change.statement}\n", f"T.{change.statement}")
+
+
+def _longer_rows(text: Text, change: LongerRows) -> Replacement | None:
+    found = [
+        node.value.args[0]
+        for node in text.nodes
+        if isinstance(node, ast.Assign)
+        and [_name(target) for target in node.targets] == [change.array]
+        and isinstance(node.value, ast.Call)
+        and node.value.args
+        and _inside(text, node, change.span.line)
+    ]
+    shape = found[0] if len(found) == 1 else None
+    if not isinstance(shape, (ast.Tuple, ast.List)) or not shape.elts:
+        return None
+    row = shape.elts[-1]
+    sum_ = isinstance(row, ast.BinOp) and isinstance(row.op, _SUMMAND_OPERATORS)
+    if not sum_ and not isinstance(row, _SUMMANDS):
+        return None
+    length = f"{_between(text, row, row)} + {change.elements}"
+    return Replacement(text.span(row), length, f"{change.array}: rows of {length}")
+
+
+def _inside(text: Text, node: ast.AST, line: int) -> bool:
+    """Whether `node` is in the function whose `def` is at a line."""
+    return any(getattr(outer, "lineno", 0) == line for outer in text.enclosing(node))
+
+
+def _name(expr: ast.AST | None) -> str:
+    """The last name of ``a.b.c``."""
+    if isinstance(expr, ast.Attribute):
+        return expr.attr
+    return expr.id if isinstance(expr, ast.Name) else ""
+
+
+def _between(text: Text, first: ast.AST, last: ast.AST) -> str:
+    """The text from one expression to the end of another."""
+    span = text.span(first, last)
+    lines = list(text.lines[span.line - 1 : span.end_line])
+    lines[-1] = lines[-1][: span.end_column]
+    lines[0] = lines[0][span.column :]
+    return "\n".join(lines)

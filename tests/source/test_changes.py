@@ -1,0 +1,160 @@
+"""Where a change can be written into a text, and where it is not for us to say how."""
+
+from __future__ import annotations
+
+import pytest
+
+from tirlens.source.changes import Change, Editor, LongerRows, LoopKind, Opening, Threads
+from tirlens_worker.facts import Span
+
+FACTORY = """\
+import tilelang.language as T
+WARPS = 4
+THREADS = 128
+
+def matmul(N, block=64, stages=2, *, threads=128):
+    tile = block
+    @T.prim_func
+    def main(A: T.Tensor((N,), "float16")):
+        with T.Kernel(N // block, threads=threads) as bx:
+            shared = T.alloc_shared((block, 32), "float16")
+            for k in T.Pipelined(N // block, num_stages=stages):
+                T.copy(A[k * block], shared)
+    return main
+"""
+KERNEL = "    def main"
+
+
+def at(text: str, part: str) -> Span:
+    """The line of the first `part`."""
+    line = text[: text.index(part)].count("\n") + 1
+    return Span(line, 0, line, 0)
+
+
+def edited(text: str, change: Change, call: str = "") -> str | None:
+    """The line that the edit of a change leaves; None where there is no edit."""
+    edit = Editor(text).edit(change, call)
+    if edit is None:
+        return None
+    lines, span = text.split("\n"), edit.span
+    before, after = lines[span.line - 1][: span.column], lines[span.end_line - 1][span.end_column :]
+    return before + edit.new_text + after
+
+
+def loop(text: str, kind: str = "Pipelined", stages: int | None = 3) -> LoopKind:
+    return LoopKind(at(text, "for k"), kind, stages)
+
+
+def over(iterator: str) -> str:
+    return FACTORY.replace("T.Pipelined(N // block, num_stages=stages)", iterator)
+
+
+SIGNATURE = "def matmul(N, block=64, stages=3, *, threads=128):"
+
+
+@pytest.mark.parametrize(
+    ("text", "call", "expected"),
+    [
+        (FACTORY, "matmul(4096)", SIGNATURE),
+        (FACTORY, "matmul(4096, block=128)", SIGNATURE),
+        (FACTORY, "matmul(4096, 128)", SIGNATURE),
+        # The call gives the value, or nobody knows whether it does.
+        (FACTORY, "matmul(4096, 128, 2)", None),
+        (FACTORY, "matmul(4096, stages=2)", None),
+        (FACTORY, "matmul(*sizes)", None),
+        (FACTORY, "matmul(**sizes)", None),
+        (FACTORY, "other(4096)", None),
+        (FACTORY, "", None),
+        (over("T.Pipelined(N, num_stages=1)"), "", "num_stages=3):"),
+        (over("T.Pipelined(N, num_stages=WARPS)"), "", "WARPS = 3"),
+        (over("T.Pipelined(N)"), "", "T.Pipelined(N, num_stages=3):"),
+        (over("T.Pipelined(0, N, 2)"), "", None),
+        (over("T.Pipelined(N, num_stages=WARPS // 2)"), "", None),
+        (over("T.Pipelined(N, num_stages=tile)"), "", None),
+        (over("T.Pipelined(N, **given)"), "", None),
+        (over("T.serial(N // 2)"), "", "for k in T.Pipelined(N // 2, num_stages=3):"),
+        (over("T.serial(1, N)"), "", "for k in T.Pipelined(1, N, num_stages=3):"),
+        (over("range(N)"), "", "for k in T.Pipelined(N, num_stages=3):"),
+        (over("T.serial(N, annotations={})"), "", None),
+        (over("turns(N)"), "", None),
+    ],
+)
+def test_stages(text: str, call: str, expected: str | None) -> None:
+    found = edited(text, loop(text), call)
+    assert found == expected if found is None or expected is None else found.endswith(expected)
+
+
+def test_the_kind_of_a_loop() -> None:
+    text = over("range(N)")
+    assert edited(text, loop(text, "parallel", None)) == "            for k in T.parallel(N):"
+    text = over("T.serial(N)")
+    assert edited(text, loop(text, "parallel", None)) == "            for k in T.parallel(N):"
+
+
+@pytest.mark.parametrize(
+    ("launch", "call", "expected"),
+    [
+        ("threads=threads", "matmul(1)", "def matmul(N, block=64, stages=2, *, threads=256):"),
+        ("threads=threads", "matmul(1, threads=128)", None),
+        ("threads=THREADS", "matmul(1)", "THREADS = 256"),
+        ("threads=128", "", "        with T.Kernel(N // block, threads=256) as bx:"),
+        ("prelude=None", "", "        with T.Kernel(N // block, prelude=None, threads=256) as bx:"),
+        ("threads=(128, 1)", "", None),
+    ],
+)
+def test_threads(launch: str, call: str, expected: str | None) -> None:
+    text = FACTORY.replace("threads=threads", launch)
+    assert edited(text, Threads(at(text, "with T.Kernel"), 256), call) == expected
+
+
+def test_a_variable_that_is_bound_twice_is_left_alone() -> None:
+    text = FACTORY.replace("THREADS = 128", "THREADS = 128\nTHREADS = 64")
+    text = text.replace("threads=threads)", "threads=THREADS)")
+    assert edited(text, Threads(at(text, "with T.Kernel"), 256)) is None
+
+
+def test_an_opening_statement() -> None:
+    change = Opening(at(FACTORY, KERNEL), "use_swizzle(8)")
+    edit = Editor(FACTORY).edit(change)
+    assert edit is not None
+    assert edit.new_text == "            T.use_swizzle(8)\n"
+    assert edit.span == Span(10, 0, 10, 0)
+    assert edit.title == "T.use_swizzle(8)"
+    # Of two launches in one kernel neither is meant.
+    twice = FACTORY.replace(
+        "    return main", "        with T.Kernel(N):\n            T.copy(A, A)"
+    )
+    assert Editor(twice).edit(change) is None
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ("(block, 32)", "(block, 32 + 8)"),
+        ("[block, tile]", "[block, tile + 8]"),
+        ("(2, N // 4)", "(2, N // 4 + 8)"),
+        ("(2, a if b else c)", None),
+        ("shape", None),
+    ],
+)
+def test_longer_rows(shape: str, expected: str | None) -> None:
+    text = FACTORY.replace("(block, 32)", shape)
+    found = edited(text, LongerRows(at(text, KERNEL), "shared", 8))
+    whole = expected and f'            shared = T.alloc_shared({expected}, "float16")'
+    assert found == whole
+
+
+def test_columns_are_those_of_characters() -> None:
+    text = over("T.Pipelined(N, num_stages=1)").replace("for k", "é = 1; é = 2\n            for k")
+    found = edited(text, loop(text))
+    assert found == "            for k in T.Pipelined(N, num_stages=3):"
+
+
+def test_what_stands_in_another_file_is_not_edited() -> None:
+    place = at(FACTORY, "for k")
+    elsewhere = Span(place.line, 0, place.line, 0, "common.py")
+    assert Editor(FACTORY).edit(LoopKind(elsewhere, "Pipelined", 3), "matmul(1)") is None
+
+
+def test_a_text_that_does_not_parse_gives_no_edit() -> None:
+    assert Editor("def f(:").edit(Threads(Span(1, 0, 1, 0), 256)) is None
