@@ -92,8 +92,9 @@ class Settings:
                 continue
             except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
                 return cls(), (f"{path}: {error}",)
-            tools: Any = data.get("tool", {})
-            table: Any = tools.get("tirlens") if isinstance(tools, dict) else tools
+            table: Any = data.get("tool", {})
+            if isinstance(table, Mapping):
+                table = cast("Mapping[str, Any]", table).get("tirlens")
             if table is None:
                 continue
             if not isinstance(table, Mapping):
