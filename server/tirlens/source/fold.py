@@ -28,7 +28,6 @@ from tirlens.source.values import (
     Value,
     Written,
     apply,
-    power,
     render,
 )
 
@@ -225,11 +224,15 @@ class Folder:
             value = self.fold(item, frame)
             code = render(value, self._names.torch)
             if key is None:
-                spread = self._constant(value)
-                out |= spread
-                written += [f"{k!r}: {v!r}" for k, v in spread.items()]
+                spread: Any = self._constant(value)
+                if not isinstance(spread, dict):
+                    raise UnknownValueError("cannot be unpacked")
+                pairs = cast("dict[Any, Any]", spread)
+                out |= pairs
+                written += [f"{k!r}: {v!r}" for k, v in pairs.items()]
                 continue
             name = self.known(key, frame)
+            apply(hash, name)
             constant = constant and isinstance(value, Known)
             if isinstance(value, Known):
                 out[name] = value.value
@@ -240,8 +243,6 @@ class Folder:
         left, right = self.fold(node.left, frame), self.fold(node.right, frame)
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             return tensors.elementwise(left, right)
-        if isinstance(node.op, ast.Pow):
-            return apply(power, self._constant(left), self._constant(right))
         if type(node.op) not in BINARY:
             raise UnknownValueError("operator is not followed")
         return apply(BINARY[type(node.op)], self._constant(left), self._constant(right))
