@@ -29,6 +29,12 @@ def added(columns: int, kind: str) -> KernelFacts:
     return facts(arrays, [loop("i", ROWS, kind), loop("j", columns)], leaf)
 
 
+def greater(columns: int, kind: str) -> KernelFacts:
+    arrays = dict.fromkeys("ABC", (ROWS, columns))
+    leaf = store({"A": ("i", "j"), "B": ("i", "j")}, ("C", ("i", "j")), "max")
+    return facts(arrays, [loop("i", ROWS, kind), loop("j", columns)], leaf)
+
+
 def neighbours(columns: int, kind: str) -> KernelFacts:
     arrays = {"A": (ROWS, columns + 2), "C": (ROWS, columns)}
     reads = (Access("A", "read", ("i", "j")), Access("A", "read", ("i", ("+", "j", 1))))
@@ -51,6 +57,8 @@ def updates(columns: int, kind: str) -> KernelFacts:
     [
         (copied, "serial", 59),
         (added, "serial", 42),
+        # The greater of two is a comparison and a choice.
+        (greater, "serial", 37),
         (neighbours, "serial", 37),
         (updates, "serial", 42),
         # Not inlined, so that it is simplified once only.

@@ -122,12 +122,16 @@ class Footprints:
 
     def _group(self, group: Sequence[Stream], depth: int) -> tuple[Pattern, float]:
         widest = max((self.pattern(s, depth) for s in group), key=lambda p: p.lines)
+        array_bytes = group[0].address.array_bytes
+        if widest.lines > array_bytes / self.line:
+            # Two loops reach the same places, as in the sweeps of a triangle.
+            widest = Pattern(array_bytes, (), self.line)
         apart: list[int] = []
         for stream in group:
             offset = stream.address.constant
             if not any(widest.covers(offset - other) for other in apart):
                 apart.append(offset)
-        most = max(group[0].address.array_bytes / self.line, 1.0)
+        most = max(array_bytes / self.line, 1.0)
         return widest, min(len(apart), max(most / max(widest.lines, 1e-9), 1.0))
 
     def lines(self, streams: Sequence[Stream], depth: int) -> dict[Signature, float]:

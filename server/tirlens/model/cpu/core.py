@@ -9,13 +9,14 @@ what the reorder buffer holds beside it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tirlens.hardware.spec import Device
 
 from ..instructions.places import Around
+from .groups import gaps
 from .leaves import Leaf
-from .moves import inner, ports, through_memory, width_of
+from .moves import Width, inner, ports, through_memory, width_of
 from .nests import Nest
 from .operations import computed
 from .vectorising import carried, distance
@@ -149,9 +150,25 @@ def _entries(out: CoreTime, nest: Nest, share: float, device: Device) -> None:
     assert core is not None
     leaf = max(nest.leaves, key=lambda leaf: leaf.executions)
     entries = leaf.executions * share / max(inner(leaf) * nest.trips, 1)
-    each = ENTRY_CLK
-    if nest.vectorised:
-        lanes = width_of(leaf, nest, device).elements
-        left = nest.trips % max(lanes, 1)
-        each = VECTOR_ENTRY_CLK + left * max(core.load_clk, core.store_clk) * 2
-    out.entries += entries * each
+    if not nest.vectorised:
+        out.entries += entries * ENTRY_CLK
+        return
+    left = left_over(nest, int(width_of(leaf, nest, device).elements)) / nest.trips
+    alone = replace(nest, vectorised=False)
+    single = sum(ports(leaf, alone, Width(1, 1, False), device).clk for leaf in nest.leaves)
+    out.entries += entries * VECTOR_ENTRY_CLK + single * left * share
+
+
+def left_over(nest: Nest, lanes: int) -> int:
+    """Iterations of a loop that run element by element after its vectors of `lanes`.
+
+    Vectors that hold elements which nobody asked for might end behind the array, so that the last
+    iterations never run in them (LLVM's ``requiresScalarEpilogue``).
+    """
+    assert nest.loop is not None
+    left = nest.trips % max(lanes, 1)
+    return (
+        lanes
+        if not left and any(gaps(nest.loop, leaf, nest.leaves) for leaf in nest.leaves)
+        else left
+    )

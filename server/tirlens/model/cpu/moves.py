@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tirlens.hardware.spec import Device
 
 from .address import LINE_BYTES, Address
+from .groups import SHUFFLE_CLK, group_clk, grouped
 from .leaves import Leaf
 from .nests import Nest
 
@@ -16,8 +17,6 @@ HOISTED = 16
 # Clocks of a single element, relative to a vector's.
 SCALAR_LOAD = 0.8
 SCALAR_STORE = 1.5
-# A shuffle across a vector, of which x86 cores have one unit (uops.info).
-SHUFFLE_CLK = 1.0
 # Taking an element out of a vector and putting it into another; of four one needs neither.
 SHUFFLES = 1.5 * SHUFFLE_CLK
 
@@ -73,10 +72,13 @@ def ports(leaf: Leaf, nest: Nest, width: Width, device: Device) -> Ports:
     )
     out = Ports()
     spilled = spills(leaf, nest, width, device) or through_memory(leaf, nest)
+    widest = device.simd_bytes / core.vector_bytes
     for address in leaf.addresses:
         reads = address.mode == "read" or (address in leaf.reads and address not in leaf.writes)
         clk, apart = (load, core.gather_clk) if reads else (store, core.scatter_clk)
-        times, cost = _moves(address, leaf, nest, width, clk, apart, spilled, core.forward_clk)
+        times, cost = _moves(
+            address, leaf, nest, width, clk, apart, spilled, core.forward_clk, widest
+        )
         out.moves += times * width.registers
         if width.elements > 1:
             out.vector_clk += times * cost
@@ -118,8 +120,12 @@ def _moves(
     apart_clk: float,
     spilled: bool,
     forward_clk: float,
+    widest: float,
 ) -> tuple[float, float]:
-    """How often an address is loaded or stored, and the clocks of each."""
+    """How often an address is loaded or stored, and the clocks of each.
+
+    The widest registers hold `widest` of the vectors that the compiler makes of loops.
+    """
     ranges = leaf.item.place.ranges
     times = leaf.turns(nest.loop, nest.vectorised) / width.elements
     writes = address.mode != "read"
@@ -144,6 +150,10 @@ def _moves(
         # So it is from one unrolled statement to the next.
         absent = [loop for loop in leaf.inner if loop.var not in address.variables]
         times /= math.prod(loop.extent or 1 for loop in absent)
+    elif not spilled and leaf.writes and all(promoted(write, leaf, nest) for write in leaf.writes):
+        # Nothing is stored in the loop that could change what its unrolled statements share.
+        absent = [loop for loop in leaf.inner if loop.var not in address.variables]
+        times /= nest.trips if writes else math.prod(loop.extent or 1 for loop in absent)
     if writes and overwritten(address, leaf, nest):
         absent = [loop for loop in leaf.inner if loop.var not in address.variables]
         times /= math.prod(loop.extent or 1 for loop in absent)
@@ -157,27 +167,15 @@ def _moves(
     if stride == -address.size:
         # Loaded as it lies and turned round, by one shuffle.
         return times, (clk + SHUFFLE_CLK) * width.registers
-    if stride is not None and 0 < abs(stride) <= 4 * address.size:
-        return times, _interleaved(address, abs(stride) // address.size, leaf, clk) * vectors
+    if stride is not None and leaf.lanes > 1:
+        # TVM takes a vector apart whose elements do not follow each other (``CodeGenLLVM``).
+        return times, max(SHUFFLE_CLK, clk) * width.elements
+    if stride is not None and grouped(address, stride, nest.leaves):
+        step = abs(stride) // address.size
+        return times, group_clk(address, step, nest.leaves, clk, widest) * vectors
     # What was just scattered cannot be forwarded to a gather: it goes through the cache.
     again = not writes and leaf.accumulates(address)
     return times, apart_clk * vectors + (0.5 * forward_clk * width.elements if again else 0.0)
-
-
-def _interleaved(address: Address, step: int, leaf: Leaf, clk: float) -> float:
-    """The clocks of a vector of every `step`-th element.
-
-    It is put together of the vectors that hold them, or, where all elements in between are moved
-    too, is one of as many (LLVM's interleaved access groups).
-    """
-    group = {
-        other.constant
-        for other in leaf.addresses
-        if (other.buffer, other.mode, other.terms) == (address.buffer, address.mode, address.terms)
-        and abs(other.constant - address.constant) < step * address.size
-    }
-    moves = step / min(len(group), step)
-    return max(clk * moves, SHUFFLE_CLK * (step - 1)) + (clk if address.mode != "read" else 0.0)
 
 
 def across(address: Address, lane: str | None, width: Width, leaf: Leaf) -> float:
@@ -205,6 +203,19 @@ def overwritten(address: Address, leaf: Leaf, nest: Nest) -> bool:
         return False
     return leaf.accumulates(address) and all(
         read.buffer == address.buffer or not leaf.is_parameter(read) for read in leaf.reads
+    )
+
+
+def promoted(address: Address, leaf: Leaf, nest: Nest) -> bool:
+    """Whether a loop's sums are stored after it alone, being the kernel's own on the stack.
+
+    Others could be among what the loop reads (LLVM's ``promoteLoopAccessesToScalars``).
+    """
+    return (
+        nest.loop is not None
+        and nest.loop.var not in address.variables
+        and leaf.on_stack(address)
+        and leaf.accumulates(address)
     )
 
 

@@ -8,7 +8,7 @@ independent; a sum of floating-point numbers is not, because its order counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tirlens_worker.facts import Buffer, Loop
 
@@ -37,7 +37,8 @@ class Nest:
 class Reader:
     """Makes nests of a kernel's tree; `shapes` are the arrays' shapes in elements.
 
-    The widest registers have `register_bytes`.
+    The widest registers have `register_bytes`; of arrays of the kernel's own the compiler sees
+    `own` elements.
     """
 
     def __init__(
@@ -45,9 +46,11 @@ class Reader:
         buffers: Mapping[str, Buffer],
         shapes: Mapping[str, Sequence[int]],
         register_bytes: int,
+        own: Mapping[str, int],
     ) -> None:
         self.buffers = buffers
         self.shapes = shapes
+        self.own = own
         self._unrolling = Unrolling(self._addresses, register_bytes)
         self._known: dict[int, Addresses] = {}
 
@@ -94,6 +97,11 @@ class Reader:
             if len(shape) != len(access.indices):
                 continue
             address = address_of(access, self.buffers[access.buffer], shape, item.place)
+            own = self.own.get(access.buffer)
+            if own is not None:
+                width_bytes = address.size // max(access.lanes, 1)
+                array_bytes = min(address.array_bytes, own * width_bytes)
+                address = replace(address, array_bytes=array_bytes)
             if access.mode != "write" and address not in reads:
                 reads.append(address)
             if access.mode != "read" and address not in writes:

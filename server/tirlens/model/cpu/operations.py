@@ -44,7 +44,7 @@ DIVISIONS: Mapping[str, float] = {
 }
 # Beside the conversion itself, in units of a simple operation, which has two ports.
 PACKING = 4.0
-FREE = frozenset({"neg", "abs", "logic"})
+FREE = frozenset({"neg", "logic"})
 
 
 def computed(leaf: Leaf, nest: Nest) -> tuple[float, float, float]:

@@ -31,6 +31,7 @@ from .caches import (
 from .core import CoreTime, core_time
 from .leaves import Leaf
 from .nests import Nest, Reader
+from .own import common_loops, own_elements
 from .waits import Taken, Waits, waits
 
 # How far computing hides waiting for lines: 1 not at all, infinity entirely.
@@ -78,10 +79,12 @@ def cpu_time(
     """The time of a kernel whose arrays are in the caches as its last run left them."""
     core = device.cpu
     assert core is not None
-    nests = tuple(Reader(buffers, shapes, device.simd_bytes).nests(items))
+    common = common_loops(items, buffers)
+    own = own_elements(items, buffers, common)
+    nests = tuple(Reader(buffers, shapes, device.simd_bytes, own).nests(items))
     parts = max((parallel_parts(nest) for nest in nests), default=1)
     cores = min(parts, device.sm_count)
-    streams = compacted(streams_of(nests, max(cores, 1), core.vector_bytes), buffers)
+    streams = compacted(streams_of(nests, max(cores, 1), core.vector_bytes), common)
     found = Footprints(streams)
     root = tree(streams)
     lines = {
@@ -133,23 +136,11 @@ def levels(core: CpuCore, device: Device, cores: int) -> list[tuple[str, Capacit
     return out
 
 
-def compacted(streams: Sequence[Stream], buffers: Mapping[str, Buffer]) -> list[Stream]:
+def compacted(streams: Sequence[Stream], common: Mapping[str, Sequence[Around]]) -> list[Stream]:
     """An array of the kernel's own is only as large as the loops that fill and read it need.
 
-    TVM allocates it inside the loops that all its uses have in common.
+    TVM allocates it inside the loops that all its uses have in `common`.
     """
-    common: dict[str, tuple[Around, ...]] = {}
-    for stream in streams:
-        name = stream.address.buffer
-        if buffers[name].is_parameter:
-            continue
-        before = common.get(name, stream.around)
-        same = 0
-        for a, b in zip(before, stream.around, strict=False):
-            if a != b:
-                break
-            same += 1
-        common[name] = before[:same]
     return [_without(stream, common.get(stream.address.buffer, ())) for stream in streams]
 
 

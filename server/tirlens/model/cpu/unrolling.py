@@ -102,15 +102,20 @@ def _same(one: Address, other: Address) -> bool:
 
 
 def _contracted(item: Item) -> float:
-    """Operations of a statement, ``a * b + c`` as one (``llvm.fmuladd``)."""
+    """Operations of a statement, ``a * b + c`` as one (``llvm.fmuladd``).
+
+    The lesser or greater of two is a comparison and a choice (``CodeGenLLVM``).
+    """
     executions = max(item.count.executions or 1, 1)
-    adds = multiplies = 0.0
+    adds = multiplies = chosen = 0.0
     for entry in item.count.arith:
+        if entry.arith.op in ("min", "max") and not entry.arith.index:
+            chosen += (entry.total or 0) / executions
         if is_float(entry.arith.dtype) and not entry.arith.index:
             adds += (entry.total or 0) * (entry.arith.op in ("add", "sub")) / executions
             multiplies += (entry.total or 0) * (entry.arith.op == "mul") / executions
     # A factor of several summands stays a product.
-    return operations(item) - (adds if multiplies >= adds else max(multiplies - 1, 0.0))
+    return operations(item) + chosen - (adds if multiplies >= adds else max(multiplies - 1, 0.0))
 
 
 def _indices(moved: Sequence[Address], item: Item, loop: Loop) -> int:

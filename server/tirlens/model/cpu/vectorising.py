@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..expr import free_variables, is_data_dependent
 from ..instructions.places import Around
 from .address import Address
+from .groups import grouped
 from .leaves import Leaf, operations
 
 # llvm/lib/Target/X86/X86TargetTransformInfo.cpp, getGSVectorCost: beside a move for each element.
@@ -22,6 +23,8 @@ def vectorisable(loop: Around, leaves: Sequence[Leaf]) -> bool:
         return False
     if any(unbounded(loop, leaf) or several_sums(loop, leaf) for leaf in leaves):
         return False
+    if any(handed_on(loop, leaf, leaves) for leaf in leaves):
+        return False
     scalar = vector = 0.0
     for leaf in leaves:
         elements = VECTOR_BITS / leaf.bits
@@ -30,7 +33,7 @@ def vectorisable(loop: Around, leaves: Sequence[Leaf]) -> bool:
         vector += compute
         for address in leaf.addresses:
             stride = address.stride(loop.var, leaf.item.place.ranges)
-            near = stride is not None and abs(stride) <= 4 * address.size
+            near = stride is not None and grouped(address, stride, leaves)
             vector += 1 if near else GATHER_OVERHEAD + elements
     return vector < scalar
 
@@ -58,6 +61,26 @@ def several_sums(loop: Around, leaf: Leaf) -> bool:
         write.stride(loop.var, leaf.item.place.ranges) == 0
         and leaf.reads_back(write)
         and any(x.var in write.variables and (x.extent or 1) > 1 for x in leaf.inner)
+        for write in leaf.writes
+    )
+
+
+def handed_on(loop: Around, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
+    """Whether a statement stores in one place what another of the iteration reads.
+
+    Values that a TVMScript program names are such, in memory of scope ``local``.  The compiler
+    keeps those on the stack in registers, and else does not vectorise (LLVM's
+    ``LoopAccessAnalysis``: an unsafe dependence on a loop-invariant address).
+    """
+    return any(
+        not write.variables & {loop.var, *(x.var for x in leaf.inner)}
+        and not leaf.on_stack(write)
+        and any(
+            read.buffer == write.buffer
+            for other in leaves
+            if not any(again.buffer == write.buffer for again in other.writes)
+            for read in other.reads
+        )
         for write in leaf.writes
     )
 

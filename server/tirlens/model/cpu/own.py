@@ -1,0 +1,53 @@
+"""The kernel's own arrays, which TVM makes as small as the loops around all their uses allow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from tirlens_worker.facts import Buffer
+
+from ..expr import free_variables
+from ..instructions.places import Around
+from ..instructions.work import Item
+
+Loops = tuple[Around, ...]
+
+
+def common_loops(items: Sequence[Item], buffers: Mapping[str, Buffer]) -> dict[str, Loops]:
+    """The loops that all uses of each own array have in common, in which it is allocated."""
+    common: dict[str, Loops] = {}
+    for leaf in (leaf for item in items for leaf in item.leaves()):
+        for entry in leaf.count.accesses:
+            name = entry.access.buffer
+            if not buffers[name].is_parameter:
+                common[name] = shared(common.get(name, leaf.place.around), leaf.place.around)
+    return common
+
+
+def shared(one: Loops, other: Loops) -> Loops:
+    """The loops around both of two statements."""
+    same = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        same += 1
+    return one[:same]
+
+
+def own_elements(
+    items: Sequence[Item], buffers: Mapping[str, Buffer], common: Mapping[str, Loops]
+) -> dict[str, int]:
+    """At most so many elements each own array has after TVM's ``CompactBufferAllocation``."""
+    most: dict[str, int] = {}
+    for leaf in (leaf for item in items for leaf in item.leaves()):
+        for entry in leaf.count.accesses:
+            name = entry.access.buffer
+            if buffers[name].is_parameter:
+                continue
+            indices = (leaf.place.resolve(index) for index in entry.access.indices)
+            names = frozenset[str]().union(*map(free_variables, indices))
+            inside = leaf.place.around[len(common[name]) :]
+            elements = math.prod(loop.extent or 1 for loop in inside if loop.var in names)
+            most[name] = max(most.get(name, 1), elements)
+    return most
