@@ -3,10 +3,10 @@
     python tests/measured/cpu_measure.py OUTPUT_STEM [--facts] [FAMILY ...]
 
 Runs in an environment with tvm; set TVM_NUM_THREADS to the number of cores, of which TVM otherwise
-takes half on x86.  Writes ``OUTPUT_STEM.json.gz``, the facts of each kernel with its
-measured time.  The time is the least of many repeats with warm caches, so that what else runs on
-the machine disturbs it little.  Kernels of an earlier run are kept with the lesser of both times;
-with ``--facts`` nothing runs, and only the facts of the table's kernels are made anew.
+takes half on x86. Writes ``OUTPUT_STEM.json.gz``, the facts of each kernel with its measured time.
+The time is the least of many repeats with warm caches, so that what else runs on the machine
+disturbs it little. Kernels of an earlier run are kept with the lesser of both times and what each
+run gave; with ``--facts`` nothing runs, and only the facts of the table's kernels are made anew.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tirlens_worker.frameworks.extract import extract  # noqa: E402
 FAMILIES = (
     *("matmul", "convolution", "stencil", "reduction", "elementwise", "layout", "held_out"),
     *("operators", "windows", "products", "programs", "everyday"),
-    *("contractions", "sweeps"),
+    *("contractions", "sweeps", "layers", "numerics"),
 )
 # A repeat is long enough for the clock; together they are over before others miss the processor.
 REPEAT_S = 1e-4
@@ -111,12 +111,14 @@ def main(stem: str, *options: str) -> None:
             continue
         facts = facts_of(func, workload.split()[0])
         time_s = table[key]["time_s"] if only_facts else seconds(func, facts, target)
-        before = table.get(key, {}).get("time_s", time_s)
+        before = table.get(key, {})
+        runs = before.get("runs_s", []) if only_facts else [*before.get("runs_s", []), time_s]
         table[key] = {
             "family": family,
             "workload": workload,
             "schedule": schedule,
-            "time_s": min(before, time_s),
+            "time_s": min(before.get("time_s", time_s), time_s),
+            "runs_s": runs,
             "facts": to_json(facts),
         }
         print(f"{time_s * 1e6:12.2f} us  {key}", flush=True)
