@@ -92,7 +92,9 @@ class Settings:
                 continue
             except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
                 return cls(), (f"{path}: {error}",)
-            table: Any = cast("dict[str, Any]", data.get("tool", {})).get("tirlens")
+            table: Any = data.get("tool", {})
+            if isinstance(table, Mapping):
+                table = cast("Mapping[str, Any]", table).get("tirlens")
             if table is None:
                 continue
             if not isinstance(table, Mapping):
@@ -128,6 +130,13 @@ def _number(value: Any) -> float:
         if 0 <= number < math.inf:
             return number
     raise ValueError("must be a number that is not negative")
+
+
+def _percentage(value: Any) -> float:
+    number = _number(value)
+    if number > 100:
+        raise ValueError("must be a number from 0 to 100")
+    return number
 
 
 def _as_float(value: int | float) -> float:
@@ -185,7 +194,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "calls": _calls,
     "bindings": _bindings,
     "timeout_s": _number,
-    "min_percentage": _number,
+    "min_percentage": _percentage,
     "advice": _flag,
     "inlay_hints": _flag,
     "code_lens": _flag,

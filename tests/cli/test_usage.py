@@ -24,6 +24,7 @@ MATMUL = str(EXAMPLES / "matmul_tvm.py")
         (["analyze", MATMUL, "--bind", "M=many"], "NAME=VALUE"),
         (["analyze", MATMUL, "--call", "f("], "--call"),
         (["analyze", MATMUL, "--timeout", "0"], "--timeout"),
+        (["analyze", MATMUL, "--timeout", "nan"], "--timeout"),
         (["analyze", MATMUL, "--id-range", "a-b"], "--id-range"),
         (["analyze", MATMUL, "--device", "a100", "--device", "h100"], "compare"),
         (["compare", MATMUL, "--device", "a100"], "two or more"),
@@ -41,8 +42,19 @@ def test_wrong_usage_is_told_and_is_status_2(
     assert said.out == ""
 
 
-@pytest.mark.parametrize("arguments", [[], ["analyse"], ["analyze"], ["analyze", MATMUL, "--bad"]])
-def test_an_unknown_option_is_status_2(arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["analyse"],
+        ["analyze"],
+        ["analyze", MATMUL, "--bad"],
+        ["analyze", MATMUL, "--min-percentage", "-1"],
+        ["analyze", MATMUL, "--min-percentage", "101"],
+        ["analyze", MATMUL, "--min-percentage", "nan"],
+    ],
+)
+def test_an_option_that_argparse_refuses_is_status_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2

@@ -16,6 +16,7 @@ from tirlens.settings import Settings
 ODD: list[Any] = [
     None, True, False, 0, -1, 1.5, float("inf"), float("nan"), 10**400, "", "no", "\0", "/nowhere",
     [], {}, [1], ["a(1)"], {"M": "x"}, {"M": True}, {"M": 4}, {"": None}, [[]], "h100-sxm", "💥",
+    101,
 ]  # fmt: skip
 NAMES = ["device", "python", "calls", "bindings", "timeout", "minPercentage", "advice",
          "inlayHints", "code-lens", "nonsense", ""]  # fmt: skip
@@ -28,6 +29,7 @@ def test_20_any_settings_are_read_and_what_is_wrong_is_said() -> None:
         found, problems = Settings.from_mapping(given)
         assert all(isinstance(text, str) and text for text in problems)
         assert found.timeout_s is None or 0 <= found.timeout_s < float("inf")
+        assert found.min_percentage is None or 0 <= found.min_percentage <= 100
         assert found.advice in (None, True, False)
         wrong = {name for name in given if any(repr(name) in text for text in problems)}
         assert {"nonsense"} & set(given) <= wrong
@@ -162,3 +164,11 @@ def test_18_a_file_that_an_interpreter_does_not_suit_leaves_the_others_alone(
         assert client.diagnostics(suited) == []
         (told,) = client.diagnostics(other)
         assert "needs tilelang" in told["message"]
+
+
+@pytest.mark.parametrize("text", ["tool = 3", "tool = []", "[tool]\ntirlens = 3"])
+def test_20_a_table_that_is_none_is_said(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    found, problems = Settings.from_pyproject(tmp_path)
+    assert found == Settings()
+    assert len(problems) == 1 and "must be a table" in problems[0]

@@ -122,6 +122,26 @@ TENSORS = {
 }
 
 
+@pytest.mark.parametrize(
+    "size",
+    [
+        "{**5}",
+        "{[1]: 2}",
+        "{([1],): 2}",
+        "max(1, function=3)",
+        "'a' * 10**12",
+        "[[[0] * 4096] * 4096] * 4096",
+        "'%1000000000000d' % 5",
+        "1 << 10**12",
+        "len(range(10**12))",
+        "list(range(10**9))",
+    ],
+)
+def test_what_is_wrong_or_grows_out_of_hand_is_left_to_the_run(size: str) -> None:
+    (kernel,) = source.read(FACTORY + f"gemm(1, 2, {size})\ngemm(1, 2, 3)\n").kernels
+    assert [c.expression for c in kernel.candidates] == ["gemm(1, 2, 3)"]
+
+
 @pytest.mark.parametrize(("code", "shape", "dtype"), TENSORS.values(), ids=TENSORS)
 def test_tensors_become_meta_tensors(code: str, shape: str, dtype: str) -> None:
     (kernel,) = source.read(EAGER + f"x = {code}\nadd(x, x, block=32)\n").kernels

@@ -110,6 +110,19 @@ function scenariosOfTrusted(window) {
       await window.page.keyboard.press("Control+S");
       return lensText(window, new RegExp(escaped(tilelang.flop)));
     },
+    "advice is written by a code action": async () => {
+      const before = await window.line(tilelang.launch);
+      const actions = await window.codeActions(tilelang.launch);
+      await window.chooseAction(/threads=256, saves about/);
+      const after = await window.lineMatching(tilelang.launch, /threads=256/);
+      await window.page.keyboard.press("Control+S");
+      await lensText(window, new RegExp(escaped(tilelang.flop)));
+      await window.page.keyboard.press("Control+Z");
+      await window.page.keyboard.press("Control+S");
+      await window.lineMatching(tilelang.launch, /threads=128/);
+      await lensText(window, new RegExp(escaped(tilelang.flop)));
+      return { before, after, actions };
+    },
     "a lens asks about its own kernel": async () => {
       await window.clickLens(new RegExp(escaped(`${tilelang.second}(`)));
       const choices = await window.choices(/Other arguments/);

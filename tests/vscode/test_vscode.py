@@ -33,6 +33,7 @@ SCENARIOS = {
         "choosing a device changes the labels",
         "choosing a call writes the directive",
         "undo brings the numbers back",
+        "advice is written by a code action",
         "a lens asks about its own kernel",
         "debug information is copied",
         "restart keeps everything",

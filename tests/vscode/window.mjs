@@ -115,6 +115,21 @@ export class Window {
     }, word);
   }
 
+  /** The titles of the code actions at the visible line that contains `code`. */
+  async codeActions(code) {
+    const line = this.page.locator(".monaco-editor .view-line").filter({ hasText: code }).first();
+    await line.click();
+    await this.page.keyboard.press("Control+.");
+    const rows = this.page.locator(".action-widget .monaco-list-row.action");
+    await rows.first().waitFor({ timeout: 15 * SECONDS });
+    return (await rows.allInnerTexts()).map(plain);
+  }
+
+  /** Takes the code action on show that matches. */
+  async chooseAction(pattern) {
+    await this.page.locator(".action-widget .monaco-list-row.action").filter({ hasText: pattern }).first().click();
+  }
+
   /** The status item's text once it matches. */
   async status(pattern, timeout = 60 * SECONDS) {
     const item = this.page.locator('[id="tirlens.tirlens.status"]');

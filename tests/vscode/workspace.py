@@ -29,6 +29,7 @@ TILELANG = {
     "word": "gemm",
     "hinted": ["for k in T.Pipelined(", "T.gemm("],
     "plain": ["import tilelang.language", "T.alloc_fragment("],
+    "launch": "with T.Kernel(",
     "otherCall": "matmul(M=1024, N=1024, K=1024)",
     "otherFlop": "2.15 GFLOP",
     "second": "batched_matmul",

@@ -138,7 +138,7 @@ def _analysis(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--min-percentage",
-        type=float,
+        type=_percentage,
         metavar="P",
         help="leave out lines below P %% of their kernel's time; "
         + _default(DEFAULT_MIN_PERCENTAGE),
@@ -170,6 +170,13 @@ def _output(parser: argparse.ArgumentParser) -> None:
         help="default: where the output is a terminal",
     )
     parser.add_argument("--output", metavar="FILE", help="write the result here")
+
+
+def _percentage(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError(f"{text} is not from 0 to 100")
+    return value
 
 
 def _default(value: float) -> str:

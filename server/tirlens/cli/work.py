@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import glob
+import math
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -82,8 +83,8 @@ def options_of(arguments: argparse.Namespace) -> Options:
     for call in arguments.call:
         if root_name(call) is None:
             raise UsageError(f"--call {call!r} is no call such as 'matmul(1024, 1024)'")
-    if arguments.timeout is not None and arguments.timeout <= 0:
-        raise UsageError("--timeout must be more than 0 seconds")
+    if arguments.timeout is not None and not 0 < arguments.timeout < math.inf:
+        raise UsageError("--timeout must be a number of seconds above 0")
     return Options(
         device=arguments.device[0] if arguments.device else None,
         bindings=dict(_binding(item) for item in arguments.bind),

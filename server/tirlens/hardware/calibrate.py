@@ -84,28 +84,38 @@ def vector_bytes(found: FoundCpu) -> int:
 
 def numbers(found: FoundCpu, seconds: Mapping[str, float]) -> dict[str, float]:
     """The measured numbers of a device file by dotted key."""
-    base = load(found.base)
-    core = base.cpu
-    assert core is not None
     clock = CHAIN_CLK / seconds["integer chain"]
-    lanes, wide = vector_bytes(found) // FLOAT_BYTES, base.simd_bytes // FLOAT_BYTES
     clk = {name: value * clock for name, value in seconds.items()}
-    loading, storing = moves(clk["sums"] * lanes, clk["copies"] * lanes)
-    wide_loading, wide_storing = moves(clk["wide sums"] * wide, clk["wide copies"] * wide)
-    arithmetic = clk["polynomial"] * lanes / POLYNOMIAL
-    wide_arithmetic = max(clk["wide polynomial"] * wide / POLYNOMIAL, arithmetic)
-    dram_clk = clk["stream dram"]
-    tlb = covered(clk)
-    walk = max(walked(clk, tlb), 2.0)
-    out = {
+    lanes, wide = vector_bytes(found) // FLOAT_BYTES, load(found.base).simd_bytes // FLOAT_BYTES
+    core = _core(clk, lanes, wide)
+    told = {"dram.bytes": found.memory_bytes, "cpu.vector_bytes": found.vector_bytes}
+    return {
         "sm_count": found.cores,
         "clock_hz": clock,
         "band": BAND,
         "launch_s": max(seconds["parallel"] - seconds["call"], 2e-7),
         "dram.bytes_per_s": LINE_BYTES / min(seconds["stream all"], seconds["stream dram"]),
         "dram.sustained_fraction": 1.0,
+        **core,
+        "cpu.call_s": max(seconds["call"], 5e-9),
+        **_memory(clk),
+        **_caches(found, clk, clock),
+        **{key: value for key, value in told.items() if value},
+        **_peaks(
+            found.cores * clock * lanes * 2 / core["cpu.arithmetic_clk"],
+            found.cores * clock * wide * 2 / core["cpu.wide_arithmetic_clk"],
+        ),
+    }
+
+
+def _core(clk: Mapping[str, float], lanes: int, wide: int) -> dict[str, float]:
+    """What instructions on vectors of `lanes` floats take, and on the `wide` ones."""
+    loading, storing = moves(clk["sums"] * lanes, clk["copies"] * lanes)
+    wide_loading, wide_storing = moves(clk["wide sums"] * wide, clk["wide copies"] * wide)
+    arithmetic = clk["polynomial"] * lanes / POLYNOMIAL
+    return {
         "cpu.arithmetic_clk": arithmetic,
-        "cpu.wide_arithmetic_clk": wide_arithmetic,
+        "cpu.wide_arithmetic_clk": max(clk["wide polynomial"] * wide / POLYNOMIAL, arithmetic),
         "cpu.load_clk": loading,
         "cpu.store_clk": storing,
         "cpu.wide_load_clk": max(wide_loading, loading),
@@ -117,45 +127,53 @@ def numbers(found: FoundCpu, seconds: Mapping[str, float]) -> dict[str, float]:
         "cpu.call_clk": clk["exp"],
         "cpu.gather_clk": max(clk["gather"] * lanes - storing, 1.0),
         "cpu.scatter_clk": max(clk["scatter"] * lanes - loading, 1.0),
-        "cpu.call_s": max(seconds["call"], 5e-9),
+    }
+
+
+def _memory(clk: Mapping[str, float]) -> dict[str, float]:
+    """What pages and lines of DRAM take one core."""
+    tlb = covered(clk)
+    walk = max(walked(clk, tlb), 2.0)
+    line = clk["stream dram"]
+    return {
         "cpu.tlb_bytes": tlb,
         "cpu.page_walk_clk": walk,
-        "cpu.dram_line_clk": dram_clk,
-        "cpu.dram_scattered_line_clk": max(clk["walk dram"] - walk, dram_clk),
+        "cpu.dram_line_clk": line,
+        "cpu.dram_scattered_line_clk": max(clk["walk dram"] - walk, line),
         "cpu.wide_lines": wider(clk),
+    }
+
+
+def _caches(found: FoundCpu, clk: Mapping[str, float], clock_hz: float) -> dict[str, float]:
+    """The caches that the system tells of, and what their lines take one core."""
+    out = {
         "cpu.l2.line_clk": clk["stream l2"],
         "cpu.l2.scattered_line_clk": max(clk["walk l2"], clk["stream l2"]),
     }
-    if found.vector_bytes is not None:
-        out["cpu.vector_bytes"] = found.vector_bytes
-    if 1 in found.caches:
-        out["l1_bytes_per_sm"] = found.caches[1].bytes
-        out["cpu.l1_ways"] = found.caches[1].ways
-    if 2 in found.caches:
-        second = found.caches[2]
-        shared = max(second.processors // found.threads_per_core, 1)
+    if first := found.caches.get(1):
+        out["l1_bytes_per_sm"] = first.bytes
+        out["cpu.l1_ways"] = first.ways
+    if second := found.caches.get(2):
+        sharing = max(second.processors // found.threads_per_core, 1)
         out["cpu.l2.bytes"] = second.bytes
         out["cpu.l2.ways"] = second.ways
-        out["cpu.l2.cores"] = shared
-        out["l2.bytes"] = second.bytes * max(found.cores // shared, 1)
-        out["l2.bytes_per_s"] = LINE_BYTES / seconds["stream l2"] * found.cores
-    if 3 in found.caches:
-        third = found.caches[3]
-        out["cpu.l3.bytes"] = held(third.bytes, clk["stream l3"], dram_clk, clk)
+        out["cpu.l2.cores"] = sharing
+        out["l2.bytes"] = second.bytes * max(found.cores // sharing, 1)
+        out["l2.bytes_per_s"] = LINE_BYTES / clk["stream l2"] * clock_hz * found.cores
+    if third := found.caches.get(3):
+        out["cpu.l3.bytes"] = held(third.bytes, clk["stream l3"], clk["stream dram"], clk)
         out["cpu.l3.ways"] = third.ways
         out["cpu.l3.cores"] = max(third.processors // found.threads_per_core, 1)
         out["cpu.l3.line_clk"] = clk["stream l3"]
         out["cpu.l3.scattered_line_clk"] = max(clk["walk l3"], clk["stream l3"])
-    if found.memory_bytes:
-        out["dram.bytes"] = found.memory_bytes
-    for name in ("fp32", "fp16", "bf16"):
-        out[f"peaks.{name}.flop_per_s"] = found.cores * clock * lanes * 2 / arithmetic
-    out["peaks.fp64.flop_per_s"] = out["peaks.fp32.flop_per_s"] / 2
-    wide_rate = found.cores * clock * wide * 2 / wide_arithmetic
-    for name, share in (("fp64", 2), ("fp32", 1), ("fp16", 1), ("bf16", 1)):
-        key = f"peaks.{name}.flop_per_s"
-        out[key] = max(out[key], wide_rate / share)
     return out
+
+
+def _peaks(flop_per_s: float, wide_flop_per_s: float) -> dict[str, float]:
+    """The peaks by type from those of fp32 with both widths of vectors; fp64 has half the lanes."""
+    fp32 = max(flop_per_s, wide_flop_per_s)
+    peaks = {"fp32": fp32, "fp16": fp32, "bf16": fp32, "fp64": fp32 / 2}
+    return {f"peaks.{name}.flop_per_s": peak for name, peak in peaks.items()}
 
 
 def moves(sums_clk: float, copies_clk: float) -> tuple[float, float]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Iterator
 from typing import Any, cast
 
 from tirlens.source import tensors
+from tirlens.source.argument_parsers import PARSING, option_defaults
 from tirlens.source.names import FunctionNode, Names, parameters
 from tirlens.source.scopes import END, Binding, Frame, Position, function_frame
 from tirlens.source.values import (
@@ -28,12 +28,10 @@ from tirlens.source.values import (
     Value,
     Written,
     apply,
-    power,
     render,
 )
 
 _MAX_DEPTH = 24
-_PARSERS = ("parse_args", "parse_known_args", "parse_intermixed_args")
 
 
 class Folder:
@@ -226,11 +224,15 @@ class Folder:
             value = self.fold(item, frame)
             code = render(value, self._names.torch)
             if key is None:
-                spread = self._constant(value)
-                out |= spread
-                written += [f"{k!r}: {v!r}" for k, v in spread.items()]
+                spread: Any = self._constant(value)
+                if not isinstance(spread, dict):
+                    raise UnknownValueError("cannot be unpacked")
+                pairs = cast("dict[Any, Any]", spread)
+                out |= pairs
+                written += [f"{k!r}: {v!r}" for k, v in pairs.items()]
                 continue
             name = self.known(key, frame)
+            apply(hash, name)
             constant = constant and isinstance(value, Known)
             if isinstance(value, Known):
                 out[name] = value.value
@@ -241,8 +243,6 @@ class Folder:
         left, right = self.fold(node.left, frame), self.fold(node.right, frame)
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             return tensors.elementwise(left, right)
-        if isinstance(node.op, ast.Pow):
-            return apply(power, self._constant(left), self._constant(right))
         if type(node.op) not in BINARY:
             raise UnknownValueError("operator is not followed")
         return apply(BINARY[type(node.op)], self._constant(left), self._constant(right))
@@ -275,8 +275,8 @@ class Folder:
         raise UnknownValueError(f".{node.attr} is not followed")
 
     def _call(self, node: ast.Call, frame: Frame) -> Value:
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _PARSERS:
-            return self._parsed(node.func.value, frame)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in PARSING:
+            return option_defaults(node.func.value, frame)
         path = self._names.dotted(node.func) or ""
         if path.split(".")[0] == "torch":
             return self._tensor(path, node, frame)
@@ -335,60 +335,3 @@ class Folder:
         if function.decorator_list:
             raise UnknownValueError(f"{function.name} is not followed")
         return Written(f"{function.name}({self._list(node, frame)})")
-
-    def _parsed(self, parser: ast.expr, frame: Frame) -> Value:
-        """What ``parser.parse_args()`` gives: the defaults of its ``add_argument`` calls."""
-        names = {parser.id} if isinstance(parser, ast.Name) else set[str]()
-        defaults: dict[str, ast.expr | None] = {}
-        for node in _statements(frame.body):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr == "add_argument"
-                and isinstance(node.func.value, ast.Name)
-                and node.func.value.id in names | _groups(frame)
-            ):
-                destination, default = _option(node)
-                defaults[destination] = default
-        return Arguments(defaults)
-
-
-def _statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    for statement in body:
-        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield from ast.walk(statement)
-
-
-def _groups(frame: Frame) -> set[str]:
-    """Names bound to argument groups of a parser (``group = parser.add_argument_group()``)."""
-    return {
-        name
-        for name, found in frame.bindings.items()
-        for item in found
-        if isinstance(item.value, ast.Call)
-        and isinstance(item.value.func, ast.Attribute)
-        and item.value.func.attr.startswith("add_")
-    }
-
-
-def _option(call: ast.Call) -> tuple[str, ast.expr | None]:
-    """The destination and default of one ``add_argument`` call."""
-    flags = [
-        item.value
-        for item in call.args
-        if isinstance(item, ast.Constant) and isinstance(item.value, str)
-    ]
-    long = next((flag for flag in flags if flag.startswith("--")), flags[0] if flags else "")
-    named = {keyword.arg: keyword.value for keyword in call.keywords}
-    destination = named.get("dest")
-    name = long.lstrip("-").replace("-", "_")
-    if isinstance(destination, ast.Constant):
-        name = str(destination.value)
-    default = named.get("default")
-    action = named.get("action")
-    if default is None and isinstance(action, ast.Constant):
-        if action.value == "store_true":
-            default = ast.Constant(False)
-        elif action.value == "store_false":
-            default = ast.Constant(True)
-    return name, default

@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 
 class UnknownValueError(Exception):
@@ -53,14 +53,52 @@ class Sequence:
 
 Value = Known | Written | Tensor | Arguments | Sequence
 
+_MAX_ITEMS = 4096
+_MAX_BITS = 256
+
+
+def _times(left: Any, right: Any) -> Any:
+    for items, count in ((left, right), (right, left)):
+        if isinstance(items, (str, list, tuple)) and _size(items) * count > _MAX_ITEMS:
+            raise UnknownValueError("too large")
+    return left * right
+
+
+def _size(value: Any) -> int:
+    """How long a value is when written out: of lists, all that is in them."""
+    if isinstance(value, (list, tuple)):
+        return sum(map(_size, cast("list[Any]", value)), 1)
+    return len(value) if isinstance(value, str) else 1
+
+
+def _remainder(left: Any, right: Any) -> Any:
+    if isinstance(left, str):
+        raise UnknownValueError("formats are not followed: their widths have no limit")
+    return left % right
+
+
+def _shifted_left(left: Any, right: Any) -> Any:
+    if right > _MAX_BITS:
+        raise UnknownValueError("too large")
+    return left << right
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if not isinstance(exponent, (int, float)) or abs(exponent) > _MAX_BITS:
+        raise UnknownValueError("too large")
+    return base**exponent
+
+
+#: Nothing here makes what is larger than `apply` lets through: the server's memory is at stake.
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda left, right: left + right,
     ast.Sub: lambda left, right: left - right,
-    ast.Mult: lambda left, right: left * right,
+    ast.Mult: _times,
     ast.Div: lambda left, right: left / right,
     ast.FloorDiv: lambda left, right: left // right,
-    ast.Mod: lambda left, right: left % right,
-    ast.LShift: lambda left, right: left << right,
+    ast.Mod: _remainder,
+    ast.LShift: _shifted_left,
+    ast.Pow: _power,
     ast.RShift: lambda left, right: left >> right,
     ast.BitAnd: lambda left, right: left & right,
     ast.BitOr: lambda left, right: left | right,
@@ -86,6 +124,13 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 }
 
 
+def _range(*bounds: int) -> list[int]:
+    numbers = range(*bounds)
+    if len(numbers) > _MAX_ITEMS:
+        raise UnknownValueError("too large")
+    return list(numbers)
+
+
 def _ceildiv(left: int, right: int) -> int:
     return -(-left // right)
 
@@ -108,7 +153,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "round": round,
     "tuple": tuple,
     "list": list,
-    "range": lambda *bounds: list(range(*bounds)),
+    "range": _range,
     "dict": dict,
     "ceildiv": _ceildiv,
     "cdiv": _ceildiv,
@@ -121,11 +166,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "math.gcd": math.gcd,
 }
 
-_MAX_ITEMS = 4096
-_MAX_BITS = 256
 
-
-def apply(function: Callable[..., Any], *operands: Any, **named: Any) -> Known:
+def apply(function: Callable[..., Any], /, *operands: Any, **named: Any) -> Known:
     """The function's value on constants, refused where it is wrong or grows out of hand."""
     try:
         value = function(*operands, **named)
@@ -136,13 +178,6 @@ def apply(function: Callable[..., Any], *operands: Any, **named: Any) -> Known:
     if isinstance(value, (str, list, tuple, dict)) and len(value) > _MAX_ITEMS:  # pyright: ignore[reportUnknownArgumentType]
         raise UnknownValueError("too large")
     return Known(value)
-
-
-def power(base: Any, exponent: Any) -> Any:
-    """`base` to the `exponent`, for exponents that keep the result small."""
-    if not isinstance(exponent, (int, float)) or abs(exponent) > _MAX_BITS:
-        raise UnknownValueError("too large")
-    return base**exponent
 
 
 def render(value: Value, torch: str) -> str:
