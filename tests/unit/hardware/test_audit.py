@@ -6,6 +6,7 @@ import copy
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,25 @@ MISSED_BY_8 = {("dram.bytes", "Apple"), ("llc.bytes", "Apple"), ("l2.partitions"
 def _of_class(key: str) -> str:
     name = key.removeprefix("peaks.").removesuffix(".flop_per_s")
     return "tensor" if name.startswith("tensor.") else name
+
+
+# Devices of one architecture share the SM, the front end and the way to L2 and memory; of what is
+# left, a clock that power lowers and the kind of memory are most.
+ALIKE = {
+    "launch_s": 1.15,
+    "l2.latency_s": 1.3,
+    "dram.latency_s": 1.3,
+    "dram.saturated_latency_s": 1.3,
+}
+
+
+@pytest.mark.parametrize("arch", sorted({load(name).arch for name in GPUS}))
+def test_devices_of_one_architecture_wait_alike(arch: str) -> None:
+    alike = [device for device in map(load, GPUS) if device.arch == arch]
+    for key, most in ALIKE.items():
+        values = {device.id: attrgetter(key)(device) for device in alike}
+        known = [value for value in values.values() if value is not None]
+        assert not known or max(known) / min(known) <= most + 1e-9, (key, values)
 
 
 @pytest.mark.parametrize("name", catalogue())
