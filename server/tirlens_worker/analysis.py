@@ -11,12 +11,13 @@ from typing import Callable, Dict, Sequence
 
 from . import assume, codec, imported, load, patches
 from .document import Document
+from .evaluate import Traced
 from .facts import KernelFacts
 from .lines import split_lines
 from .load import Loaded
 from .origins import Origins
 from .protocol import Analyze, KernelRequest, Lowering, Problem, Progress
-from .trace import Outcome, Traced, Tracer
+from .trace import Outcome, Tracer
 
 # A piece is one of these tags and a payload.
 KERNEL, LOWERED, NEEDS, PROBLEM, FILE, PROGRESS, BEGIN, END, LINE, DONE = (

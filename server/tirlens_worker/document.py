@@ -8,7 +8,7 @@ import os
 import re
 import traceback
 from types import TracebackType
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple, Union
 
 from .facts import Span
 from .lines import split_lines
@@ -17,6 +17,9 @@ from .protocol import Problem
 # TVM's parser reports an error as text; ``--> file:line:column`` is its own 1-based position.
 _DIAGNOSTIC = re.compile(r"-->\s*(?P<file>.+?):(?P<line>\d+):(?P<column>\d+)")
 _TRACEBACK_LIMIT = 8000
+_DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+
+Definition = Union[ast.FunctionDef, ast.ClassDef]
 
 
 class Document:
@@ -64,8 +67,21 @@ class Document:
         return {
             node.name: node
             for node in getattr(container, "body", ())
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+            if isinstance(node, _DEFINITIONS)
         }
+
+    def definitions_along(self, dotted: str) -> List[Definition]:
+        """The definitions that a dotted name goes through, all of them or none."""
+        node: ast.AST = self.tree
+        path: List[Definition] = []
+        for part in dotted.split("."):
+            inside = (item for item in ast.walk(node) if isinstance(item, _DEFINITIONS))
+            found = next((item for item in inside if item.name == part), None)
+            if found is None:
+                return []
+            path.append(found)
+            node = found
+        return path
 
     def span_of(self, node: Any) -> Span:
         """The span of a syntax node; of a `def` or `class` without its decorators and body."""

@@ -11,10 +11,11 @@ from typing import BinaryIO, Optional, Union
 
 from . import analysis, codec, patches, stdio
 from .document import Document, describe
+from .evaluate import Traced
 from .facts import KernelFacts
 from .load import load
 from .protocol import KernelRequest, Measure, Measured, NeedsArguments, Problem, Timing
-from .trace import Traced, Tracer
+from .trace import Tracer
 
 Answer = Union[Measured, NeedsArguments, Problem]
 

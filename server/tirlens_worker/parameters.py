@@ -1,16 +1,64 @@
-"""The parameters of a factory or eager kernel, and its calls as text."""
+"""The parameters of a factory or eager kernel, and the calls of it that may be meant, as text."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-from typing import Any, List, Mapping, Sequence
+from typing import Any, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import assume, patches
+from .document import Definition, Document
 from .protocol import KernelRequest
 
+#: A call as text, and the word for where its arguments come from.
+Call = Tuple[str, str]
 
-def parameters_of(value: Any, request: KernelRequest, definition: Any) -> List[assume.Parameter]:
+
+def calls(document: Document, value: Any, name: str, request: KernelRequest) -> Iterator[Call]:
+    """The calls of `value`, which is known as `name`, with arguments that are assumed."""
+    method = ".specialize" if hasattr(value, "specialize") else ""
+    plain = "autotune" if hasattr(value, "jit_impl") else "defaults"
+    parameters = _parameters(document, value, request)
+    for values in assume.attempts(parameters, request.hints, request.bindings):
+        # A parameter that autotuning sets is no assumption of ours.
+        source = "assumed" if values else plain
+        yield _call_text(name + method, parameters, values), source
+
+
+def calls_around(document: Document, request: KernelRequest) -> Iterator[Call]:
+    """The calls of the function that keeps a kernel to itself, with arguments that are assumed."""
+    parameters = [assume.Parameter(name) for name in required_around(document, request)]
+    for values in assume.attempts(parameters, request.hints, request.bindings):
+        words = ", ".join("{}={}".format(name, text) for name, text in values.items())
+        yield "{}({})".format(request.local_to, words), "assumed" if values else "module-level"
+
+
+def required(document: Document, value: Any, request: KernelRequest) -> Tuple[str, ...]:
+    """The parameters of a factory or eager kernel that something must give a value."""
+    return tuple(p.name for p in _parameters(document, value, request) if not p.optional)
+
+
+def required_around(document: Document, request: KernelRequest) -> Tuple[str, ...]:
+    """The parameters of the function that keeps a kernel to itself."""
+    path = document.definitions_along(request.local_to or "")
+    if not path or not isinstance(path[-1], ast.FunctionDef):
+        return ()
+    arguments = path[-1].args
+    names = [item.arg for item in arguments.args + arguments.kwonlyargs]
+    return tuple(name for name in names if name not in ("self", "cls"))
+
+
+def _parameters(document: Document, value: Any, request: KernelRequest) -> List[assume.Parameter]:
+    path = document.definitions_along(request.name)
+    function = getattr(getattr(value, "jit_impl", value), "func", value)
+    name = getattr(getattr(function, "orig_func", function), "__name__", None)
+    inner = document.definitions_along("{}.{}".format(request.name, name)) if path and name else []
+    return _without_value(value, request, (inner or path or [None])[-1])
+
+
+def _without_value(
+    value: Any, request: KernelRequest, definition: Optional[Definition]
+) -> List[assume.Parameter]:
     """The parameters of a factory or eager kernel that have no value of their own.
 
     `definition` is its syntax tree, or None if that was not found.
@@ -50,7 +98,7 @@ def parameters_of(value: Any, request: KernelRequest, definition: Any) -> List[a
     return out
 
 
-def call_text(name: str, parameters: Sequence[assume.Parameter], values: Mapping[str, str]) -> str:
+def _call_text(name: str, parameters: Sequence[assume.Parameter], values: Mapping[str, str]) -> str:
     """``matmul(4096, 4096, 4096, block_M=128)``: sizes by position, the rest by name."""
     words: List[str] = []
     positional = not name.endswith(".specialize")

@@ -315,7 +315,9 @@ def _patch_inspect(module: Any) -> None:
     module.stack = stack
 
 
-_OURS = frozenset(os.path.join(os.path.dirname(__file__), name) for name in ("load.py", "trace.py"))
+_OURS = frozenset(
+    os.path.join(os.path.dirname(__file__), name) for name in ("load.py", "evaluate.py")
+)
 _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("inspect", _patch_inspect),
     ("tilelang.jit", _patch_jit),

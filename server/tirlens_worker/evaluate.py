@@ -1,0 +1,179 @@
+"""What the call of a kernel yields: its value in the loaded module, and the IR functions in it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from typing import Any, Dict, Iterator, Optional, Tuple
+
+from . import load, parameters, patches
+from .document import Definition, describe
+from .facts import Span
+from .failures import ArgumentsError
+from .kernels import NoKernelError, choose, functions, is_kernel, kind
+from .parameters import Call
+from .protocol import CallCandidate, KernelRequest
+
+
+@dataclass(frozen=True)
+class Traced:
+    """An IR function and the call that yields it."""
+
+    function: Any
+    span: Span
+    call: str
+    call_source: str
+
+
+class Evaluator:
+    """Evaluates the calls of the kernels of one loaded document."""
+
+    def __init__(self, loaded: load.Loaded) -> None:
+        self._loaded = loaded
+        self._document = loaded.document
+
+    def evaluate(self, request: KernelRequest, candidate: CallCandidate) -> Tuple[Traced, ...]:
+        """The functions that `candidate` yields.
+
+        Raises:
+            BaseException: whatever the user's code raises.
+        """
+        patches.captured()
+        if request.local_to is not None:
+            value = self._local(request, candidate.expression)
+        else:
+            value = self._value(candidate.expression, self._loaded.namespace)
+        chosen = choose(functions(value), request)
+        if not chosen and self._is_called_again(value):
+            return self.evaluate(request, self._called(value, candidate, request))
+        if not chosen:
+            raise NoKernelError(
+                "{} gives {} and not a kernel".format(candidate.expression, kind(value))
+            )
+        return tuple(
+            Traced(function, self._span(request, name), candidate.expression, candidate.source)
+            for name, function in chosen
+        )
+
+    def lookup(self, dotted: str) -> Any:
+        """What a dotted name is in the module.
+
+        Raises:
+            NameError, AttributeError: it is nothing.
+        """
+        first, *rest = dotted.split(".")
+        if first not in self._loaded.namespace:
+            raise NameError("name '{}' is not defined".format(first))
+        value = self._loaded.namespace[first]
+        for part in rest:
+            value = getattr(value, part)
+        return value
+
+    def _called(
+        self, value: Any, candidate: CallCandidate, request: KernelRequest
+    ) -> CallCandidate:
+        """The call of what `candidate` gives, another factory: ``build(2)(4096)``."""
+        calls = parameters.calls(self._document, value, candidate.expression, request)
+        found, error = self._first(calls, self._loaded.namespace)
+        if found is None:
+            raise error or NoKernelError("{} gives no kernel".format(candidate.expression))
+        (call, source), _ = found
+        kept = source == "assumed" or candidate.source == "defaults"
+        return replace(candidate, expression=call, source=source if kept else candidate.source)
+
+    def _first(
+        self, calls: Iterator[Call], namespace: Dict[str, Any]
+    ) -> Tuple[Optional[Tuple[Call, Any]], Optional[Exception]]:
+        """The first call that gives a kernel, with the kernel, and the first error on the way."""
+        error: Optional[Exception] = None
+        for call in calls:
+            try:
+                value = self._value(call[0], namespace)
+                if is_kernel(value):
+                    return (call, value), error
+            except Exception as raised:
+                error = error or raised
+        return None, error
+
+    def _is_called_again(self, value: Any) -> bool:
+        """Whether a factory gave another one: a jitted function, or one of the text."""
+        if hasattr(getattr(value, "jit_impl", value), "get_tir"):
+            return True
+        code = getattr(value, "__code__", None)
+        return code is not None and code.co_filename == self._document.path
+
+    def _value(self, expression: str, namespace: Dict[str, Any]) -> Any:
+        code = compile(expression.strip(), "<{}>".format(expression), "eval", dont_inherit=True)
+        try:
+            value = eval(code, namespace)
+        except Exception:
+            # A wrapper that compiles a kernel and then runs it has shown us the kernel.
+            captured = patches.captured()
+            if not captured:
+                raise
+            return captured
+        return value if is_kernel(value) else patches.captured() or value
+
+    def _local(self, request: KernelRequest, expression: str) -> Any:
+        """A kernel inside a function, got by executing what it depends on and its definition."""
+        namespace = dict(self._loaded.namespace)
+        call = ast.parse(expression.strip(), mode="eval").body
+        for keyword in getattr(call, "keywords", ()):
+            code = compile(ast.Expression(keyword.value), "<{}>".format(expression), "eval")
+            namespace[keyword.arg] = eval(code, namespace)
+        for span in request.prelude:
+            statement = self._document.statement_at(span)
+            if statement is not None:
+                load.execute(self._loaded, statement, namespace)
+        definition = request.definition and self._document.statement_at(request.definition)
+        if not isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
+            raise NoKernelError("the definition of {} was not found".format(request.name))
+        value = self._define_in_place(request.local_to or "", definition, namespace)
+        namespace[definition.name] = value
+        if is_kernel(value) or not (callable(value) or hasattr(value, "specialize")):
+            return value
+        return self._call_with_assumed(value, definition.name, namespace, request)
+
+    def _define_in_place(
+        self, local_to: str, definition: Definition, namespace: Dict[str, Any]
+    ) -> Any:
+        """Execute `definition` within empty shells of the functions and classes around it.
+
+        It so gets its true qualified name, by which TVM's parser looks for its source.
+        """
+        statement, reach = definition, definition.name
+        for node in reversed(self._document.definitions_along(local_to)):
+            is_function = isinstance(node, ast.FunctionDef)
+            form = "def x():\n return {}" if is_function else "class x:\n {}"
+            shell: Any = ast.parse(form.format(reach)).body[0]
+            for part in ast.walk(shell):
+                ast.copy_location(part, definition)
+            shell.name = node.name
+            shell.body[: 0 if is_function else 1] = [statement]
+            statement = shell
+            reach = node.name + "()" if is_function else "{}.{}".format(node.name, reach)
+        place: Dict[str, Any] = {}
+        load.execute(self._loaded, statement, namespace, place)
+        return eval(reach, namespace, place)
+
+    def _call_with_assumed(
+        self, value: Any, name: str, namespace: Dict[str, Any], request: KernelRequest
+    ) -> Any:
+        calls = parameters.calls(self._document, value, name, request)
+        found, error = self._first(calls, namespace)
+        if found is not None:
+            return found[1]
+        missing = parameters.required(self._document, value, request)
+        if missing:
+            reason = describe(error) if error else "no kernel came of it"
+            raise ArgumentsError(missing, reason) from error
+        raise error or NoKernelError("{} is not a kernel".format(name))
+
+    def _span(self, request: KernelRequest, function_name: Optional[str]) -> Span:
+        """The `def` of one function of a module; the request's own for all else."""
+        if request.prim_func is None and function_name is not None:
+            path = self._document.definitions_along(request.name)
+            found = self._document.definitions(path[-1] if path else self._document.tree)
+            if function_name in found:
+                return self._document.span_of(found[function_name])
+        return request.span
