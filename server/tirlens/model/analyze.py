@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tirlens.hardware.provenance import caveats
 from tirlens.hardware.spec import Device
@@ -36,7 +35,15 @@ from .roofline import (
     repeated_l2_seconds,
     sum_seconds,
 )
-from .schedule import as_idle, as_loaded, as_saturated, drifts_apart, kernel_time
+from .schedule import (
+    Demand,
+    Rounds,
+    as_idle,
+    as_loaded,
+    as_saturated,
+    drifts_apart,
+    kernel_time,
+)
 from .unscheduled import at_least, unscheduled
 
 SPILLS = "the fragments take more registers than a thread can have: they will spill"
@@ -55,20 +62,55 @@ def analyze(
     the one that is assumed for it, if any: the report then says so.
     `known` are counts of these facts or of like ones, which are taken where they hold.  `by_line`
     asks for the breakdown, which a what-if that only compares times does without.
-    Pure, in milliseconds, and never raises: what cannot be known is None with a caveat, and facts
-    that the model cannot handle give a report whose status is ``error`` or ``needs-bindings``.
+    Pure, takes milliseconds, and never raises: what cannot be known is None with a caveat, and
+    facts that the model cannot handle give a report whose status is ``error`` or
+    ``needs-bindings``.
     """
+    try:
+        return _modelled(facts, device, bindings, known, by_line)
+    except Exception as error:  # the model must not take the editor down, whatever the facts
+        message = f"the model could not handle this kernel: {type(error).__name__}: {error}"
+        return _uncounted(facts, device, bindings or {}).but(status="error", message=message)
+
+
+def counts_of(facts: KernelFacts, bindings: Mapping[str, int] | None = None) -> Counted | None:
+    """What several calls of `analyze` for these facts and like ones need to count only once.
+
+    None where they are several kernels, or facts that the model cannot handle.
+    """
+    try:
+        facts = evenly(facts)
+        return None if len(launches(facts)) > 1 else count_all(facts, _sizes(facts, bindings))
+    except Exception:  # `analyze` tells of it
+        return None
+
+
+def _modelled(
+    facts: KernelFacts,
+    device: Device,
+    bindings: Mapping[str, int] | None,
+    known: Counted | None,
+    by_line: bool,
+) -> KernelReport:
     if known is None or known.facts is not facts:
         facts = evenly(facts)
     parts = launches(facts)
     if len(parts) > 1:
         return together([analyze(part, device, bindings, None, by_line) for part in parts])
-    extra = _sizes(facts, bindings)
+    sizes = _sizes(facts, bindings)
     if known is None or known.facts is not facts:
-        facts = told(facts, extra)
-    bound = {item.name: extra[item.name] for item in facts.variables if item.name in extra}
+        facts = told(facts, sizes)
+    found = None if known is None else known.of(facts, sizes)
+    report = _uncounted(facts, device, bindings or {})
+    return _analyzed(report, found or count_all(facts, sizes), device, by_line)
+
+
+def _uncounted(facts: KernelFacts, device: Device, bindings: Mapping[str, int]) -> KernelReport:
+    """What the report says before anything is counted."""
+    sizes = _sizes(facts, bindings)
+    bound = {item.name: sizes[item.name] for item in facts.variables if item.name in sizes}
     guessed = [name for name in bound if name in _guessed(facts, bindings)]
-    report = KernelReport(
+    return KernelReport(
         name=facts.name,
         definition=facts.definition,
         span=facts.span,
@@ -88,26 +130,6 @@ def analyze(
             *_assumption({name: bound[name] for name in guessed}, facts),
         ),
     )
-    try:
-        found = None if known is None else known.of(facts, extra)
-        return _analyzed(report, found or count_all(facts, extra), device, by_line)
-    except Exception as error:  # the model must not take the editor down, whatever the facts
-        message = f"the model could not handle this kernel: {type(error).__name__}: {error}"
-        return report.but(status="error", message=message)
-
-
-def counts_of(facts: KernelFacts, bindings: Mapping[str, int] | None = None) -> Counted | None:
-    """What several calls of `analyze` for these facts and like ones need to count only once.
-
-    None where they are several kernels, or facts that the model cannot handle.
-    """
-    facts = evenly(facts)
-    if len(launches(facts)) > 1:
-        return None
-    try:
-        return count_all(facts, _sizes(facts, bindings))
-    except Exception:  # `analyze` tells of it
-        return None
 
 
 def _sizes(facts: KernelFacts, bindings: Mapping[str, int] | None) -> dict[str, int]:
@@ -202,7 +224,7 @@ def _negative_array(counts: Counts) -> str | None:
     return None
 
 
-def _launch(facts: KernelFacts, counts: Any, items: Sequence[Item], device: Device) -> _Launch:
+def _launch(facts: KernelFacts, counts: Counts, items: Sequence[Item], device: Device) -> _Launch:
     grid = tuple(counts.launch.grid or (1,)) or (1,)
     block = block_resources(facts, counts, items, device)
     threads = math.prod(counts.launch.threads or (1,))
@@ -245,21 +267,18 @@ def _on_gpu(
     if drifts:
         far = block_time(items, BlockContext(as_saturated(device), launch.blocks, drifts))
         queued_s = max(far.total_s - block.total_s, 0.0)
-    busy = {**sum_seconds(leaves), "l2 again": repeated_l2_seconds(leaves, device)}
-    ahead = started_ahead(leaves)
     costs = block_costs(block, launch.grid, launch.panel, launch.panel_order, launch.cluster)
     places = launch.blocks_per_sm * device.sm_count
+    longer = 1.0 if costs is None else stretch(costs, places)
     time = kernel_time(
         device,
-        launch.blocks,
-        launch.blocks_per_sm,
-        block.total_s,
-        busy,
-        ahead,
-        1.0 if costs is None else stretch(costs, places),
-        moved_at_once(leaves),
-        drifts,
-        queued_s,
+        Rounds(launch.blocks, launch.blocks_per_sm, block.total_s, longer, queued_s),
+        Demand(
+            {**sum_seconds(leaves), "l2 again": repeated_l2_seconds(leaves, device)},
+            started_ahead(leaves),
+            moved_at_once(leaves),
+            drifts,
+        ),
     )
     if launch.block.spilled:
         report = with_note(report, SPILLS)

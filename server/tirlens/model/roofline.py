@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from tirlens.hardware.spec import Device, Peak
 
 from .instructions.operands import times_read
+from .instructions.places import WARP
 from .instructions.ports import keeps_operands
 from .instructions.work import Item
 from .memory.lines import line_share
 
 COMPUTE = frozenset(["tensor", "fp32", "fp64", "int", "sfu", "issue"])
 MEMORY = frozenset(["shared", "l2", "dram", "atomics"])
-WARP = 32
 SHARED_SCOPES = frozenset(["shared", "shared.dyn"])
 # What one pass of the data path that L1 and shared memory have in common moves.
 PASS_BYTES = 128

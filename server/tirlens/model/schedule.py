@@ -96,28 +96,44 @@ def drifts_apart(leaves: Iterable[Item]) -> bool:
     )
 
 
-def kernel_time(
-    device: Device,
-    blocks: int,
-    blocks_per_sm: int,
-    alone_s: float,
-    busy: Mapping[str, float],
-    ahead: float = 0.0,
-    stretch: float = 1.0,
-    at_once: float = 0.0,
-    drifts: bool = False,
-    queued_s: float = 0.0,
-) -> KernelTime:
-    """The time of a kernel from one block's time `alone_s` and the device's `busy` seconds.
+@dataclass(frozen=True)
+class Rounds:
+    """The blocks of a launch, of which each SM runs `blocks_per_sm` at a time.
 
-    Of `busy`, ``l2 again`` is what L2 serves beyond the bytes that go to DRAM.  `ahead` is the
-    share of the traffic that pipelined loops start ahead of its use, `stretch` how much longer the
-    rounds of unequal blocks take than those of equal ones, `at_once` the share of the traffic that
-    a block starts in one go.  Where all blocks run at the same time, they load such data together,
+    `alone_s` is the time of a block that has its SM to itself, `stretch` how much longer the rounds
+    of unequal blocks take than those of equal ones.  Where warps drift apart, `alone_s` is that of
+    an idle memory, and `queued_s` how much longer a block takes when DRAM is busy all the time.
+    """
+
+    blocks: int
+    blocks_per_sm: int
+    alone_s: float
+    stretch: float = 1.0
+    queued_s: float = 0.0
+
+    def seconds(self, blocks: float, per_block_s: float, alone_s: float) -> float:
+        """Time for an SM to run `blocks` equal blocks that keep it busy for `per_block_s` each."""
+        return _rounds(blocks, self.blocks_per_sm, per_block_s, alone_s + BLOCK_START_S)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a launch asks of the device: seconds for which it keeps each unit busy.
+
+    Of `busy_s`, ``l2 again`` is what L2 serves beyond the bytes that go to DRAM.  `ahead` is the
+    share of the traffic that pipelined loops start ahead of its use, `at_once` the share that a
+    block starts in one go.  Where all blocks run at the same time, they load such data together,
     then compute, then store: nothing overlaps.  `drifts` tells that no warp waits for another one.
+    """
 
-    Where warps drift, `alone_s` is that of an idle memory, and `queued_s` how much longer a block
-    takes when DRAM is busy all the time.
+    busy_s: Mapping[str, float]
+    ahead: float = 0.0
+    at_once: float = 0.0
+    drifts: bool = False
+
+
+def kernel_time(device: Device, rounds: Rounds, demand: Demand) -> KernelTime:
+    """The time of a kernel from that of one block and that for which units are busy.
 
     `tail_s` is what the quantisation into whole blocks per SM costs over an even spread.
     """
@@ -125,40 +141,51 @@ def kernel_time(
     # A launch is measured as what the smallest kernel takes, its block's start and load included.
     smallest_s = BLOCK_START_S + device.l2.latency_s * IDLE_LATENCY
     launch_s = max(device.launch_s - smallest_s, 0.0)
-    alone_s += BLOCK_START_S
-    inside = max(
-        (seconds for name, seconds in busy.items() if name not in MEMORY_OF_ALL), default=0.0
+    inside_s = max(
+        (seconds for name, seconds in demand.busy_s.items() if name not in MEMORY_OF_ALL),
+        default=0.0,
     )
-    per_block = inside * sms / blocks
-    busiest = -(-blocks // sms)
-    rounds = _rounds(busiest, blocks_per_sm, per_block, alone_s) * stretch
-    even = _rounds(blocks / sms, blocks_per_sm, per_block, alone_s)
-    limiter, shared = max(
-        ((name, busy.get(name, 0.0)) for name in ("dram", "l2")), key=lambda pair: pair[1]
+    per_block_s = inside_s * sms / rounds.blocks
+    busiest = -(-rounds.blocks // sms)
+    busiest_s = rounds.seconds(busiest, per_block_s, rounds.alone_s) * rounds.stretch
+    even_s = rounds.seconds(rounds.blocks / sms, per_block_s, rounds.alone_s)
+    limiter, shared_s = max(
+        ((name, demand.busy_s.get(name, 0.0)) for name in ("dram", "l2")), key=lambda pair: pair[1]
     )
-    together = at_once / max(blocks / (sms * blocks_per_sm), 1.0)
-    again = busy.get("l2 again", 0.0) if limiter == "dram" else 0.0
-    if drifts:
-        # The rate of DRAM holds for what passes L2 once; what L2 serves beyond that comes on top.
-        shared = _overlapped(shared, again, DRIFTED_OVERLAP)
-        waits = _rounds(busiest, blocks_per_sm, 0.0, alone_s) * stretch
-        queues = _rounds(busiest, blocks_per_sm, 0.0, alone_s + queued_s) * stretch - waits
-        waits = _queued(shared, waits, queues)
-        drifted = max(
-            _overlapped(shared, waits, WAITS_OVERLAP), _overlapped(shared, rounds, DRIFTED_OVERLAP)
-        )
-        # The first wave's blocks have not drifted yet, and beside the last wave's nothing runs.
-        apart = max(shared + rounds - drifted, 0.0)
-        body = drifted + (1 - ahead) * min(together * (apart + waits), apart)
+    # The rate of DRAM holds for what passes L2 once; what L2 serves beyond that comes on top.
+    again_s = demand.busy_s.get("l2 again", 0.0) if limiter == "dram" else 0.0
+    together = demand.at_once / max(rounds.blocks / (sms * rounds.blocks_per_sm), 1.0)
+    if demand.drifts:
+        shared_s = _overlapped(shared_s, again_s, DRIFTED_OVERLAP)
+        waits_s = rounds.seconds(busiest, 0.0, rounds.alone_s) * rounds.stretch
+        alone_s = rounds.alone_s + rounds.queued_s
+        queues_s = rounds.seconds(busiest, 0.0, alone_s) * rounds.stretch - waits_s
+        waits_s = _queued(shared_s, waits_s, queues_s)
+        exposed = 1 - demand.ahead
+        body_s = _drifting(shared_s, busiest_s, waits_s, together, exposed)
     else:
         overlap = OVERLAP ** (1 - together)
-        overlap /= max(1 - ahead, overlap / MOST_OVERLAP)
-        shared = _overlapped(shared, again, overlap)
-        body = _overlapped(shared, rounds, overlap)
-    if shared >= rounds:
-        return KernelTime(launch_s, body, 0.0, limiter)
-    tail = max(0.0, rounds - max(even, shared)) if busiest > 1 or stretch > 1 else 0.0
-    return KernelTime(launch_s, body - tail, tail, None)
+        overlap /= max(1 - demand.ahead, overlap / MOST_OVERLAP)
+        shared_s = _overlapped(shared_s, again_s, overlap)
+        body_s = _overlapped(shared_s, busiest_s, overlap)
+    if shared_s >= busiest_s:
+        return KernelTime(launch_s, body_s, 0.0, limiter)
+    uneven = busiest > 1 or rounds.stretch > 1
+    tail_s = max(0.0, busiest_s - max(even_s, shared_s)) if uneven else 0.0
+    return KernelTime(launch_s, body_s - tail_s, tail_s, None)
+
+
+def _drifting(
+    shared_s: float, busiest_s: float, waits_s: float, together: float, exposed: float
+) -> float:
+    """The time of blocks whose warps drift apart, so that memory works while others compute."""
+    drifted_s = max(
+        _overlapped(shared_s, waits_s, WAITS_OVERLAP),
+        _overlapped(shared_s, busiest_s, DRIFTED_OVERLAP),
+    )
+    # The first wave's blocks have not drifted yet, and beside the last wave's nothing runs.
+    apart_s = max(shared_s + busiest_s - drifted_s, 0.0)
+    return drifted_s + exposed * min(together * (apart_s + waits_s), apart_s)
 
 
 def _queued(shared: float, waits: float, queues: float) -> float:

@@ -11,7 +11,7 @@ from support.kernels import gemm
 from support.properties import examples
 from tirlens.advice import rewrite
 from tirlens.hardware import load
-from tirlens.model import analyze, count_all
+from tirlens.model import analyze, count_all, counts_of
 from tirlens_worker.facts import Branch, KernelFacts, Loop, LoweredLaunch, Node, Statement
 
 from .generate import kernels
@@ -99,3 +99,16 @@ def test_another_launch_of_the_same_body_is_told_from_it() -> None:
     ):
         assert analyze(changed, device, {}, known) == analyze(changed, device)
         assert analyze(changed, device) != analyze(facts, device)
+
+
+def test_facts_too_deep_to_follow_are_an_error_and_no_exception() -> None:
+    facts = gemm(64, 64, 64)
+    around = next(node for node in facts.body if isinstance(node, Loop))
+    for number in range(2000):
+        inside = replace(around, var=f"v{number}", extent=2, body=facts.body)
+        facts = replace(facts, body=(inside,))
+    assert counts_of(facts) is None
+    report = analyze(facts, load("h200"))
+    assert report.status == "error"
+    assert "the model could not handle this kernel" in report.message
+    assert report.time_s is None

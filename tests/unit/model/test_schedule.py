@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tirlens.hardware import load
-from tirlens.model.schedule import BLOCK_START_S, as_loaded, kernel_time
+from tirlens.model.schedule import BLOCK_START_S, Demand, Rounds, as_loaded, kernel_time
 
 DEVICE = load("h200")
 
 
 def total(blocks: int, alone_s: float, dram_s: float, at_once: float) -> float:
-    return kernel_time(DEVICE, blocks, 1, alone_s, {"dram": dram_s}, at_once=at_once).total_s
+    demand = Demand({"dram": dram_s}, at_once=at_once)
+    return kernel_time(DEVICE, Rounds(blocks, 1, alone_s), demand).total_s
 
 
 def test_the_smallest_kernel_takes_a_launch() -> None:
@@ -45,7 +46,8 @@ def test_warps_that_wait_for_nobody_overlap_but_for_the_first_wave() -> None:
 
     def seconds(waves: int, drifts: bool) -> float:
         blocks = waves * DEVICE.sm_count
-        return kernel_time(DEVICE, blocks, 1, 1e-6, busy, at_once=1.0, drifts=drifts).total_s
+        demand = Demand(busy, at_once=1.0, drifts=drifts)
+        return kernel_time(DEVICE, Rounds(blocks, 1, 1e-6), demand).total_s
 
     assert 10e-3 < seconds(1000, drifts=True) < 10.3e-3 < seconds(1000, drifts=False)
     assert seconds(1, drifts=True) == pytest.approx(seconds(1, drifts=False))
@@ -59,7 +61,8 @@ def test_beside_the_last_wave_nothing_runs() -> None:
     def apart(waves: int) -> float:
         blocks = waves * DEVICE.sm_count
         busy = {"dram": waves * each_s}
-        time = kernel_time(DEVICE, blocks, 1, alone_s, busy, at_once=1.0, drifts=True)
+        demand = Demand(busy, at_once=1.0, drifts=True)
+        time = kernel_time(DEVICE, Rounds(blocks, 1, alone_s), demand)
         return time.total_s / waves
 
     seconds = [apart(waves) for waves in (1, 2, 4, 16, 256)]
@@ -74,7 +77,8 @@ def test_loads_queue_as_the_square_of_the_share_that_dram_is_busy() -> None:
         """The time of a wave, in which DRAM is busy for `share` of what the blocks take alone."""
         busy = {"dram": share * waves * (alone_s + BLOCK_START_S)}
         blocks = waves * DEVICE.sm_count
-        time = kernel_time(DEVICE, blocks, 1, alone_s, busy, drifts=True, queued_s=queued_s)
+        rounds = Rounds(blocks, 1, alone_s, queued_s=queued_s)
+        time = kernel_time(DEVICE, rounds, Demand(busy, drifts=True))
         return (time.total_s - time.launch_s) / waves
 
     idle_s, busy_s = seconds(0.0), seconds(0.7)

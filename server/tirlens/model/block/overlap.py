@@ -15,7 +15,7 @@ from functools import cached_property
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Loop, Statement
 
-from ..instructions.places import SIDE_BY_SIDE, SPATIAL
+from ..instructions.places import SIDE_BY_SIDE, SPATIAL, WARPGROUP
 from ..instructions.traits import (
     COPIES,
     EVENT,
@@ -36,7 +36,6 @@ from .timed import BusyBeside, BusyOf, Timed
 # of the time, and then use different units: tilelang's attention kernels on an H800 reach 549 and
 # 401 TFLOP/s where the sum of the parts gives 447 and 310.
 DRIFT = 0.5
-WARPGROUP = 128
 MATRIX_ROWS = 64  # of one matrix instruction of a warpgroup
 # Starting matrix instructions takes some issue slots even when nobody waits for them.
 STARTED_SHARE = 0.1

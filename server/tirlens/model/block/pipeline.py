@@ -28,7 +28,7 @@ from .trips import shares
 
 # Waiting for a full buffer of a pipeline and handing back the empty one: two round trips to the
 # barriers in shared memory, of 30 clocks each.
-BARRIER_CLOCKS = 60.0
+BUFFER_HANDOVER_CLOCKS = 60.0
 
 
 def pipelined(
@@ -51,7 +51,7 @@ def pipelined(
     if not loads:
         return Timed(item, 0.0, rest)
     if stages >= 1:
-        compute += BARRIER_CLOCKS / context.device.clock_hz
+        compute += BUFFER_HANDOVER_CLOCKS / context.device.clock_hz
     once = latency + transfer + compute
     steady = once if stages < 1 else max(compute, transfer, once / stages)
     total = repeats * (once + max(trips - 1, 0.0) * steady)

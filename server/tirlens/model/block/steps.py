@@ -15,9 +15,8 @@ from collections.abc import Mapping
 
 from tirlens.hardware.spec import Device
 
-from ..instructions.places import dtype_bytes
+from ..instructions.places import WARP, WARPGROUP, dtype_bytes
 from ..instructions.recurrence import carried
-from ..instructions.spread import WARP
 from ..instructions.work import Item
 from ..memory.reuse import fresh_share
 
@@ -33,7 +32,6 @@ MATRIX_CLOCKS = {True: 460.0, False: 250.0}  # wgmma, mma.sync
 # From the start of a product by tcgen05 to its end, beside the time that it keeps the cores busy:
 # 132 to 148 on a B200 (SemiAnalysisAI, microbench-blackwell@9a068d8, umma_latency/fit_results.csv).
 TCGEN05_CLOCKS = 148.0
-WARPGROUP = 128
 ATOMIC_CLOCKS = 600.0
 # Clocks of an instruction in a chain of dependent ones, by unit.
 CHAIN_CLOCKS: Mapping[str, float] = {"fma": 4.0, "int": 4.0, "sfu": 24.0, "cvt": 12.0}

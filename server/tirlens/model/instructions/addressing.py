@@ -25,7 +25,7 @@ from typing import Any
 from tirlens_worker.facts import Access, Buffer, Expr
 
 from ..expr import COMPARISONS, free_variables, operands, operators, simplify, walk
-from .places import SIDE_BY_SIDE, SPATIAL, Place
+from .places import DIVISIONS, SIDE_BY_SIDE, SPATIAL, Place
 
 POWER_OF_TWO = 1.0
 BY_CONSTANT = 6.0
@@ -34,8 +34,7 @@ REMAINDER = 2.0  # what a quotient that is known leaves: a product and a differe
 CHOICE = 2.0
 OWN_ADDRESS = 10.0
 ZERO = 1.0
-_DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod"})
-_COSTLY = _DIVISIONS | {"select", "min", "max"}
+_COSTLY = DIVISIONS | {"select", "min", "max"}
 # Shifts and masks are divisions once they are simplified.
 _MAY_COST = _COSTLY | {">>", "&"}
 
@@ -140,7 +139,7 @@ def _parts(expr: Expr) -> Iterator[Expr]:
 
 def _cost(expr: Expr) -> float:
     assert isinstance(expr, tuple)
-    if expr[0] not in _DIVISIONS:
+    if expr[0] not in DIVISIONS:
         return CHOICE
     divisor = expr[2]
     if not isinstance(divisor, int):

@@ -18,10 +18,9 @@ from functools import lru_cache
 
 from tirlens.hardware.spec import Device
 
-from .spread import WARP
+from .places import WARP, WARPGROUP
 from .work import Item
 
-WARPGROUP = 128
 MOST_COLUMNS = 256  # of one wgmma
 WGMMA_ROWS, WGMMA_COLUMNS = 64, 8
 MMA_ROWS, MMA_COLUMNS = 16, 8

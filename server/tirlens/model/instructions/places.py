@@ -23,13 +23,14 @@ SIDE_BY_SIDE = frozenset({"block", "parallel", "vectorized"})
 SPATIAL = frozenset({"grid", "cluster"})
 THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 WARP = 32
+WARPGROUP = 128
 
 
 # The loops around the stores to an array of a block or thread, by its id.
 SetIn = Mapping[str, frozenset[str]]
 NOWHERE: SetIn = {}
 NOTHING: frozenset[str] = frozenset()
-_DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod"})
+DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod"})
 
 # A loop (its variable, start and extent) or a condition (no variable) on the way to a statement.
 Step = tuple[str, Expr, Expr]
@@ -223,7 +224,7 @@ def without_loads(
         return 0
     parts = operands(index)
     inner = tuple(without_loads(operand, loads) for operand in parts)
-    if index[0] in _DIVISIONS and inner != parts and simplify(inner[1]) == 0:
+    if index[0] in DIVISIONS and inner != parts and simplify(inner[1]) == 0:
         return 0 if index[0] in ("//", "truncdiv") else inner[0]
     return index[: len(index) - len(parts)] + inner
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..counting.result import AccessCount
 from ..expr import free_variables
 from ..instructions.places import SPATIAL, dtype_bytes
+from ..instructions.requests import LINE_BYTES
 from ..instructions.work import Item
 
-LINE_BYTES = 128
 # Half a line at a time, the other half turns later, opens each page of DRAM more often.  Products
 # of 64 or 128 rows on an H100 whose weights come in rows of 64 bytes take 1.28 to 1.39 times as
 # long as with rows of 128, with 3 or 4 stages, 4 or 8 warps and tiles from 64 x 64 to 128 x 128
