@@ -8,13 +8,13 @@ or a compiler has unrolled: of it half as many turns are left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
 from ..expr import free_variables, is_data_dependent
-from .program import Body, Choice, Meet, Repeat, Run, meetings
+from .program import Body, Bring, Choice, Meet, Multiply, Repeat, Run, meetings
 
 # Turns of a loop that are followed once a ring of buffers is full: they show what follows, even if
 # it has a period of two.  Of a loop around others fewer do.
@@ -47,32 +47,34 @@ ALL = Shown(turns=1, skipped=0, before=0, group=-1)
 
 def executed(body: Body) -> float:
     """About how many steps a run of `body` has."""
-    number = 0.0
-    for step in body:
-        if isinstance(step, Repeat):
-            number += step.trips * executed(step.body)
-        elif isinstance(step, Choice):
-            number += step.share * executed(step.then) + (1 - step.share) * executed(step.orelse)
-        else:
-            number += 1
-    return number
+    return _summed(body, lambda _: 1.0)
 
 
 def in_turn_s(body: Body) -> float:
     """How long a run of `body` takes if nothing of it goes on beside anything else."""
-    seconds = 0.0
+    return _summed(body, _alone_s)
+
+
+def _summed(body: Body, each: Callable[[Bring | Meet | Multiply | Run], float]) -> float:
+    """The sum over the steps of a run of what `each` says of one."""
+    total = 0.0
     for step in body:
         if isinstance(step, Repeat):
-            seconds += step.trips * in_turn_s(step.body)
+            total += step.trips * _summed(step.body, each)
         elif isinstance(step, Choice):
-            seconds += step.share * in_turn_s(step.then) + (1 - step.share) * in_turn_s(step.orelse)
-        elif isinstance(step, Run):
-            seconds += max(step.seconds, *step.units.values(), 0.0)
-        elif isinstance(step, Meet):
-            seconds += step.seconds + step.after_s
+            then, orelse = _summed(step.then, each), _summed(step.orelse, each)
+            total += step.share * then + (1 - step.share) * orelse
         else:
-            seconds += step.seconds + step.busy_s + step.latency_s
-    return seconds
+            total += each(step)
+    return total
+
+
+def _alone_s(step: Bring | Meet | Multiply | Run) -> float:
+    if isinstance(step, Run):
+        return max(step.seconds, *step.units.values(), 0.0)
+    if isinstance(step, Meet):
+        return step.seconds + step.after_s
+    return step.seconds + step.busy_s + step.latency_s
 
 
 def slots(roles: Sequence[Body]) -> int:
