@@ -113,6 +113,11 @@ def test_a_variable_that_is_bound_twice_is_left_alone() -> None:
     assert edited(text, Threads(at(text, "with T.Kernel"), 256)) is None
 
 
+def test_a_parameter_that_the_function_changes_is_left_alone() -> None:
+    text = FACTORY.replace("tile = block", "threads = threads // 2")
+    assert edited(text, Threads(at(text, "with T.Kernel"), 256), "matmul(1)") is None
+
+
 def test_an_opening_statement() -> None:
     change = Opening(at(FACTORY, KERNEL), "use_swizzle(8)")
     edit = Editor(FACTORY).edit(change)

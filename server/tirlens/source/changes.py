@@ -168,10 +168,11 @@ def _number(text: Text, value: ast.expr, at: ast.AST, analysed: str) -> ast.Cons
     if not isinstance(value, ast.Name):
         return None
     for scope in reversed(text.enclosing(at)):
+        assigned = list(_assigned(scope, value.id))
         if isinstance(scope, ast.FunctionDef) and (default := _default(scope, value.id)):
             position, number = default
-            return None if _gives(analysed, scope.name, position, value.id) else number
-        assigned = list(_assigned(scope, value.id))
+            given = bool(assigned) or _gives(analysed, scope.name, position, value.id)
+            return None if given else number
         if assigned:
             return _only_number(assigned)
     return _only_number(list(_assigned(text.tree, value.id)))
