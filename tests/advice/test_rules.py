@@ -9,7 +9,7 @@ import pytest
 
 from support.kernels import gemm, scale, site
 from tirlens.advice import Question, advise, rewrite, splitting
-from tirlens.advice.independence import nests
+from tirlens.advice.independence import nests, with_innermost
 from tirlens.advice.rules import launch_bound
 from tirlens.hardware import load
 from tirlens.model import analyze
@@ -333,7 +333,7 @@ def test_a_reduction_starts_in_loops_of_its_own() -> None:
     facts = replace(facts, body=(body,))
     (nest,) = nests(facts)
     assert nest.init == init and nest.reduced == {"k"}
-    first, second = rewrite.with_innermost(facts, nest, 1).body
+    first, second = with_innermost(facts, nest, 1).body
     assert isinstance(first, Loop) and isinstance(second, Loop)
     assert [node.var for node in every_node((first,)) if isinstance(node, Loop)] == [
         "i_init",

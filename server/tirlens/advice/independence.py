@@ -1,14 +1,25 @@
-"""Which loops of a CPU kernel can be run otherwise, by what their statements touch alone."""
+"""Which loops of a CPU kernel can be run otherwise, by what their statements touch alone; and how."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tirlens.advice import rewrite
-from tirlens.model.expr import free_variables, linear, simplify
+from tirlens.model.expr import free_variables, linear, simplify, substitute
 from tirlens.model.nodes import every_node
-from tirlens_worker.facts import Access, Branch, Expr, KernelFacts, Let, Loop, Statement, While
+from tirlens_worker.facts import (
+    Access,
+    Branch,
+    Expr,
+    KernelFacts,
+    Let,
+    Loop,
+    Node,
+    Statement,
+    While,
+)
 
 
 def is_independent(loop: Loop) -> bool:
@@ -135,3 +146,28 @@ def _is_free(nest: Nest) -> bool:
         for access in nest.statement.accesses
         if access.buffer == written[0].buffer
     )
+
+
+def with_innermost(facts: KernelFacts, nest: Nest, place: int) -> KernelFacts:
+    """`facts` with one loop of `nest` inside the others, its ``T.init`` in loops before them."""
+    inner = nest.loops[place]
+    order = (*(loop for loop in nest.loops if loop is not inner), inner)
+    nodes: list[Node] = []
+    if nest.init is not None:
+        kept = [loop for loop in nest.loops if loop.var not in nest.reduced]
+        names: dict[str, Expr] = {loop.var: f"{loop.var}_init" for loop in kept}
+        accesses = tuple(
+            replace(one, indices=tuple(substitute(index, names) for index in one.indices))
+            for one in nest.init.accesses
+        )
+        renamed = tuple(replace(loop, var=f"{loop.var}_init") for loop in kept)
+        nodes.append(_around(renamed, replace(nest.init, accesses=accesses)))
+    nodes.append(_around(order, nest.statement))
+    body = ((one,) if one is not nest.loops[0] else tuple(nodes) for one in facts.body)
+    return replace(facts, body=tuple(itertools.chain.from_iterable(body)))
+
+
+def _around(loops: Sequence[Loop], node: Node) -> Node:
+    for loop in reversed(loops):
+        node = replace(loop, body=(node,))
+    return node

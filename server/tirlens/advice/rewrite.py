@@ -5,10 +5,8 @@ Those that cannot be written for every kernel give None where they cannot.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tirlens.model.expr import free_variables, simplify, substitute
 from tirlens.model.nodes import every_node, expressions
@@ -24,9 +22,6 @@ from tirlens_worker.facts import (
     Statement,
     While,
 )
-
-if TYPE_CHECKING:
-    from tirlens.advice.independence import Nest
 
 Path = tuple[Loop, ...]
 
@@ -135,31 +130,6 @@ def with_kind(facts: KernelFacts, loop: Loop, kind: str) -> KernelFacts:
         return replace(node, kind=kind) if same else node
 
     return change(facts, edit)
-
-
-def with_innermost(facts: KernelFacts, nest: Nest, place: int) -> KernelFacts:
-    """`facts` with one loop of `nest` inside the others, its ``T.init`` in loops before them."""
-    inner = nest.loops[place]
-    order = (*(loop for loop in nest.loops if loop is not inner), inner)
-    nodes: list[Node] = []
-    if nest.init is not None:
-        kept = [loop for loop in nest.loops if loop.var not in nest.reduced]
-        names: dict[str, Expr] = {loop.var: f"{loop.var}_init" for loop in kept}
-        accesses = tuple(
-            replace(one, indices=tuple(substitute(index, names) for index in one.indices))
-            for one in nest.init.accesses
-        )
-        renamed = tuple(replace(loop, var=f"{loop.var}_init") for loop in kept)
-        nodes.append(_around(renamed, replace(nest.init, accesses=accesses)))
-    nodes.append(_around(order, nest.statement))
-    body = ((one,) if one is not nest.loops[0] else tuple(nodes) for one in facts.body)
-    return replace(facts, body=tuple(itertools.chain.from_iterable(body)))
-
-
-def _around(loops: Sequence[Loop], node: Node) -> Node:
-    for loop in reversed(loops):
-        node = replace(loop, body=(node,))
-    return node
 
 
 def with_order(facts: KernelFacts, buffer: Buffer, order: Sequence[int]) -> KernelFacts:

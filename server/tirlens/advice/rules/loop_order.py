@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tirlens.advice import rewrite
-from tirlens.advice.independence import Nest, nests
+from tirlens.advice.independence import Nest, nests, with_innermost
 from tirlens.advice.rule import Question
 from tirlens.model.expr import linear
 from tirlens.model.report import Advice
@@ -30,7 +29,7 @@ def check(question: Question) -> Iterator[Advice]:
             (saving_s, -place)
             for place, loop in enumerate(nest.loops[:-1])
             if _goes_along(nest, loop)
-            and (saving_s := question.saving_s(rewrite.with_innermost(question.facts, nest, place)))
+            and (saving_s := question.saving_s(with_innermost(question.facts, nest, place)))
             is not None
         ]
         saving_s, place = max(options, default=(None, 0))
