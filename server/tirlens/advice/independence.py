@@ -1,4 +1,4 @@
-"""Which loops of a CPU kernel can be run otherwise, by what their statements touch alone; and how."""
+"""Which loops of a CPU kernel can be run otherwise, by what their statements touch; and how."""
 
 from __future__ import annotations
 
