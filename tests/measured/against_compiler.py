@@ -31,6 +31,7 @@ from tirlens.hardware import Device, load  # noqa: E402
 from tirlens.model.analyze import analyze, counts_of  # noqa: E402
 from tirlens.model.block.occupancy import BlockResources, occupancy  # noqa: E402
 from tirlens.model.instructions.places import SIDE_BY_SIDE, SPATIAL  # noqa: E402
+from tirlens.model.instructions.work import leaves_of  # noqa: E402
 from tirlens.model.roofline import memory_requests, moved_by_tma  # noqa: E402
 from tirlens_worker.codec import from_json  # noqa: E402
 from tirlens_worker.facts import KernelFacts, Loop  # noqa: E402
@@ -114,7 +115,7 @@ def predicted(items: Iterable[Any], device: Device, warps: float) -> Counted:
     """The model's instructions of one of so many warps."""
     units: Counter[str] = Counter()
     bytes_, products = 0.0, 0.0
-    for leaf in (leaf for item in items for leaf in item.leaves()):
+    for leaf in leaves_of(items):
         for (unit, name), number in leaf.arith.instructions.items():
             units["fp64" if unit == "fma" and name == "fp64" else unit] += number / 32
         requests = memory_requests(leaf, device)
@@ -226,7 +227,7 @@ def instructions(
     found = counts_of(kernel.facts)
     if found is None or found.needs:
         return "", None, None
-    items = found.items()
+    items = found.items
     blocks = math.prod(found.counts.launch.grid or (1,))
     warps = blocks * max(math.prod(found.counts.launch.threads or (1,)) / 32, 1)
     if not kernel.row["loop"]:

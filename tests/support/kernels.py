@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tirlens.model.counting.walker import Walker
 from tirlens.model.instructions.tree import build
-from tirlens.model.instructions.work import Item
+from tirlens.model.instructions.work import Item, leaves_of
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -55,7 +55,7 @@ def leaves(kernel: KernelFacts) -> tuple[Item, ...]:
     """The statements of a kernel as the model works on them, in program order."""
     buffers = {buffer.id: buffer for buffer in kernel.buffers}
     items = build(kernel, Walker(kernel, {}).counts(), {}, buffers)
-    return tuple(leaf for item in items for leaf in item.leaves())
+    return tuple(leaves_of(items))
 
 
 def tile(

@@ -15,7 +15,7 @@ from .block.ahead import moved_at_once, started_ahead
 from .block.launch import block_resources, lowered_for
 from .block.leaf import BlockContext
 from .block.occupancy import BlockResources, does_not_fit, occupancy
-from .block.spilling import spill
+from .block.spilling import spilled
 from .block.walk import block_time
 from .counted import Counted, count_all
 from .counting.offsets import evenly
@@ -24,7 +24,7 @@ from .counting.told import told
 from .figures import counted, finished, moved, warm, with_note
 from .foreign import foreign
 from .imbalance import block_costs, stretch
-from .instructions.work import Item
+from .instructions.work import Item, leaves_of, with_leaves
 from .launches import launches, together
 from .memory import traffic
 from .memory.waves import LaunchShape
@@ -183,10 +183,8 @@ def _analyzed(report: KernelReport, found: Counted, device: Device, by_line: boo
     negative = _negative_array(counts)
     if negative is not None:
         return report.but(status="error", message=f"an array of this kernel is {negative}")
-    items = found.items()
-    leaves = (
-        items[0].leaves() if len(items) == 1 else [leaf for item in items for leaf in item.leaves()]
-    )
+    items = found.items
+    leaves = leaves_of(items)
     report = counted(report, leaves)
     scheduled = bool(facts.launch.grid or facts.launch.threads)
     launch = _launch(facts, counts, items, device)
@@ -198,22 +196,23 @@ def _analyzed(report: KernelReport, found: Counted, device: Device, by_line: boo
         launch.panel_order,
     )
     if device.kind == "cpu":
-        timed = cpu.kernel(items, found.buffers, found.shapes, device)
+        items, block, time = cpu.kernel(items, found.buffers, found.shapes, device)
+        leaves = leaves_of(items)
         report = warm(moved(report, touched, leaves, device), device)
         cores = cpu.cores_at_work(leaves, device)
-        return finished(report, device, items, timed, "cpu", cores, by_line)
-    traffic.apply(found.flows.of(leaves), shape, device, touched)
+        return finished(report, device, items, (block, time), "cpu", cores, by_line)
+    leaves = traffic.moved(leaves, found.flows.of(leaves), shape, device, touched)
     if not scheduled or device.kind == "accelerator":
-        at_least(leaves, None if touched is None else touched.bytes)
+        leaves = at_least(leaves, None if touched is None else touched.bytes)
         report = moved(report, touched, leaves, device)
         return unscheduled(report, device, items, leaves)
     absent = foreign((leaf.node for leaf in leaves), device.arch)
     report = report.but(caveats=report.caveats + absent)
     device = as_mixed(device, leaves)
-    for leaf in leaves:
-        leaf.seconds = busy_seconds(leaf, device)
+    leaves = [leaf.but(seconds=busy_seconds(leaf, device)) for leaf in leaves]
+    leaves = spilled(leaves, launch.block.spilled, device)
     report = moved(report, touched, leaves, device)
-    return _on_gpu(report, device, items, leaves, launch, by_line)
+    return _on_gpu(report, device, with_leaves(items, leaves), launch, by_line)
 
 
 def _negative_array(counts: Counts) -> str | None:
@@ -246,7 +245,6 @@ def _on_gpu(
     report: KernelReport,
     device: Device,
     items: Sequence[Item],
-    leaves: Sequence[Item],
     launch: _Launch,
     by_line: bool,
 ) -> KernelReport:
@@ -259,7 +257,7 @@ def _on_gpu(
         occupancy=launch.occupancy,
         waves=Waves(launch.blocks / (launch.blocks_per_sm * device.sm_count), 0.0),
     )
-    spill(leaves, launch.block.spilled, device)
+    leaves = leaves_of(items)
     drifts = drifts_apart(leaves)
     near = as_idle(device) if drifts else as_loaded(device, report.dram_bytes.total)
     block = block_time(items, BlockContext(near, launch.blocks, drifts))

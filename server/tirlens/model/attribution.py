@@ -40,27 +40,31 @@ class _Sums:
     shared_bytes: int = 0
     busy_s: dict[str, float] = field(default_factory=dict[str, float])
 
-    def add(
-        self,
-        flop: int | None,
-        global_bytes: int | None,
-        dram_bytes: float,
-        l2_bytes: float,
-        shared_bytes: int,
-        busy_s: Mapping[str, float],
-    ) -> None:
+    def add(self, part: _Sums) -> None:
         """With those of something inside."""
-        self.flop = None if self.flop is None or flop is None else self.flop + flop
-        if self.global_bytes is None or global_bytes is None:
+        self.flop = None if self.flop is None or part.flop is None else self.flop + part.flop
+        if self.global_bytes is None or part.global_bytes is None:
             self.global_bytes = None
         else:
-            self.global_bytes += global_bytes
-        self.dram_bytes += dram_bytes
-        self.l2_bytes += l2_bytes
-        self.shared_bytes += shared_bytes
+            self.global_bytes += part.global_bytes
+        self.dram_bytes += part.dram_bytes
+        self.l2_bytes += part.l2_bytes
+        self.shared_bytes += part.shared_bytes
         busy = self.busy_s
-        for name, seconds in busy_s.items():
+        for name, seconds in part.busy_s.items():
             busy[name] = busy[name] + seconds if name in busy else seconds
+
+
+def _of_leaf(leaf: Item) -> _Sums:
+    moved = leaf.moved
+    return _Sums(
+        leaf.flop,
+        leaf.global_bytes,
+        moved.dram_bytes,
+        moved.l2_bytes,
+        leaf.shared_bytes,
+        dict(leaf.seconds),
+    )
 
 
 def breakdown(timed: Timed, frame: Frame) -> tuple[Cost, ...]:
@@ -82,25 +86,8 @@ def _add_up(item: Item, sums: dict[Item, _Sums]) -> _Sums:
     else:
         found = _Sums()
         for child in children:
-            if isinstance(child.node, Statement):
-                found.add(
-                    child.flop,
-                    child.global_bytes,
-                    child.dram_read_bytes + child.dram_write_bytes,
-                    child.l2_read_bytes + child.l2_write_bytes,
-                    child.shared_bytes,
-                    child.seconds,
-                )
-            else:
-                part = _add_up(child, sums)
-                found.add(
-                    part.flop,
-                    part.global_bytes,
-                    part.dram_bytes,
-                    part.l2_bytes,
-                    part.shared_bytes,
-                    part.busy_s,
-                )
+            is_leaf = isinstance(child.node, Statement)
+            found.add(_of_leaf(child) if is_leaf else _add_up(child, sums))
     sums[item] = found
     return found
 
@@ -163,13 +150,13 @@ def _of_statements(
         executions=total([item.count.executions for item in items]),
         flop=total([item.flop for item in items]),
         global_bytes=total([item.global_bytes for item in items]),
-        dram_bytes=sum([item.dram_read_bytes + item.dram_write_bytes for item in items]),
+        dram_bytes=sum([item.moved.dram_bytes for item in items]),
         time_s=seconds,
         share=_share(seconds, frame),
         bound=_bound(first.seconds, None if seconds is None else times_s[0], frame.limiter),
         sites=node.sites,
         op=node.op,
-        l2_bytes=sum([item.l2_read_bytes + item.l2_write_bytes for item in items]),
+        l2_bytes=sum([item.moved.l2_bytes for item in items]),
         shared_bytes=sum([item.shared_bytes for item in items]),
         hidden_s=_hidden(first.seconds, seconds) if alone else None,
         details=_details(first),
@@ -226,9 +213,9 @@ def _hidden(busy: Mapping[str, float], seconds: float | None) -> float | None:
 
 def _details(item: Item) -> tuple[tuple[str, str], ...]:
     details: list[tuple[str, str]] = []
-    if item.sectors_per_request is not None and item.sectors_per_request > 1.0:
-        moved = f"{item.sectors_per_request:.3g} bytes moved per byte asked for"
-        details.append(("coalescing", moved))
+    sectors = item.moved.sectors_per_request
+    if sectors is not None and sectors > 1.0:
+        details.append(("coalescing", f"{sectors:.3g} bytes moved per byte asked for"))
     if item.spilled_share:
         spilled = f"{item.spilled_share:.0%} of its arrays in registers pass through local memory"
         details.append(("spills", spilled))

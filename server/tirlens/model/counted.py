@@ -18,7 +18,7 @@ from .counting.result import Counts, NodeCount
 from .counting.symbolic import formulas
 from .counting.walker import Walker
 from .instructions.tree import alike, build
-from .instructions.work import Item
+from .instructions.work import Item, leaves_of
 from .memory.flows import Flows, flows
 
 
@@ -51,33 +51,27 @@ class Counted:
         """The sizes of the arrays, none where they are not known."""
         return {key: value.shape or () for key, value in self.counts.buffers.items()}
 
+    @cached_property
     def items(self) -> tuple[Item, ...]:
-        """The tree of what the statements do, new each time: a device fills in the rest."""
+        """The tree of what the statements do, on any device."""
         like = self._alike
         if like is None:
-            return tuple(item.again() for item in self._items)
+            return build(self.facts, self.counts, self.bindings, self.buffers)
         if like.facts.body is self.facts.body:
-            return like.items()
-        return build(self.facts, self.counts, self.bindings, self.buffers, like._items)
+            return like.items
+        return build(self.facts, self.counts, self.bindings, self.buffers, like.items)
 
     @cached_property
     def flows(self) -> Flows:
         """The accesses to global memory of the leaves of `items`."""
         if self._alike is not None:
             return self._alike.flows
-        leaves = [leaf for item in self._items for leaf in item.leaves()]
-        return flows(leaves, self.buffers, self.shapes, self.grid)
+        return flows(leaves_of(self.items), self.buffers, self.shapes, self.grid)
 
     @cached_property
     def _alike(self) -> Counted | None:
         like = self.like
         return like if like is not None and alike(like.facts.body, self.facts.body) else None
-
-    @cached_property
-    def _items(self) -> tuple[Item, ...]:
-        if self._alike is not None:
-            return self.items()
-        return build(self.facts, self.counts, self.bindings, self.buffers)
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from . import attribution, cpu
 from .band import band_s, traffic_of, uncertainties
 from .block.timed import Timed
 from .counting.footprint import Touched
-from .instructions.work import Item, total
+from .instructions.work import Item, leaves_of, total
 from .report import CaveatNote, Cost, KernelReport, ReadWrite, Waves
 from .roofline import dominant_class, peak, roofline_seconds, sum_seconds
 from .schedule import KernelTime
@@ -50,8 +50,8 @@ def moved(
 ) -> KernelReport:
     """With the bytes that L2 and DRAM move, and the roofline that follows."""
     compulsory = None if touched is None else touched.bytes
-    read = sum(leaf.dram_read_bytes for leaf in leaves)
-    written = sum(leaf.dram_write_bytes for leaf in leaves)
+    read = sum(leaf.moved.dram_read_bytes for leaf in leaves)
+    written = sum(leaf.moved.dram_write_bytes for leaf in leaves)
     known = report.global_bytes.total is not None
     name = dominant_class(device, report.flop_by_class)
     rate = peak(device, name).flop_per_s if name else None
@@ -59,9 +59,7 @@ def moved(
     return report.but(
         compulsory_bytes=compulsory,
         dram_bytes=ReadWrite(round(read), round(written)) if known else ReadWrite(None, None),
-        l2_bytes=round(sum(leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves))
-        if known
-        else None,
+        l2_bytes=round(sum(leaf.moved.l2_bytes for leaf in leaves)) if known else None,
         roofline_time_s=roofline_seconds(device, report.flop_by_class, compulsory) or None,
         arithmetic_intensity=report.flop / both if report.flop is not None and both else None,
         ridge_point=rate / device.dram.bytes_per_s if rate else None,
@@ -156,7 +154,7 @@ def _timed_report(
     time: KernelTime,
     blocks: int,
 ) -> KernelReport:
-    busy = sum_seconds(leaf for item in items for leaf in item.leaves())
+    busy = sum_seconds(leaves_of(items))
     utilisation = {name: value / seconds for name, value in busy.items()} if seconds else {}
     tail = time.tail_s / seconds if seconds else 0.0
     launch = time.launch_s / seconds if seconds else 0.0

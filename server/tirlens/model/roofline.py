@@ -83,8 +83,8 @@ def as_mixed(device: Device, leaves: Iterable[Item]) -> Device:
         return device
     read = write = 0.0
     for leaf in leaves:
-        read += leaf.dram_read_bytes
-        write += leaf.dram_write_bytes
+        read += leaf.moved.dram_read_bytes
+        write += leaf.moved.dram_write_bytes
     if not read + write:
         return device
     turning = 2 * min(read, write) / (read + write)
@@ -140,12 +140,13 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
     clocks = requests.clocks + requests.tile_bytes / device.shared_bytes_per_clk_per_sm
     if clocks:
         _add(out, "shared", clocks / (device.sm_count * device.clock_hz))
-    l2 = item.l2_read_bytes + item.l2_write_bytes / L2_WRITE_FRACTION
+    moved = item.moved
+    l2 = moved.l2_read_bytes + moved.l2_write_bytes / L2_WRITE_FRACTION
     if l2:
         _add(out, "l2", l2 / l2_rate(item, device))
-    dram = item.dram_write_bytes
-    if item.dram_read_bytes:
-        dram += item.dram_read_bytes / line_share(item)
+    dram = moved.dram_write_bytes
+    if moved.dram_read_bytes:
+        dram += moved.dram_read_bytes / line_share(item)
     if dram:
         _add(out, "dram", dram / (device.dram.bytes_per_s * device.dram.sustained_fraction))
     return out
@@ -259,12 +260,13 @@ def repeated_l2_seconds(leaves: Iterable[Item], device: Device) -> float:
     """How long L2 is busy with what does not come from or go to DRAM."""
     total = 0.0
     for leaf in leaves:
-        moved = leaf.l2_read_bytes + leaf.l2_write_bytes / L2_WRITE_FRACTION
-        if not moved:
+        moved = leaf.moved
+        asked = moved.l2_read_bytes + moved.l2_write_bytes / L2_WRITE_FRACTION
+        if not asked:
             continue
-        passed = min(leaf.dram_read_bytes, leaf.l2_read_bytes)
-        passed += min(leaf.dram_write_bytes, leaf.l2_write_bytes) / L2_WRITE_FRACTION
-        total += (moved - passed) / l2_rate(leaf, device)
+        passed = min(moved.dram_read_bytes, moved.l2_read_bytes)
+        passed += min(moved.dram_write_bytes, moved.l2_write_bytes) / L2_WRITE_FRACTION
+        total += (asked - passed) / l2_rate(leaf, device)
     return total
 
 

@@ -7,14 +7,14 @@ how often, belongs to a schedule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tirlens.hardware.spec import Device
 
 from . import cpu
 from .figures import finished
-from .instructions.work import Item
+from .instructions.work import Item, with_leaves
 from .report import KernelReport
 from .roofline import peak, sustained, sustained_roofline_seconds
 from .schedule import KernelTime
@@ -22,14 +22,22 @@ from .schedule import KernelTime
 _UNITS = {"fp64": "fp64", "sfu": "sfu"}
 
 
-def at_least(leaves: Sequence[Item], compulsory_bytes: float | None) -> None:
-    """Let `leaves` move no more between them than each byte of the arrays once."""
-    total = sum(leaf.dram_read_bytes + leaf.dram_write_bytes for leaf in leaves)
+def at_least(leaves: Sequence[Item], compulsory_bytes: float | None) -> list[Item]:
+    """The leaves, which move no more between them than each byte of the arrays once."""
+    total = sum(leaf.moved.dram_bytes for leaf in leaves)
     if compulsory_bytes is None or total <= compulsory_bytes:
-        return
-    for leaf in leaves:
-        leaf.dram_read_bytes *= compulsory_bytes / total
-        leaf.dram_write_bytes *= compulsory_bytes / total
+        return list(leaves)
+    share = compulsory_bytes / total
+    return [
+        leaf.but(
+            moved=replace(
+                leaf.moved,
+                dram_read_bytes=leaf.moved.dram_read_bytes * share,
+                dram_write_bytes=leaf.moved.dram_write_bytes * share,
+            )
+        )
+        for leaf in leaves
+    ]
 
 
 def unscheduled(
@@ -46,7 +54,7 @@ def unscheduled(
         return peak(device, name).flop_per_s if is_gpu else sustained(device, name)
 
     dram = device.dram.bytes_per_s * (1.0 if is_gpu else device.dram.sustained_fraction)
-    _take_turns(report, leaves, rate, dram)
+    items = with_leaves(items, _taking_turns(report, leaves, rate, dram))
     block = cpu.weighted(items, lambda leaf: max(leaf.seconds.values(), default=0.0))
     timed = block, KernelTime(0.0, bound, 0.0, None)
     report = finished(report, device, items, timed, "unscheduled", device.sm_count)
@@ -55,22 +63,23 @@ def unscheduled(
     )
 
 
-def _take_turns(
+def _taking_turns(
     report: KernelReport, leaves: Sequence[Item], rate: Callable[[str], float], dram: float
-) -> None:
-    """How long each unit is busy with each of `leaves`, of several classes on one unit the longest:
-    the roofline's times, which leave out what else would share a unit."""
+) -> Iterator[Item]:
+    """`leaves` with how long each unit is busy with them, of several classes on one unit the
+    longest: the roofline's times, which leave out what else would share a unit."""
     longest: dict[str, str] = {}
     for name in sorted(report.flop_by_class, key=lambda one: report.flop_by_class[one] / rate(one)):
         longest[_unit(name)] = name
     for leaf in leaves:
         done = leaf.arith.flop_by_class
-        leaf.seconds = {
+        seconds = {
             unit: done[name] / rate(name) for unit, name in longest.items() if done.get(name)
         }
-        moved = leaf.dram_read_bytes + leaf.dram_write_bytes
+        moved = leaf.moved.dram_bytes
         if moved and report.compulsory_bytes is not None:
-            leaf.seconds["dram"] = moved / dram
+            seconds["dram"] = moved / dram
+        yield leaf.but(seconds=seconds)
 
 
 def _unit(name: str) -> str:

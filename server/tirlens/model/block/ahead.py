@@ -37,18 +37,18 @@ def started_ahead(leaves: Sequence[Item]) -> float:
 
     That is what pipelined loops load, and what TMA and cp.async bring.
     """
-    moved = sum(leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves)
+    moved = sum(leaf.moved.l2_bytes for leaf in leaves)
     ahead = sum(
-        leaf.l2_read_bytes
+        leaf.moved.l2_read_bytes
         for leaf in leaves
-        if leaf.l2_read_bytes and is_load(leaf) and _is_ahead(leaf)
+        if leaf.moved.l2_read_bytes and is_load(leaf) and _is_ahead(leaf)
     )
     return ahead / moved if moved else 0.0
 
 
 def moved_at_once(leaves: Sequence[Item]) -> float:
     """The share of all traffic to L2 that a block starts in one go, not turn by turn of a loop."""
-    amounts = [leaf.l2_read_bytes + leaf.l2_write_bytes for leaf in leaves]
+    amounts = [leaf.moved.l2_bytes for leaf in leaves]
     moved = sum(amounts)
     once = sum(
         amount / leaf.place.turns for leaf, amount in zip(leaves, amounts, strict=True) if amount

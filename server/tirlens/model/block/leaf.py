@@ -119,7 +119,7 @@ def _alone(context: BlockContext, least: float) -> float:
 def _port_seconds(item: Item, context: BlockContext) -> float:
     """How long what a block reads of L2, or stores there, takes through the port of its SM."""
     port = L2_PORT_BYTES_PER_CLK * context.device.clock_hz
-    return max(item.l2_read_bytes, item.l2_write_bytes) / context.blocks / port
+    return max(item.moved.l2_read_bytes, item.moved.l2_write_bytes) / context.blocks / port
 
 
 def _drawn_rate(item: Item, beside: float = 1.0) -> float:

@@ -27,7 +27,7 @@ from ..counting.result import AccessCount
 from ..expr import free_variables
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL, dtype_bytes
 from ..instructions.traits import STRAIGHT, every
-from ..instructions.work import Item
+from ..instructions.work import Item, leaves_of
 from .straight import straight
 from .trips import mean_trips
 
@@ -73,7 +73,7 @@ class LiveBytes:
 
 def live_bytes(items: Sequence[Item], counts: Any) -> LiveBytes:
     """The most bytes that the register arrays of one thread take at the same time."""
-    leaves = [leaf for item in items for leaf in item.leaves()]
+    leaves = leaves_of(items)
     lives = _lives(leaves, counts.buffers)
     pieces = straight(items)
     passing = {name for name, life in lives.items() if _passes(life, pieces)}

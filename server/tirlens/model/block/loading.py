@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from ..classes import is_float
 from ..instructions.places import dtype_bytes
-from ..instructions.work import Item
+from ..instructions.work import Item, leaves_of
 from .liveness import REGISTER_BYTES, REGISTER_SCOPES
 
 # Values of an element at the same time, beside what it is made of: ptxas 13.0 for sm_90a gives a
@@ -30,7 +30,7 @@ def temporaries(items: Sequence[Item]) -> int:
     taken to have the most.
     """
     most = 0.0
-    for leaf in (leaf for item in items for leaf in item.leaves()):
+    for leaf in leaves_of(items):
         if leaf.node.per == "thread":
             most = max(most, MOST_SIDE_BY_SIDE)
             continue
@@ -50,7 +50,7 @@ def loading_registers(items: Sequence[Item], most: int) -> int:
     A half has a register for itself where it is loaded alone.
     """
     bodies: dict[tuple[str, ...], float] = {}
-    for leaf in (leaf for item in items for leaf in item.leaves()):
+    for leaf in leaves_of(items):
         spread = leaf.spread
         if leaf.node.op not in ("let", "store") or spread is None or spread.serial:
             continue

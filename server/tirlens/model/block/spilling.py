@@ -20,22 +20,27 @@ from .liveness import REGISTER_SCOPES
 
 # Loads, stores and their addresses between the instructions that compute.
 SPILL_FACTOR = 3.0
+# What these do is the same, spilled or not.
+_ELSEWHERE = MEMORY_OF_ALL | {"shared"}
 
 
-def spill(leaves: Sequence[Item], share: float, device: Device) -> None:
-    """Adds to the leaves' times what it takes that `share` of the arrays in registers spill."""
-    if not share:
-        return
-    for leaf in leaves:
-        held = [entry for entry in leaf.count.accesses if _is_held(entry.buffer)]
-        if not held:
-            continue
-        leaf.spilled_share = share
-        for name in leaf.seconds.keys() - MEMORY_OF_ALL - {"shared"}:
-            leaf.seconds[name] *= SPILL_FACTOR
-        stored = share * sum(entry.bytes or 0 for entry in held if entry.access.mode != "read")
-        stored_s = stored / L2_WRITE_FRACTION / l2_rate(leaf, device)
-        leaf.seconds["l2"] = leaf.seconds.get("l2", 0.0) + stored_s
+def spilled(leaves: Sequence[Item], share: float, device: Device) -> list[Item]:
+    """The leaves with what it takes that `share` of the arrays in registers spill."""
+    return [_spilled(leaf, share, device) for leaf in leaves] if share else list(leaves)
+
+
+def _spilled(leaf: Item, share: float, device: Device) -> Item:
+    held = [entry for entry in leaf.count.accesses if _is_held(entry.buffer)]
+    if not held:
+        return leaf
+    stored = share * sum(entry.bytes or 0 for entry in held if entry.access.mode != "read")
+    seconds = {
+        name: one if name in _ELSEWHERE else one * SPILL_FACTOR
+        for name, one in leaf.seconds.items()
+    }
+    stored_s = stored / L2_WRITE_FRACTION / l2_rate(leaf, device)
+    seconds["l2"] = seconds.get("l2", 0.0) + stored_s
+    return leaf.but(seconds=seconds, spilled_share=share)
 
 
 def _is_held(buffer: Buffer) -> bool:

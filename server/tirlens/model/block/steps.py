@@ -104,9 +104,10 @@ def load_latency_s(item: Item, device: Device, walks: bool = False) -> float:
     Who `walks` from sector to sector finds every second one in L2, which fetches two at a time
     (``cudaLimitMaxL2FetchGranularity``: 64 bytes).
     """
-    if item.node.per == "thread" and item.l2_read_bytes < 0.25 * (item.read_bytes or 0):
+    asked = item.moved.l2_read_bytes
+    if item.node.per == "thread" and asked < 0.25 * (item.read_bytes or 0):
         return SHARED_CLOCKS / device.clock_hz
-    missed = min(item.dram_waited_bytes / item.l2_read_bytes, 1.0) if item.l2_read_bytes else 1.0
+    missed = min(item.moved.dram_waited_bytes / asked, 1.0) if asked else 1.0
     if walks:
         missed /= FETCHED_SECTORS
     return missed * device.dram.latency_s + (1 - missed) * device.l2.latency_s

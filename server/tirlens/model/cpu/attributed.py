@@ -9,7 +9,7 @@ from tirlens_worker.facts import Buffer, Statement
 
 from ..block.timed import Timed
 from ..classes import scalar_class
-from ..instructions.work import Item
+from ..instructions.work import Item, Moved, leaves_of, with_leaves
 from ..schedule import KernelTime
 from .address import LINE_BYTES
 from .leaves import Leaf
@@ -21,24 +21,26 @@ def kernel(
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[int]],
     device: Device,
-) -> tuple[Timed, KernelTime]:
+) -> tuple[tuple[Item, ...], Timed, KernelTime]:
     """The time of each statement and of the kernel on a CPU.
 
-    Fills in how long each unit of the busiest core is busy with a leaf, and the bytes that pass
-    behind L1 and from DRAM.  A kernel is taken to run again and again, so that the caches hold
-    what its last run left.
+    The items come with how long each unit of the busiest core is busy with a leaf, and the bytes
+    that pass behind L1 and from DRAM.  A kernel is taken to run again and again, so that the caches
+    hold what its last run left.
     """
     found = cpu_time(items, buffers, shapes, device)
-    seconds: dict[int, float] = {}
+    seconds: dict[Item, float] = {}
+    filled: dict[Item, Item] = {}
     for nest in found.nests:
-        weights = {id(leaf.item): nest.core.by_leaf.get(id(leaf.item), 0.0) for leaf in nest.leaves}
+        weights = {leaf.item: nest.core.by_leaf.get(id(leaf.item), 0.0) for leaf in nest.leaves}
         total = sum(weights.values())
         for leaf in nest.leaves:
-            part = weights[id(leaf.item)] / total if total else 1 / len(nest.leaves)
-            seconds[id(leaf.item)] = nest.clocks * part / device.clock_hz
-            _fill(leaf, nest, part, found.cores, device.clock_hz)
-    block = weighted(items, lambda leaf: seconds.get(id(leaf), 0.0))
-    return block, KernelTime(found.launch_s, block.total_s, 0.0, None)
+            part = weights[leaf.item] / total if total else 1 / len(nest.leaves)
+            item = filled[leaf.item] = _filled(leaf, nest, part, found.cores, device.clock_hz)
+            seconds[item] = nest.clocks * part / device.clock_hz
+    items = with_leaves(items, [filled.get(leaf, leaf) for leaf in leaves_of(items)])
+    block = weighted(items, lambda leaf: seconds.get(leaf, 0.0))
+    return items, block, KernelTime(found.launch_s, block.total_s, 0.0, None)
 
 
 def cores_at_work(leaves: Sequence[Item], device: Device) -> int:
@@ -47,7 +49,7 @@ def cores_at_work(leaves: Sequence[Item], device: Device) -> int:
     return min(max((loop.extent or 1 for loop in loops), default=1), device.sm_count)
 
 
-def _fill(leaf: Leaf, nest: NestTime, part: float, cores: int, clock_hz: float) -> None:
+def _filled(leaf: Leaf, nest: NestTime, part: float, cores: int, clock_hz: float) -> Item:
     item = leaf.item
     wide = any(scalar_class(entry.arith.dtype) == "fp64" for entry in item.count.arith)
     clocks = {
@@ -58,13 +60,17 @@ def _fill(leaf: Leaf, nest: NestTime, part: float, cores: int, clock_hz: float) 
         "l1": nest.core.memory,
         **nest.waits.clocks,
     }
-    item.seconds = {name: value * part / clock_hz for name, value in clocks.items() if value}
     lines = sum(nest.waits.lines.values()) * cores * part
     from_dram = nest.waits.lines.get("dram", 0.0) * cores * part
     share = nest.waits.written / max(sum(nest.waits.lines.values()), 1e-9)
-    item.l2_read_bytes, item.l2_write_bytes = lines * LINE_BYTES, lines * share * LINE_BYTES
-    item.dram_read_bytes = from_dram * LINE_BYTES
-    item.dram_write_bytes = from_dram * share * LINE_BYTES
+    moved = Moved(
+        l2_read_bytes=lines * LINE_BYTES,
+        l2_write_bytes=lines * share * LINE_BYTES,
+        dram_read_bytes=from_dram * LINE_BYTES,
+        dram_write_bytes=from_dram * share * LINE_BYTES,
+    )
+    seconds = {name: value * part / clock_hz for name, value in clocks.items() if value}
+    return item.but(moved=moved, seconds=seconds)
 
 
 def weighted(items: Sequence[Item], weight: Callable[[Item], float]) -> Timed:

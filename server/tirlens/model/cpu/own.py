@@ -9,7 +9,7 @@ from tirlens_worker.facts import Buffer
 
 from ..expr import free_variables
 from ..instructions.places import Around
-from ..instructions.work import Item
+from ..instructions.work import Item, leaves_of
 
 Loops = tuple[Around, ...]
 
@@ -17,7 +17,7 @@ Loops = tuple[Around, ...]
 def common_loops(items: Sequence[Item], buffers: Mapping[str, Buffer]) -> dict[str, Loops]:
     """The loops that all uses of each own array have in common, in which it is allocated."""
     common: dict[str, Loops] = {}
-    for leaf in (leaf for item in items for leaf in item.leaves()):
+    for leaf in leaves_of(items):
         for entry in leaf.count.accesses:
             name = entry.access.buffer
             if not buffers[name].is_parameter:
@@ -40,7 +40,7 @@ def own_elements(
 ) -> dict[str, int]:
     """At most so many elements each own array has after TVM's ``CompactBufferAllocation``."""
     most: dict[str, int] = {}
-    for leaf in (leaf for item in items for leaf in item.leaves()):
+    for leaf in leaves_of(items):
         for entry in leaf.count.accesses:
             name = entry.access.buffer
             if buffers[name].is_parameter:

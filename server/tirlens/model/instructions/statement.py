@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tirlens_worker.facts import Buffer, Expr
+from tirlens_worker.facts import Access, Arith, Buffer, Expr, Statement
 
 from ..classes import ArithTotals, totals
+from ..counting.result import NodeCount
 from ..expr import is_data_dependent
 from .addressing import chosen_instructions, index_instructions, index_parts
 from .hoisting import addressed_share, issued_share, packed_share
-from .places import SetIn
-from .spread import memory_of, spread
+from .places import Place, SetIn
+from .spread import Spread, memory_of, spread
 from .work import NO_ARITH, Item
 
 
@@ -31,62 +32,88 @@ class Block:
     written: SetIn
 
 
-def fill_leaf(
-    item: Item, block: Block, threads: int, known: frozenset[Expr], like: dict[object, Item]
-) -> frozenset[Expr]:
-    """Fill in a leaf; returns the parts of addresses that are known behind it.
+def leaf_of(
+    count: NodeCount,
+    place: Place,
+    block: Block,
+    threads: int,
+    known: frozenset[Expr],
+    like: dict[object, Item],
+) -> tuple[Item, frozenset[Expr]]:
+    """What a statement does that so many `threads` get to, and what is known of addresses then.
 
-    `like` are leaves of the same place that touch no memory.  What is computed alike from other
-    registers, as copies of unrolled code are, is taken over from them.
+    `known` are the parts of addresses that are known before it.  `like` are leaves of the same
+    place that touch no memory.  What is computed alike from other registers, as copies of unrolled
+    code are, is taken over from them.
     """
-    count, buffers = item.count, block.buffers
-    item.threads = threads
-    item.accumulators = block.accumulators
-    key = _in_registers(item, buffers)
-    if key is not None:
-        same = like.setdefault(key, item)
-        if same is not item:
-            item.spread, item.arith, item.flop = same.spread, same.arith, same.flop
-            item.useful_flop, item.masked_flop = same.useful_flop, same.masked_flop
-            return known
-    item.spread = spread(
-        item.node, item.place, buffers, item.threads, block.accumulators, written=block.written
+    node: Any = count.node
+    key = _in_registers(node, block.buffers)
+    if key is not None and key in like:
+        return replace(like[key], node=node, count=count), known
+    lanes = spread(node, place, block.buffers, threads, block.accumulators, written=block.written)
+    memory = [access for access in node.accesses if memory_of(access, block.buffers) is not None]
+    index, parts = _addresses(memory, place, block, threads, lanes, known)
+    arith = _issued(count, place, lanes, threads, block)
+    flop, useful_flop, masked_flop = _flop(count, arith)
+    read_bytes, write_bytes, shared_bytes = _bytes(count, block.buffers)
+    item = Item(
+        node,
+        count,
+        place,
+        (),
+        arith,
+        flop,
+        useful_flop,
+        masked_flop,
+        read_bytes,
+        write_bytes,
+        shared_bytes,
+        lanes,
+        threads,
+        index,
+        block.accumulators,
     )
-    memory = [access for access in item.node.accesses if memory_of(access, buffers) is not None]
-    parts = index_parts(memory, item.place, buffers)
+    if key is not None:
+        like[key] = item
+    return item, known | parts
+
+
+def _addresses(
+    memory: Sequence[Access],
+    place: Place,
+    block: Block,
+    threads: int,
+    lanes: Spread | None,
+    known: frozenset[Expr],
+) -> tuple[float, frozenset[Expr]]:
+    """What a thread computes for the addresses of accesses to memory, and which parts of them."""
+    parts = index_parts(memory, place, block.buffers)
+    instructions = 0.0
     if parts:
         # The compiler computes once what is the same in all of a body, but for loads.
-        item.index_instructions = index_instructions(
-            parts - known,
-            item.place,
-            lambda names: addressed_share(names, item.place, item.spread, item.threads),
+        instructions = index_instructions(
+            parts - known, place, lambda names: addressed_share(names, place, lanes, threads)
         )
-        known |= {part for part in parts if not is_data_dependent(part)}
-    item.index_instructions += sum(chosen_instructions(access, item.place) for access in memory)
+    instructions += sum(chosen_instructions(access, place) for access in memory)
+    return instructions, frozenset(part for part in parts if not is_data_dependent(part))
+
+
+def _flop(count: NodeCount, arith: ArithTotals) -> tuple[int | None, int | None, int | None]:
+    """The operations of a statement: all, those that contribute, and those behind masks."""
     pairs = [(entry.arith, entry.total) for entry in count.arith]
-    item.arith = _issued(item, block.fast_math)
-    unknown = any(total is None and not arith.index for arith, total in pairs)
-    item.flop = None if unknown else item.arith.flop
+    flop = None if _is_unknown(pairs) else arith.flop
     if all(entry.useful == entry.total and entry.masked == 0 for entry in count.arith):
-        item.useful_flop, item.masked_flop = item.flop, 0
-    else:
-        item.useful_flop = _flop_of([(entry.arith, entry.useful) for entry in count.arith])
-        item.masked_flop = _flop_of([(entry.arith, entry.masked) for entry in count.arith])
-    for entry in count.accesses:
-        scope = buffers[entry.access.buffer].scope if entry.access.buffer in buffers else "global"
-        if scope == "global":
-            _global(item, entry)
-        elif entry.bytes is not None and scope.startswith("shared"):
-            item.shared_bytes += entry.bytes
-    return known
+        return flop, flop, 0
+    useful = [(entry.arith, entry.useful) for entry in count.arith]
+    masked = [(entry.arith, entry.masked) for entry in count.arith]
+    return flop, _flop_of(useful), _flop_of(masked)
 
 
-def _in_registers(item: Item, buffers: Mapping[str, Buffer]) -> object:
+def _in_registers(node: Statement, buffers: Mapping[str, Buffer]) -> object:
     """What is the same for leaves of one place that compute alike; None for any other.
 
     Each thread executes them by itself, and all that they touch are its own registers.
     """
-    node = item.node
     if node.per != "thread":
         return None
     for access in node.accesses:
@@ -96,20 +123,21 @@ def _in_registers(item: Item, buffers: Mapping[str, Buffer]) -> object:
     return node.arith, len(node.accesses)
 
 
-def agree(leaves: Sequence[Item], block: Block) -> None:
-    """The statements of one tile loop are spread over the threads alike."""
+def agreed(leaves: Sequence[Item], block: Block) -> list[Item]:
+    """The statements of one tile loop, which are spread over the threads alike."""
     spreads = [leaf.spread for leaf in leaves if leaf.spread is not None]
     widest = min((one.vector for one in spreads), default=1)
     # A condition on data keeps loads apart only where it waits for loads.
     serial = any(one.serial for one in spreads) and any(map(_loads_at_once, leaves))
-    for leaf in leaves:
-        one = leaf.spread
-        if one is not None and one.vector > widest:
-            one = spread(
-                leaf.node, leaf.place, block.buffers, leaf.threads, block.accumulators, widest
-            )
-        leaf.spread = None if one is None else replace(one, serial=serial)
-        leaf.arith = _issued(leaf, block.fast_math)
+    return [_spread_alike(leaf, block, widest, serial) for leaf in leaves]
+
+
+def _spread_alike(leaf: Item, block: Block, widest: int, serial: bool) -> Item:
+    one, threads = leaf.spread, leaf.threads
+    if one is not None and one.vector > widest:
+        one = spread(leaf.node, leaf.place, block.buffers, threads, block.accumulators, widest)
+    one = None if one is None else replace(one, serial=serial)
+    return leaf.but(spread=one, arith=_issued(leaf.count, leaf.place, one, threads, block))
 
 
 def _loads_at_once(leaf: Item) -> bool:
@@ -125,37 +153,45 @@ def _loads_at_once(leaf: Item) -> bool:
     )
 
 
-def _issued(item: Item, fast_math: bool) -> ArithTotals:
+def _issued(
+    count: NodeCount, place: Place, lanes: Spread | None, threads: int, block: Block
+) -> ArithTotals:
     """A leaf's operations, with the instructions that a compiler makes of them."""
-    if not item.count.arith:
+    if not count.arith:
         return NO_ARITH
-    one = item.spread
-    pairs = [(entry.arith, entry.total) for entry in item.count.arith]
-    if one is None:
-        return totals(pairs, fast_math=fast_math)
-    matrix = any(access.buffer in item.accumulators for access in item.node.accesses)
+    pairs = [(entry.arith, entry.total) for entry in count.arith]
+    if lanes is None:
+        return totals(pairs, fast_math=block.fast_math)
+    node: Any = count.node
+    matrix = any(access.buffer in block.accumulators for access in node.accesses)
     shares = [
-        issued_share(arith, item.place, one, item.threads, matrix) * packed_share(arith, one)
+        issued_share(arith, place, lanes, threads, matrix) * packed_share(arith, lanes)
         for arith, _ in pairs
     ]
-    return totals(pairs, shares, fast_math)
+    return totals(pairs, shares, block.fast_math)
 
 
-def _flop_of(pairs: Sequence[tuple[Any, int | None]]) -> int | None:
-    if any(number is None and not arith.index for arith, number in pairs):
-        return None
-    return totals(pairs).flop
+def _is_unknown(pairs: Sequence[tuple[Arith, int | None]]) -> bool:
+    return any(number is None and not arith.index for arith, number in pairs)
 
 
-def _global(item: Item, entry: Any) -> None:
-    mode = entry.access.mode
-    if entry.bytes is None:
-        if mode != "write":
-            item.read_bytes = None
-        if mode != "read":
-            item.write_bytes = None
-        return
-    if mode != "write" and item.read_bytes is not None:
-        item.read_bytes += entry.bytes
-    if mode != "read" and item.write_bytes is not None:
-        item.write_bytes += entry.bytes
+def _flop_of(pairs: Sequence[tuple[Arith, int | None]]) -> int | None:
+    return None if _is_unknown(pairs) else totals(pairs).flop
+
+
+def _bytes(count: NodeCount, buffers: Mapping[str, Buffer]) -> tuple[int | None, int | None, int]:
+    """What a statement reads and writes of global memory, None where not known, and of shared."""
+    read: int | None = 0
+    write: int | None = 0
+    shared = 0
+    for entry in count.accesses:
+        access, number = entry.access, entry.bytes
+        scope = buffers[access.buffer].scope if access.buffer in buffers else "global"
+        if scope == "global":
+            if access.mode != "write":
+                read = None if read is None or number is None else read + number
+            if access.mode != "read":
+                write = None if write is None or number is None else write + number
+        elif number is not None and scope.startswith("shared"):
+            shared += number
+    return read, write, shared

@@ -21,8 +21,8 @@ from tirlens_worker.facts import (
 from .active import active_threads
 from .merged import written_in
 from .places import SIDE_BY_SIDE, SPATIAL, Place, in_tile_loop, outermost
-from .statement import Block, agree, fill_leaf
-from .work import Item
+from .statement import Block, agreed, leaf_of
+from .work import Item, leaves_of, with_leaves
 
 # How these loops run decides what a thread does, and how often.
 _NOT_IN_TURN = SPATIAL | SIDE_BY_SIDE | {"unroll"}
@@ -93,7 +93,7 @@ def _placed(counts: Sequence[Any], place: Place, like: Sequence[Item]) -> tuple[
             )
         else:
             children = _placed(count.children, _inside(count, place), item.children)
-        items.append(item.again(node=node, count=count, place=place, children=children))
+        items.append(item.but(node=node, count=count, place=place, children=children))
     return tuple(items)
 
 
@@ -129,20 +129,20 @@ def _nodes(
             place = place.with_let(node)
             like = {}
             continue
-        children: tuple[Item, ...] = ()
-        if isinstance(node, Branch):
-            children = tuple(_sides(node, count.children, place, block, known))
-        elif not isinstance(node, Statement):
+        if isinstance(node, Statement):
+            item, known = leaf_of(count, place, block, threads, known, like)
+        elif isinstance(node, Branch):
+            sides = _sides(node, count.children, place, block, known)
+            item = Item(node, count, place, tuple(sides))
+        else:
             inside = _inside(count, place)
             some = threads
             if isinstance(node, Loop) and node.kind == "block":
                 some = active_threads(inside, block.threads)
-            children = _nodes(count.children, inside, block, some, known)
-        item = Item(node, count, place, children)
-        if isinstance(node, Statement):
-            known = fill_leaf(item, block, threads, known, like)
-        elif isinstance(node, Loop) and node.kind == "parallel" and not in_tile_loop(place):
-            agree(tuple(item.leaves()), block)
+            body = _nodes(count.children, inside, block, some, known)
+            if isinstance(node, Loop) and node.kind == "parallel" and not in_tile_loop(place):
+                body = with_leaves(body, agreed(leaves_of(body), block))
+            item = Item(node, count, place, body)
         items.append(item)
     return tuple(items)
 

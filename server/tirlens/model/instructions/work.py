@@ -1,11 +1,12 @@
 """A node of the kernel's tree with what it does: operations, bytes at each level, its place.
 
 Items mirror the tree of counts (see `tree`).  Everything in one is a total over the whole launch.
+They never change: a stage that finds out more of the leaves makes new ones (`with_leaves`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
@@ -21,7 +22,35 @@ from .traits import Registers, Traits, registers_of, traits_of
 NO_ARITH = ArithTotals()
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
+class Moved:
+    """The bytes that a leaf moves at each level of the memory of a device, over the whole launch.
+
+    Blocks that ask for the same bytes at the same time all wait for the one fetch from DRAM:
+    `dram_waited_bytes` are the bytes of all who wait.  `sectors_per_request` are the bytes of the
+    sectors that a warp touches over the bytes that it asks for; None where no warp asks.
+    """
+
+    l2_read_bytes: float = 0.0
+    l2_write_bytes: float = 0.0
+    dram_read_bytes: float = 0.0
+    dram_write_bytes: float = 0.0
+    dram_waited_bytes: float = 0.0
+    sectors_per_request: float | None = None
+
+    @property
+    def l2_bytes(self) -> float:
+        return self.l2_read_bytes + self.l2_write_bytes
+
+    @property
+    def dram_bytes(self) -> float:
+        return self.dram_read_bytes + self.dram_write_bytes
+
+
+NOTHING_MOVED = Moved()
+
+
+@dataclass(frozen=True, eq=False)
 class Item:
     """One node of the tree; `flop` and `global_bytes` are exact, or None where not known.
 
@@ -30,9 +59,9 @@ class Item:
     `threads` is how many of a block's threads take part, `spread` how its accesses lie on them,
     `index_instructions` what one thread computes for the addresses of one execution.
 
-    Blocks that ask for the same bytes at the same time all wait for the one fetch from DRAM:
-    `dram_waited_bytes` are the bytes of all who wait.  Of a leaf's arrays in registers,
-    `spilled_share` lies in local memory.
+    What a device makes of a leaf comes later: what it has `moved`, how many `seconds` each unit of
+    the whole device is busy with it, and the `spilled_share` of its arrays in registers that lies
+    in local memory.
     """
 
     node: Any
@@ -46,18 +75,13 @@ class Item:
     read_bytes: int | None = 0
     write_bytes: int | None = 0
     shared_bytes: int = 0
-    l2_read_bytes: float = 0.0
-    l2_write_bytes: float = 0.0
-    dram_read_bytes: float = 0.0
-    dram_write_bytes: float = 0.0
-    dram_waited_bytes: float = 0.0
-    sectors_per_request: float | None = None
-    spilled_share: float = 0.0
     spread: Spread | None = None
     threads: int = 1
     index_instructions: float = 0.0
     accumulators: frozenset[str] = frozenset()
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    moved: Moved = NOTHING_MOVED
+    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    spilled_share: float = 0.0
 
     @property
     def global_bytes(self) -> int | None:
@@ -67,36 +91,24 @@ class Item:
 
     def leaves(self) -> tuple[Item, ...]:
         """The statements inside, in program order."""
-        return self._leaves
+        return (self,) if isinstance(self.node, Statement) else self._leaves
 
-    def again(self, **changed: Any) -> Item:
-        """The same work of a node with nothing said yet of caches, memory and time."""
+    def but(self, **changed: Any) -> Item:
+        """The same item with other fields; what was worked out of its node is kept.
+
+        Nothing of that may depend on what changes: `traits` and `registers` are of statements.
+        """
         item = object.__new__(Item)
-        known = item.__dict__
-        known.update(self.__dict__)
-        known.update(_UNTIMED)
-        known.pop("_leaves", None)
-        item.seconds = {}
-        if changed:
-            known.update(changed)
-        elif self.children:
-            item.children = tuple([child.again() for child in self.children])
+        item.__dict__.update(self.__dict__, **changed)
+        if "children" in changed:
+            item.__dict__.pop("_leaves", None)
         return item
 
     @cached_property
     def _leaves(self) -> tuple[Item, ...]:
-        if isinstance(self.node, Statement):
-            return (self,)
-        children = self.children
-        if len(children) == 1:
-            return children[0].leaves()
-        inside: list[Item] = []
-        for child in children:
-            if isinstance(child.node, Statement):
-                inside.append(child)
-            else:
-                inside += child.leaves()
-        return tuple(inside)
+        if len(self.children) == 1:
+            return self.children[0].leaves()
+        return tuple(leaves_of(self.children))
 
     @cached_property
     def traits(self) -> tuple[Traits, Traits]:
@@ -109,15 +121,28 @@ class Item:
         return registers_of(self)
 
 
-_UNTIMED: Mapping[str, Any] = {
-    "l2_read_bytes": 0.0,
-    "l2_write_bytes": 0.0,
-    "dram_read_bytes": 0.0,
-    "dram_write_bytes": 0.0,
-    "dram_waited_bytes": 0.0,
-    "sectors_per_request": None,
-    "spilled_share": 0.0,
-}
+def leaves_of(items: Iterable[Item]) -> list[Item]:
+    """All statements of a body, in program order."""
+    found: list[Item] = []
+    for item in items:
+        if isinstance(item.node, Statement):
+            found.append(item)
+        else:
+            found += item.leaves()
+    return found
+
+
+def with_leaves(items: Sequence[Item], leaves: Iterable[Item]) -> tuple[Item, ...]:
+    """The body `items` with these `leaves`, as many as it has, in program order."""
+    return tuple(_with_leaves(items, iter(leaves)))
+
+
+def _with_leaves(items: Sequence[Item], leaves: Iterator[Item]) -> Iterator[Item]:
+    for item in items:
+        if isinstance(item.node, Statement):
+            yield next(leaves)
+        else:
+            yield item.but(children=tuple(_with_leaves(item.children, leaves)))
 
 
 def total(values: Sequence[int | None]) -> int | None:

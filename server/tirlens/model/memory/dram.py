@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from tirlens.hardware.spec import Device
 
+from ..instructions.work import Item
 from .flows import Flow
 from .least import least_bytes
 from .shifts import block_strides, blocks_apart, is_straight
 from .waves import WRITTEN_BETWEEN, LaunchShape, Slab, dram_bytes, miss_probability, sharing
+
+#: Bytes of the leaves that move any.
+PerLeaf = Mapping[Item, float]
 
 # An L2 of two halves keeps lines in both, so that about half of it is usable.
 L2_SHARE = 0.55
@@ -19,10 +24,25 @@ L2_SHARE = 0.55
 RESIDENT_SHARE = 0.8
 
 
+class DramBytes(NamedTuple):
+    """The bytes of each leaf: `waited` are those of all who wait for one fetch (see `Moved`)."""
+
+    read: PerLeaf
+    waited: PerLeaf
+    written: PerLeaf
+
+
 def to_dram(
-    flows: Sequence[Flow], launch: LaunchShape, device: Device, distinct: Mapping[str, int]
-) -> None:
-    """Fill in the DRAM bytes of every leaf; `distinct` are those of arrays that are known."""
+    flows: Sequence[Flow],
+    launch: LaunchShape,
+    device: Device,
+    distinct: Mapping[str, int],
+    asked: PerLeaf,
+) -> DramBytes:
+    """What DRAM moves for each leaf, of the bytes that it has `asked` L2 for.
+
+    `distinct` are the bytes of the arrays of which they are known.
+    """
     touched: dict[str, float] = {}
     for flow in flows:
         held = touched.get(flow.access.buffer, 0.0)
@@ -49,6 +69,9 @@ def to_dram(
     between = sum(own for own, slab in zip(owns, slabs, strict=True) if slab.axes)
     between += WRITTEN_BETWEEN * sum(flow.block_bytes for group in writes for flow in group)
     missed = miss_probability(between * launch.wave_blocks / usable)
+    read: dict[Item, float] = {}
+    waited: dict[Item, float] = {}
+    written: dict[Item, float] = {}
     for group, own, amount, sharers in zip(reads, owns, fetched, together, strict=True):
         if not resident:
             # What a block reads again has left L2 if the blocks of a wave read more than it holds.
@@ -59,15 +82,16 @@ def to_dram(
                 amount += own * math.prod(launch.grid) * left
             else:
                 again = len(group) > 1 and not any(flow.wanders for flow in group)
-                repeated = sum(flow.item.l2_read_bytes for flow in group if again)
+                repeated = sum(asked.get(flow.item, 0.0) for flow in group if again)
                 amount += max(repeated - own * math.prod(launch.grid), 0.0) * missed
         least = least_bytes(group, flows, distinct)
         most = sum(float(flow.entry.bytes) for flow in group)
         amount = min(max(amount, least), max(most, least))
-        _share(group, amount, "dram_read_bytes")
-        _share(group, amount * (1 + (sharers - 1) * abreast), "dram_waited_bytes")
+        _share(group, amount, read)
+        _share(group, amount * (1 + (sharers - 1) * abreast), waited)
     for group in writes:
-        _share(group, least_bytes(group, flows, distinct), "dram_write_bytes")
+        _share(group, least_bytes(group, flows, distinct), written)
+    return DramBytes(read, waited, written)
 
 
 def _fetched(slabs: Sequence[Slab], launch: LaunchShape, usable: float) -> Sequence[float]:
@@ -108,8 +132,9 @@ def _grouped(flows: Sequence[Flow]) -> list[list[Flow]]:
     return list(groups.values())
 
 
-def _share(group: Sequence[Flow], amount: float, name: str) -> None:
+def _share(group: Sequence[Flow], amount: float, table: dict[Item, float]) -> None:
+    """Add to a table what each access of a group has of an amount."""
     weight = sum(flow.compulsory for flow in group)
     for flow in group:
         part = flow.compulsory / weight if weight else 1 / len(group)
-        setattr(flow.item, name, getattr(flow.item, name) + amount * part)
+        table[flow.item] = table.get(flow.item, 0.0) + amount * part

@@ -13,55 +13,91 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from tirlens.hardware.spec import Device
 
 from ..counting.footprint import Touched
 from ..instructions.places import SECTOR_BYTES, Around, dtype_bytes
 from ..instructions.spread import WARP
-from .dram import to_dram
+from ..instructions.work import Item, Moved
+from .dram import PerLeaf, to_dram
 from .flows import Flow
 from .waves import WRITTEN_BETWEEN, LaunchShape, miss_probability
 
 
-def apply(
-    flows: Sequence[Flow], launch: LaunchShape, device: Device, touched: Touched | None
-) -> None:
-    """Fill in the L2 and DRAM bytes of every leaf.
+def moved(
+    leaves: Sequence[Item],
+    flows: Sequence[Flow],
+    launch: LaunchShape,
+    device: Device,
+    touched: Touched | None,
+) -> list[Item]:
+    """The leaves with the bytes that L2 and DRAM move for them.
 
     `touched` gives the distinct bytes of each array, below which its DRAM traffic cannot fall.
     """
-    _to_l2(flows, launch)
-    _from_l1(flows, launch, device)
+    asked = _to_l2(flows, launch)
+    read = _not_in_l1(flows, launch, device, asked.read)
     distinct: Mapping[str, int] = {}
     if touched is not None and touched.exact:
         distinct = touched.by_buffer
-    to_dram(flows, launch, device, distinct)
+    dram = to_dram(flows, launch, device, distinct, read)
+    return [
+        leaf
+        if leaf not in asked.leaves
+        else leaf.but(
+            moved=Moved(
+                read.get(leaf, 0.0),
+                asked.written.get(leaf, 0.0),
+                dram.read.get(leaf, 0.0),
+                dram.written.get(leaf, 0.0),
+                dram.waited.get(leaf, 0.0),
+                asked.sectors.get(leaf),
+            )
+        )
+        for leaf in leaves
+    ]
 
 
-def _to_l2(flows: Sequence[Flow], launch: LaunchShape) -> None:
+class _Asked(NamedTuple):
+    """What each leaf asks of L1: bytes, and those of sectors over those that a warp asks for."""
+
+    leaves: frozenset[Item]
+    read: PerLeaf
+    written: PerLeaf
+    sectors: PerLeaf
+
+
+def _to_l2(flows: Sequence[Flow], launch: LaunchShape) -> _Asked:
     blocks = max(math.prod(launch.grid), 1)
+    read: dict[Item, float] = {}
+    written: dict[Item, float] = {}
+    sectors: dict[Item, float] = {}
     for flow in flows:
+        item = flow.item
         amount = float(flow.entry.bytes)
         if flow.access.route in ("thread", "tile"):
             ratio = _sector_ratio(flow)
             if ratio is not None:
-                flow.item.sectors_per_request = max(ratio, flow.item.sectors_per_request or 0.0)
+                sectors[item] = max(ratio, sectors.get(item, 0.0))
                 amount *= ratio
             # What the threads of a block have in common comes once while it stays in L1.
             if flow.access.mode == "read":
                 amount = min(amount, max(flow.block_sector_bytes * blocks, flow.compulsory))
-        if flow.access.mode == "read":
-            flow.item.l2_read_bytes += amount
-        elif flow.access.mode == "write":
-            flow.item.l2_write_bytes += amount
-        else:
-            flow.item.l2_read_bytes += amount
-            flow.item.l2_write_bytes += amount
+        if flow.access.mode != "write":
+            read[item] = read.get(item, 0.0) + amount
+        if flow.access.mode != "read":
+            written[item] = written.get(item, 0.0) + amount
+    return _Asked(frozenset(flow.item for flow in flows), read, written, sectors)
 
 
-def _from_l1(flows: Sequence[Flow], launch: LaunchShape, device: Device) -> None:
-    """What a block reads again from the same place comes from registers or from L1.
+def _not_in_l1(
+    flows: Sequence[Flow], launch: LaunchShape, device: Device, read: PerLeaf
+) -> PerLeaf:
+    """Of the bytes that leaves `read`, those which L2 gives.
+
+    What a block reads again from the same place comes from registers or from L1.
 
     Within one loop body it is one load.  Later, L1 has it if it holds what the blocks that run
     together on an SM read; the miss rate is that of `waves`.
@@ -78,11 +114,13 @@ def _from_l1(flows: Sequence[Flow], launch: LaunchShape, device: Device) -> None
         window += max(flow.block_bytes * (together if flow.axes else 1.0) for flow in own)
     room = device.l1_bytes_per_sm - launch.shared_bytes * together
     missed = miss_probability(window / room) if room > 0 else 1.0
+    left = dict(read)
     for bodies in again.values():
         for number, group in enumerate(bodies.values()):
             kept = 1.0 if number == 0 else missed
             for place, flow in enumerate(group):
-                flow.item.l2_read_bytes *= kept if place == 0 else 0.0
+                left[flow.item] *= kept if place == 0 else 0.0
+    return left
 
 
 def _writes(flow: Flow) -> bool:
