@@ -74,6 +74,35 @@ def test_a_reduction_follows_the_template(rows: int, columns: int, clocks: float
     assert reduce_clocks(leaf) == clocks
 
 
+@pytest.mark.parametrize(
+    ("copied", "clocks"),
+    [
+        # Eight halves of a copy lie on one thread, so that 32 threads share a row of their sums
+        # (tilelang 0.1.15: AllReduce<SumOp, 32, ...>); four floats, and 64 do, in two warps.
+        ("float16", 8 * 4 + 5 * 27),
+        ("float32", 2 * (4 * 4 + 2 * 30 + 30 + 5 * 27)),
+    ],
+)
+def test_a_reduction_has_the_layout_of_what_is_copied(copied: str, clocks: float) -> None:
+    whole = ((0, 0), (4, 256))
+    made = (Access("in", "read", *whole, route="tile"), Access("x", "write", *whole, route="tile"))
+    added = (Access("x", "read", *whole), Access("sums", "update", *whole))
+    reduced = (Access("sums", "read", *whole), Access("y", "write", (0,), (4,)))
+    body = (
+        Statement("copy", "copy", (), made, "block"),
+        Statement("store", "add", (), added, "block"),
+        Statement("reduce", "reduce", (), reduced, "block", attributes={"dim": 1}),
+    )
+    buffers = (
+        Buffer("in", "in", copied, (4, 256), "global"),
+        Buffer("x", "x", copied, (4, 256), "local.fragment"),
+        fragment("sums", 4, 256),
+        fragment("y", 4),
+    )
+    (leaf,) = (leaf for leaf in leaves(launched(body, buffers)) if leaf.node.op == "reduce")
+    assert reduce_clocks(leaf) == clocks
+
+
 def test_a_scan_takes_a_warp_for_a_line_and_32_values_at_a_time() -> None:
     (leaf,) = leaves(tile_op("scan", 4, 256))
     assert scan_clocks(leaf) == 8 * (5 * 27 + 30)

@@ -227,8 +227,9 @@ def _sharing(item: Item, rows: float, row: float, threads: int) -> float:
 
 
 def _tile_vector(item: Item, row: float) -> int:
-    size = 16 / max(dtype_bytes(item.count.accesses[0].buffer.dtype), 0.5)
-    return int(min(size, max(row, 1)))
+    """Neighbours of a row on one thread: those of a copy, else 16 bytes of the tile itself."""
+    own = 16 / max(dtype_bytes(item.count.accesses[0].buffer.dtype), 0.5)
+    return int(min(item.row_vector or own, max(row, 1)))
 
 
 def scan_clocks(item: Item) -> float:

@@ -19,6 +19,7 @@ from tirlens_worker.facts import (
 )
 
 from .active import active_threads
+from .layouts import with_layouts
 from .merged import written_in
 from .places import SIDE_BY_SIDE, SPATIAL, Place, in_tile_loop, outermost
 from .statement import Block, agreed, leaf_of
@@ -48,7 +49,8 @@ def build(
         facts.fast_math,
         written_in(facts.body),
     )
-    return _nodes(counts.root, outermost(bindings), block, block.threads, frozenset())
+    items = _nodes(counts.root, outermost(bindings), block, block.threads, frozenset())
+    return with_layouts(items, buffers)
 
 
 def alike(nodes: Sequence[Node], others: Sequence[Node]) -> bool:

@@ -57,7 +57,8 @@ class Item:
     `useful_flop` of `flop` contribute to the result, and masks hide `masked_flop`.
 
     `threads` is how many of a block's threads take part, `spread` how its accesses lie on them,
-    `index_instructions` what one thread computes for the addresses of one execution.
+    `index_instructions` what one thread computes for the addresses of one execution.  Of the tile
+    that a reduction adds up, each thread has `row_vector` neighbours of a row; 0 if none tells.
 
     What a device makes of a leaf comes later: what it has `moved`, how many `seconds` each unit of
     the whole device is busy with it, and the `spilled_share` of its arrays in registers that lies
@@ -79,6 +80,7 @@ class Item:
     threads: int = 1
     index_instructions: float = 0.0
     accumulators: frozenset[str] = frozenset()
+    row_vector: int = 0
     moved: Moved = NOTHING_MOVED
     seconds: Mapping[str, float] = field(default_factory=dict[str, float])
     spilled_share: float = 0.0
