@@ -37,9 +37,9 @@ def to_dram(
     launch: LaunchShape,
     device: Device,
     distinct: Mapping[str, int],
-    asked: PerLeaf,
+    asked: Mapping[Flow, float],
 ) -> DramBytes:
-    """What DRAM moves for each leaf, of the bytes that it has `asked` L2 for.
+    """What DRAM moves for each leaf, of the bytes that its reads have `asked` L2 for.
 
     `distinct` are the bytes of the arrays of which they are known.
     """
@@ -82,7 +82,7 @@ def to_dram(
                 amount += own * math.prod(launch.grid) * left
             else:
                 again = len(group) > 1 and not any(flow.wanders for flow in group)
-                repeated = sum(asked.get(flow.item, 0.0) for flow in group if again)
+                repeated = sum(asked[flow] for flow in group if again)
                 amount += max(repeated - own * math.prod(launch.grid), 0.0) * missed
         least = least_bytes(group, flows, distinct)
         most = sum(float(flow.entry.bytes) for flow in group)

@@ -30,7 +30,7 @@ from .walks import AXES, Walk, walk_of
 from .waves import Slab
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Flow:
     """One global access of one leaf with its sizes in bytes."""
 

@@ -21,7 +21,7 @@ from ..counting.footprint import Touched
 from ..instructions.places import SECTOR_BYTES, Around, dtype_bytes
 from ..instructions.spread import WARP
 from ..instructions.work import Item, Moved
-from .dram import PerLeaf, to_dram
+from .dram import to_dram
 from .flows import Flow
 from .waves import WRITTEN_BETWEEN, LaunchShape, miss_probability
 
@@ -43,13 +43,15 @@ def moved(
     if touched is not None and touched.exact:
         distinct = touched.by_buffer
     dram = to_dram(flows, launch, device, distinct, read)
+    read_by = _by_leaf(read)
+    written_by = _by_leaf(asked.written)
     return [
         leaf
         if leaf not in asked.leaves
         else leaf.but(
             moved=Moved(
-                read.get(leaf, 0.0),
-                asked.written.get(leaf, 0.0),
+                read_by.get(leaf, 0.0),
+                written_by.get(leaf, 0.0),
                 dram.read.get(leaf, 0.0),
                 dram.written.get(leaf, 0.0),
                 dram.waited.get(leaf, 0.0),
@@ -60,42 +62,48 @@ def moved(
     ]
 
 
+def _by_leaf(amounts: Mapping[Flow, float]) -> dict[Item, float]:
+    found: dict[Item, float] = {}
+    for flow, amount in amounts.items():
+        found[flow.item] = found.get(flow.item, 0.0) + amount
+    return found
+
+
 class _Asked(NamedTuple):
-    """What each leaf asks of L1: bytes, and those of sectors over those that a warp asks for."""
+    """What is asked of L1: bytes, and those of sectors over those that the warps of a leaf need."""
 
     leaves: frozenset[Item]
-    read: PerLeaf
-    written: PerLeaf
-    sectors: PerLeaf
+    read: Mapping[Flow, float]
+    written: Mapping[Flow, float]
+    sectors: Mapping[Item, float]
 
 
 def _to_l2(flows: Sequence[Flow], launch: LaunchShape) -> _Asked:
     blocks = max(math.prod(launch.grid), 1)
-    read: dict[Item, float] = {}
-    written: dict[Item, float] = {}
+    read: dict[Flow, float] = {}
+    written: dict[Flow, float] = {}
     sectors: dict[Item, float] = {}
     for flow in flows:
-        item = flow.item
         amount = float(flow.entry.bytes)
         if flow.access.route in ("thread", "tile"):
             ratio = _sector_ratio(flow)
             if ratio is not None:
-                sectors[item] = max(ratio, sectors.get(item, 0.0))
+                sectors[flow.item] = max(ratio, sectors.get(flow.item, 0.0))
                 amount *= ratio
             # What the threads of a block have in common comes once while it stays in L1.
             if flow.access.mode == "read":
                 amount = min(amount, max(flow.block_sector_bytes * blocks, flow.compulsory))
         if flow.access.mode != "write":
-            read[item] = read.get(item, 0.0) + amount
+            read[flow] = amount
         if flow.access.mode != "read":
-            written[item] = written.get(item, 0.0) + amount
+            written[flow] = amount
     return _Asked(frozenset(flow.item for flow in flows), read, written, sectors)
 
 
 def _not_in_l1(
-    flows: Sequence[Flow], launch: LaunchShape, device: Device, read: PerLeaf
-) -> PerLeaf:
-    """Of the bytes that leaves `read`, those which L2 gives.
+    flows: Sequence[Flow], launch: LaunchShape, device: Device, read: Mapping[Flow, float]
+) -> Mapping[Flow, float]:
+    """Of the bytes that each access `read`, those which L2 gives.
 
     What a block reads again from the same place comes from registers or from L1.
 
@@ -119,7 +127,7 @@ def _not_in_l1(
         for number, group in enumerate(bodies.values()):
             kept = 1.0 if number == 0 else missed
             for place, flow in enumerate(group):
-                left[flow.item] *= kept if place == 0 else 0.0
+                left[flow] *= kept if place == 0 else 0.0
     return left
 
 
