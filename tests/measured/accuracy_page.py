@@ -18,8 +18,9 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 
+from measured.figures import APART  # noqa: E402
 from measured.predict import scores  # noqa: E402
-from measured.score import APART, as_data, print_tables  # noqa: E402
+from measured.score import as_data, print_tables  # noqa: E402
 
 BEGIN, END = "<!-- scores -->", "<!-- end of scores -->"
 

@@ -43,8 +43,11 @@ def errors(predicted: Sequence[float], measured: Sequence[float]) -> Errors | No
     )
 
 
-def kendall_tau(predicted: Sequence[float], measured: Sequence[float]) -> float | None:
-    """Rank correlation over the pairs whose measured times differ by more than 2 %."""
+def ordered_pairs(predicted: Sequence[float], measured: Sequence[float]) -> tuple[int, int]:
+    """Pairs in the right order less those in the wrong one, and all pairs.
+
+    Counted are those whose measured times differ by more than 2 %.
+    """
     agree = pairs = 0
     for i, (p, m) in enumerate(zip(predicted, measured, strict=True)):
         for other_p, other_m in zip(predicted[:i], measured[:i], strict=True):
@@ -53,6 +56,12 @@ def kendall_tau(predicted: Sequence[float], measured: Sequence[float]) -> float 
             pairs += 1
             if p != other_p:
                 agree += 1 if (m > other_m) == (p > other_p) else -1
+    return agree, pairs
+
+
+def kendall_tau(predicted: Sequence[float], measured: Sequence[float]) -> float | None:
+    """Rank correlation over the pairs whose measured times differ by more than 2 %."""
+    agree, pairs = ordered_pairs(predicted, measured)
     return agree / pairs if pairs else None
 
 

@@ -14,155 +14,33 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 
 from measured import metrics  # noqa: E402
+from measured.figures import (  # noqa: E402
+    APART,
+    AVERAGED,
+    FEW,
+    HALVES,
+    average,
+    bounds,
+    by_class,
+    by_family,
+    by_kind,
+    by_source,
+    contests,
+    figures,
+    grouped,
+    ranks,
+)
 from measured.predict import SEARCHES, Scored, Scores, scores  # noqa: E402
 from measured.searches import print_searches, searches  # noqa: E402
-
-# Classes that stand beside the families and are in no average.
-APART = ("tiny", "ranked only")
-HALVES = ("fitted", "held out")
-# Sources whose families are averaged apart, by what their names start with.
-AVERAGED = {
-    "tileops/": "TileOPs",
-    "tirx_kernels/": "TIRx",
-    "neusight/": "NeuSight",
-    "tutorial_": "tutorials",
-    "": "all",
-}
-
-
-@dataclass(frozen=True)
-class Figures:
-    """One line of the table: the errors of the model, and the MAPE of the others.
-
-    `band_width` is the mean half-width of the time band over the model's own time.
-    """
-
-    errors: metrics.Errors
-    inside_band: float
-    band_width: float
-    tau: float | None
-    sheet: float | None
-    calibrated: float | None
-    analyzer: float | None
-
-
-def figures(group: Sequence[Scored]) -> Figures:
-    """The figures of a group of at least one row."""
-    predicted = [row.model_s for row in group]
-    measured = [row.measurement.measured_s for row in group]
-    errors = metrics.errors(predicted, measured)
-    assert errors is not None
-    return Figures(
-        errors=errors,
-        inside_band=mean(
-            row.band_s[0] <= row.measurement.measured_s <= row.band_s[1] for row in group
-        ),
-        band_width=mean(
-            (row.band_s[1] - row.band_s[0]) / 2 / (row.model_s - row.measurement.harness_s)
-            for row in group
-        ),
-        tau=metrics.kendall_tau(predicted, measured),
-        sheet=_mape(group, lambda row: row.datasheet_s),
-        calibrated=_mape(group, lambda row: row.calibrated_s),
-        analyzer=_mape(group, lambda row: row.analyzer_s),
-    )
-
-
-def _mape(group: Sequence[Scored], of: Callable[[Scored], float | None]) -> float | None:
-    pairs = [
-        (predicted, row.measurement.measured_s)
-        for row in group
-        if (predicted := of(row)) is not None
-    ]
-    found = metrics.errors([p for p, _ in pairs], [m for _, m in pairs]) if pairs else None
-    return None if found is None else found.mape
-
-
-Key = tuple[str, ...]
-
-
-def grouped(rows: Iterable[Scored], by: Callable[[Scored], Key]) -> dict[Key, list[Scored]]:
-    groups: dict[Key, list[Scored]] = {}
-    for row in rows:
-        groups.setdefault(by(row), []).append(row)
-    return dict(sorted(groups.items()))
-
-
-def by_class(row: Scored) -> Key:
-    item = row.measurement
-    return item.half, item.device_id, item.klass
-
-
-def by_source(row: Scored) -> Key:
-    item = row.measurement
-    return item.half, item.klass if item.klass in APART else item.source
-
-
-def by_kind(row: Scored) -> Key:
-    return row.measurement.half, row.measurement.klass
-
-
-def by_family(row: Scored) -> Key:
-    item = row.measurement
-    return item.half, item.device_id, item.klass if item.klass in APART else item.family
-
-
-def average(
-    groups: Mapping[Key, Sequence[Scored]], half: str, source: str = ""
-) -> dict[str, float | None]:
-    """The plain mean over the families of a half, of one source or of all, less what is apart."""
-    chosen = [
-        figures(group)
-        for (group_half, _, family), group in groups.items()
-        if group_half == half and family not in APART and family.startswith(source)
-    ]
-
-    def over(values: Iterable[float | None]) -> float | None:
-        known = [value for value in values if value is not None]
-        return mean(known) if known else None
-
-    return {
-        "families": len(chosen),
-        "mape": over(item.errors.mape for item in chosen),
-        "median": over(item.errors.median for item in chosen),
-        "inside_band": over(item.inside_band for item in chosen),
-        "band_width": over(item.band_width for item in chosen),
-        "tau": over(item.tau for item in chosen),
-        "sheet": over(item.sheet for item in chosen),
-        "calibrated": over(item.calibrated for item in chosen),
-        "analyzer": over(item.analyzer for item in chosen),
-    }
-
-
-def contests(rows: Iterable[Scored]) -> list[tuple[str, list[Scored]]]:
-    """The problems that several kernels or configurations were measured on, on one device."""
-    problems = grouped(rows, lambda row: (row.measurement.device_id, row.measurement.problem))
-    return [
-        (f"{device} {problem}", group)
-        for (device, problem), group in problems.items()
-        if len({row.model_s for row in group}) > 1
-    ]
-
-
-def bounds(rows: Iterable[Scored]) -> dict[Key, dict[str, int]]:
-    """How often each class is predicted, by half and the class that is known from the time."""
-    found: dict[Key, dict[str, int]] = {}
-    for row in rows:
-        if row.known_class is not None:
-            told = found.setdefault((row.measurement.half, row.known_class), {})
-            told[row.bound_class] = told.get(row.bound_class, 0) + 1
-    return dict(sorted(found.items()))
-
 
 HEAD = (
     f"{'':40}{'n':>5}{'MAPE':>8}{'median':>8}{'p90':>8}{'spread':>7}{'bias':>6}{'band':>6}"
@@ -213,6 +91,11 @@ def print_tables(found: Scores) -> None:
                 print(line(f"{device:13} {family}", group))
         for source, name in AVERAGED.items():
             print(average_line(f"average of families, {name}", average(families, half, source)))
+        rank = ranks(families, half)
+        print(
+            f"tau within families: {rank['families']:.2f} on average, {rank['larger']:.2f} over "
+            f"those of {FEW} rows and more, {rank['pairs']:.2f} over all pairs"
+        )
     for half in HALVES:
         print(f"\n{half.upper()}, by source and by class\n{HEAD}")
         for by in (by_source, by_kind):
@@ -264,6 +147,7 @@ def as_data(found: Scores, searched: Iterable[Scored] = ()) -> dict[str, Any]:
             half: {name: average(families, half, source) for source, name in AVERAGED.items()}
             for half in HALVES
         },
+        "ranks": {half: ranks(families, half) for half in HALVES},
         "bounds": [{"group": key, **told} for key, told in bounds(found.rows).items()],
         "shares": {device: asdict(shares) for device, shares in found.shares.items()},
         "searches": [asdict(search) for search in searches(searched)],

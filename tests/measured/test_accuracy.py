@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from measured.figures import average, bounds, by_class, by_family, by_kind, figures, grouped
 from measured.predict import SEARCHES, Scored, Scores, scores
-from measured.score import average, bounds, by_class, by_family, by_kind, figures, grouped
 from measured.searches import Search, searches
 from measured.tables import BOARD, TUTORIAL
 
