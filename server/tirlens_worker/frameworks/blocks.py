@@ -105,7 +105,7 @@ class Blocks(Visitor):
 
     def _block(self, block: Any) -> Nodes:
         for buffer in block.alloc_buffers:
-            self.add_buffer(buffer)
+            self.add_buffer(buffer, storage=self._storage.get(str(buffer.name)))
         for match in block.match_buffers:
             self._add_window(match)
         annotations = dialect.annotations_of(block)

@@ -9,6 +9,7 @@ from .. import array_shapes, spans
 from ..facts import KernelFacts, Span
 from . import compile_options, dialect, version
 from .boxes import boxed
+from .compaction import compacted
 from .scope import Scope
 from .useful import annotated
 from .walk import Walk
@@ -34,7 +35,8 @@ def extract(
     framework = _framework(prim_func)
     locator = spans.Locator(text or "", path, sites_of)
     scope = Scope()
-    walk = Walk(scope, locator, tiles=framework == "tilelang")
+    tiles = framework == "tilelang"
+    walk = Walk(scope, locator, tiles, {} if tiles else compacted(prim_func))
     for param, buffer in dialect.parameters(prim_func):
         if buffer is not None:
             walk.add_buffer(buffer, parameter=True)

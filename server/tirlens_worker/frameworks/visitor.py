@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Callable, Dict, Iterable, Optional, Set, Tuple
+from types import MappingProxyType
+from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Set, Tuple
 
 from ..facts import Expr, Node, Span, Statement
 from ..spans import Locator
 from . import dialect
+from .compaction import Storage
 from .cost import Reader
 from .counters import counters
 from .launch import Bindings
@@ -25,12 +27,15 @@ class Visitor:
         scope: Scope,
         locator: Locator,
         tiles: bool,
+        storage: Mapping[str, Storage] = MappingProxyType({}),
     ) -> None:
         self.scope = scope
         self.bindings = Bindings(scope.unique)
         self.reader = Reader(scope, self.bindings, self.add_buffer, guarded=tiles)
         self._locator = locator
         self._tiles = tiles
+        #: What is kept of arrays that were written larger, by their names.
+        self._storage = storage
         self._here: Sites = ()
         self._per = "thread"
         #: Whether copies from global to shared memory are only started here, by cp.async.
@@ -49,13 +54,16 @@ class Visitor:
         parameter: bool = False,
         alias_of: Optional[str] = None,
         scope: Optional[str] = None,
+        storage: Optional[Storage] = None,
     ) -> str:
+        """Registers `buffer`, whose `storage` is told where it is less than was written."""
         expr = self.reader.expr
         offset = getattr(buffer, "elem_offset", None)
+        shape, strides = storage or (tuple(buffer.shape), tuple(buffer.strides or ()))
         return self.scope.add_buffer(
             buffer,
-            tuple(expr(size) for size in buffer.shape),
-            tuple(expr(stride) for stride in (buffer.strides or ())),
+            tuple(expr(size) for size in shape),
+            tuple(expr(stride) for stride in strides),
             # The offset of a parameter is the caller's affair; a view's says where it begins.
             0 if offset is None or parameter or dialect.kind(offset) == "Var" else expr(offset),
             parameter=parameter,

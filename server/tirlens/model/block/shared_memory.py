@@ -70,9 +70,18 @@ def _note(uses: dict[str, _Use], buffer: Buffer, counts: Any, number: int) -> No
     known = counts.buffers.get(name)
     if known is None or known.shape is None:
         return
-    size = byte_count(math.prod(known.shape), known.buffer.dtype) or 0
+    size = byte_count(_elements(known.buffer, known.shape), known.buffer.dtype) or 0
     use = uses.setdefault(name, _Use(size, number, number))
     use.last = number
+
+
+def _elements(buffer: Buffer, shape: Sequence[int]) -> int:
+    """The elements that an array takes, with the padding of its rows if it says so.
+
+    Source: TVM's ``LowerOpaqueBlock``, which allocates as many as the first axis has of its stride.
+    """
+    first = next(iter(buffer.strides), None)
+    return shape[0] * first if shape and isinstance(first, int) else math.prod(shape)
 
 
 def _stages(items: Sequence[Item]) -> Iterator[tuple[str, int]]:
