@@ -49,6 +49,18 @@ def kernel(A: T.Buffer((1024,), "float32"), B: T.Buffer((1024,), "float32")):
     S[tx] = A[bx * 128 + tx]
     B[bx * 128 + tx] = S[tx] * T.float32(2)
 """
+SIZES = """
+@T.prim_func(s_tir=True)
+def kernel(a: T.handle, b: T.handle, n: T.int32):
+    rows = T.int64()
+    columns = T.int64()
+    A = T.match_buffer(a, (rows, columns), "float32")
+    B = T.match_buffer(b, (rows, n), "float32")
+    for i, j in T.grid(rows, columns):
+        with T.sblock("b"):
+            v, w = T.axis.remap("SS", [i, j])
+            B[v, T.int64(0)] = A[v, w]
+"""
 MODULE = """
 @I.ir_module
 class kernel:
@@ -83,6 +95,14 @@ CASES = {
                 'T.allocate([128], "float32", "shared")',
             ),
             ("T.decl_buffer(", "T.Buffer("),
+        ),
+    ),
+    "sizes": (
+        SIZES,
+        (
+            *BLOCK[1:],
+            ("rows = T.int64()", 'rows = T.SizeVar("rows", "int64")'),
+            ("columns = T.int64()", "columns = T.int64(is_size_var=True)"),
         ),
     ),
     "module": (MODULE, ((", s_tir=True", ""), ("sblock", "block"))),

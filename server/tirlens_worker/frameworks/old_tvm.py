@@ -177,7 +177,13 @@ def _script(script: Any) -> Dict[str, Any]:
         if value is not None:
             script.evaluate(value)
 
+    def size_var(_name: str = "", dtype: str = "int32") -> Any:
+        """A variable that is not negative; it has the name that it is assigned to."""
+        return getattr(script, dtype)()
+
     return {
+        **{dtype: _scalar(getattr(script, dtype)) for dtype in ("int32", "int64")},
+        "SizeVar": size_var,
         "prim_func": scheduled(script.prim_func),
         "alloc_buffer": _buffers(script.sblock_alloc_buffer),
         "match_buffer": _buffers(script.match_buffer),
@@ -197,6 +203,22 @@ def _buffers(make: Callable[..., Any]) -> Callable[..., Any]:
         return make(*args, **{key: kwargs[key] for key in kwargs if key not in _NO_MORE})
 
     return made
+
+
+def _scalar(dtype: Any) -> Any:
+    """``T.int64``, which could say of a variable that it is not negative (``is_size_var=True``).
+
+    Annotations are told by the class, which therefore stays one of the framework's.
+    """
+
+    def called(_self: Any, expr: Any = None, is_size_var: bool = False) -> Any:
+        return dtype(expr)
+
+    kind: Any = type(dtype)
+    scalar: Any = type("Scalar", (kind,), {"__call__": called})
+    copy = scalar.__new__(scalar)
+    copy.__dict__.update(dtype.__dict__)
+    return copy
 
 
 class _Buffer:
@@ -220,6 +242,7 @@ class _Buffer:
 def scheduled(prim_func: Any) -> Any:
     """`prim_func`, a copy of it, by which `_mark_as_scheduled` knows a function of blocks.
 
+    It does not ask whether today's rules call a function of earlier versions well-formed.
     A function around it would be one frame more than the parser expects above a class.
     """
     copy = FunctionType(
@@ -232,9 +255,9 @@ def scheduled(prim_func: Any) -> Any:
     copy.__dict__.update(prim_func.__dict__, is_old=True)
     names = prim_func.__code__.co_varnames[: prim_func.__code__.co_argcount]
     first = len(names) - len(prim_func.__defaults__ or ())
+    changed = {"s_tir": True, "check_well_formed": False}
     copy.__defaults__ = tuple(
-        True if name == "s_tir" else value
-        for name, value in zip(names[first:], prim_func.__defaults__ or ())
+        changed.get(name, value) for name, value in zip(names[first:], prim_func.__defaults__ or ())
     )
     return copy
 
