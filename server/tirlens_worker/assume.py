@@ -101,6 +101,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"(.*_)?(alpha|beta|gamma|lr|dropout|rate|momentum)", ("0.5",)),
     (r"(.*_)?scal(e|ing)(_factor|_value)?|sm_?scale", ("0.125", "None")),
     (r"out_?idx", ("[-1]",)),
+    (r"target", ('"cuda"',)),
     (r"(sm|num_sms?|sm_num|n_sms?|num_cta.*)", ("132",)),
     (r"(n|num)_?(iters?|iterations?|steps?|repeats?|rep|layers?|rounds?)", ("1", "10")),
     (r"swizzle.*|panel.*", ("8", "10")),
@@ -153,6 +154,11 @@ def by_name(name: str, annotation: Any = None, beside: Collection[str] = ()) -> 
         ):
             return values
     hint = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    if str(hint).rpartition(".")[2] == "Target":
+        # An object of the class, by the name under which the text knows it.
+        return ('{}("cuda")'.format(hint),)
+    if hint in ("Dict", "Mapping", "dict"):
+        return ("{}",)
     if hint == "flag":
         named = any(pattern.fullmatch(name.lower()) for pattern, _ in _PATTERNS)
         hint = "" if named else "bool"

@@ -10,7 +10,7 @@ from . import load, parameters, patches
 from .document import Definition, describe
 from .facts import Span
 from .failures import ArgumentsError
-from .kernels import NoKernelError, choose, functions, is_kernel, kind
+from .kernels import NoKernelError, choose, functions, is_kernel, kind, symbol
 from .parameters import Call
 from .protocol import CallCandidate, KernelRequest
 
@@ -51,7 +51,12 @@ class Evaluator:
                 "{} gives {} and not a kernel".format(candidate.expression, kind(value))
             )
         return tuple(
-            Traced(function, self._span(request, name), candidate.expression, candidate.source)
+            Traced(
+                function,
+                self._span(request, name or symbol(function) if len(chosen) > 1 else name),
+                candidate.expression,
+                candidate.source,
+            )
             for name, function in chosen
         )
 
@@ -170,8 +175,8 @@ class Evaluator:
         raise error or NoKernelError("{} is not a kernel".format(name))
 
     def _span(self, request: KernelRequest, function_name: Optional[str]) -> Span:
-        """The `def` of one function of a module; the request's own for all else."""
-        if request.prim_func is None and function_name is not None:
+        """The `def` of one function of several; the request's own for all else."""
+        if function_name is not None and function_name != request.prim_func:
             path = self._document.definitions_along(request.name)
             found = self._document.definitions(path[-1] if path else self._document.tree)
             if function_name in found:

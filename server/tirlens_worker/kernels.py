@@ -43,13 +43,14 @@ def choose(found: List[Named], request: KernelRequest) -> List[Named]:
     """Of several functions the one that the request names, of like ones the first."""
     if request.prim_func is not None and len(found) > 1:
         named = [item for item in found if item[0] == request.prim_func]
-        named = named or [item for item in found if _symbol(item[1]) == request.prim_func]
+        named = named or [item for item in found if symbol(item[1]) == request.prim_func]
         if named:
             return named[:1]
     return found
 
 
-def _symbol(function: Any) -> Optional[str]:
+def symbol(function: Any) -> Optional[str]:
+    """The name by which an IR function is linked, else that of its `def`."""
     attributes = getattr(function, "attrs", None)
     if attributes is not None and "global_symbol" in attributes:
         return str(attributes["global_symbol"])

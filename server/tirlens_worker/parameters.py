@@ -27,7 +27,11 @@ def calls(document: Document, value: Any, name: str, request: KernelRequest) -> 
 
 def calls_around(document: Document, request: KernelRequest) -> Iterator[Call]:
     """The calls of the function that keeps a kernel to itself, with arguments that are assumed."""
-    parameters = [assume.Parameter(name) for name in required_around(document, request)]
+    path = document.definitions_along(request.local_to or "")
+    parameters = [
+        assume.Parameter(name, written_type(path[-1], name))
+        for name in required_around(document, request)
+    ]
     for values in assume.attempts(parameters, request.hints, request.bindings):
         words = ", ".join("{}={}".format(name, text) for name, text in values.items())
         yield "{}({})".format(request.local_to, words), "assumed" if values else "module-level"
@@ -46,6 +50,20 @@ def required_around(document: Document, request: KernelRequest) -> Tuple[str, ..
     arguments = path[-1].args
     names = [item.arg for item in arguments.args + arguments.kwonlyargs]
     return tuple(name for name in names if name not in ("self", "cls"))
+
+
+def written_type(definition: Optional[ast.AST], name: str) -> Optional[str]:
+    """The type that `definition` writes behind its parameter `name`, if that is a dotted name."""
+    arguments = getattr(definition, "args", ast.arguments([], [], None, [], [], None, []))
+    for item in arguments.args + arguments.kwonlyargs:
+        if item.arg == name:
+            words: List[str] = []
+            node = item.annotation
+            while isinstance(node, ast.Attribute):
+                words.insert(0, node.attr)
+                node = node.value
+            return ".".join([node.id, *words]) if isinstance(node, ast.Name) else None
+    return None
 
 
 def _parameters(document: Document, value: Any, request: KernelRequest) -> List[assume.Parameter]:
@@ -85,6 +103,8 @@ def _without_value(
         optional = parameter.default is None
         if parameter.default is parameter.empty or optional:
             annotation = parameter.annotation
+            if getattr(annotation, "__name__", "") == "Target":
+                annotation = written_type(definition, parameter.name) or annotation
             hint = "flag" if parameter.name in flags else None
             hint = hint if annotation is parameter.empty else annotation
             position = None if parameter.kind is parameter.KEYWORD_ONLY else index

@@ -96,8 +96,19 @@ def test_every_value_is_an_expression() -> None:
             ast.parse(text, mode="eval")
 
 
-@pytest.mark.parametrize(("hint", "first"), [(bool, "False"), (float, "1.0"), (int, "128")])
-def test_a_type_hint_decides_for_an_unknown_name(hint: type, first: str) -> None:
+@pytest.mark.parametrize(
+    ("hint", "first"),
+    [
+        (bool, "False"),
+        (float, "1.0"),
+        (int, "128"),
+        (dict, "{}"),
+        ("Dict", "{}"),
+        ("Target", 'Target("cuda")'),
+        ("tvm.target.Target", 'tvm.target.Target("cuda")'),
+    ],
+)
+def test_a_type_hint_decides_for_an_unknown_name(hint: type | str, first: str) -> None:
     assert by_name("frobnicate", hint)[0] == first
 
 

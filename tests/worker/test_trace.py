@@ -314,3 +314,38 @@ def test_a_word_of_a_fork_is_told_where_it_stands_and_no_arguments_are_asked_for
     assert problem.message.startswith("tilelang 0.") and problem.message.endswith(message)
     assert problem.span is not None
     assert problem.span.line == line
+
+
+FOR_A_TARGET = """
+import tvm
+
+def build(target: tvm.target.Target, scaling: {annotation}):
+    threads = min(512, int(target.max_num_threads))
+    scale = scaling.get("factor", 2.0)
+
+    @T.prim_func(s_tir=True)
+    def twice(A: T.Buffer((threads,), "float32")):
+        for i in T.thread_binding(threads, thread="threadIdx.x"):
+            A[i] = A[i] * T.float32(scale)
+
+    @T.prim_func(s_tir=True)
+    def plus(A: T.Buffer((threads,), "float32")):
+        for i in T.thread_binding(threads, thread="threadIdx.x"):
+            A[i] = A[i] + T.float32(scale)
+
+    return twice, plus
+"""
+
+
+def test_a_target_and_a_table_are_assumed_and_each_function_has_its_own_line(
+    run_tvm: Run,
+) -> None:
+    text = TVM + FOR_A_TARGET.format(annotation="dict")
+    twice, plus = run_tvm(text).kernels
+    assert twice.call == 'build(target=tvm.target.Target("cuda"), scaling={})'
+    assert [one.buffers[0].shape for one in (twice, plus)] == [(512,), (512,)]
+    lines = text.splitlines()
+    assert [lines[one.span.line - 1].strip()[:9] for one in (twice, plus)] == [
+        "def twice",
+        "def plus(",
+    ]
