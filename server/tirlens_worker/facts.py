@@ -118,10 +118,11 @@ class Arith:
     cast`` or the name of a mathematical function (``exp exp2 log log2 sqrt rsqrt rcp sin cos tanh
     erf pow pow_of_constant sigmoid ...``), ``mma`` for a tensor-core matrix multiply-accumulate
     (then `count` is the number of multiply-accumulates, M*N*K, and `shape` its M, N, K),
-    ``shuffle`` for a warp exchange, or ``unknown:<name>``.  `dtype` is the operands' type,
-    `accumulator` the result's where it differs (mma, cast).  A scalar of integer type used only for
-    addresses is ``index=True`` and is no arithmetic on data.  `sparsity` is 2 for 2:4 structured
-    operands.  `useful` says which part of a product of tiles lies inside the arrays that these come
+    ``shuffle`` for a warp exchange, ``place`` for the place of an element that a mask asks, or
+    ``unknown:<name>``.  `dtype` is the operands' type, `accumulator` the result's where it differs
+    (mma, cast).  A scalar of integer type used only for addresses is ``index=True`` and is no
+    arithmetic on data.  `sparsity` is 2 for 2:4 structured operands.  `useful` says which part of a
+    product of tiles lies inside the arrays that these come
     from and behind no mask; None: not known.  Other operations are all useful.
     `over` are the loop variables that the result depends on, through names and indices too, so that
     a compiler computes it once for all values of the others; None: not known, or on what the loops

@@ -10,7 +10,7 @@ add sub mul div mod min max neg abs                 1       fp16 bf16 fp32 fp64
 fma                                                 2       fp16 bf16 fp32 fp64
 exp, log, sqrt, rsqrt, sin, tanh, erf, sigmoid ...  1       sfu
 floor ceil trunc round, cast                        0       -
-compare select logic shift bitwise, shuffle         0       -
+compare select logic shift bitwise, shuffle, place  0       -
 ==================================================  ======  ==========================
 
 Integer arithmetic on data counts as `int_ops` (add sub mul div mod fma neg abs min max shift
@@ -43,6 +43,7 @@ FREE_OPS = frozenset(
         "bitwise",
         "cast",
         "shuffle",
+        "place",
         "floor",
         "ceil",
         "trunc",
@@ -96,6 +97,7 @@ PIPE: Mapping[str, Mapping[str, float]] = {
     # The logarithm of the base is known: nvcc 13.0 for sm_90a, powf(1e4f, x) in an unrolled loop.
     "pow_of_constant": {"fma": 14, "int": 12, "cvt": 2},
     "shuffle": {"shuffle": 1},
+    "place": {"int": 1},
 }
 # nvcc 13.0 for sm_86: a comparison of doubles (``DSETP``) takes their unit, and the larger one is
 # chosen by two words (``FSEL``, ``SEL``).

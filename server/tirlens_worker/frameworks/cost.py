@@ -4,6 +4,10 @@ An addition of two data values is one ``add`` and a product one ``mul``; a multi
 so two operations and two FLOP, whether or not the compiler fuses them.  A product or quotient with
 1.0, as parameters of activations have it by default, is none.  Arithmetic that only makes
 addresses is left out: an integer operation counts where a loaded value takes part in it.
+
+A mask of a tile in registers is no branch in tilelang's code: each element's place is computed and
+compared, and its value chosen (SASS of CUDA 13 for sm_90a: VIADD and ISETP once for what is the
+same in several elements of a thread, FSEL for each).
 """
 
 from __future__ import annotations
@@ -66,10 +70,14 @@ class Reader(Expressions):
         return tuple(item for result in reducer.result for item in self.arith(result))
 
     def cost(
-        self, node: Any, guard: Optional[Expr] = None
+        self, node: Any, guard: Optional[Expr] = None, named: bool = False
     ) -> Tuple[Tuple[Arith, ...], Tuple[Access, ...]]:
-        """The arithmetic on data and the loads of evaluating `node` once, where `guard` holds."""
-        bill = _Bill(self)
+        """The arithmetic on data and the loads of evaluating `node` once, where `guard` holds.
+
+        A condition that is given a name is the part of a mask.
+        """
+        masks = named and self.guarded and dialect.dtype_of(node) == "bool"
+        bill = _Bill(self, masks)
         bill.visit(node, guard)
         return bill.arith(), tuple(bill.accesses)
 
@@ -141,12 +149,13 @@ class Reader(Expressions):
 class _Bill:
     """Adds up one expression: operations by kind and guard, loads in order."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, in_mask: bool) -> None:
         self.reader = reader
         self.accesses: List[Access] = []
         self._over = Dependence(reader)
         self._counts: Dict[Tuple[Any, ...], int] = {}
         self._others: List[Arith] = []
+        self._in_mask = in_mask
 
     def arith(self) -> Tuple[Arith, ...]:
         plain = tuple(
@@ -229,6 +238,8 @@ class _Bill:
         data = left or right
         dtype = dialect.dtype_of(node.a)
         if not data and is_integer(dtype):
+            if self._in_mask and name in _COMPARE:
+                self._compare_places(node, guard)
             return False
         if self._is_identity(name, node):
             return True
@@ -237,6 +248,25 @@ class _Bill:
         else:
             self._add("compare" if name in _COMPARE else "logic", dtype, guard, node)
         return True
+
+    def _compare_places(self, node: Any, guard: Optional[Expr]) -> None:
+        for side in (node.a, node.b):
+            if self._over.of(side):
+                self._add("place", dialect.dtype_of(side), guard, side)
+        self._add("compare", dialect.dtype_of(node.a), guard, node)
+
+    def _masks(self, node: Any, arguments: List[Any]) -> bool:
+        """Whether a choice is between registers and constants: who loads does so in a branch."""
+        if not self.reader.guarded or is_integer(dialect.dtype_of(node)):
+            return False
+        loads = (load for side in arguments[1:] for load in _loads(side))
+        buffers = (self.reader.buffer(dialect.buffer_of(load)) for load in loads)
+        return all(buffer.scope.startswith("local") for buffer in buffers)
+
+    def _is_flag(self, arguments: List[Any]) -> bool:
+        """Whether a choice makes a number of a comparison, which is one instruction (FSET)."""
+        sides = {self.reader.constant(side) for side in arguments[1:]}
+        return sides == {0.0, 1.0} and dialect.kind(arguments[0]) in _COMPARE
 
     def _is_identity(self, name: str, node: Any) -> bool:
         """Whether a product or quotient with 1.0 is its other operand, for every compiler."""
@@ -259,7 +289,11 @@ class _Bill:
         name = bare(full)
         arguments = list(node.args)
         if name == "if_then_else":
+            around, self._in_mask = self._in_mask, self._masks(node, arguments)
+            if self._in_mask and not self._is_flag(arguments):
+                self._add("select", dialect.dtype_of(node), guard, node)
             self.visit(arguments[0], guard)
+            self._in_mask = around
             condition = self.reader.expr(arguments[0])
             taken = self.visit(arguments[1], _both(guard, condition))
             other = self.visit(arguments[2], _both(guard, ("not", condition)))

@@ -119,15 +119,15 @@ class Visitor:
         self._note("{} is not understood and is left out".format(kind))
         return ()
 
-    def _cost(self, node: Any, guard: Optional[Expr] = None) -> Any:
+    def _cost(self, node: Any, guard: Optional[Expr] = None, named: bool = False) -> Any:
         self.reader.notes.clear()
-        cost = self.reader.cost(node, guard)
+        cost = self.reader.cost(node, guard, named)
         self._take_notes()
         return cost
 
     def _reading(self, node: Any, what: str) -> Nodes:
         """What it costs to evaluate `node` for its own sake: nothing, or a statement."""
-        arith, reads = self._cost(node)
+        arith, reads = self._cost(node, named=what == "let")
         if not arith and not reads:
             return ()
         return self._statement(Statement("let", what, arith, reads, self._per))

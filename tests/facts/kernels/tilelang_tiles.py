@@ -59,6 +59,26 @@ def parallel(A: T.Tensor((64, 100), "float32"), B: T.Tensor((64, 100), "float32"
 
 
 @T.prim_func
+def masked(A: T.Tensor((64, 64), "float32")):
+# ^ kernel masked grid 1 1 1 threads 128 1 1
+    with T.Kernel(1, threads=128):
+#   ^ grid bx 1
+#   ^ let tz = 0
+#   ^ let ty = 0
+#   ^ block tx 128
+        A_f = T.alloc_fragment((64, 64), "float32")
+        T.copy(A, A_f)
+#       ^^^^^^^^^^^^^^ block copy A[0, 0]+[64, 64] -> A_f[0, 0]+[64, 64]
+        for i, j in T.Parallel(64, 64):
+#       ^ parallel i 64
+#       ^ parallel j 64
+            A_f[i, j] = T.if_then_else(i >= j, A_f[i, j], -T.infinity("float32"))
+#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ block store [select place place compare not((i >= j))?mul] (i >= j)?A_f[i, j] -> A_f[i, j]
+            A_f[i, j] = T.if_then_else(j < 50, 1.0, 0.0)
+#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ block store [place compare] -> A_f[i, j]
+
+
+@T.prim_func
 def reduced(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64,), "float32")):
 # ^ kernel reduced grid 1 1 1 threads 64 1 1
     with T.Kernel(1, threads=64):
