@@ -214,8 +214,7 @@ def _scalar(dtype: Any) -> Any:
     def called(_self: Any, expr: Any = None, is_size_var: bool = False) -> Any:
         return dtype(expr)
 
-    kind: Any = type(dtype)
-    scalar: Any = type("Scalar", (kind,), {"__call__": called})
+    scalar: Any = type("Scalar", (dtype.__class__,), {"__call__": called})
     copy = scalar.__new__(scalar)
     copy.__dict__.update(dtype.__dict__)
     return copy
