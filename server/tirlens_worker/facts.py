@@ -85,6 +85,9 @@ class Access:
     `route` says how the bytes travel: ``thread`` (load and store instructions of one thread),
     ``tile`` (a cooperative copy of the whole block), ``tma``, ``async`` (cp.async), ``mma``
     (operands of a tensor-core instruction).
+    `path` names the operations, the first one first, that what is read goes through until it is the
+    statement's result, ``fma`` for a product and the sum that it goes into; None: not known, as in
+    kernels with threads, or not part of the result.
     """
 
     buffer: str
@@ -95,6 +98,7 @@ class Access:
     guard: Optional[Expr] = None
     clipped: bool = False
     route: str = "thread"
+    path: Optional[Tuple[str, ...]] = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,8 @@ class Arith:
     arithmetic on data.  `sparsity` is 2 for 2:4 structured operands.  `useful` says which part of a
     product of tiles lies inside the arrays that these come
     from and behind no mask; None: not known.  Other operations are all useful.
+    Of `count`, `again` compute what the statement has computed already, which a compiler does once;
+    0 in kernels with threads, where that is not looked for.
     `over` are the loop variables that the result depends on, through names and indices too, so that
     a compiler computes it once for all values of the others; None: not known, or on what the loops
     around it change.
@@ -138,6 +144,7 @@ class Arith:
     index: bool = False
     sparsity: int = 1
     useful: Optional[Useful] = None
+    again: int = 0
     over: Optional[Tuple[str, ...]] = None
 
 

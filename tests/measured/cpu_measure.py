@@ -34,7 +34,7 @@ from tirlens_worker.frameworks.extract import extract  # noqa: E402
 FAMILIES = (
     *("matmul", "convolution", "stencil", "reduction", "elementwise", "layout", "held_out"),
     *("operators", "windows", "products", "programs", "everyday"),
-    *("contractions", "sweeps", "layers", "numerics"),
+    *("contractions", "sweeps", "layers", "numerics", "formats", "solvers"),
 )
 # A repeat is long enough for the clock; together they are over before others miss the processor.
 REPEAT_S = 1e-4

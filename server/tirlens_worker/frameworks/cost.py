@@ -14,38 +14,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, TypeVar
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 from .. import ops
 from ..facts import Access, Arith, Expr
 from . import dialect
+from .conditions import both_hold, implied, where
 from .data import holds_data
 from .dependence import Dependence
 from .expressions import TRANSPARENT, Expressions, bare, is_integer
+from .operators import ARITH, COMPARE, contracted
 from .parts import SELECT, parts
+from .values import Values
 
-_ARITH = {
-    "Add": "add",
-    "Sub": "sub",
-    "Mul": "mul",
-    "Div": "div",
-    "Mod": "mod",
-    "FloorDiv": "div",
-    "FloorMod": "mod",
-    "Min": "min",
-    "Max": "max",
-    "LShift": "shift",
-    "RShift": "shift",
-    "BitwiseAnd": "bitwise",
-    "BitwiseOr": "bitwise",
-    "BitwiseXor": "bitwise",
-}
-_COMPARE = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE"})
 #: Calls that tilelang's compiler guards as a whole (``LegalizeSafeMemoryAccess``).
 _GUARDED = re.compile(r"tl\.atomic_(add|max|min|load|store)\w*_elem_op|(tir\.|tirx\.)?call_extern")
 _POINTERS = frozenset({"access_ptr", "tvm_access_ptr", "address_of"})
-
-Item = TypeVar("Item", Arith, Access)
 
 
 class Reader(Expressions):
@@ -70,14 +54,19 @@ class Reader(Expressions):
         return tuple(item for result in reducer.result for item in self.arith(result))
 
     def cost(
-        self, node: Any, guard: Optional[Expr] = None, named: bool = False
+        self,
+        node: Any,
+        guard: Optional[Expr] = None,
+        named: bool = False,
+        result: bool = True,
     ) -> Tuple[Tuple[Arith, ...], Tuple[Access, ...]]:
         """The arithmetic on data and the loads of evaluating `node` once, where `guard` holds.
 
-        A condition that is given a name is the part of a mask.
+        A condition that is given a name is the part of a mask.  The value is the statement's
+        `result`, or else only tells a place or whether to go on.
         """
         masks = named and self.guarded and dialect.dtype_of(node) == "bool"
-        bill = _Bill(self, masks)
+        bill = _Bill(self, masks, result)
         bill.visit(node, guard)
         return bill.arith(), tuple(bill.accesses)
 
@@ -106,8 +95,8 @@ class Reader(Expressions):
             if holds_data(low, self.scope.data) or not isinstance(lanes, int):
                 continue
             condition = self.scope.ranges.below(low, size, lanes)
-            if condition is not None and not _implied(condition, known):
-                guard = _both(guard, condition)
+            if condition is not None and not implied(condition, known):
+                guard = both_hold(guard, condition)
         return guard
 
     def inside_call(self, call: Any, guard: Optional[Expr], alone: bool) -> Optional[Expr]:
@@ -149,18 +138,32 @@ class Reader(Expressions):
 class _Bill:
     """Adds up one expression: operations by kind and guard, loads in order."""
 
-    def __init__(self, reader: Reader, in_mask: bool) -> None:
+    def __init__(self, reader: Reader, in_mask: bool, result: bool) -> None:
         self.reader = reader
         self.accesses: List[Access] = []
         self._over = Dependence(reader)
         self._counts: Dict[Tuple[Any, ...], int] = {}
         self._others: List[Arith] = []
         self._in_mask = in_mask
+        #: Of the counts, what is computed again; not looked for where threads run a statement.
+        self._again: Dict[Tuple[Any, ...], int] = {}
+        self._values = Values() if reader.alone else None
+        self._done: Set[Tuple[Any, ...]] = set()
+        #: What the value that is visited goes through.
+        self._path: Optional[Tuple[str, ...]] = () if reader.alone and result else None
 
     def arith(self) -> Tuple[Arith, ...]:
         plain = tuple(
-            Arith(op=op, dtype=dtype, count=count, guard=guard, accumulator=accumulator, over=over)
-            for (op, dtype, guard, accumulator, over), count in self._counts.items()
+            Arith(
+                op=key[0],
+                dtype=key[1],
+                count=count,
+                guard=key[2],
+                accumulator=key[3],
+                again=self._again.get(key, 0),
+                over=key[4],
+            )
+            for key, count in self._counts.items()
         )
         return plain + tuple(self._others)
 
@@ -172,6 +175,20 @@ class _Bill:
         names = None if over is None else tuple(sorted(over))
         key = (op, source or base, guard, base if source else None, names)
         self._counts[key] = self._counts.get(key, 0) + lanes
+        if self._values is not None:
+            done = (*key, self._values.number(node))
+            if done in self._done:
+                self._again[key] = self._again.get(key, 0) + lanes
+            self._done.add(done)
+
+    def _through(self, op: Optional[str], nodes: Iterable[Any], guard: Optional[Expr]) -> bool:
+        """Adds the cost of the operands of an operation, None of one that ends their path."""
+        path = self._path
+        if path is not None:
+            self._path = None if op is None else (op, *path)
+        data = self._visit_all(nodes, guard)
+        self._path = path
+        return data
 
     def visit(self, node: Any, guard: Optional[Expr]) -> bool:
         """Adds the cost of `node`; whether a loaded value takes part in it."""
@@ -185,7 +202,7 @@ class _Bill:
             return holds_data(scope.values.get(dialect.key(node), ""), scope.data)
         if name in dialect.LOADS:
             return self._load(node, guard)
-        if name in _ARITH or name in _COMPARE or name in ("And", "Or"):
+        if name in ARITH or name in COMPARE or name in ("And", "Or"):
             return self._operation(name, node, guard)
         if name == "Not":
             return self.visit(node.a, guard)
@@ -197,7 +214,7 @@ class _Bill:
         if name == "Cast":
             return self._cast(node, guard)
         if name == "Select":
-            data = self._visit_all([getattr(node, part) for part in SELECT], guard)
+            data = self._through("select", [getattr(node, part) for part in SELECT], guard)
             self._add("select", dialect.dtype_of(node), guard, node)
             return data
         if name == "Let":
@@ -223,30 +240,35 @@ class _Bill:
         return data
 
     def _load(self, node: Any, guard: Optional[Expr]) -> bool:
-        for index in node.indices:
-            self.visit(index, guard)
+        self._through("load", node.indices, guard)
         buffer = self.reader.buffer(dialect.buffer_of(node))
-        if buffer.id in self.reader.scope.scalars:
+        known = buffer.id in self.reader.scope.scalars
+        if known and not self.reader.alone:
             return False
         inside = self.reader.inside(node, guard)
-        self.accesses.append(self.reader.access(node, "read", inside))
+        access = self.reader.access(node, "read", inside)
+        self.accesses.append(replace(access, path=self._path))
+        if known:
+            return False
         return dialect.key(dialect.buffer_of(node)) not in self.reader.scope.counters
 
-    def _operation(self, name: str, node: Any, guard: Optional[Expr]) -> bool:
-        left = self.visit(node.a, guard)
-        right = self.visit(node.b, guard)
-        data = left or right
+    def _operation(self, name: str, node: Any, guard: Optional[Expr], fused: bool = False) -> bool:
+        """Adds an operation, which is computed with the sum around it if it is `fused`."""
         dtype = dialect.dtype_of(node.a)
+        if fused:
+            data = self._visit_all((node.a, node.b), guard)
+        else:
+            data = self._operands(name, node, dtype, guard)
         if not data and is_integer(dtype):
-            if self._in_mask and name in _COMPARE:
+            if self._in_mask and name in COMPARE:
                 self._compare_places(node, guard)
             return False
         if self._is_identity(name, node):
             return True
-        if name in _ARITH:
-            self._add(_ARITH[name], dtype, guard, node)
+        if name in ARITH:
+            self._add(ARITH[name], dtype, guard, node)
         else:
-            self._add("compare" if name in _COMPARE else "logic", dtype, guard, node)
+            self._add("compare" if name in COMPARE else "logic", dtype, guard, node)
         return True
 
     def _compare_places(self, node: Any, guard: Optional[Expr]) -> None:
@@ -266,7 +288,25 @@ class _Bill:
     def _is_flag(self, arguments: List[Any]) -> bool:
         """Whether a choice makes a number of a comparison, which is one instruction (FSET)."""
         sides = {self.reader.constant(side) for side in arguments[1:]}
-        return sides == {0.0, 1.0} and dialect.kind(arguments[0]) in _COMPARE
+        return sides == {0.0, 1.0} and dialect.kind(arguments[0]) in COMPARE
+
+    def _operands(self, name: str, node: Any, dtype: str, guard: Optional[Expr]) -> bool:
+        """Adds the cost of an operation's operands; whether a loaded value takes part in one."""
+        both = (node.a, node.b)
+        if self._path is None or self._is_identity(name, node):
+            return self._visit_all(both, guard)
+        product = contracted(name, both, dtype)
+        op = ARITH.get(name, "compare" if name in COMPARE else "logic")
+        path = self._path
+        self._path = ("fma" if product is not None else op, *path)
+        data = False
+        for operand in both:
+            if operand is product:
+                data = self._operation("Mul", operand, guard, fused=True) or data
+            else:
+                data = self.visit(operand, guard) or data
+        self._path = path
+        return data
 
     def _is_identity(self, name: str, node: Any) -> bool:
         """Whether a product or quotient with 1.0 is its other operand, for every compiler."""
@@ -276,7 +316,7 @@ class _Bill:
         )
 
     def _cast(self, node: Any, guard: Optional[Expr]) -> bool:
-        data = self.visit(node.value, guard)
+        data = self._through("cast", (node.value,), guard)
         source, _ = dialect.lanes_of(dialect.dtype_of(node.value))
         target = dialect.dtype_of(node)
         constant = dialect.kind(node.value) in ("IntImm", "FloatImm")
@@ -292,15 +332,15 @@ class _Bill:
             around, self._in_mask = self._in_mask, self._masks(node, arguments)
             if self._in_mask and not self._is_flag(arguments):
                 self._add("select", dialect.dtype_of(node), guard, node)
-            self.visit(arguments[0], guard)
+            self._through(None, arguments[:1], guard)
             self._in_mask = around
             condition = self.reader.expr(arguments[0])
-            taken = self.visit(arguments[1], _both(guard, condition))
-            other = self.visit(arguments[2], _both(guard, ("not", condition)))
+            taken = self.visit(arguments[1], both_hold(guard, condition))
+            other = self.visit(arguments[2], both_hold(guard, ("not", condition)))
             return taken or other or not is_integer(dialect.dtype_of(node))
         op = ops.scalar(full)
         if op is not None:
-            data = self._visit_all(arguments, guard)
+            data = self._through(op, arguments, guard)
             dtype = dialect.dtype_of(node)
             if op == "pow" and self.reader.constant(arguments[0]) is not None:
                 op = "pow_of_constant"
@@ -323,34 +363,9 @@ class _Bill:
         return True
 
 
-def where(guard: Optional[Expr], items: Tuple[Item, ...]) -> Tuple[Item, ...]:
-    """`items` under a guard beyond their own."""
-    if guard is None:
-        return items
-    return tuple(
-        item
-        if _implied(guard, (item.guard,))
-        else replace(item, guard=guard if item.guard is None else ("and", guard, item.guard))
-        for item in items
-    )
-
-
 def _loads(node: Any) -> Iterator[Any]:
     """The loads in an expression, those in the indices of others too."""
     return (part for part in parts(node) if dialect.kind(part) in dialect.LOADS)
-
-
-def _implied(condition: Expr, known: Iterable[Optional[Expr]]) -> bool:
-    """Whether a condition stands among others, or among the parts of their conjunctions."""
-    return any(
-        condition == one
-        or (isinstance(one, tuple) and one[0] == "and" and _implied(condition, one[1:]))
-        for one in known
-    )
-
-
-def _both(guard: Optional[Expr], condition: Expr) -> Expr:
-    return condition if guard is None else ("and", guard, condition)
 
 
 def _plus(left: Expr, right: Expr) -> Expr:

@@ -57,6 +57,11 @@ class Expressions:
         self._add_buffer = add_buffer
 
     @property
+    def alone(self) -> bool:
+        """Whether one thread runs what is read: nothing so far says that it is a GPU's."""
+        return not (self.guarded or self.bindings.has_grid or self.bindings.scopes)
+
+    @property
     def threads(self) -> Expr:
         """How many threads a block has."""
         return self.bindings.threads_per_block()

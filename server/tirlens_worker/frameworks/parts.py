@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import isroutine
 from typing import Any, Iterator
 
 #: The operands of a ``Select``.
@@ -15,9 +16,17 @@ def parts(node: Any) -> Iterator[Any]:
     if node is None or isinstance(node, (bool, int, float, str)):
         return
     yield node
+    for part in inner(node):
+        yield from parts(part)
+
+
+def inner(node: Any) -> Iterator[Any]:
+    """The operands of an expression, the indices of a load among them.
+
+    From apache-tvm 0.27 on expressions can be called too, so that only methods are left out.
+    """
     for name in _PARTS:
         part = getattr(node, name, None)
-        if part is None or callable(part):
+        if part is None or isroutine(part):
             continue
-        for item in part if hasattr(part, "__len__") and not isinstance(part, str) else (part,):
-            yield from parts(item)
+        yield from part if hasattr(part, "__len__") and not isinstance(part, str) else (part,)

@@ -119,9 +119,15 @@ class Visitor:
         self._note("{} is not understood and is left out".format(kind))
         return ()
 
-    def _cost(self, node: Any, guard: Optional[Expr] = None, named: bool = False) -> Any:
+    def _cost(
+        self,
+        node: Any,
+        guard: Optional[Expr] = None,
+        named: bool = False,
+        result: bool = True,
+    ) -> Any:
         self.reader.notes.clear()
-        cost = self.reader.cost(node, guard, named)
+        cost = self.reader.cost(node, guard, named, result)
         self._take_notes()
         return cost
 

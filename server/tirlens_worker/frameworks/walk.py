@@ -15,7 +15,7 @@ from .. import ops
 from ..facts import Expr, Let, Loop, Statement
 from ..ops import Region
 from . import dialect
-from .cost import where
+from .conditions import where
 from .data import holds_data
 from .dependence import Dependence
 from .masks import kept
@@ -88,7 +88,7 @@ class Walk(States):
     def _visit_BufferStore(self, stmt: Any) -> Nodes:  # noqa: N802
         buffer = self.reader.buffer(dialect.buffer_of(stmt))
         value = self.reader.expr(stmt.value)
-        # A scalar that holds an index is a name for it, and costs no memory.
+        # A scalar that holds an index is a name for it, and costs a GPU no memory.
         if _is_scalar(buffer.shape) and buffer.scope.startswith("local"):
             target = self.reader.pointer(stmt.value)
             self.scope.forget(buffer.id)
@@ -97,15 +97,16 @@ class Walk(States):
                 return ()
             if buffer.dtype.startswith(("int", "uint", "bool")):
                 if _is_index(value):
+                    named = self._named(stmt)
                     self.scope.scalars[buffer.id] = value
-                    return ()
+                    return named
                 if holds_data(value, self.scope.data):
                     self.scope.hold(buffer.id, value)
         # tilelang's compiler guards a store outside an array, with all that it stores.
         guard = self.reader.inside(stmt)
         arith, reads = self._cost(stmt.value, guard)
         for index in stmt.indices:
-            more, loads = self._cost(index, guard)
+            more, loads = self._cost(index, guard, result=False)
             arith, reads = arith + more, reads + loads
         write = self.reader.access(stmt, "write", guard)
         if self._starts_copies and self._is_copy(stmt.value) and buffer.scope.startswith("shared"):
@@ -117,6 +118,15 @@ class Walk(States):
         return self._statement(
             Statement("store", label, arith, (*reads, write), self._per, attributes=attributes)
         )
+
+    def _named(self, stmt: Any) -> Nodes:
+        """The store of a name's value, which on a CPU is in memory."""
+        if not self.reader.alone:
+            return ()
+        _, reads = self._cost(stmt.value)
+        write = self.reader.access(stmt, "write")
+        label = "{}[...] = ...".format(self.reader.buffer(dialect.buffer_of(stmt)).name)
+        return self._statement(Statement("store", label, (), (*reads, write), self._per))
 
     def _is_copy(self, value: Any) -> bool:
         """Whether a value is an element of global memory as it is."""

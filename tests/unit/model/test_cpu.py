@@ -60,7 +60,8 @@ def loop(var: str, extent: int, kind: str = "serial") -> Loop:
 
 
 def store(reads: dict[str, tuple[Expr, ...]], write: tuple[str, tuple[Expr, ...]], *ops: str):
-    accesses = [Access(name, "read", index) for name, index in reads.items()]
+    path = ("fma",) if "mul" in ops and "add" in ops else ops
+    accesses = [Access(name, "read", index, path=path) for name, index in reads.items()]
     accesses.append(Access(write[0], "write", write[1]))
     return Statement("store", "store", tuple(Arith(op, FLOAT) for op in ops), tuple(accesses))
 

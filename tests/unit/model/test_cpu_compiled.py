@@ -8,6 +8,7 @@ import pytest
 
 from tirlens.model import analyze
 from tirlens.model.cpu.address import address_of
+from tirlens.model.cpu.lanes import parts
 from tirlens.model.instructions.places import Place
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, KernelFacts, Loop
 
@@ -115,3 +116,40 @@ def test_a_sum_stays_in_a_register_from_one_unrolled_statement_to_the_next() -> 
         assert DEVICE.cpu is not None
         times.append(timed(analyze(made, DEVICE)) - DEVICE.cpu.call_s)
     assert times[0] < 0.85 * times[1]
+
+
+def inside_one_array(beside: tuple[Expr, ...]) -> KernelFacts:
+    """Rows of an array, each element changed by another one of it."""
+    leaf = store({"A": (("+", "i", 1), "j")}, ("A", (("+", "i", 1), "j")), "add")
+    more = Access("A", "read", beside)
+    leaf = replace(leaf, accesses=(more, *leaf.accesses))
+    return facts({"A": (101, 100)}, [loop("k", 100), loop("i", 100), loop("j", 100)], leaf)
+
+
+def test_an_array_that_a_loop_changes_is_not_passed_at_another_stride_in_vectors() -> None:
+    along, fixed = (
+        timed(analyze(inside_one_array(place), DEVICE))
+        for place in ((0, "j"), (("+", "i", 1), "k"))
+    )
+    assert fixed > 2 * along
+
+
+def short(width: int) -> KernelFacts:
+    """Sums of integers in a loop of `width`, too long to be unrolled with what is in it."""
+    leaf = store({"X": ("n", "u"), "Y": ("n", "i")}, ("Y", ("n", "i")), "add")
+    loops = [loop("n", 640 // width), loop("i", width), loop("u", 34)]
+    made = facts({"X": (640, 34), "Y": (640, width)}, loops, leaf)
+    return replace(made, buffers=tuple(replace(b, dtype="int32") for b in made.buffers))
+
+
+def test_loops_of_less_than_sixteen_iterations_are_not_compared_for() -> None:
+    few, many = (timed(analyze(short(width), DEVICE)) for width in (10, 20))
+    assert few > 1.5 * many
+
+
+@pytest.mark.parametrize(
+    ("elements", "registers", "expected"),
+    [(16, 1, 1), (32, 2, 2), (12, 1, 2), (5, 1, 2), (15, 1, 4), (40, 3, 3), (30, 2, 4)],
+)
+def test_a_vector_is_moved_in_powers_of_two(elements: int, registers: int, expected: int) -> None:
+    assert parts(elements, registers) == expected

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from tirlens_worker.facts import Access, Buffer, Expr
@@ -32,7 +32,10 @@ PAGE_BYTES = 4096
 
 @dataclass(frozen=True)
 class Address:
-    """One access as strides in bytes; `size` bytes at a time, in an array of `array_bytes`."""
+    """One access as strides in bytes; `size` bytes at a time, in an array of `array_bytes`.
+
+    `path` are the operations from what is read there to the statement's result.
+    """
 
     buffer: str
     mode: str
@@ -41,6 +44,7 @@ class Address:
     constant: int
     terms: tuple[tuple[Expr, int], ...]
     variables: frozenset[str]
+    path: tuple[str, ...] | None = field(default=None, compare=False)
 
     def stride(self, var: str, ranges: Mapping[str, Interval]) -> int | None:
         """Bytes from one value of a loop variable to the next; None if that depends on data."""
@@ -88,6 +92,7 @@ def address_of(access: Access, buffer: Buffer, shape: Sequence[int], place: Plac
         constant=constant * width // 8,
         terms=scaled,
         variables=names,
+        path=access.path,
     )
 
 

@@ -8,21 +8,20 @@ what the reorder buffer holds beside it.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 from tirlens.hardware.spec import Device
 
-from ..instructions.places import Around
+from .chains import INTEGER_CLK, chains
 from .groups import gaps
-from .leaves import Leaf
-from .moves import Width, inner, ports, through_memory, width_of
+from .leaves import inner
+from .moves import Width, ports, width_of
 from .nests import Nest
 from .operations import computed
-from .vectorising import carried, distance
 
-# The latency of adding integers.
-INTEGER_CLK = 1.0
+# Simple operations on integers have three ports, those on floating-point numbers two of them, with
+# the widest registers both two (uops.info: ``vpaddd`` and ``vaddps`` from Skylake to Ice Lake).
+INTEGER_PORTS = 2 / 3
 # Clocks of a single element, relative to a vector's.
 SCALAR_DIVIDE = 0.6
 # Entering a loop, and one that runs in vectors.
@@ -55,7 +54,6 @@ def core_time(nest: Nest, device: Device, share: float) -> CoreTime:
     assert core is not None
     out = CoreTime()
     instructions = runs = 0.0
-    chains = {False: 0.0, True: 0.0}
     for leaf in nest.leaves:
         width = width_of(leaf, nest, device)
         through = ports(leaf, nest, width, device)
@@ -63,11 +61,14 @@ def core_time(nest: Nest, device: Device, share: float) -> CoreTime:
         count = leaf.turns(nest.loop, nest.vectorised) * share
         steps = count / width.elements
         compute = core.wide_arithmetic_clk if width.wide else core.arithmetic_clk
+        if not (leaf.floating or width.wide):
+            compute *= INTEGER_PORTS
         arithmetic = steps * width.registers * vectors * compute
         each = core.divide_clk * (2 if width.wide else 1) * width.registers
         arithmetic += steps * divisions * (each if width.elements > 1 else SCALAR_DIVIDE * each)
         # The operations of one statement mostly wait for each other, in the scheduler.
-        waiting = vectors * core.latency_clk * vectors / core.scheduler
+        latency = core.latency_clk if leaf.floating else INTEGER_CLK
+        waiting = vectors * latency * vectors / core.scheduler
         arithmetic = max(arithmetic, steps * width.registers * waiting)
         memory = through.clk * share
         moved = through.moves * share + steps * width.registers * (vectors + divisions)
@@ -79,39 +80,17 @@ def core_time(nest: Nest, device: Device, share: float) -> CoreTime:
         out.by_leaf[id(leaf.item)] = max(memory, arithmetic) + called
         each = inner(leaf) * (width.elements if nest.vectorised else 1)
         runs = max(runs, count / max(each, 1))
-        latency = core.latency_clk if leaf.floating else INTEGER_CLK
-        if through_memory(leaf, nest):
-            latency += core.forward_clk
-        on = nest.loop is not None and _carried(leaf, nest.loop)
-        chains[on] = max(chains[on], _chain(leaf, nest) * latency)
     out.instructions = instructions
     out.issue = instructions / device.issue_per_clk_per_sm
     if runs:
-        out.chain = max(
-            chain * runs / _overlap(nest, instructions / runs, core.window, on)
-            for on, chain in chains.items()
+        on, alone = chains(nest, core)
+        each = instructions / runs
+        out.chain = runs * max(
+            on / _overlap(nest, each, core.window, True),
+            alone / _overlap(nest, each, core.window, False),
         )
     _entries(out, nest, share, device)
     return out
-
-
-def _chain(leaf: Leaf, nest: Nest) -> float:
-    """Results that wait for each other in one iteration of a nest's loop."""
-    ranges = leaf.item.place.ranges
-    longest = 0.0
-    for write in leaf.writes:
-        for read in leaf.reads:
-            if read.buffer != write.buffer or read.terms != write.terms:
-                continue
-            absent = [loop for loop in leaf.inner if loop.var not in write.variables]
-            length = math.prod(loop.extent or 1 for loop in absent)
-            over = nest.loop is not None and write.stride(nest.loop.var, ranges) == 0
-            trips = nest.trips
-            stride = write.stride(nest.loop.var, ranges) if nest.loop else 0
-            again = bool(stride) and distance(write, read, stride or 1, trips) > 0
-            if again or (read.constant == write.constant and (over or length > 1)):
-                longest = max(longest, float(length))
-    return longest
 
 
 def _overlap(nest: Nest, instructions: float, window: int, on: bool) -> float:
@@ -122,13 +101,6 @@ def _overlap(nest: Nest, instructions: float, window: int, on: bool) -> float:
     if nest.vectorised or not on:
         return max(1.0, window / max(instructions, 1.0))
     return max(1.0, window / max(instructions * nest.trips * _continued(nest), 1.0))
-
-
-def _carried(leaf: Leaf, loop: Around) -> bool:
-    """Whether a chain goes on from one iteration of a loop to the next."""
-    ranges = leaf.item.place.ranges
-    sums = (write for write in leaf.writes if leaf.reads_back(write))
-    return carried(loop, leaf) or any(write.stride(loop.var, ranges) == 0 for write in sums)
 
 
 def _continued(nest: Nest) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..classes import is_float
+from ..counting.result import ArithCount
 from ..dtypes import bits
 from ..expr import free_variables
 from ..instructions.places import Around
@@ -109,6 +110,16 @@ def chosen(item: Item, var: str) -> bool:
 def operations(item: Item) -> float:
     """Arithmetic operations on data in one execution of a statement."""
     executions = max(item.count.executions or 1, 1)
-    return sum(
-        (entry.total or 0) / executions for entry in item.count.arith if not entry.arith.index
-    )
+    return sum(distinct(entry) / executions for entry in item.count.arith if not entry.arith.index)
+
+
+def distinct(entry: ArithCount) -> float:
+    """How many operations are left of some when the compiler computes each value once."""
+    count = entry.arith.count
+    total = float(entry.total or 0)
+    return total * (1 - entry.arith.again / count) if isinstance(count, int) and count else total
+
+
+def inner(leaf: Leaf) -> int:
+    """Executions of a statement in one iteration of its nest's loop."""
+    return math.prod(loop.extent or 1 for loop in leaf.inner)

@@ -9,7 +9,8 @@ from tirlens.hardware.spec import Device
 
 from .address import LINE_BYTES, Address
 from .groups import SHUFFLE_CLK, group_clk, grouped
-from .leaves import Leaf
+from .lanes import odd, parts
+from .leaves import Leaf, inner
 from .nests import Nest
 
 # Values that the compiler keeps in registers over a loop that does not change them.
@@ -17,6 +18,8 @@ HOISTED = 16
 # Clocks of a single element, relative to a vector's.
 SCALAR_LOAD = 0.8
 SCALAR_STORE = 1.5
+# Gathers and scatters take elements of as many bytes; others are put into vectors one by one.
+SHORTEST_GATHERED = 4
 # Taking an element out of a vector and putting it into another; of four one needs neither.
 SHUFFLES = 1.5 * SHUFFLE_CLK
 
@@ -86,29 +89,10 @@ def ports(leaf: Leaf, nest: Nest, width: Width, device: Device) -> Ports:
             out.load_clk += times * SCALAR_LOAD * cost
         else:
             out.store_clk += times * SCALAR_STORE * cost
-    taken_apart = odd(leaf, nest)
+    taken_apart = odd(leaf, nest, device.simd_bytes)
     out.moves += taken_apart
     out.vector_clk += taken_apart * (SHUFFLES + (SCALAR_STORE * store if spilled else 0.0))
     return out
-
-
-def odd(leaf: Leaf, nest: Nest) -> float:
-    """Elements of explicit vectors that go one by one from an iteration to the next.
-
-    Sums that a loop carries are so where their number is no power of two, for there is no such
-    register (LLVM's ``TargetLowering::getVectorTypeBreakdown``).
-    """
-    if nest.loop is None or not leaf.lanes & (leaf.lanes - 1):
-        return 0.0
-    carried = [write for write in leaf.writes if leaf.reads_back(write)]
-    if not any(nest.loop.var not in write.variables for write in carried):
-        return 0.0
-    again = math.prod(
-        loop.extent or 1
-        for loop in leaf.inner
-        if not any(loop.var in write.variables for write in carried)
-    )
-    return leaf.executions / again
 
 
 def _moves(
@@ -134,7 +118,7 @@ def _moves(
         # Within a loop that it vectorises the compiler knows that arrays do not overlap, and loads
         # once what does not change.  Stores stay: those without effect are removed before that.
         absent = [loop for loop in leaf.inner if loop.var not in address.variables]
-        if not writes:
+        if not writes and together(address, leaf, nest):
             times /= math.prod(loop.extent or 1 for loop in absent)
         if not writes and leaf.accumulates(address) and kept_around(address, nest, width):
             return 0.0, clk
@@ -162,7 +146,7 @@ def _moves(
         return times, clk
     if stride == address.size:
         crossing = 1 + across(address, lane, width, leaf)
-        return times, clk * width.registers * crossing
+        return times, clk * parts(int(width.elements), int(width.registers)) * crossing
     vectors = width.registers * (2 if width.wide else 1)
     if stride == -address.size:
         # Loaded as it lies and turned round, by one shuffle.
@@ -173,9 +157,27 @@ def _moves(
     if stride is not None and grouped(address, stride, nest.leaves):
         step = abs(stride) // address.size
         return times, group_clk(address, step, nest.leaves, clk, widest) * vectors
+    if address.size < SHORTEST_GATHERED:
+        return times, max(SHUFFLES, clk) * width.elements
     # What was just scattered cannot be forwarded to a gather: it goes through the cache.
     again = not writes and leaf.accumulates(address)
     return times, apart_clk * vectors + (0.5 * forward_clk * width.elements if again else 0.0)
+
+
+def together(address: Address, leaf: Leaf, nest: Nest) -> bool:
+    """Whether the copies of a statement share one load in a loop that runs in vectors.
+
+    A gather is a call that could read what a scatter before it has stored (LLVM's ``EarlyCSE``).
+    """
+    return not (apart(address, leaf, nest) and any(apart(w, leaf, nest) for w in leaf.writes))
+
+
+def apart(address: Address, leaf: Leaf, nest: Nest) -> bool:
+    """Whether the elements of a vector are gathered or scattered."""
+    if nest.loop is None or nest.loop.var not in address.variables:
+        return False
+    stride = address.stride(nest.loop.var, leaf.item.place.ranges)
+    return stride is None or not grouped(address, stride, nest.leaves)
 
 
 def across(address: Address, lane: str | None, width: Width, leaf: Leaf) -> float:
@@ -263,8 +265,3 @@ def spills(leaf: Leaf, nest: Nest, width: Width, device: Device) -> bool:
         if sums > device.limits.registers_per_thread - 2:
             return True
     return False
-
-
-def inner(leaf: Leaf) -> int:
-    """Executions of a statement in one iteration of its nest's loop."""
-    return math.prod(loop.extent or 1 for loop in leaf.inner)

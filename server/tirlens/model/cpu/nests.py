@@ -102,11 +102,21 @@ class Reader:
                 width_bytes = address.size // max(access.lanes, 1)
                 array_bytes = min(address.array_bytes, own * width_bytes)
                 address = replace(address, array_bytes=array_bytes)
-            if access.mode != "write" and address not in reads:
-                reads.append(address)
+            if access.mode != "write":
+                _add(reads, address)
             if access.mode != "read" and address not in writes:
                 writes.append(address)
         return tuple(reads), tuple(writes)
+
+
+def _add(reads: list[Address], address: Address) -> None:
+    """Notes what is read; of what is read several times the longest path."""
+    if address not in reads:
+        reads.append(address)
+        return
+    known = reads.index(address)
+    if len(address.path or ()) > len(reads[known].path or ()):
+        reads[known] = address
 
 
 def _with_loop(item: Item, outer: tuple[Around, ...]) -> tuple[Around, ...] | None:

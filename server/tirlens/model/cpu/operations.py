@@ -10,7 +10,7 @@ from tirlens_worker.facts import Arith
 from ..classes import FLOAT_OPS, FREE_OPS, INTEGER_OPS, is_float
 from ..dtypes import bits
 from ..instructions.places import Around
-from .leaves import Leaf
+from .leaves import Leaf, distinct
 from .nests import Nest
 
 # A call of a function of the C library, over one of expf; measured with glibc 2.36 on x86.
@@ -56,7 +56,7 @@ def computed(leaf: Leaf, nest: Nest) -> tuple[float, float, float]:
         arith = entry.arith
         if arith.index or entry.total is None or arith.op.startswith("unknown:"):
             continue
-        each = entry.total / executions / _hoisted(arith, leaf, nest)
+        each = distinct(entry) / executions / _hoisted(arith, leaf, nest)
         name = arith.op.removeprefix("fast_")
         divisions += each * DIVISIONS.get(name, 0.0) if is_float(arith.dtype) else 0.0
         if name in CALLS:

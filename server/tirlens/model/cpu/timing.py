@@ -106,8 +106,21 @@ def cpu_time(
         runs = max((leaf.executions for leaf in nest.leaves), default=1) * share
         waiting = waits(nest, mine, taken, found, device, cores, busy.instructions / max(runs, 1))
         timed.append(NestTime(nest, busy, waiting))
-    launch = core.call_s + (device.launch_s if parts > 1 else 0.0)
+    launch = core.call_s + device.launch_s * launches(nests)
     return CpuTime(tuple(timed), cores, launch)
+
+
+def launches(nests: Iterable[Nest]) -> int:
+    """How often a parallel loop begins, each time with a call that wakes the other cores."""
+    begun: dict[tuple[Around, ...], int] = {}
+    for nest in nests:
+        loops = nest.outer + ((nest.loop,) if nest.loop else ())
+        for depth, loop in enumerate(loops):
+            if loop.kind == "parallel" and (loop.extent or 1) > 1:
+                around = loops[:depth]
+                begun[loops[: depth + 1]] = math.prod(other.extent or 1 for other in around)
+                break
+    return sum(begun.values())
 
 
 def parallel_parts(nest: Nest) -> int:

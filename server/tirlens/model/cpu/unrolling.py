@@ -14,7 +14,7 @@ from tirlens_worker.facts import Branch, Loop, Statement
 from ..classes import is_float
 from ..instructions.work import Item
 from .address import Address
-from .leaves import Leaf, chosen, operations
+from .leaves import Leaf, chosen, distinct, operations
 
 # llvm/lib/Transforms/Scalar/LoopUnrollPass.cpp, getUnrollThreshold at -O3 and BEInsns.
 THRESHOLD = 300
@@ -110,10 +110,10 @@ def _contracted(item: Item) -> float:
     adds = multiplies = chosen = 0.0
     for entry in item.count.arith:
         if entry.arith.op in ("min", "max") and not entry.arith.index:
-            chosen += (entry.total or 0) / executions
+            chosen += distinct(entry) / executions
         if is_float(entry.arith.dtype) and not entry.arith.index:
-            adds += (entry.total or 0) * (entry.arith.op in ("add", "sub")) / executions
-            multiplies += (entry.total or 0) * (entry.arith.op == "mul") / executions
+            adds += distinct(entry) * (entry.arith.op in ("add", "sub")) / executions
+            multiplies += distinct(entry) * (entry.arith.op == "mul") / executions
     # A factor of several summands stays a product.
     return operations(item) + chosen - (adds if multiplies >= adds else max(multiplies - 1, 0.0))
 

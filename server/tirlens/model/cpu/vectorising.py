@@ -13,6 +13,8 @@ from .leaves import Leaf, operations
 # llvm/lib/Target/X86/X86TargetTransformInfo.cpp, getGSVectorCost: beside a move for each element.
 GATHER_OVERHEAD = 2
 VECTOR_BITS = 256
+# LoopVectorize.cpp, vectorizer-min-trip-count: shorter loops are not worth comparisons before them.
+TINY = 16
 
 
 def vectorisable(loop: Around, leaves: Sequence[Leaf]) -> bool:
@@ -24,6 +26,10 @@ def vectorisable(loop: Around, leaves: Sequence[Leaf]) -> bool:
     if any(unbounded(loop, leaf) or several_sums(loop, leaf) for leaf in leaves):
         return False
     if any(handed_on(loop, leaf, leaves) for leaf in leaves):
+        return False
+    if (loop.extent or 1) < TINY and compared(leaves):
+        return False
+    if any(entangled(loop, leaf, leaves) or chosen_sum(loop, leaf) for leaf in leaves):
         return False
     scalar = vector = 0.0
     for leaf in leaves:
@@ -82,6 +88,45 @@ def handed_on(loop: Around, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
             for read in other.reads
         )
         for write in leaf.writes
+    )
+
+
+def compared(leaves: Sequence[Leaf]) -> bool:
+    """Whether a loop's arrays may be one for all the compiler knows, unless it compares them."""
+    seen = {
+        address.buffer
+        for leaf in leaves
+        for address in leaf.addresses
+        if not leaf.on_stack(address)
+    }
+    stored = {write.buffer for leaf in leaves for write in leaf.writes if write.buffer in seen}
+    return bool(stored) and len(seen) > 1
+
+
+def entangled(loop: Around, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
+    """Whether a statement stores to an array that the loop also passes at another stride.
+
+    How many iterations lie between two of its places is then not one number, and one array cannot
+    be compared with itself (LLVM's ``MemoryDepChecker::isDependent``).
+    """
+    ranges = leaf.item.place.ranges
+    return any(
+        other.buffer == write.buffer
+        and other.terms != write.terms
+        and other.stride(loop.var, ranges) != write.stride(loop.var, ranges)
+        for write in leaf.writes
+        for one in leaves
+        for other in one.addresses
+    )
+
+
+def chosen_sum(loop: Around, leaf: Leaf) -> bool:
+    """Whether data choose if an iteration stores to the place that the last one may have stored to.
+
+    Such a store is left in its branch, and no branch in a loop that runs in vectors.
+    """
+    return any(map(is_data_dependent, leaf.item.place.conditions)) and any(
+        loop.var not in write.variables for write in leaf.writes
     )
 
 

@@ -1,0 +1,119 @@
+"""Results that wait for each other, parallel loops that begin, and values computed once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tirlens.model import analyze
+from tirlens.model.cpu.chains import Edge, slope
+from tirlens_worker.facts import Access, Arith, Expr, KernelFacts, Loop, Statement
+
+from .test_cpu import DEVICE, FLOAT, facts, loop, store, timed
+
+LENGTH = 1000
+assert DEVICE.cpu is not None
+CORE = DEVICE.cpu
+STEP_S = CORE.latency_clk / DEVICE.clock_hz
+
+
+def next_one(distance: int, *path: str) -> KernelFacts:
+    """An array each element of which is made of the one `distance` places before."""
+    place: Expr = ("+", "j", distance)
+    accesses = (Access("A", "read", ("i", "j"), path=path), Access("A", "write", ("i", place)))
+    leaf = Statement("store", "store", tuple(Arith(op, FLOAT) for op in path), accesses)
+    return facts({"A": (300, LENGTH + distance)}, [loop("i", 300), loop("j", LENGTH)], leaf)
+
+
+@pytest.mark.parametrize(
+    ("path", "latencies"),
+    [(("fma",), 1), (("add", "mul"), 2), (("add", "add", "add", "mul"), 4), (("fma", "div"), 3.75)],
+)
+def test_what_needs_its_last_result_waits_for_all_operations_on_its_way(
+    path: tuple[str, ...], latencies: float
+) -> None:
+    found = timed(analyze(next_one(1, *path), DEVICE))
+    assert found == pytest.approx(300 * LENGTH * latencies * STEP_S, rel=0.1)
+
+
+def test_results_of_further_back_are_waited_for_by_as_many_at_once() -> None:
+    near, far = (timed(analyze(next_one(d, "add", "add", "add"), DEVICE)) for d in (1, 4))
+    assert near > 2 * far
+
+
+def added_twice(other: str) -> KernelFacts:
+    """Two statements of a loop that add to one sum, or to two."""
+    made = facts(
+        {"A": (LENGTH,), "B": (LENGTH,), "C": (1,), "D": (1,)},
+        [loop("i", LENGTH)],
+        store({"C": (0,), "A": ("i",)}, ("C", (0,)), "add"),
+    )
+    (outer,) = made.body
+    assert isinstance(outer, Loop)
+    second = store({other: (0,), "B": ("i",)}, (other, (0,)), "add")
+    own = tuple(replace(b, is_parameter=b.name in "AB") for b in made.buffers)
+    return replace(made, buffers=own, body=(replace(outer, body=(*outer.body, second)),))
+
+
+def test_statements_that_add_to_one_sum_wait_for_each_other() -> None:
+    one, two = (timed(analyze(added_twice(name), DEVICE)) for name in "CD")
+    assert one == pytest.approx(2 * two, rel=0.1)
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    st.lists(st.integers(1, 9), max_size=3),
+    st.integers(1, 3),
+)
+def test_the_slowest_cycle_decides(cycle: list[int], others: list[int], distance: int) -> None:
+    """A cycle through statements in their order, which ends so many iterations later."""
+    ring = [Edge(n, n + 1, 0, float(clk)) for n, clk in enumerate(cycle[:-1])]
+    ring.append(Edge(len(cycle) - 1, 0, distance, float(cycle[-1])))
+    alone = [Edge(10 + n, 10 + n, 1, float(clk)) for n, clk in enumerate(others)]
+    slowest = max([sum(cycle) / distance, *map(float, others)])
+    assert slope([*ring, *alone]) == pytest.approx(slowest, rel=0.05)
+
+
+def test_nothing_that_comes_back_is_no_chain() -> None:
+    assert slope([]) == 0
+    assert slope([Edge(n, n + 1, 0, 4.0) for n in range(5)]) == 0
+
+
+@pytest.mark.parametrize("outer", [1, 50])
+def test_each_time_a_parallel_loop_begins_the_other_cores_are_called(outer: int) -> None:
+    leaf = store({"A": ("i",)}, ("B", ("i",)), "add")
+    loops = [loop("s", outer), loop("i", 64, "parallel")]
+    found = timed(analyze(facts({"A": (64,), "B": (64,)}, loops, leaf), DEVICE))
+    assert outer * DEVICE.launch_s < found < outer * DEVICE.launch_s * 1.5
+
+
+def test_what_is_computed_again_is_computed_once() -> None:
+    def powers(count: int, again: int) -> KernelFacts:
+        leaf = store({"A": ("i",)}, ("B", ("i",)))
+        arith = (Arith("mul", FLOAT, count, again=again),)
+        return facts({"A": (512,), "B": (512,)}, [loop("i", 512)], replace(leaf, arith=arith))
+
+    written, known, fewer = (
+        analyze(powers(count, again), DEVICE) for count, again in ((40, 0), (40, 30), (10, 0))
+    )
+    assert timed(known) == timed(fewer) < timed(written)
+    assert written.flop == known.flop == 512 * 40
+
+
+def test_the_floats_of_integers_are_no_chain_of_floats() -> None:
+    """Integers that wait for each other do so for a clock each."""
+    made = next_one(1, "add", "add")
+    integers = replace(made, buffers=tuple(replace(b, dtype="int32") for b in made.buffers))
+    (outer,) = integers.body
+    assert isinstance(outer, Loop)
+    (inner,) = outer.body
+    assert isinstance(inner, Loop)
+    (leaf,) = inner.body
+    assert isinstance(leaf, Statement)
+    arith = tuple(replace(one, dtype="int32") for one in leaf.arith)
+    body = (replace(outer, body=(replace(inner, body=(replace(leaf, arith=arith),)),)),)
+    floats, whole = (timed(analyze(one, DEVICE)) for one in (made, replace(integers, body=body)))
+    assert floats > 2 * whole
