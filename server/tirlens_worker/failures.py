@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, replace
 from typing import Optional, Sequence, Tuple, Union
 
@@ -76,11 +77,28 @@ def explain(
             return NeedsArguments(request.name, missing, request.span, reason)
     given = [item for item in failures if item.candidate.source != "assumed"]
     first = (given or list(failures))[0]
+    if isinstance(first.error, NameError):
+        # No arguments give a name a meaning that is no parameter.
+        at = loaded.document.problem("trace", first.error, request.name, at=request.span)
+        return replace(at, message=at.message + _stars(loaded))
     if missing and not given:
         reason = "{}: {}".format(first.candidate.expression, describe(first.error))
         return NeedsArguments(request.name, missing, request.span, reason)
     kind = "memory" if isinstance(first.error, MemoryError) else "trace"
     return loaded.document.problem(kind, first.error, request.name, at=request.span)
+
+
+def _stars(loaded: Loaded) -> str:
+    """Where a name may have come from in another version: what the frameworks' ``*`` stand for."""
+    modules = [
+        node.module
+        for node in ast.walk(loaded.document.tree)
+        if isinstance(node, ast.ImportFrom)
+        and node.names[0].name == "*"
+        and (node.module or "").partition(".")[0] in ("tvm", "tilelang")
+    ]
+    form = " ('from {} import *' does not bring it in this version)"
+    return form.format(modules[0]) if modules else ""
 
 
 def _root_problem(

@@ -6,6 +6,7 @@ here, so it is left out and told, instead of taking every kernel of the file wit
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 from enum import EnumMeta
@@ -64,6 +65,17 @@ def told(error: ImportError) -> str:
     return "{} {} has no {}: the file is for another version".format(name[0], version, what)
 
 
+def _why_not_imported(name: str) -> str:
+    """What stops the import of a module that is there; nothing for one that is not."""
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        return "" if error.name == name else str(error)
+    except Exception as error:
+        return "{}: {}".format(type(error).__name__, error)
+    return ""
+
+
 def foreign_word(error: BaseException) -> str:
     """What to say of an error that comes of a word which the framework at hand does not have.
 
@@ -72,6 +84,9 @@ def foreign_word(error: BaseException) -> str:
     attribute = _ATTRIBUTE.fullmatch(str(error)) if isinstance(error, AttributeError) else None
     if attribute:
         name = ".".join(attribute.groups())
+        broken = _why_not_imported(name)
+        if broken:
+            return "{} could not be imported: {}".format(name, broken)
         return told(ImportError(str(error), name=name))
     keyword = _KEYWORD.fullmatch(str(error)) if isinstance(error, TypeError) else None
     tilelang = sys.modules.get("tilelang")

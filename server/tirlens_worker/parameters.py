@@ -93,6 +93,7 @@ def _without_value(
             signature = inspect.signature(value)
         except (TypeError, ValueError):
             return []
+    signature = _signature_behind(signature, definition)
     out: List[assume.Parameter] = []
     flags = assume.flags_of(definition or ast.Pass())
     for index, parameter in enumerate(signature.parameters.values()):
@@ -116,6 +117,38 @@ def _without_value(
         names = assume.constants_of(definition)
         out += [assume.Parameter(name) for name in names if name not in known]
     return out
+
+
+def _signature_behind(
+    signature: inspect.Signature, definition: Optional[Definition]
+) -> inspect.Signature:
+    """That of a definition behind a wrapper which takes whatever it is given."""
+    passed_on = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    kinds = [parameter.kind for parameter in signature.parameters.values()]
+    if not isinstance(definition, ast.FunctionDef) or not kinds or set(kinds) - set(passed_on):
+        return signature
+    arguments = definition.args
+    required = len(arguments.args) - len(arguments.defaults)
+    parameters = [
+        _parameter(definition, item, default, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for item, default in zip(arguments.args, [None] * required + arguments.defaults)
+    ] + [
+        _parameter(definition, item, default, inspect.Parameter.KEYWORD_ONLY)
+        for item, default in zip(arguments.kwonlyargs, arguments.kw_defaults)
+    ]
+    return inspect.Signature(parameters)
+
+
+def _parameter(
+    definition: Definition, item: ast.arg, default: Optional[ast.expr], kind: Any
+) -> inspect.Parameter:
+    """A parameter as written; its default is the syntax tree of one, or empty."""
+    empty = inspect.Parameter.empty
+    hint = written_type(definition, item.arg) or empty
+    if isinstance(default, ast.Constant) and default.value is None:
+        return inspect.Parameter(item.arg, kind, default=None, annotation=hint)
+    given = empty if default is None else default
+    return inspect.Parameter(item.arg, kind, default=given, annotation=hint)
 
 
 def _call_text(name: str, parameters: Sequence[assume.Parameter], values: Mapping[str, str]) -> str:

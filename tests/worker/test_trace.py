@@ -349,3 +349,29 @@ def test_a_target_and_a_table_are_assumed_and_each_function_has_its_own_line(
         "def twice",
         "def plus(",
     ]
+
+
+def test_a_name_that_no_argument_gives_is_told_where_it_is_used(run_tilelang: Run) -> None:
+    star = "from tilelang.autotuner import *\n"
+    text = TILELANG + star + PLAIN.replace("T.Kernel(", "launched(").format(rest="")
+    (problem,) = run_tilelang(text).problems
+    assert problem.message == (
+        "NameError: name 'launched' is not defined "
+        "('from tilelang.autotuner import *' does not bring it in this version)"
+    )
+    assert problem.span is not None
+    assert text.splitlines()[problem.span.line - 1].strip().startswith("with launched(")
+
+
+WRAPPED = """
+def simplified(make):
+    def wrapper(*args, **kwargs):
+        return make(*args, **kwargs)
+    return wrapper
+
+@simplified"""
+
+
+def test_the_parameters_of_a_factory_behind_a_wrapper(run_tilelang: Run) -> None:
+    facts = _only(run_tilelang(TILELANG + WRAPPED + PLAIN.format(rest=", *, scale: float = 2.0")))
+    assert (facts.call, facts.call_source) == ("add(4096)", "assumed")
