@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tirlens.model.counting.walker import Walker
 from tirlens.model.instructions.tree import build
 from tirlens.model.instructions.work import Item, leaves_of
@@ -51,10 +53,11 @@ def launched(
     return facts((grid,), buffers, Launch((blocks,), (threads,)))
 
 
-def leaves(kernel: KernelFacts) -> tuple[Item, ...]:
+def leaves(kernel: KernelFacts, sizes: Mapping[str, int] | None = None) -> tuple[Item, ...]:
     """The statements of a kernel as the model works on them, in program order."""
     buffers = {buffer.id: buffer for buffer in kernel.buffers}
-    items = build(kernel, Walker(kernel, {}).counts(), {}, buffers)
+    bound = sizes or {}
+    items = build(kernel, Walker(kernel, bound).counts(), bound, buffers)
     return tuple(leaves_of(items))
 
 

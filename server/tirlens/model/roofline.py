@@ -127,11 +127,11 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
         elif unit == "shuffle":
             _add(out, "shared", instructions / (WARP * device.sm_count * device.clock_hz))
     requests = memory_requests(item, device)
-    issued += requests.instructions * WARP
-    if item.index_instructions:
-        indices = item.index_instructions * requests.most * WARP
-        issued += indices
-        _add(out, "int", indices / sustained(device, "int32"))
+    issued += requests.instructions * WARP + item.passed_instructions
+    integers = item.index_instructions * requests.most * WARP + item.guard_instructions
+    if integers:
+        issued += integers
+        _add(out, "int", integers / sustained(device, "int32"))
     if issued:
         # The clock under load is lower than the boost clock by as much as the cores' rate is.
         rate = device.issue_per_clk_per_sm * WARP * device.sm_count * device.clock_hz

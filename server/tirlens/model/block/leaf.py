@@ -127,9 +127,10 @@ def _drawn_rate(item: Item, beside: float = 1.0) -> float:
 
     Eight warps with two independent instructions each keep the pipelines of an SM full, and four
     warps with four: those of an unrolled loop over a thread's own elements, or of `beside` chains
-    in straight code.
+    in straight code.  Those who come to a branch and pass on draw as well.
     """
     independent = 2.0 * item.place.unrolled * beside
     if item.spread is not None and item.node.per == "block":
         independent = max(independent, item.spread.repeats)
-    return min(1.0, item.threads / WARP * min(independent, MOST_INDEPENDENT) / IN_FLIGHT)
+    threads = max(item.threads, item.reached_by)
+    return min(1.0, threads / WARP * min(independent, MOST_INDEPENDENT) / IN_FLIGHT)

@@ -9,6 +9,7 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Branch, Loop, Statement
 
 from ..expr import is_data_dependent
+from ..instructions.guarding import PART_UNROLL, WHOLE_UNROLL
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL, in_tile_loop, loads_of
 from ..instructions.traits import LOADS, ORDERED, READS, STORES, STRAIGHT, every, some
 from ..instructions.work import Item
@@ -16,10 +17,6 @@ from ..instructions.work import Item
 # ptxas 13.0 for sm_100a puts a condition on the instructions of a branch of 17 instructions (a load
 # and 16 multiply-adds) and jumps over one of 25.
 PREDICATED = 20
-# Loads of a thread that the compiler brings together from the iterations of a loop: all of a short
-# loop of constant extent, which it unrolls whole, four of a longer one (nvcc's and LLVM's default).
-WHOLE_UNROLL = 64
-PART_UNROLL = 4
 
 
 def starts_loads(item: Item) -> bool:
@@ -120,8 +117,9 @@ def branches(item: Item, device: Device) -> bool:
 def waits_for_loads(loop: Loop, trips: float) -> float:
     """How often a thread waits for the loads of `trips`, which the compiler brings together.
 
-    A number of trips that is known at run time only is gone through four at a time, and what is
-    left one by one.
+    All of a short loop of constant extent, which it unrolls whole, four of a longer one.  A number
+    of trips that is known at run time only is gone through four at a time, and what is left one by
+    one.
     """
     if isinstance(loop.extent, int):
         return max(1.0, trips / (WHOLE_UNROLL if trips <= WHOLE_UNROLL else PART_UNROLL))

@@ -8,7 +8,14 @@ import numpy as np
 
 from tirlens_worker.facts import Expr
 
-from ..expr import UnknownValueError, evaluate, free_variables, is_data_dependent, substitute
+from ..expr import (
+    UnknownValueError,
+    conjuncts,
+    evaluate,
+    free_variables,
+    is_data_dependent,
+    substitute,
+)
 from .places import Place
 
 
@@ -16,7 +23,8 @@ def active_threads(place: Place, threads: int) -> int:
     """How many of a block's threads meet the conditions around a statement.
 
     Variables that are not of threads are at their first value: the first block's, whose work the
-    others share.  Conditions on data are taken to hold.
+    others share.  Conditions on data are taken to hold, and so are those on no thread: only blocks
+    in which they hold matter.
     """
     if not place.conditions:
         return threads
@@ -24,7 +32,8 @@ def active_threads(place: Place, threads: int) -> int:
     names = {name for name, _ in axes}
     mine = tuple(
         substitute(item, {name: place.first_values.get(name, name) for name in others})
-        for item in place.conditions
+        for condition in place.conditions
+        for item in conjuncts(condition)
         if (used := free_variables(item)) & names and not is_data_dependent(item)
         for others in (used - names,)
     )

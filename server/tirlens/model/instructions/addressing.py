@@ -25,7 +25,7 @@ from typing import Any
 from tirlens_worker.facts import Access, Buffer, Expr
 
 from ..expr import COMPARISONS, free_variables, operands, operators, simplify, walk
-from .places import DIVISIONS, SIDE_BY_SIDE, SPATIAL, Place
+from .places import DIVISIONS, Place
 
 POWER_OF_TWO = 1.0
 BY_CONSTANT = 6.0
@@ -48,7 +48,7 @@ def index_parts(
         for access in accesses
         if _may_cost(access, place)
         for index in _offsets(access, place, buffers[access.buffer])
-        for part in _costly(index)
+        for part in costly(index)
     )
 
 
@@ -63,17 +63,13 @@ def index_instructions(
     parts = frozenset(parts)
     if not parts:
         return 0.0
-    turns = {
-        loop.var: loop.extent or 1
-        for loop in place.around
-        if loop.kind not in SPATIAL | SIDE_BY_SIDE
-    }
+    turns = place.turns_by_name
     tiles = frozenset(loop.var for loop in place.around if loop.kind == "parallel")
     total = 0.0
     for part in parts:
         names = free_variables(part)
         if names & tiles or any(name in turns for name in names):
-            cost = _cost(part)
+            cost = cost_of(part)
             if isinstance(part, tuple) and part[0] == "%" and ("//", *part[1:]) in parts:
                 cost = min(cost, REMAINDER)
             turned = math.prod(extent for name, extent in turns.items() if name not in names)
@@ -124,7 +120,8 @@ def _is_split(row: tuple[Any, ...], column: Expr | None) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def _costly(expr: Expr) -> frozenset[Expr]:
+def costly(expr: Expr) -> frozenset[Expr]:
+    """The parts of an expression that the hardware has no single instruction for."""
     return frozenset(_parts(expr))
 
 
@@ -137,7 +134,8 @@ def _parts(expr: Expr) -> Iterator[Expr]:
         yield from _parts(operand)
 
 
-def _cost(expr: Expr) -> float:
+def cost_of(expr: Expr) -> float:
+    """Integer instructions of a quotient, remainder or choice."""
     assert isinstance(expr, tuple)
     if expr[0] not in DIVISIONS:
         return CHOICE

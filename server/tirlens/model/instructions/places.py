@@ -94,6 +94,12 @@ class Place:
         return math.prod(loop.extent or 1 for loop in self.around if loop.kind == "unroll")
 
     @cached_property
+    def turns_by_name(self) -> Mapping[str, int]:
+        """How often the loops turn whose iterations are not at the same time, unrolled ones too."""
+        apart = SPATIAL | SIDE_BY_SIDE
+        return {loop.var: loop.extent or 1 for loop in self.around if loop.kind not in apart}
+
+    @cached_property
     def turns(self) -> int:
         """The turns of the loops whose iterations are not at the same time, nor unrolled."""
         apart = SPATIAL | SIDE_BY_SIDE | {"unroll"}

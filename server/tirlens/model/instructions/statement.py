@@ -72,10 +72,17 @@ def leaf_of(
         threads,
         index,
         block.accumulators,
+        passed_instructions=_barrier(count),
     )
     if key is not None:
         like[key] = item
     return item, known | parts
+
+
+def _barrier(count: NodeCount) -> float:
+    """A barrier is one instruction of each warp."""
+    node: Any = count.node
+    return float(count.executions or 0) if (node.op, node.per) == ("sync", "thread") else 0.0
 
 
 def _addresses(

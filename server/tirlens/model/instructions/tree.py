@@ -19,6 +19,7 @@ from tirlens_worker.facts import (
 )
 
 from .active import active_threads
+from .guarding import at_branch, at_turns
 from .layouts import with_layouts
 from .merged import written_in
 from .places import SIDE_BY_SIDE, SPATIAL, Place, in_tile_loop, outermost
@@ -134,8 +135,9 @@ def _nodes(
         if isinstance(node, Statement):
             item, known = leaf_of(count, place, block, threads, known, like)
         elif isinstance(node, Branch):
-            sides = _sides(node, count.children, place, block, known)
-            item = Item(node, count, place, tuple(sides))
+            sides = tuple(_sides(node, count.children, place, block, known))
+            met = at_branch(sides, count.executions or 0, node.condition, place, threads)
+            item = Item(node, count, place, met)
         else:
             inside = _inside(count, place)
             some = threads
@@ -144,6 +146,8 @@ def _nodes(
             body = _nodes(count.children, inside, block, some, known)
             if isinstance(node, Loop) and node.kind == "parallel" and not in_tile_loop(place):
                 body = with_leaves(body, agreed(leaves_of(body), block))
+            elif isinstance(node, Loop):
+                body = at_turns(body, node, count.iterations or 0)
             item = Item(node, count, place, body)
         items.append(item)
     return tuple(items)

@@ -60,6 +60,11 @@ class Item:
     `index_instructions` what one thread computes for the addresses of one execution.  Of the tile
     that a reduction adds up, each thread has `row_vector` neighbours of a row; 0 if none tells.
 
+    Of a branch that the leaf is the first statement of, `reached_by` is how many of a block's
+    threads come to it, `guard_instructions` what they compute over the launch to tell whether they
+    take it, and `passed_instructions` what warps issue of it that do not, with all that only leads
+    from place to place.
+
     What a device makes of a leaf comes later: what it has `moved`, how many `seconds` each unit of
     the whole device is busy with it, and the `spilled_share` of its arrays in registers that lies
     in local memory.
@@ -81,6 +86,9 @@ class Item:
     index_instructions: float = 0.0
     accumulators: frozenset[str] = frozenset()
     row_vector: int = 0
+    reached_by: int = 0
+    guard_instructions: float = 0.0
+    passed_instructions: float = 0.0
     moved: Moved = NOTHING_MOVED
     seconds: Mapping[str, float] = field(default_factory=dict[str, float])
     spilled_share: float = 0.0

@@ -1,0 +1,86 @@
+"""What branches and the turns of loops take beside the statements in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.kernels import launched, leaves
+from tirlens.model.instructions.active import active_threads
+from tirlens.model.instructions.guarding import guard_instructions
+from tirlens.model.instructions.places import Around, Place
+from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Node, Statement
+
+BUFFERS = (Buffer("s", "s", "float32", (512,), "shared"), Buffer("x", "x", "float32", (64, 512)))
+STEP: Expr = (">>", 128, "step")
+ADD = Statement(
+    "store",
+    "",
+    (Arith("add", "float32"),),
+    (Access("s", "read", ("tx",)), Access("s", "write", ("tx",))),
+)
+SYNC = Statement("sync", "T.tvm_storage_sync()")
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        # A comparison, and the shift that a loop changes.
+        (("<", "tx", STEP), 2.0),
+        # A division by what is not constant is a call, which the comparison follows.
+        (("==", ("%", "tx", ("<<", 2, "step")), 0), 21.0),
+        # What a loop does not change goes out of it: of the unrolled one, and of the other.
+        (("and", ("<", ("+", "tx", "step"), 9), ("<", ("+", "tx", "j"), 9)), 2 / 5 + 1 / 8),
+        # In an unrolled loop there is nothing to compute for a comparison.
+        (("<", ("+", "tx", "j"), 9), 1.0),
+        # Told before the loops, alike by all threads, or by the compiler.
+        (("<", "tx", 100), 0.0),
+        (("<", ("+", "bx", "step"), 9), 0.0),
+        (("<", ("+", "tx", "j"), 4096), 0.0),
+    ],
+)
+def test_guard_instructions(condition: Expr, expected: float) -> None:
+    around = (
+        Around("bx", "grid", 64),
+        Around("tx", "block", 256, "threadIdx.x"),
+        Around("step", "serial", 8),
+        Around("j", "unroll", 5),
+    )
+    ranges = {"bx": (0, 63), "tx": (0, 255), "step": (0, 7), "j": (0, 4)}
+    names = {name for name in ("step", "j") if name in str(condition)}
+    kept = tuple(loop for loop in around if loop.kind in ("grid", "block") or loop.var in names)
+    assert guard_instructions(condition, Place(kept, ranges, {})) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("body", "passed"),
+    [
+        # Three instructions under a predicate: half of the warps pass them over, but issue them.
+        ((ADD,), 3 * 128),
+        # Nine: all jump over them or meet behind them.
+        ((ADD, ADD, ADD), 3 * 256),
+    ],
+)
+def test_what_warps_pass_over(body: tuple[Node, ...], passed: float) -> None:
+    branch = Branch(("<", "tx", 128), body)
+    first = leaves(launched((Loop("serial", "u", 0, 2, (branch,)),), BUFFERS, threads=256))[0]
+    assert first.passed_instructions == passed * 2 * 8
+    assert (first.threads, first.reached_by) == (128, 256)
+
+
+@pytest.mark.parametrize(
+    ("extent", "barrier", "each"),
+    [(100, False, 3 / 4), ("n", False, 3 / 4), ("n", True, 3.0), (64, True, 0.0)],
+)
+def test_turns_of_loops_that_stay(extent: Expr, barrier: bool, each: float) -> None:
+    load = Statement("store", "", (), (Access("x", "read", ("k", "tx")), ADD.accesses[-1]))
+    loop = Loop("serial", "k", 0, extent, (load, SYNC) if barrier else (load,))
+    first = leaves(launched((loop,), BUFFERS, threads=256), {"n": 50})[0]
+    turns = extent if isinstance(extent, int) else 50
+    assert first.passed_instructions == pytest.approx(each * turns * 256 * 8)
+
+
+def test_who_is_active_where_the_first_block_is_not() -> None:
+    around = (Around("bx", "grid", 64), Around("tx", "block", 256, "threadIdx.x"))
+    place = Place(around, {"bx": (0, 63), "tx": (0, 255)}, {})
+    inside = place.where(("and", (">", "bx", 0), ("<", "tx", 64)))
+    assert active_threads(inside, 256) == 64
