@@ -48,7 +48,8 @@ class Search:
     """An exhaustive search on some boards.
 
     `files` are its cache files by board as `tables.DEVICES` has it, `names` the parameters that it
-    varied, `make` what writes the kernel of a configuration, `shape` the problem's sizes.
+    varied, `make` what writes the kernel of a configuration, `shape` the problem's sizes.  `unlike`
+    tells why the kernel that was measured on a board is another one than that, if it is.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Search:
     make: Callable[[Mapping[str, int]], Any]
     shape: Mapping[str, int]
     dtype: str = "float32"
+    unlike: Callable[[Mapping[str, int], str], str] = lambda config, gpu: ""
 
 
 def searches() -> tuple[Search, ...]:
@@ -118,6 +120,7 @@ def searches() -> tuple[Search, ...]:
             (*caching, "use_shmem"),
             sweep_tvm.convolution,
             image,
+            unlike=sweep_tvm.unlike,
         ),
         Search(
             "dedispersion",
@@ -169,11 +172,16 @@ def main(hub: str) -> None:
         }
         for key in drawn(times.values()):
             config = dict(zip(search.names, key, strict=True))
-            number = book.number(extracted(search.make(config), search.name))
+            made: int | None = None
             for gpu, seconds in times.items():
                 if key not in seconds:
                     continue
-                book.add(len(rows), [[number]])
+                if unlike := search.unlike(config, gpu):
+                    book.skip(unlike)
+                else:
+                    if made is None:
+                        made = book.number(extracted(search.make(config), search.name))
+                    book.add(len(rows), [[made]])
                 values = (
                     "kernel_tuner",
                     search.family,
