@@ -119,7 +119,7 @@ def predicted(items: Iterable[Any], device: Device, warps: float) -> Counted:
         for (unit, name), number in leaf.arith.instructions.items():
             units["fp64" if unit == "fma" and name == "fp64" else unit] += number / 32
         requests = memory_requests(leaf, device)
-        units[INTEGER] += leaf.index_instructions * requests.most
+        units[INTEGER] += leaf.index_instructions * requests.most + leaf.guard_instructions / 32
         units["index"] += leaf.index_instructions * requests.most
         known, anew = (leaf.spread.requests, leaf.spread.anew) if leaf.spread else ((), ())
         loaded: set[Any] = set()
