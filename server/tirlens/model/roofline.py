@@ -237,7 +237,9 @@ def _operand_bytes(item: Item) -> float:
     if not each:
         return 0.0
     return sum(
-        each * (entry.total or 0) / math.prod(entry.arith.shape)
+        each
+        * (entry.total or 0)
+        / math.prod(size for size in entry.arith.shape if isinstance(size, int))
         for entry in item.count.arith
         if entry.arith.op == "mma"
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Branch, KernelFacts, LoweredLaunch, Statement
 
+from ..counting.result import Counts
 from ..instructions.traits import PRODUCT, some
 from ..instructions.work import Item
 from .liveness import live_bytes
@@ -21,7 +21,7 @@ PRODUCER_THREADS = 128
 
 
 def block_resources(
-    facts: KernelFacts, counts: Any, items: Sequence[Item], device: Device
+    facts: KernelFacts, counts: Counts, items: Sequence[Item], device: Device
 ) -> BlockResources:
     """What a block takes.
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tirlens_worker.facts import Access, Buffer, Loop, Statement, While
 
-from ..counting.result import AccessCount
+from ..counting.result import AccessCount, BufferCount, Counts
 from ..expr import free_variables
 from ..instructions.places import SIDE_BY_SIDE, SPATIAL, dtype_bytes
 from ..instructions.traits import STRAIGHT, every
@@ -71,7 +71,7 @@ class LiveBytes:
     needed: float
 
 
-def live_bytes(items: Sequence[Item], counts: Any) -> LiveBytes:
+def live_bytes(items: Sequence[Item], counts: Counts) -> LiveBytes:
     """The most bytes that the register arrays of one thread take at the same time."""
     leaves = leaves_of(items)
     lives = _lives(leaves, counts.buffers)
@@ -114,7 +114,7 @@ def _holds(leaf: Item) -> bool:
     return bool(leaf.read_bytes) or leaf.node.per != "thread" or not every(leaf, STRAIGHT)
 
 
-def _lives(leaves: Sequence[Item], buffers: Mapping[str, Any]) -> dict[Unit, _Life]:
+def _lives(leaves: Sequence[Item], buffers: Mapping[str, BufferCount]) -> dict[Unit, _Life]:
     lives: dict[Unit, _Life] = {}
     used = _used(leaves, buffers)
     whole = _indexed_at_run_time(use.entry for use in used)
@@ -147,7 +147,7 @@ class _Use(NamedTuple):
     bytes: int
 
 
-def _used(leaves: Sequence[Item], buffers: Mapping[str, Any]) -> list[_Use]:
+def _used(leaves: Sequence[Item], buffers: Mapping[str, BufferCount]) -> list[_Use]:
     """The accesses to arrays in registers, but for single values.
 
     Those come and go with the expressions that need them.
@@ -165,7 +165,7 @@ def _used(leaves: Sequence[Item], buffers: Mapping[str, Any]) -> list[_Use]:
     return found
 
 
-def _register_bytes(buffer: Buffer, buffers: Mapping[str, Any]) -> int | None:
+def _register_bytes(buffer: Buffer, buffers: Mapping[str, BufferCount]) -> int | None:
     """The size of an array in registers, or of the one that it views; None for any other."""
     if not buffer.scope.startswith(REGISTER_SCOPES):
         return None

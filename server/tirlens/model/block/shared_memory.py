@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tirlens_worker.facts import Buffer, Loop
 
+from ..counting.result import Counts
 from ..dtypes import byte_count
 from ..instructions.work import Item
 from .ahead import copies_elements
@@ -36,7 +36,7 @@ class _Use:
     stages: int = 1
 
 
-def shared_bytes(counts: Any, items: Sequence[Item]) -> int:
+def shared_bytes(counts: Counts, items: Sequence[Item]) -> int:
     """The most bytes that the buffers of a block take at the same time."""
     uses: dict[str, _Use] = {}
     statements = _of_block(items)
@@ -63,7 +63,7 @@ def _of_block(items: Sequence[Item]) -> Sequence[Item]:
     return items
 
 
-def _note(uses: dict[str, _Use], buffer: Buffer, counts: Any, number: int) -> None:
+def _note(uses: dict[str, _Use], buffer: Buffer, counts: Counts, number: int) -> None:
     if not buffer.scope.startswith("shared") or buffer.scope in _ELSEWHERE:
         return
     name = buffer.alias_of or buffer.id

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from tirlens_worker.facts import (
     Branch,
@@ -18,6 +17,7 @@ from tirlens_worker.facts import (
     While,
 )
 
+from ..counting.result import Counts, NodeCount
 from .active import active_threads
 from .guarding import at_branch, at_turns
 from .layouts import with_layouts
@@ -32,7 +32,7 @@ _NOT_IN_TURN = SPATIAL | SIDE_BY_SIDE | {"unroll"}
 
 def build(
     facts: KernelFacts,
-    counts: Any,
+    counts: Counts,
     bindings: Mapping[str, int],
     buffers: Mapping[str, Buffer],
     like: Sequence[Item] | None = None,
@@ -76,7 +76,7 @@ def alike(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
     return True
 
 
-def _placed(counts: Sequence[Any], place: Place, like: Sequence[Item]) -> tuple[Item, ...]:
+def _placed(counts: Sequence[NodeCount], place: Place, like: Sequence[Item]) -> tuple[Item, ...]:
     """The items of a body that has those of another one, which is alike, with its own loops."""
     items: list[Item] = []
     old = iter(like)
@@ -100,7 +100,7 @@ def _placed(counts: Sequence[Any], place: Place, like: Sequence[Item]) -> tuple[
     return tuple(items)
 
 
-def _inside(count: Any, place: Place) -> Place:
+def _inside(count: NodeCount, place: Place) -> Place:
     """The place in the body of a loop, or of what repeats until something happens."""
     node = count.node
     if isinstance(node, Loop):
@@ -110,15 +110,16 @@ def _inside(count: Any, place: Place) -> Place:
     return place
 
 
-def _accumulators(counts: Any, buffers: Mapping[str, Buffer]) -> Iterator[str]:
+def _accumulators(counts: Counts, buffers: Mapping[str, Buffer]) -> Iterator[str]:
     for count in counts.statements():
-        for access in count.node.accesses:
+        for entry in count.accesses:
+            access = entry.access
             if access.route == "mma" and buffers[access.buffer].scope == "local.fragment":
                 yield access.buffer
 
 
 def _nodes(
-    counts: tuple[Any, ...], place: Place, block: Block, threads: int, known: frozenset[Expr]
+    counts: tuple[NodeCount, ...], place: Place, block: Block, threads: int, known: frozenset[Expr]
 ) -> tuple[Item, ...]:
     """The items of a body that so many `threads` of the block get to.
 
@@ -154,7 +155,7 @@ def _nodes(
 
 
 def _sides(
-    node: Branch, counts: tuple[Any, ...], place: Place, block: Block, known: frozenset[Expr]
+    node: Branch, counts: tuple[NodeCount, ...], place: Place, block: Block, known: frozenset[Expr]
 ) -> Iterator[Item]:
     """The items of both sides of a branch."""
     first = len(node.then)

@@ -14,6 +14,7 @@ from typing import Any, cast
 from tirlens_worker.facts import Statement
 
 from ..classes import ArithTotals
+from ..counting.result import NodeCount
 from .places import Place
 from .spread import Spread
 from .traits import Registers, Traits, registers_of, traits_of
@@ -71,7 +72,7 @@ class Item:
     """
 
     node: Any
-    count: Any
+    count: NodeCount
     place: Place
     children: tuple[Item, ...] = ()
     arith: ArithTotals = field(default_factory=lambda: NO_ARITH)

@@ -85,7 +85,7 @@ def to_dram(
                 repeated = sum(asked[flow] for flow in group if again)
                 amount += max(repeated - own * math.prod(launch.grid), 0.0) * missed
         least = least_bytes(group, flows, distinct)
-        most = sum(float(flow.entry.bytes) for flow in group)
+        most = sum(float(flow.issued_bytes) for flow in group)
         amount = min(max(amount, least), max(most, least))
         _share(group, amount, read)
         _share(group, amount * (1 + (sharers - 1) * abreast), waited)
@@ -116,7 +116,7 @@ def _shifts(group: Sequence[Flow], launch: LaunchShape) -> list[int]:
         return []
     if any(flow.wanders or not is_straight(flow.item.place) for flow in group):
         return []
-    strides = block_strides(group[0].access.indices, group[0].entry.buffer, group[0].item.place)
+    strides = block_strides(group[0].access.indices, group[0].buffer, group[0].item.place)
     if strides is None or not any(strides):
         return []
     known = [start for start in starts if start is not None]

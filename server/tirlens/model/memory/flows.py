@@ -35,8 +35,9 @@ class Flow:
     """One global access of one leaf with its sizes in bytes."""
 
     item: Item
-    entry: Any
     access: Access
+    buffer: Buffer
+    issued_bytes: int
     block_bytes: float
     axes: tuple[int, ...]
     compulsory: float
@@ -78,24 +79,23 @@ def flows(
     set_in = _set_in(leaves, buffers)
     return Flows(
         tuple(
-            (number, _flow(item, entry, buffers, shapes, grid, set_in))
+            (number, _flow(item, entry.access, buffer, entry.bytes, shapes, grid, set_in))
             for number, item in enumerate(leaves)
             for entry in item.count.accesses
-            if entry.bytes and buffers[entry.access.buffer].scope == "global"
+            if entry.bytes and (buffer := buffers[entry.access.buffer]).scope == "global"
         )
     )
 
 
 def _flow(
     item: Item,
-    entry: Any,
-    buffers: Mapping[str, Buffer],
+    access: Access,
+    buffer: Buffer,
+    issued_bytes: int,
     shapes: Mapping[str, Sequence[Any]],
     launched: tuple[int, ...],
     set_in: SetIn,
 ) -> Flow:
-    access: Access = entry.access
-    buffer = buffers[access.buffer]
     shape = shapes.get(buffer.id, ())
     place = item.place
     names = [loop.var for loop in place.around]
@@ -103,12 +103,12 @@ def _flow(
     size = dtype_bytes(buffer.dtype)
     blocks = max(math.prod(launched), 1)
     inner = [name for name in names if name not in grid]
-    issued = entry.bytes / blocks
+    issued = issued_bytes / blocks
     reach = Reach(access, place, shape, set_in)
     own = reach.elements(inner) * size
     everything = reach.elements(names) * size
     axes = tuple(sorted(AXES.get(grid[name].tag or "", 0) for name in reach.varies_with(grid)))
-    least = min(everything, float(entry.bytes))
+    least = min(everything, float(issued_bytes))
     chosen = reach.wanders
     if chosen:
         # Blocks that choose their tiles at run time are taken to choose those that others have.
@@ -133,8 +133,9 @@ def _flow(
     array = math.prod(known) * size if len(known) == len(shape) else math.inf
     return Flow(
         item,
-        entry,
         access,
+        buffer,
+        issued_bytes,
         own,
         axes,
         least,

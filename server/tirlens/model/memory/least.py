@@ -54,7 +54,7 @@ def _begin(flow: Flow) -> float:
     """Where the first block begins, in bytes behind the stride of the blocks."""
     if flow.start is None or flow.stride is None or flow.behind or flow.wanders:
         return math.nan
-    begin = flow.start * dtype_bytes(flow.entry.buffer.dtype)
+    begin = flow.start * dtype_bytes(flow.buffer.dtype)
     return begin % flow.stride if flow.stride else begin
 
 

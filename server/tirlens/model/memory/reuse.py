@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tirlens_worker.facts import Access
 
+from ..counting.result import AccessCount
 from ..expr import UnknownValueError, evaluate
 from ..instructions.places import (
     SECTOR_BYTES,
@@ -46,7 +47,7 @@ def fresh_share(item: Item) -> float:
     return max(shares, default=1.0)
 
 
-def _fresh(item: Item, entry: Any, env: Mapping[str, Any], turns: int) -> float:
+def _fresh(item: Item, entry: AccessCount, env: Mapping[str, Any], turns: int) -> float:
     access: Access = entry.access
     if access.extents or access.route != "thread":
         return 1.0

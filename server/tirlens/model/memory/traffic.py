@@ -84,7 +84,7 @@ def _to_l2(flows: Sequence[Flow], launch: LaunchShape) -> _Asked:
     written: dict[Flow, float] = {}
     sectors: dict[Item, float] = {}
     for flow in flows:
-        amount = float(flow.entry.bytes)
+        amount = float(flow.issued_bytes)
         if flow.access.route in ("thread", "tile"):
             ratio = _sector_ratio(flow)
             if ratio is not None:
@@ -142,6 +142,6 @@ def _sector_ratio(flow: Flow) -> float | None:
         return None
     for access, requests in zip(flow.item.node.accesses, spread.requests, strict=True):
         if access is flow.access and requests is not None:
-            size = dtype_bytes(flow.entry.buffer.dtype)
+            size = dtype_bytes(flow.buffer.dtype)
             return requests.sectors * SECTOR_BYTES / (WARP * requests.elements * size)
     return None
