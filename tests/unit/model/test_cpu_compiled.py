@@ -153,3 +153,36 @@ def test_loops_of_less_than_sixteen_iterations_are_not_compared_for() -> None:
 )
 def test_a_vector_is_moved_in_powers_of_two(elements: int, registers: int, expected: int) -> None:
     assert parts(elements, registers) == expected
+
+
+INNER: Expr = ("+", "i", 101)
+
+
+@pytest.mark.parametrize(
+    ("write", "read", "apart"),
+    [
+        # One element in front of the part of a row that the loop changes.
+        (("j", INNER), ("j", "k"), True),
+        # A row above.
+        ((("+", "k", 1), "i"), ("k", "i"), True),
+        # An element of the row that the loop changes.
+        (("j", "i"), ("j", "k"), False),
+        # Another column, whose elements lie between those that it changes.
+        (("i", "j"), ("i", "k"), False),
+        # An element of a row above, which a counter around tells as well as the column below it.
+        ((("+", ("+", "i", "k"), 1), "j"), ("k", "j"), False),
+    ],
+)
+def test_a_loop_changes_an_array_in_vectors_where_what_it_reads_of_it_lies_apart(
+    write: tuple[Expr, ...], read: tuple[Expr, ...], apart: bool
+) -> None:
+    def made(source: str) -> KernelFacts:
+        leaf = store({"A": write}, ("A", write), "mul", "add")
+        more = Access(source, "read", read)
+        loops = [loop("k", 100), loop("j", 100), loop("i", 100)]
+        arrays = {"A": (202, 202), "B": (202, 202)}
+        return facts(arrays, loops, replace(leaf, accesses=(more, *leaf.accesses)))
+
+    same, other = (timed(analyze(made(source), DEVICE)) for source in "AB")
+    # Another array costs lines of its own at most; gathers cost more or less than elements do.
+    assert (0.6 * other < same < 1.05 * other) == apart

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tirlens_worker.facts import Expr
+
+from ..counting.intervals import bounds
 from ..expr import free_variables, is_data_dependent
 from ..instructions.places import Around
 from .address import Address
@@ -104,20 +107,40 @@ def compared(leaves: Sequence[Leaf]) -> bool:
 
 
 def entangled(loop: Around, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
-    """Whether a statement stores to an array that the loop also passes at another stride.
-
-    How many iterations lie between two of its places is then not one number, and one array cannot
-    be compared with itself (LLVM's ``MemoryDepChecker::isDependent``).
-    """
-    ranges = leaf.item.place.ranges
+    """Whether a statement stores to an array of which the loop touches other places in between."""
     return any(
-        other.buffer == write.buffer
-        and other.terms != write.terms
-        and other.stride(loop.var, ranges) != write.stride(loop.var, ranges)
+        _between(write, other, loop, one)
         for write in leaf.writes
         for one in leaves
         for other in one.addresses
+        if other.buffer == write.buffer and other.terms != write.terms
     )
+
+
+def _between(write: Address, other: Address, loop: Around, leaf: Leaf) -> bool:
+    """Whether two accesses of one array are among each other's places, for all the compiler knows.
+
+    At different strides they have to lie apart whatever the loops around are at (LLVM's
+    ``areAccessesCompletelyBeforeOrAfter``), which it does not see of rows of a matrix that a
+    counter around tells both.  At the same stride it compares their places at run time, and goes on
+    element by element where they are among each other (``MemoryDepChecker``).
+    """
+    ranges = leaf.item.place.ranges
+    one, two = (address.stride(loop.var, ranges) for address in (write, other))
+    places, others = dict(write.terms), dict(other.terms)
+    offset: Expr = other.constant - write.constant
+    for atom in {*places, *others} - {loop.var}:
+        offset = ("+", offset, ("*", atom, others.get(atom, 0) - places.get(atom, 0)))
+    low, high = bounds(offset, ranges)
+    trips = (loop.extent or 1) - 1
+    before, behind = abs(two or 0) * trips + other.size, abs(one or 0) * trips + write.size
+    if one == two:
+        return -before < low and high < behind
+    rows = abs(one or 0) > write.size
+    hidden = rows and any(
+        factor == others.get(atom) and abs(factor) > write.size for atom, factor in places.items()
+    )
+    return hidden or (low < behind and high > -before)
 
 
 def chosen_sum(loop: Around, leaf: Leaf) -> bool:
