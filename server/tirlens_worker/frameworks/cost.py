@@ -22,9 +22,10 @@ from . import dialect
 from .conditions import both_hold, implied, where
 from .data import holds_data
 from .dependence import Dependence
-from .expressions import TRANSPARENT, Expressions, bare, is_integer
+from .expressions import TRANSPARENT, bare, is_integer
 from .operators import ARITH, COMPARE, contracted
 from .parts import SELECT, parts
+from .places import Places
 from .values import Values
 
 #: Calls that tilelang's compiler guards as a whole (``LegalizeSafeMemoryAccess``).
@@ -32,20 +33,24 @@ _GUARDED = re.compile(r"tl\.atomic_(add|max|min|load|store)\w*_elem_op|(tir\.|ti
 _POINTERS = frozenset({"access_ptr", "tvm_access_ptr", "address_of"})
 
 
-class Reader(Expressions):
+class Reader(Places):
     """Reads values, regions and costs; it is the `ops.Context` of the operations' handlers."""
 
     def arith(self, node: Any) -> Tuple[Arith, ...]:
+        """The arithmetic on data of evaluating `node` once."""
         return self.cost(node)[0]
 
     def accesses(self, node: Any) -> Tuple[Access, ...]:
+        """The loads of evaluating `node` once."""
         return self.cost(node)[1]
 
     def number(self, index: Any) -> Optional[int]:
+        """How many values `index` can have; None if its range is not known."""
         low, high = self.scope.ranges.of(self.expr(index))
         return None if low is None or high is None else high - low + 1
 
     def combination(self) -> Tuple[Arith, ...]:
+        """The arithmetic of combining two partial results of the reduction that the walk is in."""
         reducer = self.combiner
         if reducer is None:
             return ()
