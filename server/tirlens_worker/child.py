@@ -67,6 +67,7 @@ class Child:
 
     @property
     def is_alive(self) -> bool:
+        """Whether the process still runs; one that has ended is reaped."""
         return self._reap(os.WNOHANG) is None
 
     def start(self, request: Analyze, only: Sequence[int], time_limit_s: float) -> None:

@@ -190,6 +190,7 @@ def missing_name(error: NameError) -> str:
 
 
 def first_line(text: str) -> str:
+    """The first line of `text` that is not blank, its first 500 characters."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")[:500]
 
 

@@ -29,6 +29,7 @@ class ForkingWorker(Worker):
         self._renew_spare()
 
     def serve(self) -> None:
+        """Answer requests, each by a child that was forked ahead of it."""
         try:
             super().serve()
         finally:

@@ -72,6 +72,7 @@ class Importer(MetaPathFinder):
     def find_spec(
         self, name: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
     ) -> Optional[ModuleSpec]:
+        """Finds the user's own modules, which are run statement by statement."""
         if name.partition(".")[0] in _FRAMEWORKS:
             return None
         spec = PathFinder.find_spec(name, path, target)

@@ -70,6 +70,7 @@ def set_name(name: str) -> None:
 
 
 def lower_priority(by: int) -> None:
+    """Give way to other processes, where the system lets a process say so."""
     if hasattr(os, "nice"):
         try:
             os.nice(by)

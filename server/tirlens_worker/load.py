@@ -39,6 +39,7 @@ class Loaded:
 
     @property
     def namespace(self) -> Dict[str, Any]:
+        """The names that the module has defined."""
         return self.module.__dict__
 
     def why_missing(self, name: str) -> Optional[Problem]:
@@ -65,6 +66,7 @@ class Loaded:
             self.problems.append(Problem("unsupported", message, self.document.span_of_line(line)))
 
     def record(self, statement: ast.stmt, error: BaseException) -> None:
+        """Keep that `statement` failed, to be told at once or where what it defines is missed."""
         at = self.document.span_of(statement)
         if isinstance(error, ImportError):
             problem = self.document.problem("import", error, at=at)

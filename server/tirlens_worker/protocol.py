@@ -128,6 +128,8 @@ class Cancel:
 
 @dataclass(frozen=True)
 class Progress:
+    """How far the analysis `id` is: `done` of `total` kernels, and what it does now."""
+
     id: int
     message: str
     done: int = 0

@@ -33,6 +33,7 @@ class Pieces:
             self._pieces[tag].append(payload)
 
     def add(self, problems: Sequence[Problem]) -> None:
+        """Keep problems, as if a child had told them."""
         self._pieces[PROBLEM] += [codec.dumps(item) for item in problems]
 
     def add_not_reached(self, indices: Sequence[int]) -> None:

@@ -20,6 +20,7 @@ class Worker(abc.ABC):
         self._mark = mark
 
     def serve(self) -> None:
+        """Answer one request after another; returns when the pipe is closed."""
         while True:
             message = self._next()
             if message is None:

@@ -69,12 +69,18 @@ def write_message(stream: BinaryIO, payload: bytes) -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of `data`, however many writes the pipe takes."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def read_exactly(stream: BinaryIO, length: int) -> bytes:
+    """Read `length` bytes.
+
+    Raises:
+        ProtocolError: the stream ends before.
+    """
     parts: List[bytes] = []
     while length:
         part = stream.read(min(length, 1 << 20))
@@ -108,6 +114,7 @@ class Tail:
         self._dropped = 0
 
     def write(self, data: bytes) -> None:
+        """Take more bytes, of which the middle is dropped once there are more than the limit."""
         room = self._half - len(self._head)
         self._head += data[:room]
         rest = data[room:]
@@ -117,5 +124,6 @@ class Tail:
         self._dropped += max(0, len(rest) - self._half) + excess
 
     def text(self) -> str:
+        """What was kept, with the number of bytes that are left out between."""
         middle = b"\n... %d bytes left out ...\n" % self._dropped if self._dropped else b""
         return (bytes(self._head) + middle + bytes(self._tail)).decode("utf-8", "replace")

@@ -68,6 +68,7 @@ class Question:
         return self.what_if(self.facts)
 
     def is_noticeable(self, saving_s: float | None) -> bool:
+        """Whether a saving in seconds is worth a word beside the kernel's time."""
         time_s = self.report.time_s
         return saving_s is not None and time_s is not None and saving_s >= NOTICEABLE * time_s
 

@@ -49,6 +49,7 @@ class Change:
 
     @property
     def is_refused(self) -> bool:
+        """Whether the gate does not let it through."""
         return not REFUSED.isdisjoint(self.verdicts)
 
     @property

@@ -17,6 +17,7 @@ class Range:
     gpu_only: bool = False
 
     def holds(self, value: float, gpu: bool) -> bool:
+        """Whether a device may have this `value`; 0 if it need not have any and is no `gpu`."""
         if value == 0 and self.gpu_only and not gpu:
             return True
         return self.low <= value <= self.high

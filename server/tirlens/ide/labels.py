@@ -93,10 +93,12 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def flop(value: float | None) -> str:
+    """``137 GFLOP``; ``? FLOP`` for what is not known."""
     return quantity(value, "FLOP")
 
 
 def bytes_(value: float | None) -> str:
+    """``1.21 GB``; ``? B`` for what is not known."""
     return quantity(value, "B")
 
 

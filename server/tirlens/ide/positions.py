@@ -110,6 +110,7 @@ class LineMap:
 
     @classmethod
     def between(cls, old: Sequence[str], new: Sequence[str]) -> LineMap:
+        """Where each line of the text `old` stands in `new`."""
         return cls(align(old, new))
 
     @cached_property

@@ -148,10 +148,12 @@ class ArithTotals:
 
     @property
     def flop(self) -> int:
+        """Floating-point operations of all classes."""
         return sum(self.flop_by_class.values())
 
 
 def is_float(dtype: str) -> bool:
+    """Whether a type, in whatever framework's spelling, is one of floating-point numbers."""
     return "float" in dtype or dtype.startswith(("bf", "tf"))
 
 

@@ -40,10 +40,12 @@ class Counted:
 
     @cached_property
     def buffers(self) -> Mapping[str, Buffer]:
+        """The kernel's arrays by their ids."""
         return {buffer.id: buffer for buffer in self.facts.buffers}
 
     @cached_property
     def grid(self) -> tuple[int, ...]:
+        """The blocks along each axis; one block where nothing says more."""
         return tuple(self.counts.launch.grid or (1,))
 
     @property

@@ -78,6 +78,7 @@ def warm(report: KernelReport, device: Device) -> KernelReport:
 
 
 def with_note(report: KernelReport, message: str) -> KernelReport:
+    """The report with a caveat at the kernel's line."""
     return report.but(caveats=(*report.caveats, CaveatNote(message, report.span)))
 
 

@@ -24,6 +24,7 @@ class ReadWrite:
 
     @property
     def total(self) -> int | None:
+        """The sum in bytes; None where one of both is not known."""
         if self.read is None or self.write is None:
             return None
         return self.read + self.write
@@ -102,6 +103,8 @@ class Advice:
 
 @dataclass(frozen=True)
 class CaveatNote:
+    """What is assumed, left out or not known, and where."""
+
     message: str
     span: Span | None = None
 

@@ -67,6 +67,7 @@ def burst_fraction(item: Item, device: Device) -> float:
 
 
 def sustained(device: Device, name: str) -> float:
+    """The FLOP/s that an operation class keeps up at the clocks of a loaded device."""
     found = peak(device, name)
     return found.flop_per_s * found.sustained_fraction
 
@@ -278,6 +279,7 @@ def _add(table: dict[str, float], key: str, value: float) -> None:
 
 
 def sum_seconds(items: Iterable[Item]) -> dict[str, float]:
+    """How long each part of the device is busy with `items`, in seconds by its name."""
     out: dict[str, float] = {}
     for item in items:
         for key, value in item.seconds.items():

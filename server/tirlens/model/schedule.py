@@ -54,6 +54,7 @@ class KernelTime:
 
     @property
     def total_s(self) -> float:
+        """Launch, body and tail in seconds."""
         return self.launch_s + self.body_s + self.tail_s
 
 

@@ -27,6 +27,8 @@ _NAMES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Verdict:
+    """What limits a kernel, the class that this belongs to, and why, in words."""
+
     bound: str
     bound_class: str
     reason: str

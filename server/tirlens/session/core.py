@@ -34,6 +34,7 @@ class Session:
 
     @property
     def workers(self) -> Workers:
+        """The worker processes, one queue for each interpreter."""
         return self._analyses.workers
 
     @property
@@ -44,12 +45,14 @@ class Session:
     # Documents
 
     def open(self, uri: str, path: Path, version: int, text: str) -> None:
+        """A document is opened, or opened again: it is read and analysed."""
         self.close(uri)
         document = self.documents[uri] = Document(uri, path, version, text, text)
         self._readings.now(document)
         self._analyses.begin(document)
 
     def change(self, uri: str, version: int, text: str) -> None:
+        """The text has changed: it is read soon, and analysed when it is saved."""
         document = self.documents.get(uri)
         if document is None:
             return
@@ -59,6 +62,7 @@ class Session:
             self._readings.soon(document)
 
     def save(self, uri: str, text: str | None = None) -> None:
+        """The document is saved: its text is analysed."""
         document = self.documents.get(uri)
         if document is None:
             return
@@ -79,6 +83,7 @@ class Session:
                     self._analyses.follow(document, found)
 
     def close(self, uri: str) -> None:
+        """The document is closed: nothing of it is kept or published any more."""
         document = self.documents.pop(uri, None)
         if document is not None:
             self._analyses.give_up(document)
@@ -139,5 +144,6 @@ class Session:
             self._analyses.begin(document)
 
     async def shut_down(self) -> None:
+        """End the workers; returns when none is left."""
         self._readings.close()
         await self._analyses.close()

@@ -72,6 +72,7 @@ def mentions(value: Expr, name: str) -> bool:
 
 
 def minus(left: Expr, right: Expr) -> Expr:
+    """The difference, without subtractions of nothing."""
     if isinstance(left, int) and isinstance(right, int):
         return left - right
     return left if right == 0 else ("-", left, right)

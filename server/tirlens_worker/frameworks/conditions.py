@@ -32,4 +32,5 @@ def implied(condition: Expr, known: Iterable[Optional[Expr]]) -> bool:
 
 
 def both_hold(guard: Optional[Expr], condition: Expr) -> Expr:
+    """When `condition` and `guard` hold; None as a guard always does."""
     return condition if guard is None else ("and", guard, condition)

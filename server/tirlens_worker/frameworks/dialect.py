@@ -68,6 +68,7 @@ def dtype_of(node: Any) -> str:
 
 
 def scope_of(buffer: Any) -> str:
+    """Where a buffer lies: ``global``, ``shared.dyn``, ``local`` ..."""
     scope = buffer.scope
     return str(scope() if callable(scope) else scope) or "global"
 
@@ -130,6 +131,7 @@ def parameters(func: Any) -> Tuple[Tuple[Any, Any], ...]:
 
 
 def attributes(func: Any) -> Dict[str, Any]:
+    """The attributes of a PrimFunc by name; none where it has none."""
     attrs = getattr(func, "attrs", None)
     if attrs is None:
         return {}

@@ -100,12 +100,14 @@ class Bindings:
         return self.thread_names[axis]
 
     def threads_per_block(self) -> Expr:
+        """How many threads a block has, by its bindings or by the scopes of its execution."""
         total: Expr = 1
         for tag in dialect.THREAD_TAGS:
             total = product(total, self._extents.get(tag, 1))
         return self.scopes.threads() if self.scopes else total
 
     def launch(self) -> Launch:
+        """The launch as far as the walk has come; complete when the walk is over."""
         grid, threads = self._axes(dialect.BLOCK_TAGS), self._axes(dialect.THREAD_TAGS)
         if threads and not grid:
             grid = (1, 1, 1)

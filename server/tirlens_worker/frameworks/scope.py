@@ -123,11 +123,13 @@ class Scope:
         return name
 
     def note(self, message: str, sites: Tuple[Span, ...]) -> None:
+        """Keep what is not exact at `sites`, once."""
         caveat = Caveat(message, sites[0] if sites else None)
         if caveat not in self.caveats:
             self.caveats.append(caveat)
 
     def buffer_id(self, buffer: Any) -> Optional[str]:
+        """The id under which a buffer of the IR is registered; None if it is not."""
         return self._buffer_ids.get(dialect.key(buffer))
 
     def add_buffer(
@@ -228,6 +230,7 @@ class Scope:
         return self._data_owner.get(dialect.key(data))
 
     def buffer(self, buffer_id: str) -> Buffer:
+        """The registered buffer of this id."""
         return next(one for one in self.buffers if one.id == buffer_id)
 
 

@@ -28,6 +28,7 @@ def times(*factors: Expr) -> Expr:
 
 
 def plus(left: Expr, right: Expr) -> Expr:
+    """The sum, without additions of nothing."""
     if isinstance(left, _NUMBER) and isinstance(right, _NUMBER):
         return left + right
     if left == 0:
@@ -141,4 +142,5 @@ def bits(dtype: str) -> int:
 
 
 def regions(context: Context, nodes: Iterable[Any]) -> Tuple[Optional[Region], ...]:
+    """The boxes that arguments denote; None for those that denote none."""
     return tuple(context.region(node) for node in nodes)

@@ -14,6 +14,7 @@ class Bits(NamedTuple):
     known: int
 
     def knows(self, mask: int) -> bool:
+        """Whether all bits of `mask` are known."""
         return self.known & mask == mask
 
 

@@ -193,6 +193,7 @@ def scalars(op: str, *names: str) -> None:
 
 
 def find_handler(name: str) -> Optional[Handler]:
+    """What accounts for calls of `name`, or of the family that its first words tell."""
     key = canonical(name)
     handler = _handlers.get(key)
     if handler is not None:
@@ -204,4 +205,5 @@ def find_handler(name: str) -> Optional[Handler]:
 
 
 def find_scalar(name: str) -> Optional[str]:
+    """The operations that a scalar function of this name costs; None if it is none."""
     return _scalars.get(canonical(name))

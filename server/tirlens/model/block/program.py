@@ -135,6 +135,7 @@ def program(items: Sequence[Item], costs: Costs, entries: float) -> Body:
 
 
 def meetings(body: Body) -> Iterator[Meet]:
+    """Every place of `body`, inside loops and branches too, where threads wait for one another."""
     for step in body:
         if isinstance(step, Meet):
             yield step
@@ -145,6 +146,7 @@ def meetings(body: Body) -> Iterator[Meet]:
 
 
 def choices(body: Body) -> Iterator[Choice]:
+    """Every branch of `body`, inside loops and other branches too."""
     for step in body:
         if isinstance(step, Repeat):
             yield from choices(step.body)

@@ -140,6 +140,7 @@ def evaluate(expr: Expr, env: Mapping[str, Any]) -> Any:
 
 
 def cast(dtype: str, value: Any) -> Any:
+    """A number or array as `dtype` has it: without fraction, or as a truth value."""
     if dtype.startswith(("int", "uint")):
         if _is_array(value):
             return value.astype(np.int64)

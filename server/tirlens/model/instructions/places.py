@@ -155,10 +155,12 @@ class Place:
         return Place(self.around, self.ranges, self.lets, (*self.conditions, condition), steps)
 
     def with_let(self, let: Let) -> Place:
+        """Inside of a name for a value."""
         lets = {**self.lets, let.var: substitute(let.value, self.lets)}
         return Place(self.around, self.ranges, lets, self.conditions, self.steps)
 
     def resolve(self, expr: Expr) -> Expr:
+        """`expr` with the values of names in their stead."""
         if isinstance(expr, tuple):
             return substitute(expr, self.lets) if self.lets else expr
         return self.lets.get(expr, expr) if isinstance(expr, str) else expr
@@ -184,6 +186,7 @@ def _lanes(axes: tuple[tuple[str, int], ...]) -> Mapping[str, npt.NDArray[np.int
 
 
 def outermost(bindings: Mapping[str, int]) -> Place:
+    """The place outside of all loops, where the shape variables have their bound values."""
     return Place((), {name: (value, value) for name, value in bindings.items()}, {})
 
 

@@ -41,10 +41,12 @@ class Moved:
 
     @property
     def l2_bytes(self) -> float:
+        """Bytes between L2 and the SMs, both ways."""
         return self.l2_read_bytes + self.l2_write_bytes
 
     @property
     def dram_bytes(self) -> float:
+        """Bytes between DRAM and L2, both ways."""
         return self.dram_read_bytes + self.dram_write_bytes
 
 

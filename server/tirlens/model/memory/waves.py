@@ -56,6 +56,7 @@ class Slab:
 
     @property
     def turns(self) -> int:
+        """How many turns of the loop move its bytes."""
         return 1 if self.walk is None else self.walk.turns
 
 
