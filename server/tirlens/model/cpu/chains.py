@@ -147,11 +147,14 @@ def slope(found: Sequence[Edge]) -> float:
     """Clocks by which results are later in each iteration, after many: the slowest cycle's."""
     if not found:
         return 0.0
+    if all(edge.source == edge.target for edge in found):
+        return max(edge.clk / edge.distance for edge in found)
+    # Statements are in program order, so that what is needed at once is known.
+    ordered = sorted(found, key=lambda edge: edge.target)
     ready: list[dict[int, float]] = []
     for step in range(2 * SETTLED + 1):
         now: dict[int, float] = {}
-        # Statements are in program order, so that what is needed at once is known.
-        for edge in sorted(found, key=lambda edge: edge.target):
+        for edge in ordered:
             before = step - edge.distance
             start = (
                 (ready[before] if edge.distance else now).get(edge.source, 0.0)
