@@ -79,6 +79,22 @@ def test_turns_of_loops_that_stay(extent: Expr, barrier: bool, each: float) -> N
     assert first.passed_instructions == pytest.approx(each * turns * 256 * 8)
 
 
+@pytest.mark.parametrize(
+    ("condition", "each"),
+    [
+        # A border in a loop: a sum, its comparison, and the zero that stands there otherwise.
+        (("<", ("+", "tx", "k"), 300), 3.0),
+        # A place that is chosen has its condition counted with the address.
+        (("<", ("select", ("<", "tx", 9), "k", "tx"), 300), 0.0),
+    ],
+)
+def test_loads_behind_a_condition(condition: Expr, each: float) -> None:
+    read = Access("x", "read", ("k", "tx"), guard=condition)
+    load = Statement("store", "", (), (read, Access("s", "write", ("tx",))))
+    first = leaves(launched((Loop("serial", "k", 0, 64, (load,)),), BUFFERS, threads=256))[0]
+    assert first.guard_instructions == pytest.approx(each * 64 * 256 * 8)
+
+
 def test_who_is_active_where_the_first_block_is_not() -> None:
     around = (Around("bx", "grid", 64), Around("tx", "block", 256, "threadIdx.x"))
     place = Place(around, {"bx": (0, 63), "tx": (0, 255)}, {})

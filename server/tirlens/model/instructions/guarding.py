@@ -22,12 +22,14 @@ number of turns is not known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from tirlens_worker.facts import Expr, Loop, Statement
 
 from ..counting.intervals import bounds
-from ..expr import COMPARISONS, free_variables, operands, simplify, walk
-from .addressing import cost_of, costly
+from ..counting.result import NodeCount
+from ..expr import COMPARISONS, free_variables, operands, operators, simplify, walk
+from .addressing import ZERO, cost_of, costly
 from .places import Place
 from .work import Item, leaves_of
 
@@ -54,8 +56,9 @@ def at_branch(
     leaves = leaves_of(sides)
     if not evaluations or not leaves or any(leaf.node.per != "thread" for leaf in leaves):
         return sides
-    told = evaluations * guard_instructions(condition, place)
     taken = max(side.count.executions or 0 for side in sides)
+    always = taken == evaluations and _is_of_loops(place.resolve(condition), place)
+    told = 0.0 if always else evaluations * guard_instructions(condition, place)
     body = sum(map(_instructions, leaves))
     passed = 0.0
     if taken and body <= MOST_PREDICATED * taken:
@@ -87,6 +90,27 @@ def at_turns(body: tuple[Item, ...], loop: Loop, turns: int) -> tuple[Item, ...]
     return _at_first(
         body, lambda leaf: leaf.but(passed_instructions=leaf.passed_instructions + each * turns)
     )
+
+
+def of_loads(count: NodeCount, place: Place) -> float:
+    """Integer instructions of the conditions under which a thread's statement loads at all.
+
+    Where it does not, its register is zero beforehand.
+    """
+    node: Any = count.node
+    if node.per != "thread":
+        return 0.0
+    conditions = {
+        entry.access.guard
+        for entry in count.accesses
+        if entry.access.guard is not None
+        and entry.access.mode == "read"
+        and entry.executions != count.executions
+    }
+    # A load whose place is chosen has its condition in that (`addressing`).
+    plain = (one for one in conditions if "select" not in operators(simplify(place.resolve(one))))
+    each = sum(guard_instructions(condition, place) + ZERO for condition in plain)
+    return each * (count.executions or 0)
 
 
 def _at_first(items: Sequence[Item], change: Callable[[Item], Item]) -> tuple[Item, ...]:
@@ -150,8 +174,10 @@ def _compared(comparison: Expr, rolled: frozenset[str]) -> Iterator[tuple[Expr, 
 
 def _is_known(comparison: Expr, place: Place) -> bool:
     """Whether the compiler knows the result, from the loops around alone."""
-    loops = frozenset(loop.var for loop in place.around)
-    if not free_variables(comparison) <= loops:
-        return False
     low, high = bounds(comparison, place.ranges)
-    return low == high
+    return low == high and _is_of_loops(comparison, place)
+
+
+def _is_of_loops(condition: Expr, place: Place) -> bool:
+    """Whether nothing but loops takes part in a condition: what always holds then is no code."""
+    return free_variables(condition) <= {loop.var for loop in place.around}

@@ -12,6 +12,7 @@ from ..classes import ArithTotals, totals
 from ..counting.result import NodeCount
 from ..expr import is_data_dependent
 from .addressing import chosen_instructions, index_instructions, index_parts
+from .guarding import of_loads
 from .hoisting import addressed_share, issued_share, packed_share
 from .places import Place, SetIn
 from .spread import Spread, memory_of, spread
@@ -72,6 +73,7 @@ def leaf_of(
         threads,
         index,
         block.accumulators,
+        guard_instructions=of_loads(count, place),
         passed_instructions=_barrier(count),
     )
     if key is not None:
