@@ -174,8 +174,17 @@ def _schedules() -> Iterator[_Change]:
                     after = [group[second] for second in seconds if second in group]
                     yield from ((rule, group[first], one) for one in after)
             for schedule, kernel in group.items():
-                if after_s := group.get(f"{schedule} parallel"):
-                    yield "not-parallel", kernel, after_s
+                other = group.get(f"{schedule} parallel")
+                if other and _statements(other.facts.body) == _statements(kernel.facts.body):
+                    yield "not-parallel", kernel, other
+
+
+def _statements(body: Iterable[Node]) -> int:
+    """How many statements there are: of pairs, one may keep an index in memory besides."""
+    return sum(
+        _statements(node.body) if isinstance(node, Loop) else isinstance(node, Statement)
+        for node in body
+    )
 
 
 @cache
