@@ -37,6 +37,6 @@ if __name__ == "__main__":
         from tirlens_worker import measure
 
         sys.exit(measure.main())
-    from tirlens_worker.main_loop import main
+    from tirlens_worker.process.main_loop import main
 
     sys.exit(main(sys.argv[1:]))

@@ -9,15 +9,17 @@ import os
 from dataclasses import replace
 from typing import Callable, Dict, Sequence
 
-from . import assume, codec, imported, load, patches
-from .document import Document
-from .evaluate import Traced
+from . import codec
 from .facts import KernelFacts
 from .lines import split_lines
-from .load import Loaded
-from .origins import Origins
+from .program import fake_gpu, imported, load, patches
+from .program.document import Document
+from .program.load import Loaded
+from .program.origins import Origins
 from .protocol import Analyze, KernelRequest, Lowering, Problem, Progress
-from .trace import Outcome, Tracer
+from .tracing import assume
+from .tracing.evaluate import Traced
+from .tracing.trace import Outcome, Tracer
 
 # A piece is one of these tags and a payload.
 KERNEL, LOWERED, NEEDS, PROBLEM, FILE, PROGRESS, BEGIN, END, LINE, DONE = (
@@ -38,7 +40,7 @@ def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
         tell(PROBLEM, codec.dumps(_syntax_problem(request, error)))
         tell(DONE, b"")
         return
-    from . import spans
+    from .frameworks import spans
 
     patches.install(request.target)
     enter_folder(request.path)
@@ -100,7 +102,7 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
     Raises:
         Exception: there is something in its IR that is not understood.
     """
-    from . import spans
+    from .frameworks import spans
     from .frameworks.extract import extract
 
     facts = extract(
@@ -113,9 +115,7 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
         text=loaded.document.text,
         path=loaded.document.path,
     )
-    return replace(
-        facts, asks_for_device=patches.asked_for_device(), assumed=_assumed(request, facts)
-    )
+    return replace(facts, asks_for_device=fake_gpu.was_asked(), assumed=_assumed(request, facts))
 
 
 def _assumed(request: KernelRequest, facts: KernelFacts) -> Dict[str, int]:

@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import BinaryIO, Optional, Union
 
-from . import analysis, codec, patches, stdio
-from .document import Document, describe
-from .evaluate import Traced
+from . import analysis, codec
 from .facts import KernelFacts
-from .load import load
+from .process import stdio
+from .program import patches
+from .program.document import Document, describe
+from .program.load import load
 from .protocol import KernelRequest, Measure, Measured, NeedsArguments, Problem, Timing
-from .trace import Tracer
+from .tracing.evaluate import Traced
+from .tracing.trace import Tracer
 
 Answer = Union[Measured, NeedsArguments, Problem]
 
@@ -41,21 +43,21 @@ class _Measurement:
         self._writer = writer
 
     def run(self) -> None:
-        from . import spans
+        from .frameworks import spans
 
         try:
             document = Document(self._request.path, self._request.text)
         except (SyntaxError, ValueError) as error:
             self._send(Problem("syntax", describe(error)))
             return
-        patches.capture()
+        patches.install_captures()
         analysis.enter_folder(self._request.path)
         with spans.recording():
             loaded = load(document, self._request.sys_path, lambda line: None)
             for problem in loaded.problems:
                 self._send(problem)
             # What the file has imported may be compiled by now.
-            patches.capture()
+            patches.install_captures()
             tracer = Tracer(loaded)
             for kernel in self._request.kernels:
                 outcome = tracer.trace(kernel)

@@ -10,8 +10,8 @@ from typing import Any
 
 from equality.records import facts_of, of_function
 from tirlens_worker import codec
-from tirlens_worker.evaluate import Traced
 from tirlens_worker.facts import Span
+from tirlens_worker.tracing.evaluate import Traced
 
 
 def cases(path: str, limit_s: int | None) -> Iterator[dict[str, Any]]:

@@ -26,12 +26,14 @@ import tvm
 from equality.execute import Executor
 from equality.language import DataError, RefusedError, TooBigError
 from equality.useful import Useful
-from tirlens_worker import codec, patches, spans
-from tirlens_worker.document import Document
+from tirlens_worker import codec
+from tirlens_worker.frameworks import spans
 from tirlens_worker.frameworks.extract import extract
-from tirlens_worker.load import load
+from tirlens_worker.program import patches
+from tirlens_worker.program.document import Document
+from tirlens_worker.program.load import load
 from tirlens_worker.protocol import CallCandidate
-from tirlens_worker.trace import Tracer
+from tirlens_worker.tracing.trace import Tracer
 
 TRACE_LIMIT_S = 5
 #: How many branches on data are tried one way and the other.

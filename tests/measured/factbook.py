@@ -18,7 +18,7 @@ from typing import Any
 from tirlens_worker.codec import to_json
 from tirlens_worker.facts import Span
 from tirlens_worker.frameworks.extract import extract
-from tirlens_worker.patches import with_options
+from tirlens_worker.program.compilations import with_options
 
 TABLES = Path(__file__).resolve().parent
 

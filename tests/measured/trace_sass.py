@@ -144,7 +144,7 @@ def cuda_source(function: Any, arch: str) -> tuple[str, list[str]]:
     from tilelang import tvm
     from tilelang.engine.lower import lower
 
-    from tirlens_worker.patches import COMPILE_FLAGS, PASS_CONFIGS
+    from tirlens_worker.frameworks.compile_options import COMPILE_FLAGS, PASS_CONFIGS
 
     attributes = dict(function.attrs or {})
     passes = dict(attributes.get(PASS_CONFIGS) or {})

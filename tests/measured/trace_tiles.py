@@ -25,7 +25,7 @@ sys.path[:0] = [str(HERE), str(HERE / "kernels")]
 from factbook import TABLES, Factbook, extracted  # noqa: E402
 from template_tilelang import mm  # noqa: E402
 
-from tirlens_worker.patches import with_options  # noqa: E402
+from tirlens_worker.program.compilations import with_options  # noqa: E402
 
 TABLE = "tiles.csv"
 AS_TRITON = {"tl.disable_tma_lower": True, "tl.disable_warp_specialized": True}

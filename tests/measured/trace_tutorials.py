@@ -22,7 +22,7 @@ sys.path[:0] = [str(HERE), str(HERE / "kernels")]
 from factbook import TABLES, Factbook, extracted  # noqa: E402
 from trace_library import Cache, table_rows  # noqa: E402
 
-from tirlens_worker.patches import with_options  # noqa: E402
+from tirlens_worker.program.compilations import with_options  # noqa: E402
 
 TABLE = "tutorials.csv"
 # Elements as wide as the tutorial's, of any type: they are only copied.

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tirlens_worker.assume import Parameter, attempts, by_name, constants_of, flags_of, size
+from tirlens_worker.tracing.assume import Parameter, attempts, by_name, constants_of, flags_of, size
 
 
 @pytest.mark.parametrize(

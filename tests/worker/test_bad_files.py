@@ -12,8 +12,8 @@ import pytest
 from support.requests import request_of
 from support.robust import is_in_time, stretched
 from tirlens import worker_client
+from tirlens_worker.process.watch import first_signal
 from tirlens_worker.protocol import Result
-from tirlens_worker.watch import first_signal
 
 pytestmark = pytest.mark.slow
 Run = Callable[..., Result]

@@ -8,8 +8,7 @@ import pytest
 
 from support.workers import TILELANG, TVM, analyzed
 from tirlens import pipeline, source, worker_client
-from tirlens_worker.frameworks.compile_options import fast_math
-from tirlens_worker.patches import COMPILE_FLAGS, PASS_CONFIGS
+from tirlens_worker.frameworks.compile_options import COMPILE_FLAGS, PASS_CONFIGS, fast_math
 from tirlens_worker.protocol import Analyze, Result
 
 pytestmark = pytest.mark.slow

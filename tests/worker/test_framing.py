@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from tirlens_worker.stdio import ProtocolError, Tail, read_message, write_message
+from tirlens_worker.process.stdio import ProtocolError, Tail, read_message, write_message
 
 
 @pytest.mark.parametrize("payload", [b"", b"{}", '{"name":"größe"}'.encode(), b"x" * 3_000_000])

@@ -22,7 +22,7 @@ Run = Callable[..., Result]
 SCRIPT = """
 import os, signal, subprocess, sys, time
 sys.path.insert(0, sys.argv[1])
-from tirlens_worker import namespace
+from tirlens_worker.isolation import namespace
 guard = os.getpid()
 if not namespace.enter(os.getppid(), as_user=sys.argv[2] == "as user"):
     print("impossible", flush=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tirlens_worker import network
+from tirlens_worker.isolation import network
 from tirlens_worker.protocol import Result
 
 Run = Callable[..., Result]

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from tirlens_worker.other_versions import foreign_word
+from tirlens_worker.program.other_versions import foreign_word
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 ZOMBIES_AND_LIVING = """
 import os, signal, time
-from tirlens_worker.processes import count_descendants
+from tirlens_worker.process.processes import count_descendants
 
 reader, writer = os.pipe()
 for _ in range(5):

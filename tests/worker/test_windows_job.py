@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tirlens_worker import windows_job
-from tirlens_worker.windows_job import BasicLimits, ExtendedLimits, Job
+from tirlens_worker.isolation import windows_job
+from tirlens_worker.isolation.windows_job import BasicLimits, ExtendedLimits, Job
 
 
 def test_the_structures_are_laid_out_as_windows_has_them() -> None:

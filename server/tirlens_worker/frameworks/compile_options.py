@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List, Mapping
 
-from ..patches import COMPILE_FLAGS, PASS_CONFIGS
-
+# Where a PrimFunc keeps the options of its compilation (tilelang/jit/__init__.py).
+PASS_CONFIGS = "tilelang_pass_configs"
+COMPILE_FLAGS = "tilelang_compile_flags"
 FAST_MATH_FLAGS = ("--use_fast_math", "-use_fast_math")
 # tilelang/transform/pass_config.py
 _FAST_MATH = "tl.enable_fast_math"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable, Optional, Tuple
 
-from .. import array_shapes, spans
 from ..facts import KernelFacts, Span
-from . import compile_options, dialect, version
+from . import array_shapes, compile_options, dialect, spans, version
 from .boxes import boxed
 from .compaction import compacted
 from .scope import Scope

@@ -14,8 +14,8 @@ import re
 from typing import Any, Dict, List, Mapping, Set, Tuple
 
 from ..facts import LoweredLaunch, Move
-from ..patches import PASS_CONFIGS
 from . import dialect
+from .compile_options import PASS_CONFIGS
 from .lowered_ir import DeviceFunction
 
 _MOST_LINES = 4

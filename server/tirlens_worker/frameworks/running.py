@@ -12,10 +12,10 @@ import statistics
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ..facts import KernelFacts
-from ..patches import PASS_CONFIGS
 from ..protocol import RUNS_FOR_COUNTERS, Timing
 from . import dialect
 from .arguments import NotMeasuredError, arguments
+from .compile_options import PASS_CONFIGS
 
 # One sample lasts this long at the least, all of them this long at the most.
 _SAMPLE_S = 1e-3

@@ -11,17 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from ..facts import (
-    Access,
-    Branch,
-    Buffer,
-    Expr,
-    Loop,
-    Node,
-    Statement,
-    Useful,
-    While,
-)
+from ..facts import Access, Branch, Buffer, Expr, Loop, Node, Statement, Useful, While
 from ..ops.build import times
 from .ranges import Ranges
 

@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Set, Tuple
 
 from ..facts import Expr, Node, Span, Statement
-from ..spans import Locator
 from . import dialect
 from .compaction import Storage
 from .cost import Reader
 from .counters import counters
 from .launch import Bindings
 from .scope import Scope
+from .spans import Locator
 
 Sites = Tuple[Span, ...]
 Nodes = Tuple[Node, ...]

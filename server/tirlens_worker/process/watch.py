@@ -10,11 +10,11 @@ import time
 from dataclasses import dataclass
 from typing import Callable, List, Optional, Sequence, Set, Tuple
 
-from .analysis import BEGIN, DONE, END, PROGRESS
+from ..analysis import BEGIN, DONE, END, PROGRESS
+from ..isolation.limits import memory_limit_bytes
+from ..protocol import Analyze, Problem
 from .child import HEADER, Child
-from .limits import memory_limit_bytes
 from .processes import count_descendants, signal_name
-from .protocol import Analyze, Problem
 from .results import Pieces, line_span
 from .stdio import Tail
 

@@ -15,9 +15,9 @@ import os
 import sys
 from typing import Any, Callable, Dict, Generator, List, Optional, Tuple
 
+from ..facts import Span
+from ..lines import split_lines
 from . import parsed_spans
-from .facts import Span
-from .lines import split_lines
 
 Sites = Tuple[Span, ...]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping, Sequence, Tuple, cast
 
-from .facts import Buffer
+from ..facts import Buffer
 
 ATTRIBUTE = "tirlens.array_shapes"
 

@@ -6,13 +6,14 @@ import ast
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterator, Optional, Tuple
 
-from . import load, parameters, patches
-from .document import Definition, describe
-from .facts import Span
+from ..facts import Span
+from ..program import compilations, load, statements
+from ..program.document import Definition, describe
+from ..protocol import CallCandidate, KernelRequest
+from . import parameters
 from .failures import ArgumentsError
 from .kernels import NoKernelError, choose, functions, is_kernel, kind, symbol
 from .parameters import Call
-from .protocol import CallCandidate, KernelRequest
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Evaluator:
         Raises:
             BaseException: whatever the user's code raises.
         """
-        patches.captured()
+        compilations.captured()
         if request.local_to is not None:
             value = self._local(request, candidate.expression)
         else:
@@ -110,14 +111,14 @@ class Evaluator:
     def _value(self, expression: str, namespace: Dict[str, Any]) -> Any:
         code = compile(expression.strip(), "<{}>".format(expression), "eval", dont_inherit=True)
         try:
-            value = eval(code, namespace)
+            value = statements.value_of(code, namespace)
         except Exception:
             # A wrapper that compiles a kernel and then runs it has shown us the kernel.
-            captured = patches.captured()
+            captured = compilations.captured()
             if not captured:
                 raise
             return captured
-        return value if is_kernel(value) else patches.captured() or value
+        return value if is_kernel(value) else compilations.captured() or value
 
     def _local(self, request: KernelRequest, expression: str) -> Any:
         """A kernel inside a function, got by executing what it depends on and its definition."""
@@ -125,7 +126,7 @@ class Evaluator:
         call = ast.parse(expression.strip(), mode="eval").body
         for keyword in getattr(call, "keywords", ()):
             code = compile(ast.Expression(keyword.value), "<{}>".format(expression), "eval")
-            namespace[keyword.arg] = eval(code, namespace)
+            namespace[keyword.arg] = statements.value_of(code, namespace)
         for span in request.prelude:
             statement = self._document.statement_at(span)
             if statement is not None:
@@ -159,7 +160,7 @@ class Evaluator:
             reach = node.name + "()" if is_function else "{}.{}".format(node.name, reach)
         place: Dict[str, Any] = {}
         load.execute(self._loaded, statement, namespace, place)
-        return eval(reach, namespace, place)
+        return statements.value_of(reach, namespace, place)
 
     def _call_with_assumed(
         self, value: Any, name: str, namespace: Dict[str, Any], request: KernelRequest

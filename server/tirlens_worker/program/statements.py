@@ -1,10 +1,14 @@
-"""Execute a module statement by statement: one that fails does not take the rest with it."""
+"""Execute a module statement by statement: one that fails does not take the rest with it.
+
+All of the user's code is started here, by `execute` and `value_of`: so `stack` knows where it ends.
+"""
 
 from __future__ import annotations
 import __future__
 
 import ast
-from typing import Any, Dict, Iterator, List, Optional
+from types import CodeType
+from typing import Any, Dict, Iterator, List, Optional, Union
 
 _FUTURE_FLAGS = {
     name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
@@ -38,6 +42,19 @@ def execute(
     module = ast.Module(body=[statement], type_ignores=[])
     code = compile(module, path, "exec", flags, dont_inherit=True)
     exec(code, namespace, namespace if place is None else place)
+
+
+def value_of(
+    code: Union[CodeType, str],
+    namespace: Dict[str, Any],
+    place: Optional[Dict[str, Any]] = None,
+) -> Any:
+    """The value of an expression, whose names are those of `place` and then of `namespace`.
+
+    Raises:
+        BaseException: whatever the expression raises.
+    """
+    return eval(code, namespace, place)
 
 
 def bound_names(statement: ast.stmt) -> List[str]:

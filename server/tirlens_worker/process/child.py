@@ -15,11 +15,11 @@ import time
 import traceback
 from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 
-from . import limits, network
-from .analysis import LINE, analyse
+from ..analysis import LINE, analyse
+from ..isolation import limits, network
+from ..protocol import Analyze
 from .mark import Mark
 from .processes import end_descendants, groups, kill_descendants, kill_group
-from .protocol import Analyze
 from .stdio import write_all
 from .warm_up import warm_up
 

@@ -10,9 +10,9 @@ import traceback
 from types import TracebackType
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple, Union
 
-from .facts import Span
-from .lines import split_lines
-from .protocol import Problem
+from ..facts import Span
+from ..lines import split_lines
+from ..protocol import Problem
 
 # TVM's parser reports an error as text; ``--> file:line:column`` is its own 1-based position.
 _DIAGNOSTIC = re.compile(r"-->\s*(?P<file>.+?):(?P<line>\d+):(?P<column>\d+)")

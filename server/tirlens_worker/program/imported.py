@@ -18,10 +18,11 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any, Dict, Optional, Sequence
 
+from ..isolation.network import NetworkClosedError
 from . import other_versions, statements
 from .document import describe, missing_name, trace_text
-from .network import NetworkClosedError
 
+_OWN_FOLDER = os.path.dirname(os.path.dirname(__file__))
 # Their modules stand for themselves wherever they lie.
 _FRAMEWORKS = ("tvm", "tilelang", "torch", "numpy", "tirlens", "tirlens_worker")
 # No program goes on after these.
@@ -85,7 +86,7 @@ class Importer(MetaPathFinder):
 
 def is_installed(path: str) -> bool:
     """Whether the file at `path` is an installed package's, the language's or our own."""
-    return "site-packages" in path or path.startswith((sys.base_prefix, os.path.dirname(__file__)))
+    return "site-packages" in path or path.startswith((sys.base_prefix, _OWN_FOLDER))
 
 
 class _Loader(SourceFileLoader):

@@ -10,9 +10,9 @@ import inspect
 import os
 import sys
 
-from .analysis import analyse
-from .facts import Span
-from .protocol import Analyze, KernelRequest
+from ..analysis import analyse
+from ..facts import Span
+from ..protocol import Analyze, KernelRequest
 
 _TVM = """
 from tvm.script import tirx as T

@@ -56,3 +56,29 @@ def _nearest(capability: int) -> str:
     known = sorted(int(name[3:]) for name in _PRODUCTS)
     below = [number for number in known if number <= capability]
     return "sm_{}".format(below[-1] if below else known[0])
+
+
+class _State:
+    gpu = FakeGpu({})
+    asked = False
+
+
+def stand_in(target: Mapping[str, Any]) -> None:
+    """Have programs be told of the GPU `target` from now on, as `patches.install` takes it."""
+    _State.gpu = FakeGpu(target)
+
+
+def current() -> FakeGpu:
+    """The GPU that programs are told of."""
+    return _State.gpu
+
+
+def asked() -> FakeGpu:
+    """The GPU, for an answer to the program, which may go another way with another one."""
+    _State.asked = True
+    return _State.gpu
+
+
+def was_asked() -> bool:
+    """Whether the program has asked what GPU there is: another answer may give other kernels."""
+    return _State.asked

@@ -9,9 +9,11 @@ import signal
 import sys
 from typing import List
 
-from . import codec, limits, namespace, stdio
+from .. import codec
+from ..isolation import limits, namespace
+from ..protocol import PROTOCOL_VERSION, Hello, Progress
+from . import stdio
 from .mark import Mark
-from .protocol import PROTOCOL_VERSION, Hello, Progress
 from .serving import Worker
 
 CAN_FORK = hasattr(os, "fork") and sys.platform != "win32"
@@ -31,7 +33,7 @@ def main(arguments: List[str]) -> int:
     if options.parent and not is_alone:
         limits.die_with_parent(options.parent, signal.SIGTERM)
     sys.stdout = sys.stderr
-    from .frameworks import detect
+    from ..frameworks import detect
 
     hello = Hello(
         protocol=PROTOCOL_VERSION,

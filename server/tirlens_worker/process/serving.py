@@ -6,9 +6,10 @@ import abc
 import json
 from typing import Any, BinaryIO, Optional
 
-from . import codec, preload, stdio
+from .. import codec
+from ..protocol import Analyze, Progress
+from . import preload, stdio
 from .mark import Mark
-from .protocol import Analyze, Progress
 
 
 class Worker(abc.ABC):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from typing import Callable, Optional
 
+from ..protocol import Analyze
 from .child import Child
-from .protocol import Analyze
 from .results import Pieces
 from .stdio import Tail
 from .watch import Intake, Watch

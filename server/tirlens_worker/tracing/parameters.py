@@ -6,9 +6,10 @@ import ast
 import inspect
 from typing import Any, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-from . import assume, patches
-from .document import Definition, Document
-from .protocol import KernelRequest
+from ..program.compilations import first_configuration
+from ..program.document import Definition, Document
+from ..protocol import KernelRequest
+from . import assume
 
 #: A call as text, and the word for where its arguments come from.
 Call = Tuple[str, str]
@@ -172,4 +173,4 @@ def _tuned_names(value: Any) -> Sequence[str]:
         # What a function of the arguments gives is not known before there are arguments.
         signature = value.jit_impl.signature
         return [n for n, p in signature.parameters.items() if p.default is None]
-    return list(patches.first_configuration(configs))
+    return list(first_configuration(configs))

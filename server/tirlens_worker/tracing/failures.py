@@ -6,11 +6,11 @@ import ast
 from dataclasses import dataclass, replace
 from typing import Optional, Sequence, Tuple, Union
 
-from . import other_versions
-from .document import describe, missing_name
+from ..program import other_versions
+from ..program.document import describe, missing_name
+from ..program.load import Loaded
+from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 from .kernels import NoKernelError
-from .load import Loaded
-from .protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Dict, List, Sequence
 
-from . import codec
-from .analysis import FILE, KERNEL, LOWERED, NEEDS, PROBLEM
-from .facts import Span
-from .lines import split_lines
-from .protocol import Analyze, Problem
+from .. import codec
+from ..analysis import FILE, KERNEL, LOWERED, NEEDS, PROBLEM
+from ..facts import Span
+from ..lines import split_lines
+from ..protocol import Analyze, Problem
 
 _FIELDS = (
     ("kernels", KERNEL),

@@ -6,10 +6,11 @@ import time
 from dataclasses import dataclass
 from typing import Any, List, Optional, Sequence, Tuple
 
-from . import load, other_versions, parameters, patches
+from ..program import fake_gpu, load, other_versions
+from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
+from . import parameters
 from .evaluate import Evaluator, Traced
 from .failures import Failure, explain, required_problem
-from .protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 
 # Assuming arguments is a search; it may not eat the time of the file's other kernels.  Processor
 # time: a busy machine should find what an idle one does.
@@ -99,10 +100,10 @@ class Tracer:
         return self._failed(request, failures, missing)
 
     def _is_plausible(self, function: Any) -> bool:
-        from .frameworks.plausible import is_plausible
+        from ..frameworks.plausible import is_plausible
 
         try:
-            return is_plausible(function, patches.shared_bytes_per_block())
+            return is_plausible(function, fake_gpu.current().shared_per_block_bytes)
         except Exception:
             return True
 

@@ -7,7 +7,7 @@ import os
 import signal
 from typing import List, Set
 
-from . import namespace
+from ..isolation import namespace
 
 groups: Set[int] = set()
 """The process groups of running analyses."""

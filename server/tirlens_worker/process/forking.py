@@ -7,9 +7,11 @@ import signal
 from functools import partial
 from typing import Any, BinaryIO, Optional
 
-from . import child, codec, patches, processes, warm_up
+from .. import codec
+from ..program import patches
+from ..protocol import Analyze, Problem, Result
+from . import child, processes, warm_up
 from .mark import Mark
-from .protocol import Analyze, Problem, Result
 from .serving import Worker
 from .supervise import Run
 

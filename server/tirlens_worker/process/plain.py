@@ -13,9 +13,12 @@ import time
 from types import FrameType
 from typing import BinaryIO, Callable, List, Optional
 
-from . import analysis, network, origins, patches, warm_up
+from .. import analysis
+from ..isolation import network
+from ..program import origins, patches
+from ..protocol import Analyze, Problem
+from . import warm_up
 from .mark import Mark
-from .protocol import Analyze, Problem
 from .results import Pieces, line_span
 from .serving import Worker
 

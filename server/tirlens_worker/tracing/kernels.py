@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Sequence, Tuple, cast
 
-from . import patches
-from .protocol import KernelRequest
+from ..program.compilations import CapturedKernel
+from ..protocol import KernelRequest
 
 Named = Tuple[Optional[str], Any]
 
@@ -30,7 +30,7 @@ def functions(value: Any) -> List[Named]:
             for variable, function in value.functions.items()
             if type(function).__name__ == "PrimFunc"
         ]
-    if isinstance(value, patches.CapturedKernel):
+    if isinstance(value, CapturedKernel):
         return functions(value.prim_func)
     if isinstance(value, (list, tuple)):
         return [item for part in cast(Sequence[Any], value) for item in functions(part)]

@@ -15,11 +15,11 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, Callable, Collection, Dict, List, Optional, Tuple
 
+from ..frameworks import old_tvm
+from ..isolation.network import NetworkClosedError
+from ..protocol import Problem
 from . import imported, other_versions, statements
 from .document import Document, chain, missing_name, package_of
-from .frameworks import old_tvm
-from .network import NetworkClosedError
-from .protocol import Problem
 
 # Calls that are made for their effect and on which later definitions depend.
 _EFFECTS = frozenset(["append", "extend", "insert", "update", "add", "setdefault"])

@@ -9,7 +9,7 @@ import mmap
 import sys
 from typing import Optional
 
-from .protocol import MARK
+from ..protocol import MARK
 
 
 class Mark:

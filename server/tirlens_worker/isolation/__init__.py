@@ -1,0 +1,1 @@
+"""What is kept from an analysis: memory, time, other processes, the network."""

@@ -1,0 +1,1 @@
+"""The worker as a process: its pipes, its children, their ends."""

@@ -1,0 +1,101 @@
+"""What torch and tilelang answer of the machine's GPU: what the one that is asked for would."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any, Callable
+
+from . import fake_gpu
+
+
+def _answer(value: Callable[[], Any]) -> Callable[..., Any]:
+    """A function of any arguments that gives what `value` gives when it is called."""
+
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        return value()
+
+    return answer
+
+
+def patch_torch_cuda(cuda: Any) -> None:
+    """Let ``torch.cuda`` answer."""
+
+    def properties(device: Any = None) -> Any:
+        fake = fake_gpu.asked()
+        return SimpleNamespace(
+            name=fake.name,
+            major=fake.capability[0],
+            minor=fake.capability[1],
+            multi_processor_count=fake.sm_count,
+            total_memory=fake.memory_bytes,
+            shared_memory_per_block=49152,
+            shared_memory_per_block_optin=fake.shared_per_block_bytes,
+            shared_memory_per_multiprocessor=fake.shared_per_sm_bytes,
+            max_threads_per_multi_processor=2048,
+            regs_per_multiprocessor=65536,
+            warp_size=32,
+            L2_cache_size=fake.l2_bytes,
+        )
+
+    cuda.is_available = _answer(lambda: True)
+    cuda.device_count = _answer(lambda: 1)
+    cuda.current_device = _answer(lambda: 0)
+    cuda.get_device_capability = _answer(lambda: fake_gpu.asked().capability)
+    cuda.get_device_name = _answer(lambda: fake_gpu.asked().name)
+    cuda.get_device_properties = properties
+    for name in ("synchronize", "init", "set_device", "empty_cache"):
+        setattr(cuda, name, _answer(lambda: None))
+
+
+def patch_driver(driver: Any) -> None:
+    """Let tilelang's queries of the CUDA driver answer."""
+    driver.get_num_sms = _answer(lambda: fake_gpu.asked().sm_count)
+    driver.get_cuda_device_properties = _answer(
+        lambda: sys.modules["torch"].cuda.get_device_properties()
+    )
+    driver.get_device_name = _answer(lambda: fake_gpu.asked().name)
+    driver.get_shared_memory_per_block = _shared_memory(lambda: 49152)
+    driver.get_max_dynamic_shared_size_bytes = _shared_memory(
+        lambda: fake_gpu.asked().shared_per_sm_bytes
+    )
+    driver.get_persisting_l2_cache_max_size = _answer(lambda: fake_gpu.asked().l2_bytes)
+    driver.get_registers_per_block = _answer(lambda: 65536)
+
+
+def _shared_memory(size_bytes: Callable[[], int]) -> Callable[..., int]:
+    def answer(device_id: int = 0, format: str = "bytes") -> int:  # noqa: A002
+        return size_bytes() // {"bytes": 1, "kb": 1 << 10, "mb": 1 << 20}[format]
+
+    return answer
+
+
+def patch_arch(arch: Any) -> None:
+    """Let tilelang's description of an architecture be the GPU's."""
+
+    def create(self: Any, target: Any) -> None:
+        fake = fake_gpu.asked()
+        self.target = target if not isinstance(target, (str, dict)) else fake.target()
+        self.sm_version = fake.capability[0] * 10 + fake.capability[1]
+        self.name = fake.name
+        self.device = None
+        self.platform = "CUDA"
+        self.smem_cap = fake.shared_per_block_bytes
+        self.compute_max_core = fake.sm_count
+        self.warp_size = 32
+        self.compute_capability = "{}{}".format(*fake.capability)
+        self.reg_cap = 65536
+        self.max_smem_usage = 2 * self.smem_cap
+        self.sm_partition = 4
+        self.l2_cache_size_bytes = fake.l2_bytes
+        # As tilelang/carver/arch/cuda.py has them for every GPU.
+        self.transaction_size = [32, 128]
+        self.bandwidth = [750, 12080]
+        self.available_tensor_instructions = None
+
+    arch.CUDA.__init__ = create
+
+
+def patch_target(module: Any) -> None:
+    """Let the target that is looked for be the GPU."""
+    module.auto_detect_target = _answer(lambda: fake_gpu.current().target())

@@ -1,0 +1,139 @@
+"""Let kernels be traced where there is no GPU, and keep anything from being compiled or run.
+
+Kernel files ask the machine about its GPU while they are imported and traced (the number of
+multiprocessors for persistent kernels, the compute capability for the choice of an instruction)
+and compile what they define.  Here those questions are answered as the asked target would answer
+them, and a compilation yields its function, captured.
+
+The frameworks are reached through `sys.modules` only: what the user's program has not imported
+needs no patch.  `install` may be called again after more has been imported.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from types import SimpleNamespace
+from typing import Any, Callable, Mapping, Set, Tuple
+
+from ..frameworks import array_shapes, old_tvm
+from . import fake_gpu, gpu_answers, other_versions, stack
+from .compilations import (
+    CapturedKernel,
+    NotRunError,
+    capture,
+    first_configuration,
+    tuned_arguments,
+    with_options,
+)
+
+_done: Set[str] = set()
+
+
+def install(target: Mapping[str, Any]) -> None:
+    """Answer as the GPU `target` from now on and capture compilations.
+
+    `target` may have ``kind``, ``arch`` (``sm_90``) and ``sm_count``.
+    """
+    fake_gpu.stand_in(target)
+    _install((*_CAPTURES, *_ANSWERS))
+
+
+def install_captures() -> None:
+    """Capture compilations from now on, and let the machine answer for its GPU itself."""
+    _install(_CAPTURES)
+
+
+def _install(patches: Tuple[Tuple[str, Callable[[Any], None]], ...]) -> None:
+    for name, patch in patches:
+        module = sys.modules.get(name)
+        if module is not None and name not in _done:
+            _done.add(name)
+            try:
+                patch(module)
+            except AttributeError:
+                # Another version of the framework that lacks the place: nothing to redirect.
+                continue
+
+
+def _refuse(*args: Any, **kwargs: Any) -> Any:
+    raise NotRunError("nothing is compiled while a file is analysed")
+
+
+def _patch_jit(jit: Any) -> None:
+    def cached(func: Any = None, *args: Any, **kwargs: Any) -> CapturedKernel:
+        options = kwargs.get("pass_configs"), kwargs.get("compile_flags")
+        return capture(with_options(func, *options))
+
+    def compile_jit(self: Any, *args: Any, **kwargs: Any) -> CapturedKernel:
+        kwargs.pop("__return_kernel", None)
+        kwargs.update(kwargs.pop("__tune_params", {}))
+        function = self.get_tir(*args, **kwargs)
+        names = self.signature.parameters
+        # Sizes of ``T.const`` are given by name and are no parameters.
+        arrays = {name: value for name, value in kwargs.items() if name in names}
+        given = self.signature.bind_partial(*args, **arrays).arguments
+        noted = array_shapes.noted(function, given)
+        return capture(with_options(noted, self.pass_configs, self.compile_flags))
+
+    jit.cached = cached
+    jit.JITImpl.compile = compile_jit
+    jit.JITImpl.__call__ = compile_jit
+
+
+def _patch_tuner(tuner: Any) -> None:
+    def tune(self: Any, *args: Any, **kwargs: Any) -> CapturedKernel:
+        kwargs.pop("__return_kernel", None)
+        names = list(self.jit_impl.signature.parameters)
+        extra = tuned_arguments(self.configs, names, args, kwargs)
+        return self.jit_impl(*args, **dict(kwargs, **extra))
+
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        config = first_configuration(self.configs)
+        names = inspect.signature(self.fn).parameters
+        function = self.fn(**{key: value for key, value in config.items() if key in names})
+        kernel = function if isinstance(function, CapturedKernel) else capture(function)
+        return SimpleNamespace(
+            kernel=kernel, func=kernel.prim_func, config=config, latency=None, ref_latency=None
+        )
+
+    tuner.AutoTuner.run = run
+    tuner.AutoTuneImpl.__call__ = tune
+    tuner.AutoTuneImpl.compile = tune
+
+
+def _patch_lower(module: Any) -> None:
+    module.lower = _refuse
+
+
+def _patch_torch(torch: Any) -> None:
+    def leave(model: Any = None, **_: Any) -> Any:
+        """`torch.compile` as it is without a compiler, which takes seconds to import."""
+        return leave if model is None else model
+
+    torch.compile = leave
+
+
+def _patch_tvm(tvm: Any) -> None:
+    tvm.compile = _refuse
+    tvm.build = _refuse
+    old_tvm.install(tvm)
+
+
+_CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
+    ("inspect", stack.shorten),
+    ("tilelang.jit", _patch_jit),
+    ("tilelang.autotuner.tuner", _patch_tuner),
+    ("tilelang", _patch_lower),
+    ("tilelang.transform.pass_config", other_versions.allow_unknown_options),
+    ("torch", _patch_torch),
+    ("tvm", _patch_tvm),
+)
+_ANSWERS: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
+    ("torch.cuda", gpu_answers.patch_torch_cuda),
+    ("tilelang.carver.arch.driver", gpu_answers.patch_driver),
+    ("tilelang.carver.arch.driver.cuda_driver", gpu_answers.patch_driver),
+    ("tilelang.carver.arch.cuda", gpu_answers.patch_arch),
+    ("tilelang.backend.target", gpu_answers.patch_target),
+    ("tilelang.utils.target", gpu_answers.patch_target),
+)
