@@ -1,4 +1,4 @@
-"""Compile and time kernels on the machine's own device: a process for one request, then its end.
+"""Compile and time kernels on the machine's own device, one after the other.
 
 Started as ``PYTHON .../tirlens_worker/__main__.py measure``.  Unlike an analysis this runs the
 user's kernels for real: the device is the machine's own, and nothing is kept from it.
@@ -7,15 +7,23 @@ user's kernels for real: the device is the machine's own, and nothing is kept fr
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import BinaryIO, Optional, Union
+from typing import Iterator, Optional, Tuple, Union
 
 from . import analysis, codec
 from .facts import KernelFacts
 from .process import stdio
 from .program import patches
 from .program.document import Document, describe
-from .program.load import load
-from .protocol import KernelRequest, Measure, Measured, NeedsArguments, Problem, Timing
+from .program.load import Loaded, load
+from .protocol import (
+    Answered,
+    KernelRequest,
+    Measure,
+    Measured,
+    NeedsArguments,
+    Problem,
+    Timing,
+)
 from .tracing.evaluate import Traced
 from .tracing.trace import Tracer
 
@@ -23,51 +31,60 @@ Answer = Union[Measured, NeedsArguments, Problem]
 
 
 def main() -> int:
-    """Read one `Measure` from the pipe and answer it."""
+    """Read a `Measure` from the pipe and answer each `KernelRequest` that follows it.
+
+    The process ends with the pipe, and after a kernel that has left the device unusable.
+    """
     reader, writer = stdio.claim()
     payload = stdio.read_message(reader)
     if payload is None:
         return 1
-    from .frameworks import detect
+    from .frameworks import detect, running, spans
 
     detect()
-    _Measurement(codec.loads(Measure, payload), writer).run()
-    return 0
+    with spans.recording():
+        session = _Session(codec.loads(Measure, payload))
+        while True:
+            payload = stdio.read_message(reader)
+            if payload is None:
+                return 0
+            for answer in session.answers(codec.loads(KernelRequest, payload)):
+                stdio.write_message(writer, codec.dumps(answer))
+            is_last = not running.is_usable()
+            stdio.write_message(writer, codec.dumps(Answered(is_last)))
+            if is_last:
+                return 0
 
 
-class _Measurement:
-    """One request on its way to its answers."""
+class _Session:
+    """One text, read when its first kernel is asked for."""
 
-    def __init__(self, request: Measure, writer: BinaryIO) -> None:
+    def __init__(self, request: Measure) -> None:
         self._request = request
-        self._writer = writer
+        self._read: Optional[Tuple[Loaded, Tracer]] = None
 
-    def run(self) -> None:
-        from .frameworks import spans
-
-        try:
-            document = Document(self._request.path, self._request.text)
-        except (SyntaxError, ValueError) as error:
-            self._send(Problem("syntax", describe(error)))
-            return
-        patches.install_captures()
-        analysis.enter_folder(self._request.path)
-        with spans.recording():
+    def answers(self, kernel: KernelRequest) -> Iterator[Answer]:
+        """What comes of one kernel; with the first, what is wrong with the text as a whole."""
+        if self._read is None:
+            try:
+                document = Document(self._request.path, self._request.text)
+            except (SyntaxError, ValueError) as error:
+                yield Problem("syntax", describe(error))
+                return
+            patches.install_captures()
+            analysis.enter_folder(self._request.path)
             loaded = load(document, self._request.sys_path, lambda line: None)
-            for problem in loaded.problems:
-                self._send(problem)
+            yield from loaded.problems
             # What the file has imported may be compiled by now.
             patches.install_captures()
-            tracer = Tracer(loaded)
-            for kernel in self._request.kernels:
-                outcome = tracer.trace(kernel)
-                for problem in outcome.problems:
-                    self._send(problem)
-                if outcome.needs is not None:
-                    self._send(outcome.needs)
-                for traced in outcome.traced:
-                    facts = analysis.facts_of(loaded, kernel, traced)
-                    self._send(self._measured(kernel, traced, facts))
+            self._read = loaded, Tracer(loaded)
+        loaded, tracer = self._read
+        outcome = tracer.trace(kernel)
+        yield from outcome.problems
+        if outcome.needs is not None:
+            yield outcome.needs
+        for traced in outcome.traced:
+            yield self._measured(kernel, traced, analysis.facts_of(loaded, kernel, traced))
 
     def _measured(self, kernel: KernelRequest, traced: Traced, facts: KernelFacts) -> Measured:
         from .frameworks.arguments import NotMeasuredError
@@ -81,9 +98,6 @@ class _Measurement:
         except Exception as error:
             return Measured(facts, error=describe(error))
         return Measured(_lowered(traced, facts, timing), timing)
-
-    def _send(self, answer: Answer) -> None:
-        stdio.write_message(self._writer, codec.dumps(answer))
 
 
 def _lowered(traced: Traced, facts: KernelFacts, timing: Optional[Timing]) -> KernelFacts:

@@ -205,20 +205,29 @@ RUNS_FOR_COUNTERS = 3
 
 @dataclass(frozen=True)
 class Measure:
-    """Compile the kernels of a text and time them on the machine's own device.
+    """A text of which kernels are to be compiled and timed on the machine's own device.
 
     `sizes` are those of the dynamic dimensions.  With `for_counters` each kernel is run
-    `RUNS_FOR_COUNTERS` times and not timed, for a profiler that watches.  The answers are a
-    `Measured` for each kernel, and `Problem` and `NeedsArguments` for those that could not be
-    traced; then the worker ends.
+    `RUNS_FOR_COUNTERS` times and not timed, for a profiler that watches.  A `KernelRequest` follows
+    for each kernel.  It is answered by a `Measured` for each function that it yields, by `Problem`
+    and `NeedsArguments` where it could not be traced, and by `Answered` at the end.
     """
 
     path: str
     text: str
-    kernels: Tuple[KernelRequest, ...]
     sys_path: Tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=no_entries)
     for_counters: bool = False
+
+
+@dataclass(frozen=True)
+class Answered:
+    """All has been said of a kernel that was to be measured; the next may be asked for.
+
+    After the last one the process ends, since the kernel has left the device unusable to it.
+    """
+
+    is_last: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tirlens.cli.measured_table import COLUMNS, append
 from tirlens.cli.sweep import swept
 
 NCU = (Path(__file__).parent / "data" / "ncu.csv").read_text(encoding="utf-8")
+SERVER = Path(__file__).parents[2] / "server"
 EXAMPLES = Path(__file__).parent.parent / "examples"
 CPU = """
 from tvm.script import tirx as T
@@ -175,6 +177,96 @@ def test_what_is_wanting_is_said_in_a_line(
     assert (status, out) == (1, "")
     assert err.startswith(f"tirlens: {gpu}: not measured: there is no GPU here: ")
     assert err.count("\n") == 1
+
+
+# An access far out of bounds: the process that makes it does not live.
+CRASHES = """
+from tvm.script import tirx as T
+
+def copy(n, first=0):
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((n,), "float32"), B: T.Buffer((n,), "float32")):
+        for i in range(n):
+            B[i] = A[i + first]
+    return main
+"""
+
+
+@pytest.mark.slow
+def test_a_kernel_that_crashes_costs_no_other(
+    measure: Any, tmp_path: Path, tvm_python: Path
+) -> None:
+    path, table = tmp_path / "kernels.py", tmp_path / "table.csv"
+    path.write_text(CRASHES, encoding="utf-8")
+    status, out, err = measure(
+        path, "--python", tvm_python, "--call", "copy(n=1000)", "--sweep", f"first=0,{1 << 40},8",
+        "--append", table, "--format", "json",
+    )  # fmt: skip
+    assert status == 1
+    assert [row["call"] for row in json.loads(out)["measurements"]] == [
+        "copy(n=1000, first=0)",
+        "copy(n=1000, first=8)",
+    ]
+    assert table.read_text(encoding="utf-8").count("copy(") == 2
+    assert "crash: the measurement ended with signal 11" in err
+
+
+@pytest.mark.slow
+def test_a_kernel_that_hangs_costs_no_other(measure: Any, tmp_path: Path, tvm_python: Path) -> None:
+    path = tmp_path / "kernels.py"
+    waits = CRASHES.replace("def copy(n, first=0):", "import time\ndef copy(n, wait=0):").replace(
+        "    @T", "    time.sleep(wait)\n    @T"
+    )
+    path.write_text(waits.replace("i + first", "i"), encoding="utf-8")
+    common = (path, "--python", tvm_python, "--call", "copy(1000)", "--format", "json")
+    status, out, err = measure(*common, "--sweep", "wait=0,1000,1", "--timeout", 30)
+    assert status == 1
+    assert len(json.loads(out)["measurements"]) == 2
+    assert "timeout: the measurement was stopped after 30 s" in err
+
+
+# tilelang compiles for a CPU too: all of its half but the GPU's clock runs here.
+TILELANG = """
+import sys
+sys.path.insert(0, {server!r})
+import tilelang, torch
+import tilelang.language as T
+from tirlens_worker.frameworks import detect, running
+from tirlens_worker.frameworks.extract import extract
+
+detect()
+
+@T.prim_func
+def gather(
+    A: T.Tensor((300, 64), "float16"), I: T.Tensor((300,), "int32"), s: T.int32,
+    B: T.Tensor((300, 64), "float32"),
+):
+    with T.Kernel(300) as bx:
+        for j in T.serial(64):
+            B[bx, j] = T.cast(A[I[bx], j], "float32") * T.cast(s, "float32")
+
+facts = extract(gather, definition="gather", span=None, call="", call_source="")
+profiler, (a, index, s, b) = running.compiled_by_tilelang(
+    gather, facts, {{"s": 3}}, target="c", execution_backend="cython"
+)
+assert (index.min() >= 0) and (index.max() < 64) and index.unique().numel() > 32
+profiler.func(a, index, s, b)
+assert torch.equal(b, 3 * a[index.long()].float())
+print(profiler.do_bench(input_tensors=[a, index, s, b], quantiles=[0.5], backend="wall") > 0)
+print(running.is_usable())
+"""
+
+
+@pytest.mark.slow
+def test_what_tilelang_compiles_gets_fitting_arguments(
+    tmp_path: Path, tilelang_python: Path
+) -> None:
+    script = tmp_path / "gather.py"
+    script.write_text(TILELANG.format(server=str(SERVER)), encoding="utf-8")
+    done = subprocess.run(
+        [tilelang_python, script], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout.splitlines()[-2:] == ["True", "True"], done.stderr
 
 
 def test_every_column_is_documented() -> None:

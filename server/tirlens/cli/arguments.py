@@ -81,7 +81,7 @@ def _measure(commands: Commands) -> None:
         help="set this argument of each --call to each of these values; several are combined",
     )
     parser.add_argument(
-        "--timeout", type=float, metavar="SECONDS", default=600.0, help="of a file; default: 600"
+        "--timeout", type=float, metavar="SECONDS", default=600.0, help="of a call; default: 600"
     )
     parser.add_argument(
         "--append", metavar="TABLE.csv", help="add a row for each kernel to this table"

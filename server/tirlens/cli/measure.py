@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from tirlens import pipeline, source
 from tirlens.cli import counters, outcome, work
 from tirlens.cli.errors import UsageError
 from tirlens.cli.measured_table import COLUMNS, append, row
-from tirlens.cli.output import console, stream
+from tirlens.cli.output import console, progress, stream
 from tirlens.cli.sweep import swept
 from tirlens.hardware import for_target
 from tirlens.hardware.detect import FoundGpu, identify
@@ -26,9 +26,10 @@ from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport, Options
 from tirlens.settings import Settings
 from tirlens.source import SourceFile
-from tirlens.worker_client import Interpreter, find_interpreter, measure
+from tirlens.worker_client import Interpreter, Measurer, find_interpreter
 from tirlens_worker.protocol import (
     RUNS_FOR_COUNTERS,
+    KernelRequest,
     Measure,
     Measured,
     NeedsArguments,
@@ -36,6 +37,8 @@ from tirlens_worker.protocol import (
     Result,
     Timing,
 )
+
+Answer = Measured | NeedsArguments | Problem
 
 
 @dataclass(frozen=True)
@@ -58,54 +61,84 @@ def run(arguments: argparse.Namespace) -> int:
     done: list[Measurement] = []
     status = 0
     for path in work.paths_of(arguments.files):
-        found, failed = _file(path, arguments, options)
-        done += found
-        status = max(status, int(failed))
-    with stream(arguments.output) as file:
+        file = _File(path, arguments, options)
+        for measured in file.measured():
+            done.append(measured)
+            if arguments.append is not None:
+                # At once: a later kernel may hang the machine.
+                append(Path(arguments.append), [measured])
+        status = max(status, int(file.failed))
+    with stream(arguments.output) as out:
         if arguments.format == "json":
             rows = [dict(zip(COLUMNS, row(item), strict=True)) for item in done]
-            json.dump({"measurements": rows}, file, indent=2, ensure_ascii=False)
-            file.write("\n")
+            json.dump({"measurements": rows}, out, indent=2, ensure_ascii=False)
+            out.write("\n")
         elif done:
-            console(file, arguments.color).print(_table(done))
-    if arguments.append is not None and done:
-        append(Path(arguments.append), done)
+            console(out, arguments.color).print(_table(done))
     if not done and not status:
         raise UsageError(f"no kernels in {', '.join(arguments.files)}")
     return status
 
 
-def _file(
-    path: Path, arguments: argparse.Namespace, options: Options
-) -> tuple[list[Measurement], bool]:
-    """What was measured of one file, and whether something failed, which has been told."""
-    project, _ = Settings.from_pyproject(path.absolute().parent)
-    options = replace(options, project=project)
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
-    found = source.read(text)
-    asked = pipeline.request(1, str(path.absolute()), text, found, options)
-    if not asked.kernels:
-        return [], False
-    interpreter = find_interpreter(
-        path, setting=arguments.python or project.python, framework_hint=found.framework_hint
-    )
-    if interpreter.problem is not None:
-        return [], _told(str(path), found, [interpreter.problem], options)
-    request = Measure(asked.path, text, asked.kernels, asked.sys_path, options.bindings)
-    answers = measure(interpreter.path, request, arguments.timeout)
-    timed = [item for item in answers if isinstance(item, Measured)]
-    _say_errors(path, timed)
-    read = _counters(interpreter, request, timed, arguments)
-    done = [
-        Measurement(str(path), item.timing, _predicted(item, item.timing, found, options), seen)
-        for item, seen in zip(timed, read, strict=True)
-        if item.timing is not None
-    ]
-    failed = _told(str(path), found, answers, options)
-    return done, failed or any(item.error for item in timed)
+class _File:
+    """One file: its kernels are measured in turn, and what went wrong is told at the end."""
+
+    def __init__(self, path: Path, arguments: argparse.Namespace, options: Options) -> None:
+        self._path = path
+        self._arguments = arguments
+        project, _ = Settings.from_pyproject(path.absolute().parent)
+        self._options = replace(options, project=project)
+        self.failed = False
+
+    def measured(self) -> Iterator[Measurement]:
+        """Each measurement as soon as it is made.
+
+        Raises:
+            UsageError: the file cannot be read.
+        """
+        path, arguments, options = self._path, self._arguments, self._options
+        try:
+            text = path.read_bytes().decode("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path} cannot be read: {error}") from error
+        found = source.read(text)
+        asked = pipeline.request(1, str(path.absolute()), text, found, options)
+        if not asked.kernels:
+            return
+        interpreter = find_interpreter(
+            path,
+            setting=arguments.python or options.project.python,
+            framework_hint=found.framework_hint,
+        )
+        if interpreter.problem is not None:
+            self.failed = _told(str(path), found, [interpreter.problem], options)
+            return
+        request = Measure(asked.path, text, asked.sys_path, options.bindings)
+        answers: list[Answer] = []
+        with Measurer(interpreter.path, request, arguments.timeout) as measurer, progress() as say:
+            for call in [one for kernel in asked.kernels for one in _each_call(kernel)]:
+                say(f"{path}: {_name(call)}")
+                new = measurer.measure(call)
+                answers += new
+                timed = [item for item in new if isinstance(item, Measured)]
+                read = _counters(interpreter, request, call, timed, arguments.timeout)
+                for item, seen in zip(timed, read, strict=True):
+                    if item.timing is not None:
+                        report = _predicted(item, item.timing, found, options)
+                        yield Measurement(str(path), item.timing, report, seen)
+        timed = [item for item in answers if isinstance(item, Measured)]
+        _say_errors(path, timed)
+        self.failed = _told(str(path), found, answers, options) or any(item.error for item in timed)
+
+
+def _each_call(kernel: KernelRequest) -> list[KernelRequest]:
+    """A request for each call that must be made; `kernel` itself where one of several will do."""
+    required = [call for call in kernel.candidates if call.required]
+    return [replace(kernel, candidates=(call,)) for call in required] or [kernel]
+
+
+def _name(call: KernelRequest) -> str:
+    return call.candidates[0].expression if call.candidates else call.name
 
 
 def _say_errors(path: Path, timed: Sequence[Measured]) -> None:
@@ -147,8 +180,9 @@ def _predicted(item: Measured, timing: Timing, found: SourceFile, options: Optio
 def _counters(
     interpreter: Interpreter,
     request: Measure,
+    call: KernelRequest,
     timed: Sequence[Measured],
-    arguments: argparse.Namespace,
+    time_limit_s: float,
 ) -> list[counters.Counters]:
     """What ncu reads of each kernel's last run; nothing on a CPU or where ncu is not installed."""
     nothing: list[counters.Counters] = [{} for _ in timed]
@@ -158,7 +192,9 @@ def _counters(
         under = counters.command(log, {item.facts.name for item in on_gpu})
         if not on_gpu or under is None:
             return nothing
-        measure(interpreter.path, replace(request, for_counters=True), arguments.timeout, under)
+        watched = replace(request, for_counters=True)
+        with Measurer(interpreter.path, watched, time_limit_s, under) as measurer:
+            measurer.measure(call)
         try:
             runs = counters.last_runs(
                 counters.read(log.read_text(encoding="utf-8")), len(on_gpu), RUNS_FOR_COUNTERS

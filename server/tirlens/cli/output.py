@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -12,6 +12,7 @@ from rich.console import Console
 
 from tirlens.cli.errors import UsageError
 
+Say = Callable[[str], None]
 # Wide enough for a whole row where no terminal cuts it.
 _WIDTH_OF_A_FILE = 160
 
@@ -44,3 +45,14 @@ def console(file: TextIO, color: bool | None) -> Console:
         emoji=False,
         markup=False,
     )
+
+
+@contextmanager
+def progress() -> Generator[Say, None, None]:
+    """A line of progress on a terminal, silence elsewhere."""
+    on_errors = Console(stderr=True)
+    if not on_errors.is_terminal:
+        yield lambda message: None
+        return
+    with on_errors.status("") as line:
+        yield lambda message: line.update(message)

@@ -7,15 +7,14 @@ import glob
 import math
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rich.console import Console
-
 from tirlens import pipeline, source
 from tirlens.cli.errors import UsageError
+from tirlens.cli.output import Say, progress
 from tirlens.hardware import DeviceError, load
 from tirlens.pipeline import FileReport, Options
 from tirlens.pipeline.requests import root_name, selected
@@ -26,7 +25,6 @@ from tirlens.worker_client import BlockingClient, Interpreter, find_interpreter
 from tirlens_worker.protocol import Analyze, Problem, Result
 
 _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "build", "dist"}
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,7 @@ def _python_files(folder: Path) -> Iterator[Path]:
 @contextmanager
 def workers() -> Generator[Workers, None, None]:
     """Workers that stay warm from file to file, with progress on a terminal."""
-    with ExitStack() as stack, _progress() as say:
+    with ExitStack() as stack, progress() as say:
         yield Workers(stack, say)
 
 
@@ -249,14 +247,3 @@ def _refuse_selection(arguments: argparse.Namespace, traced: Sequence[Traced]) -
     wanted = [*arguments.kernel, *arguments.call] or ["all (they are turned off)"]
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     raise UsageError(f"no kernel matches {', '.join(wanted)}; there are: {shown}")
-
-
-@contextmanager
-def _progress() -> Generator[Say, None, None]:
-    """A line of progress on a terminal, silence elsewhere."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda message: None
-        return
-    with console.status("") as line:
-        yield lambda message: line.update(message)

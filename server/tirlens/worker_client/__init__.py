@@ -3,15 +3,15 @@
 from tirlens.worker_client.blocking import BlockingClient, analyze_blocking
 from tirlens.worker_client.client import WorkerClient
 from tirlens.worker_client.interpreter import Interpreter, find_interpreter, interpreters, probe
-from tirlens.worker_client.measuring import measure
+from tirlens.worker_client.measuring import Measurer
 
 __all__ = [
     "BlockingClient",
     "Interpreter",
+    "Measurer",
     "WorkerClient",
     "analyze_blocking",
     "find_interpreter",
     "interpreters",
-    "measure",
     "probe",
 ]

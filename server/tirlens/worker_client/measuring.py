@@ -1,91 +1,188 @@
-"""A worker that compiles and times kernels on the machine's own device, for one request."""
+"""A worker that compiles and times kernels on the machine's own device."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
+import queue
+import re
 import subprocess
+import tempfile
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import tirlens_worker
+from tirlens.worker_client.process import kill_group
 from tirlens_worker import codec
-from tirlens_worker.protocol import Measure, Measured, NeedsArguments, Problem
+from tirlens_worker.protocol import (
+    Answered,
+    KernelRequest,
+    Measure,
+    Measured,
+    NeedsArguments,
+    Problem,
+)
 
 Answer = Measured | NeedsArguments | Problem
-_ANSWERS: dict[str, type[Answer]] = {
+_MESSAGES: dict[str, type[Answer | Answered]] = {
+    "Answered": Answered,
     "Measured": Measured,
     "NeedsArguments": NeedsArguments,
     "Problem": Problem,
 }
+_HEADER = re.compile(rb"Content-Length: (\d+)\r\n\r\n")
+_SHOWN_LOG = 4000
+_LAST_WORDS_S = 1.0
 
 
-def measure(
-    python: Path, request: Measure, time_limit_s: float, under: Sequence[str] = ()
-) -> list[Answer]:
-    """Run `request` under the interpreter `python` and wait for its answers.
+class Measurer:
+    """Measures the kernels of one text, each in turn, in a process that it starts when it must.
 
-    `under` is a profiler's command, before which the worker's is put.  A worker that does not come
-    to its end has a `Problem` as its last answer.
+    A kernel that crashes, or that takes longer than `time_limit_s`, costs the process and not the
+    kernels after it.  `under` is a profiler's command, before which the worker's is put.  To be
+    used in a ``with`` statement, at whose end the process is at its own.
     """
-    script = Path(tirlens_worker.__file__).with_name("__main__.py")
-    # Of a GPU nothing is hidden, and of the cores TVM is given all.
-    environment = {
-        "TVM_NUM_THREADS": str(os.cpu_count() or 1),
-        **os.environ,
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    payload = codec.dumps(request)
-    try:
-        process = subprocess.Popen(
-            [*under, str(python), str(script), "measure"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
+
+    def __init__(
+        self, python: Path, request: Measure, time_limit_s: float, under: Sequence[str] = ()
+    ) -> None:
+        self._python = python
+        self._request = request
+        self._time_limit_s = time_limit_s
+        self._under = under
+        self._process: _Process | None = None
+
+    def __enter__(self) -> Measurer:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._end(self._time_limit_s if exception[0] is None else 0)
+
+    def measure(self, kernel: KernelRequest) -> list[Answer]:
+        """Everything that is said of one kernel; a `Problem` last if its process did not live."""
+        if self._process is None:
+            try:
+                self._process = _Process(self._python, self._under)
+            except OSError as error:
+                message = f"{self._python} cannot be started: {error}"
+                return [Problem("interpreter", message, kernel=kernel.name)]
+            self._process.send(codec.dumps(self._request))
+        self._process.send(codec.dumps(kernel))
+        answers: list[Answer] = []
+        ends = time.monotonic() + self._time_limit_s
+        while True:
+            try:
+                answer = self._process.next(ends - time.monotonic())
+            except TimeoutError:
+                self._end(0)
+                message = f"the measurement was stopped after {self._time_limit_s:g} s"
+                return [*answers, Problem("timeout", message, kernel=kernel.name)]
+            if answer is None:
+                how, log = self._end(self._time_limit_s)
+                last = log.strip().rpartition("\n")[2]
+                message = f"the measurement ended with {how}: {last}"
+                return [*answers, Problem("crash", message, kernel=kernel.name, detail=log)]
+            if isinstance(answer, Answered):
+                if answer.is_last:
+                    self._end(self._time_limit_s)
+                return answers
+            answers.append(answer)
+
+    def _end(self, wait_s: float) -> tuple[str, str]:
+        process, self._process = self._process, None
+        return process.end(wait_s) if process is not None else ("", "")
+
+
+class _Process:
+    """A worker and its pipes.
+
+    Raises:
+        OSError: the interpreter cannot be started.
+    """
+
+    def __init__(self, python: Path, under: Sequence[str]) -> None:
+        script = Path(tirlens_worker.__file__).with_name("__main__.py")
+        # Of a GPU nothing is hidden, and of the cores TVM is given all.
+        environment = {
+            "TVM_NUM_THREADS": str(os.cpu_count() or 1),
+            **os.environ,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
+        try:
+            self._process = subprocess.Popen(
+                [*under, str(python), str(script), "measure"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError:
+            self._log.close()
+            raise
+        self._answers: queue.SimpleQueue[Answer | Answered | None] = queue.SimpleQueue()
+        assert self._process.stdout is not None
+        self._listener = threading.Thread(
+            target=self._listen, args=(self._process.stdout,), daemon=True
         )
-    except OSError as error:
-        return [Problem("interpreter", f"{python} cannot be started: {error}")]
-    try:
-        out, log = process.communicate(
-            b"Content-Length: %d\r\n\r\n" % len(payload) + payload, timeout=time_limit_s
-        )
-    except subprocess.TimeoutExpired:
-        _kill(process)
-        out, _ = process.communicate()
-        message = f"the measurement was stopped after {time_limit_s:g} s"
-        return [*_answers(out), Problem("timeout", message)]
-    except BaseException:
-        _kill(process)
-        raise
-    if process.returncode:
-        return [*_answers(out), _crash(process.returncode, log.decode("utf-8", "replace"))]
-    return list(_answers(out))
+        self._listener.start()
+
+    def _listen(self, pipe: IO[bytes]) -> None:
+        for message in _messages(pipe):
+            self._answers.put(message)
+        self._answers.put(None)
+
+    def send(self, payload: bytes) -> None:
+        """Give the worker a message; one that does not live does not hear it."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(payload) + payload)
+            self._process.stdin.flush()
+
+    def next(self, wait_s: float) -> Answer | Answered | None:
+        """What the worker says next; None at the end of its pipe.
+
+        Raises:
+            TimeoutError: it says nothing for so long.
+        """
+        try:
+            return self._answers.get(timeout=max(wait_s, 0))
+        except queue.Empty as error:
+            raise TimeoutError from error
+
+    def end(self, wait_s: float) -> tuple[str, str]:
+        """Let the worker come to its end for so long, then kill it and what it has started.
+
+        How it ended, and the last that it has printed.
+        """
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(wait_s)
+        except subprocess.TimeoutExpired:
+            kill_group(self._process.pid)
+        status = self._process.wait()
+        # What it has started and left alive may keep the pipe open.
+        self._listener.join(_LAST_WORDS_S)
+        self._log.seek(0)
+        log = self._log.read().decode("utf-8", "replace")[-_SHOWN_LOG:]
+        self._log.close()
+        return f"signal {-status}" if status < 0 else f"exit status {status}", log
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def _crash(status: int, log: str) -> Problem:
-    how = f"signal {-status}" if status < 0 else f"exit status {status}"
-    last = log.strip().rpartition("\n")[2]
-    return Problem("crash", f"the measurement ended with {how}: {last}", detail=log[-4000:])
-
-
-def _answers(out: bytes) -> Iterator[Answer]:
-    """The whole messages of `out`; what else a profiler prints between them is passed over."""
-    rest = out
-    while True:
-        _, header, rest = rest.partition(b"Content-Length: ")
-        length, _, rest = rest.partition(b"\r\n\r\n")
-        if not header or not length.isdigit() or len(rest) < int(length):
-            return
-        payload, rest = rest[: int(length)], rest[int(length) :]
-        message: dict[str, Any] = json.loads(payload)
-        yield codec.from_json(_ANSWERS[message["$"]], message)
+def _messages(pipe: IO[bytes]) -> Iterator[Answer | Answered]:
+    """The whole messages of a pipe; what else a profiler prints between them is passed over."""
+    read = b""
+    while chunk := os.read(pipe.fileno(), 1 << 16):
+        read += chunk
+        while (header := _HEADER.search(read)) and len(read) - header.end() >= int(header[1]):
+            end = header.end() + int(header[1])
+            message: dict[str, Any] = json.loads(read[header.end() : end])
+            read = read[end:]
+            yield codec.from_json(_MESSAGES[message["$"]], message)

@@ -144,7 +144,7 @@ class Process:
     async def kill(self) -> None:
         """Kill the worker and every process that descends from it."""
         for pid in (*descendants(self.pid), self.pid, *_named(self._name)):
-            _kill(pid)
+            kill_group(pid)
         await self._process.wait()
         self._logging.cancel()
 
@@ -211,7 +211,8 @@ def _proc_parents() -> list[tuple[int, int]]:
     return pairs
 
 
-def _kill(pid: int) -> None:
+def kill_group(pid: int) -> None:
+    """Kill a process at once, with its group if it leads one (on Windows with its children)."""
     if sys.platform == "win32":
         subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True, check=False)
         return

@@ -1,8 +1,7 @@
-"""Arrays and sizes with which a kernel of TVM can be run."""
+"""Arrays and sizes with which a kernel can be run."""
 
 from __future__ import annotations
 
-import importlib
 import re
 from typing import Any, Callable, List, Mapping, Tuple
 
@@ -11,7 +10,10 @@ from . import dialect
 
 # A small integer is a valid index of any array, whatever it is used for.
 _MOST = 128
-_NUMPY_TYPE = re.compile(r"(float|u?int)(8|16|32|64)$")
+_INTEGER = re.compile(r"u?int\d+$")
+
+#: An array of a data type and a shape; integers are below the last argument.
+NewArray = Callable[[str, Tuple[int, ...], int], Any]
 
 
 class NotMeasuredError(Exception):
@@ -19,12 +21,13 @@ class NotMeasuredError(Exception):
 
 
 def arguments(
-    prim_func: Any, facts: KernelFacts, sizes: Mapping[str, int], tvm: Any, device: Any
+    prim_func: Any, facts: KernelFacts, sizes: Mapping[str, int], new_array: NewArray
 ) -> List[Any]:
-    """Random arrays on `device` for the array parameters, sizes for the scalars.
+    """What to call the kernel with: a new array for each that it takes, sizes for the scalars.
 
     Raises:
-        NotMeasuredError: a dynamic dimension is not among `sizes`.
+        NotMeasuredError: a dynamic dimension or a scalar is not among `sizes`, or a parameter is a
+            pointer of which no array is known.
     """
     arrays = {
         buffer.name: (buffer.dtype, tuple(evaluate(extent, sizes) for extent in buffer.shape))
@@ -34,25 +37,18 @@ def arguments(
     below = max(1, min([_MOST] + [size for _, shape in arrays.values() for size in shape]))
     given: List[Any] = []
     for param, buffer in dialect.parameters(prim_func):
-        if buffer is None:
-            given.append(evaluate(str(param.name), sizes))
+        if buffer is not None:
+            given.append(new_array(*arrays[str(buffer.name)], below))
+        elif str(param.dtype) == "handle":
+            raise NotMeasuredError("of the pointer {} no array is known".format(param.name))
         else:
-            dtype, shape = arrays[str(buffer.name)]
-            given.append(_random(tvm, device, dtype, shape, below))
+            given.append(evaluate(str(param.name), sizes))
     return given
 
 
-def _random(tvm: Any, device: Any, dtype: str, shape: Tuple[int, ...], below: int) -> Any:
-    numpy = importlib.import_module("numpy")
-    random = numpy.random.default_rng(0)
-    tensor = tvm.runtime.empty(shape, dtype, device)
-    known = _NUMPY_TYPE.match(dtype)
-    # The values of types that numpy does not have do not matter for the time.
-    if known is not None:
-        whole = known.group(1) != "float"
-        data = random.integers(0, below, shape) if whole else random.random(shape)
-        tensor.copyfrom(data.astype(dtype))
-    return tensor
+def is_integer(dtype: str) -> bool:
+    """Whether values of this data type may be indices."""
+    return _INTEGER.match(dtype) is not None
 
 
 _OPERATORS: Mapping[str, Callable[[int, int], int]] = {

@@ -9,19 +9,23 @@ from __future__ import annotations
 import importlib
 import math
 import statistics
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+import sys
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..facts import KernelFacts
 from ..protocol import RUNS_FOR_COUNTERS, Timing
 from . import dialect
-from .arguments import NotMeasuredError, arguments
-from .compile_options import PASS_CONFIGS
+from .arguments import NotMeasuredError, arguments, is_integer
+from .compile_options import COMPILE_FLAGS, PASS_CONFIGS
 
 # One sample lasts this long at the least, all of them this long at the most.
 _SAMPLE_S = 1e-3
 _TOTAL_S = 1.0
 _MOST_SAMPLES = 100
 _FLUSHED_BYTES = 256 << 20
+# A launch takes some microseconds: less than a hundredth of what lasts longer than this.
+_LAUNCH_SEEN_MS = 1.0
+_DECILES = [0.1, 0.5, 0.9]
 
 
 def measure(
@@ -34,35 +38,90 @@ def measure(
         Exception: what the framework raises while it compiles or runs the kernel.
     """
     if facts.framework == "tilelang":
-        return _tilelang(prim_func, sizes, for_counters)
+        return _tilelang(prim_func, facts, sizes, for_counters)
     return _tvm(prim_func, facts, sizes, for_counters)
 
 
-def _tilelang(prim_func: Any, sizes: Mapping[str, int], for_counters: bool) -> Optional[Timing]:
+def is_usable() -> bool:
+    """Whether the GPU still takes work: after an access out of bounds none of this process runs."""
+    try:
+        if "torch" in sys.modules and sys.modules["torch"].cuda.is_initialized():
+            sys.modules["torch"].cuda.synchronize()
+        elif "tvm" in sys.modules and sys.modules["tvm"].runtime.enabled("cuda"):
+            device = sys.modules["tvm"].cuda(0)
+            if device.exist:
+                device.sync()
+    except Exception:
+        return False
+    return True
+
+
+def _tilelang(
+    prim_func: Any, facts: KernelFacts, sizes: Mapping[str, int], for_counters: bool
+) -> Optional[Timing]:
     cuda = importlib.import_module("torch").cuda
     if not cuda.is_available():
         raise NotMeasuredError("there is no GPU here: torch.cuda.is_available() is false")
-    options: Mapping[Any, Any] = dialect.attributes(prim_func).get(PASS_CONFIGS) or {}
-    kernel = importlib.import_module("tilelang.jit.kernel").JITKernel(
-        prim_func, pass_configs={str(key): value for key, value in options.items()}
-    )
-    profiler = kernel.get_profiler()
-    wanted = dict(sizes) or None
+    profiler, given = compiled_by_tilelang(prim_func, facts, sizes)
     arch = "sm_{}{}".format(*cuda.get_device_capability())
     target = {"kind": "cuda", "arch": arch}
     if for_counters:
-        given = profiler._get_inputs(dynamic_symbolic_constraints=wanted)
         for _ in range(RUNS_FOR_COUNTERS):
             profiler.func(*given)
         cuda.synchronize()
         return None
-    milliseconds: List[float] = profiler.do_bench(
-        quantiles=[0.1, 0.5, 0.9], dynamic_symbolic_constraints=wanted
-    )
-    low, median, high = (value * 1e-3 for value in milliseconds)
-    samples = max(1, int(0.1 / median))
+    low, median, high = profiler.do_bench(input_tensors=given, quantiles=_DECILES)
+    launch = _launch_ms(profiler, given, median)
+    samples = max(1, int(100 / median))
     method = "tilelang do_bench, L2 flushed before each run"
-    return Timing(median, low, high, samples, method, cuda.get_device_name(), target)
+    if launch:
+        method += ", less {:.1f} us of launch by CUPTI".format(launch * 1e3)
+    low, median, high = ((value - launch) * 1e-3 for value in (low, median, high))
+    return Timing(median, max(low, 0.0), high, samples, method, cuda.get_device_name(), target)
+
+
+def compiled_by_tilelang(
+    prim_func: Any, facts: KernelFacts, sizes: Mapping[str, int], **how: Any
+) -> Tuple[Any, List[Any]]:
+    """tilelang's profiler of the compiled kernel, and arguments on its device.
+
+    The kernel is compiled with the options of its own compilation; `how` says otherwise.
+    """
+    torch = importlib.import_module("torch")
+    new_param = importlib.import_module("tilelang.engine.param").KernelParam
+    attributes = dialect.attributes(prim_func)
+    options: Mapping[Any, Any] = attributes.get(PASS_CONFIGS) or {}
+    flags = [str(flag) for flag in attributes.get(COMPILE_FLAGS) or ()]
+    how = {
+        "pass_configs": {str(key): value for key, value in options.items()},
+        **({"compile_flags": flags} if flags else {}),
+        **how,
+    }
+    profiler = (
+        importlib.import_module("tilelang.jit.kernel").JITKernel(prim_func, **how).get_profiler()
+    )
+    shown = {str(item.dtype): item.dtype for item in profiler.params}
+
+    def new_array(dtype: str, shape: Tuple[int, ...], below: int) -> Any:
+        # Values by tilelang's own supply, but for signed integers: its own may be negative.
+        values = profiler.supply(new_param(shown.get(dtype, dtype), list(shape)))
+        if is_integer(dtype) and not dtype.startswith("u"):
+            torch.randint(0, below, shape, out=values)
+        return values
+
+    return profiler, arguments(prim_func, facts, sizes, new_array)
+
+
+def _launch_ms(profiler: Any, given: Sequence[Any], median_ms: float) -> float:
+    """Milliseconds of what events measure that are not the kernel's; 0 where CUPTI cannot say."""
+    if median_ms > _LAUNCH_SEEN_MS:
+        return 0.0
+    try:
+        kernel_ms = float(profiler.do_bench(input_tensors=given, backend="cupti"))
+    except Exception:
+        # An older tilelang without it, or a machine that lends CUPTI to nobody.
+        return 0.0
+    return median_ms - kernel_ms if 0 < kernel_ms < median_ms else 0.0
 
 
 def _tvm(
@@ -76,7 +135,7 @@ def _tvm(
     # `tvm.compile` refuses while a file is read; what it stands for is here.
     compile_now = importlib.import_module("tvm.driver").compile
     module = compile_now(function, target=tvm.target.Target(place.target)).mod
-    given = arguments(prim_func, facts, sizes, tvm, place.device)
+    given = arguments(prim_func, facts, sizes, place.new_array)
     if for_counters:
         for _ in range(RUNS_FOR_COUNTERS):
             module[name](*given)
@@ -114,6 +173,18 @@ class _Place:
 
     def __init__(self, device: Any, name: str, target: Dict[str, Any]) -> None:
         self.device, self.name, self.target = device, name, target
+
+    def new_array(self, dtype: str, shape: Tuple[int, ...], below: int) -> Any:
+        """A random array on the device; integers are below `below`."""
+        numpy = importlib.import_module("numpy")
+        random = numpy.random.default_rng(0)
+        array = importlib.import_module("tvm").runtime.empty(shape, dtype, self.device)
+        # The values of types that numpy does not have do not matter for the time.
+        if hasattr(numpy, dtype):
+            whole = is_integer(dtype)
+            data = random.integers(0, below, shape) if whole else random.random(shape)
+            array.copyfrom(data.astype(dtype))
+        return array
 
 
 def _cpu(tvm: Any) -> _Place:
