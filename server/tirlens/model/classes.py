@@ -106,9 +106,12 @@ _DOUBLE: Mapping[str, Mapping[str, float]] = {
     "max": {"fma": 1, "int": 2},
     "compare": {"fma": 1},
 }
+# A function that the table has not: an estimate, as the longer ones of it.
 _FUNCTION: Mapping[str, float] = {"sfu": 1, "fma": 24}
-# Division of integers is most often by a constant: a multiplication and shifts.
+# Division of integers is most often by a constant: a multiplication and shifts (see `addressing`);
+# ``LOP3`` does two logical operations.
 _INTEGER: Mapping[str, float] = {"div": 3, "mod": 4, "fma": 1, "logic": 0.5}
+# An intrinsic: ``MUFU`` and a multiplication before or behind it.
 _FAST: Mapping[str, float] = {"sfu": 1, "fma": 1}
 # What nvcc's --use_fast_math makes of single precision (CUDA C++ Programming Guide, "Intrinsic
 # Functions": what the option affects, and the PTX that each intrinsic is; nvcc: -ftz=true,

@@ -19,7 +19,8 @@ from .dtypes import bits
 
 _FROM_HALF: Mapping[str, Mapping[str, float]] = {"float16": {"fma": 1}, "bfloat16": {"int": 1}}
 _PACKED: Mapping[str, float] = {"int": 1}
-# To and from integers of less than 32 bits, which are taken out of their word or put into it.
+# To and from integers of less than 32 bits, which are taken out of their word or put into it: one
+# PRMT or two, as ptxas 12.9 has it.
 _NARROW: Mapping[str, float] = {"int": 1.5}
 _BY_THE_UNIT: Mapping[str, float] = {"cvt": 1}
 # Those of 64 bits are as slow as the slower of the unit and fp64 arithmetic: 16 in a clock of an SM

@@ -9,9 +9,16 @@ from tirlens.hardware.spec import Device
 
 from .roofline import COMPUTE, MEMORY
 
+# Nsight Compute's speed-of-light rule: a unit is busy from 60 % on and near its limit from 80 %,
+# and two are balanced within 10 % of each other.
 SATURATED = 0.60
 BALANCED = 0.10
 NEAR_LIMIT = 0.80
+# What takes more than half of the time is what bounds a kernel.
+LAUNCH_SHARE = 0.5
+# With fewer blocks than so many for each SM, some SMs have none: a choice, so that a grid that just
+# misses the number of SMs is no lack of parallelism.
+FEW_BLOCKS_PER_SM = 0.9
 _NAMES: Mapping[str, str] = {
     "tensor": "the tensor cores",
     "fp32": "the floating-point cores",
@@ -44,17 +51,16 @@ def verdict(
 ) -> Verdict:
     """Which unit or which lack of work bounds a kernel.
 
-    The thresholds are those of Nsight Compute's speed-of-light rule: 60 % is busy, and two units
-    within 10 % of each other are balanced.  `limiter` is the memory level that sets the time; where
-    a block's own steps set it, DRAM and L2 count only near their limit.
+    `limiter` is the memory level that sets the time; where a block's own steps set it, DRAM and L2
+    count only near their limit.
     """
     ranked = sorted(utilisation.items(), key=lambda pair: -pair[1])
     first, used = ranked[0] if ranked else ("issue", 0.0)
     second, less = ranked[1] if len(ranked) > 1 else ("", 0.0)
     after = f"; next {_NAMES[second]} at {less:.0%}" if second else ""
-    if launch_share > 0.5:
+    if launch_share > LAUNCH_SHARE:
         return Verdict("launch", "latency", f"launch takes {launch_share:.0%} of the time")
-    if blocks < 0.9 * device.sm_count and used < SATURATED:
+    if blocks < FEW_BLOCKS_PER_SM * device.sm_count and used < SATURATED:
         return Verdict(
             "parallelism",
             "latency",

@@ -17,6 +17,8 @@ from .occupancy import BlockResources, register_limit, registers
 from .shared_memory import pipelines, shared_bytes, stage_count
 from .steps import LOADING_REGISTERS
 
+# The warpgroup that tilelang puts beside those of the source (src/cuda/transform/
+# producer_consumer_ws.cc, ``producer_extent``).
 PRODUCER_THREADS = 128
 
 

@@ -16,8 +16,12 @@ from .timed import Busy, BusyBeside
 
 # Instructions that keep the pipelines of an SM full: four schedulers, a latency of four clocks.
 IN_FLIGHT = 16.0
+# What one warp has of them: an issue port takes one instruction of it in a clock, so that four
+# cover the latency of four.
 MOST_INDEPENDENT = 4.0
-# Beside others that have blocks, an SM draws at most this many times its even share of DRAM and L2.
+# Beside others that have blocks, an SM draws at most this many times its even share of DRAM and L2:
+# an estimate from its port of 64 bytes a clock, which is 4.5 times its share of an H100's DRAM and
+# 2 of its L2.
 ALONE_SHARE = 3.0
 
 

@@ -32,8 +32,8 @@ from .straight import straight
 from .trips import mean_trips
 
 REGISTER_SCOPES = ("local", "wmma")
+# Of one register (PTX ISA: they are of 32 bits).
 REGISTER_BYTES = 4.0
-
 
 #: An array, or one register of it.
 Unit = tuple[str, int | None]

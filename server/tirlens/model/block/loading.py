@@ -19,7 +19,7 @@ from .liveness import REGISTER_BYTES, REGISTER_SCOPES
 # thread of eight halves 26 registers for their exp, 28 for log, 32 for tanh, 38 to 40 for erf, and
 # 14 for their absolute values (`tests/measured/compiled.csv`).
 VALUES: Mapping[str, float] = {"log": 1.5, "log1p": 1.5, "log2": 1.5, "tanh": 2.0, "erf": 3.0}
-# Of more elements than these one follows the other.
+# Of more elements than these one follows the other (the eight of the measured kernels above).
 MOST_SIDE_BY_SIDE = 8
 
 

@@ -17,8 +17,12 @@ BASE_REGISTERS = {True: 45, False: 12}
 # registers to rotary embeddings whose threads wait with 16 and 32, 158 to attention over ragged
 # sequences that waits with 64 and accumulates in 96.
 ADDRESS_REGISTERS = 12
+# Registers beside the fragments without which a thread spills, with matrix instructions (see
+# `registers`) and without; the latter an estimate, of the 10 to 12 above and two operands of 16
+# bytes.
 SPILL_MARGIN = {True: 40, False: 20}
-# What tilelang's ``set_max_nreg`` and its warp specialisation leave to the threads that compute.
+# What tilelang's ``set_max_nreg`` and its warp specialisation leave to the threads that compute
+# (src/cuda/transform/annotate_warp_group_reg_alloc.cc).
 COMPUTING_REGISTERS = 240
 
 

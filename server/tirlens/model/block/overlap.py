@@ -36,8 +36,10 @@ from .timed import BusyBeside, BusyOf, Timed
 # of the time, and then use different units: tilelang's attention kernels on an H800 reach 549 and
 # 401 TFLOP/s where the sum of the parts gives 447 and 310.
 DRIFT = 0.5
-MATRIX_ROWS = 64  # of one matrix instruction of a warpgroup
-# Starting matrix instructions takes some issue slots even when nobody waits for them.
+# Of one matrix instruction of a warpgroup (PTX ISA, ``wgmma.mma_async``: m64).
+MATRIX_ROWS = 64
+# Starting matrix instructions takes some issue slots even when nobody waits for them: an estimate,
+# of a tenth of the time that they take, for their descriptors and fences.
 STARTED_SHARE = 0.1
 
 

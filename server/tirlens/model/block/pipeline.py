@@ -27,7 +27,8 @@ from .timed import Timed, TimedOf
 from .trips import shares
 
 # Waiting for a full buffer of a pipeline and handing back the empty one: two round trips to the
-# barriers in shared memory, of 30 clocks each.
+# barriers in shared memory, of 30 clocks each.  An estimate of what other warps do not hide: an
+# arrival and the wait for it take 123 one after the other (see "B300" in `steps`).
 BUFFER_HANDOVER_CLOCKS = 60.0
 
 

@@ -24,7 +24,8 @@ from .trips import mean_trips, sides
 UNITS = frozenset({"fp32", "fp64", "int", "sfu", "issue", "shared", "tensor"})
 
 
-# Of a cluster.
+# Of a cluster: 8, and 16 where a kernel asks for it (CUDA C++ Programming Guide, "Thread Block
+# Clusters", non-portable size).
 MOST_BLOCKS = 16
 _IN_TURN = frozenset({"serial", "pipelined", "unroll"})
 

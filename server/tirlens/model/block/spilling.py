@@ -18,7 +18,8 @@ from ..roofline import L2_WRITE_FRACTION, l2_rate
 from ..schedule import MEMORY_OF_ALL
 from .liveness import REGISTER_SCOPES
 
-# Loads, stores and their addresses between the instructions that compute.
+# Loads, stores and their addresses between the instructions that compute: an estimate, of a load
+# and a store for each instruction.
 SPILL_FACTOR = 3.0
 # What these do is the same, spilled or not.
 _ELSEWHERE = MEMORY_OF_ALL | {"shared"}

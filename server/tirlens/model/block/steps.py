@@ -4,8 +4,9 @@ Figures are in clocks of the SM and those of an NVIDIA GPU since Volta; sources:
 "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking" (dependent issue 4 clocks,
 shared-memory load about 20 to 30, an atomic operation there no more, shuffle about 23), W. Luo
 et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (special functions 18 to
-40, wgmma 128 for n = 256), and tilelang's templates of reductions and scans
-(``src/tl_templates/cuda/{reduce,scan}.h``).
+40, wgmma 128 for n = 256), latencies measured on a B300 (ademeure/QuickRunCUDA@dd82488,
+``justifications/24_latency_table.md``; "B300" below), and tilelang's templates of reductions and
+scans (``src/tl_templates/cuda/{reduce,scan}.h``).
 """
 
 from __future__ import annotations
@@ -20,30 +21,46 @@ from ..instructions.recurrence import carried
 from ..instructions.work import Item
 from ..memory.reuse import fresh_share
 
+# An instruction that needs the result of the one before (Volta 4; B300 4.2).
 DEPENDENT_CLOCKS = 4.0
+# A load from shared memory (Volta 20 to 30; B300 29).
 SHARED_CLOCKS = 30.0
-SHUFFLE_CLOCKS = 27.0  # the exchange and the operation on what it brings
-BARRIER_CLOCKS = 30.0  # a barrier of a block whose warps arrive together
-ARRIVAL_CLOCKS = 5.0  # arrivals, fences and commits, which wait for nobody
+# The exchange and the operation on what it brings (Volta 23 and 4; B300 26 for the exchange).
+SHUFFLE_CLOCKS = 27.0
+# A barrier of a block whose warps arrive together: 22 and 2 for each warp on a B300, here of four.
+BARRIER_CLOCKS = 30.0
+# Arrivals, fences and commits, which wait for nobody: an estimate between the issue of one
+# dependent instruction and the 9 clocks of a fence within the block (B300).
+ARRIVAL_CLOCKS = 5.0
 # From the end of one iteration's matrix instructions to the start of the next one's, where one
 # warpgroup issues, waits and starts again: the H200 rows of `tests/measured` with one consumer take
-# 0.575 us for 128 x 128 x 64, of which the instructions are 0.28.
+# 0.575 us for 128 x 128 x 64, of which the instructions are 0.28.  That of mma.sync is an estimate:
+# a chain of eight m16n8k16, as below.
 MATRIX_CLOCKS = {True: 460.0, False: 250.0}  # wgmma, mma.sync
 # From the start of a product by tcgen05 to its end, beside the time that it keeps the cores busy:
 # 132 to 148 on a B200 (SemiAnalysisAI, microbench-blackwell@9a068d8, umma_latency/fit_results.csv).
 TCGEN05_CLOCKS = 148.0
+# An atomic operation on global memory: 318 to a lane and 790 to the 32 lanes of a warp (B300,
+# ``justifications/15_atomics.md``); an estimate between the two, as many warps have some lanes.
 ATOMIC_CLOCKS = 600.0
-# Clocks of an instruction in a chain of dependent ones, by unit.
+# Clocks of an instruction in a chain of dependent ones, by unit: 4 as above, of special functions
+# 15 to 42 (B300; exp2 15, tanh 18, sin 24, rcp 42).  Of conversions 12 is an estimate: they share
+# that unit and have no table to look up.
 CHAIN_CLOCKS: Mapping[str, float] = {"fma": 4.0, "int": 4.0, "sfu": 24.0, "cvt": 12.0}
+# An estimate: what is longer is of several values, which do not wait for each other.
 LONGEST_CHAIN_CLOCKS = 400.0
 # Statements that are executed once for each element; others are for all elements of a tile.
 ELEMENTWISE = frozenset({"store", "let"})
-# Sectors of 32 bytes that L2 fetches from DRAM at a time.
+# Sectors of 32 bytes that L2 fetches from DRAM at a time (``cudaLimitMaxL2FetchGranularity``).
 FETCHED_SECTORS = 2
-# Registers of a thread that can wait for loads at the same time.
+# Registers of a thread that can wait for loads at the same time: those that ptxas 13.0 has in
+# attention over ragged sequences (see `ADDRESS_REGISTERS` of `occupancy`).
 LOADING_REGISTERS = 64
 # A warp's scan of 32 values: five exchanges, the carry, a load and a store of shared memory.
 SCAN_CLOCKS = 5 * SHUFFLE_CLOCKS + SHARED_CLOCKS
+# An m16n8k16 on the accumulators of the one before: an estimate, the 32 clocks that it keeps the
+# cores of an SM since Ampere busy and some; 21 on a B300.  A fill of registers: two dependent
+# instructions.
 _STATEMENT_CLOCKS: Mapping[str, float] = {
     "mma": 35.0,
     "atomic": ATOMIC_CLOCKS,

@@ -19,6 +19,7 @@ from .intervals import bounds
 from .passing import Passed, slope
 from .scope import Scope
 
+# No memory holds longer ones.
 LONGEST = 1 << 40
 _LENGTH = "(a length)"
 

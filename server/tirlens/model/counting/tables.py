@@ -20,6 +20,7 @@ Array = npt.NDArray[Any]
 Box = Mapping[str, tuple[int, int]]
 # A table that is sooner evaluated than thought about, in elements.
 SMALL_TABLE = 32_768
+# Sums and products below this stay within 64 bits.
 _SAFE = 2**62
 # Operators whose value is no larger than the largest of their operands, or one.
 _NO_LARGER = COMPARISONS.keys() | {"min", "max", "and", "or", "not", "select"}

@@ -22,6 +22,7 @@ from .tables import Table, Tables
 
 # The longest list of how often each value of a sum occurs.
 REACH_LIMIT = 65_536
+# Numbers below this times the longest list stay within 64 bits.
 _MOST = 2**40
 
 Counts = npt.NDArray[np.int64]

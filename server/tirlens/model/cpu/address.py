@@ -26,6 +26,7 @@ from ..expr import (
 )
 from ..instructions.places import Place
 
+# Of x86-64, and of Arm as Linux mostly runs there.
 LINE_BYTES = 64
 PAGE_BYTES = 4096
 

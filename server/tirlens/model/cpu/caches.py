@@ -17,7 +17,8 @@ from .address import LINE_BYTES, PAGE_BYTES, Address, Pattern, digit_values, pat
 from .leaves import Leaf
 from .nests import Nest
 
-# How sharply reuse ends where the lines in between exceed the cache: (lines / capacity) ** this.
+# How sharply reuse ends where the lines in between exceed the cache, (lines / capacity) ** this:
+# looked at.
 SHARPNESS = 6.0
 # Of this many times the capacity, swept again and again, half is still there each time: of 1.0 with
 # the least recently used line replaced, of 1.39 with any (of misses m then 1 - m = exp(-m * size)

@@ -32,6 +32,7 @@ FLOAT_LATENCIES: Mapping[str, float] = {
     "logic": 0.25,
     "load": 1.25,
 }
+# Of integers, in clocks (ibid.).
 INTEGER_LATENCIES: Mapping[str, float] = {
     "mul": 3.0,
     "div": 24.0,

@@ -22,9 +22,11 @@ from .operations import computed
 # Simple operations on integers have three ports, those on floating-point numbers two of them, with
 # the widest registers both two (uops.info: ``vpaddd`` and ``vaddps`` from Skylake to Ice Lake).
 INTEGER_PORTS = 2 / 3
-# Clocks of a single element, relative to a vector's.
+# Clocks of a single element, relative to a vector's (uops.info: ``vdivss`` 3, ``vdivps`` of eight
+# 5).
 SCALAR_DIVIDE = 0.6
-# Entering a loop, and one that runs in vectors.
+# Entering a loop, which ends with a branch that is foretold wrongly now and then, and what one that
+# runs in vectors takes beside: looked at.
 ENTRY_CLK = 4.0
 VECTOR_ENTRY_CLK = 1.0
 

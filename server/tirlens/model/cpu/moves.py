@@ -13,14 +13,17 @@ from .lanes import odd, parts
 from .leaves import Leaf, inner
 from .nests import Nest
 
-# Values that the compiler keeps in registers over a loop that does not change them.
+# Values that the compiler keeps in registers over a loop that does not change them: x86-64 has
+# sixteen vector registers before AVX-512.
 HOISTED = 16
-# Clocks of a single element, relative to a vector's.
+# Clocks of a single element, relative to a vector's: looked at.
 SCALAR_LOAD = 0.8
 SCALAR_STORE = 1.5
-# Gathers and scatters take elements of as many bytes; others are put into vectors one by one.
+# Gathers and scatters take elements of as many bytes (AVX2: VPGATHERDD), or twice as many; others
+# are put into vectors one by one.
 SHORTEST_GATHERED = 4
-# Taking an element out of a vector and putting it into another; of four one needs neither.
+# Taking an element out of a vector and putting it into another, two shuffles of which one in four
+# is not needed.
 SHUFFLES = 1.5 * SHUFFLE_CLK
 
 

@@ -31,9 +31,11 @@ CALLS: Mapping[str, float] = {
     "log10": 1.5,
     "exp10": 1.5,
 }
+# Of a function that is not among them: an estimate, as of sin.
 OTHER_CALL = 1.5
 VECTOR_OPS = FLOAT_OPS | FREE_OPS | INTEGER_OPS | {"mma"}
-# Divisions and square roots in an operation, which one unit computes slowly.
+# Divisions and square roots in an operation, which one unit computes slowly, a root (uops.info:
+# ``vsqrtps``, 6 clocks, and ``vdivps``, 5, since Skylake) by a fifth.
 DIVISIONS: Mapping[str, float] = {
     "div": 1.0,
     "mod": 1.0,
@@ -42,7 +44,7 @@ DIVISIONS: Mapping[str, float] = {
     "rcp": 1.0,
     "sigmoid": 1.0,
 }
-# Beside the conversion itself, in units of a simple operation, which has two ports.
+# Beside the conversion itself, in units of a simple operation, which has two ports: looked at.
 PACKING = 4.0
 FREE = frozenset({"neg", "logic"})
 

@@ -34,7 +34,7 @@ from .nests import Nest, Reader
 from .own import common_loops, own_elements
 from .waits import Taken, Waits, waits
 
-# How far computing hides waiting for lines: 1 not at all, infinity entirely.
+# How far computing hides waiting for lines, 1 not at all, infinity entirely: looked at.
 OVERLAP = 3.0
 
 

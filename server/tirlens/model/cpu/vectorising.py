@@ -15,6 +15,7 @@ from .leaves import Leaf, operations
 
 # llvm/lib/Target/X86/X86TargetTransformInfo.cpp, getGSVectorCost: beside a move for each element.
 GATHER_OVERHEAD = 2
+# ``prefer-vector-width`` of Intel's servers with AVX-512, and the registers of AVX2.
 VECTOR_BITS = 256
 # LoopVectorize.cpp, vectorizer-min-trip-count: shorter loops are not worth comparisons before them.
 TINY = 16

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tirlens.hardware.spec import Device
 
-from ..verdict import Verdict
+from ..verdict import LAUNCH_SHARE, Verdict
 
 _COMPUTE = frozenset(["fp32", "fp64", "int", "sfu", "issue"])
 _REASONS: Mapping[str, str] = {
@@ -22,7 +22,6 @@ _REASONS: Mapping[str, str] = {
     "dram": "lines from DRAM take",
     "tlb": "page walks take",
 }
-LAUNCH_SHARE = 0.5
 
 
 def verdict(

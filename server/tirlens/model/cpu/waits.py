@@ -17,7 +17,8 @@ from .caches import Footprints, Signature, Stream
 from .moves import width_of
 from .nests import Nest
 
-# Lines at the start of a run that come before the prefetchers have seen it.
+# Lines at the start of a run that come before the prefetchers have seen it: two make a direction
+# (Intel 64 Optimization Reference Manual, "Data Prefetching").
 FIRST_LINES = 2.0
 # Misses in flight while scattered lines are read, so that a latency is so many times their clocks:
 # 90 ns of DRAM or 22 ns of the last cache over the calibrated 40 to 50 and 10 clocks.

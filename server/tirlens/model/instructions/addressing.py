@@ -27,11 +27,15 @@ from tirlens_worker.facts import Access, Buffer, Expr
 from ..expr import COMPARISONS, free_variables, operands, operators, simplify, walk
 from .places import DIVISIONS, Place
 
+# Integer instructions of one thread, as told above: of a quotient or remainder by what,
 POWER_OF_TWO = 1.0
 BY_CONSTANT = 6.0
 BY_VARIABLE = 20.0
-REMAINDER = 2.0  # what a quotient that is known leaves: a product and a difference
+# of a remainder whose quotient is known, a product and a difference,
+REMAINDER = 2.0
+# of the smaller, the larger or the chosen one of two, ISETP and SEL,
 CHOICE = 2.0
+# and of a load under a predicate: its address and the zero where nothing is loaded.
 OWN_ADDRESS = 10.0
 ZERO = 1.0
 _COSTLY = DIVISIONS | {"select", "min", "max"}

@@ -33,13 +33,16 @@ from .addressing import ZERO, cost_of, costly
 from .places import Place
 from .work import Item, leaves_of
 
-# Instructions of one thread: of each comparison, each value that is compared, each branch.
+# Instructions of one thread, as told above: of each comparison, each value that is compared, each
+# branch, the longest body without one, and each turn of a loop.
 COMPARISON = 1.0
 COMPARED = 1.0
 BRANCH = 3.0
 MOST_PREDICATED = 8.0
-TURN = 3.0  # of each turn of a loop
-# Turns that nvcc and LLVM make one, of a short loop of constant extent and of others.
+TURN = 3.0
+# Turns that nvcc and LLVM make one, of a short loop of constant extent and of others.  Both go by
+# the size of the body; 64 is an estimate for bodies of a few instructions, four what nvcc 13.0
+# makes of loops whose extent is known at run time.
 WHOLE_UNROLL = 64
 PART_UNROLL = 4
 

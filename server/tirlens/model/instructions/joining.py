@@ -21,6 +21,7 @@ from ..expr import free_variables
 from .offsets import IntArray, element_offsets
 from .places import Around, Place, dtype_bytes
 
+# Of one instruction, as told above.
 MOST_ELEMENTS = 4
 MOST_BYTES = 16
 

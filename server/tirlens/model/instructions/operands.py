@@ -21,7 +21,9 @@ from tirlens.hardware.spec import Device
 from .places import WARP, WARPGROUP
 from .work import Item
 
-MOST_COLUMNS = 256  # of one wgmma
+# Of one instruction (PTX ISA, "Warpgroup Level Matrix Shape": m64nNk16, N from 8 to 256; "Warp
+# Level Matrix Shape": m16n8).
+MOST_COLUMNS = 256
 WGMMA_ROWS, WGMMA_COLUMNS = 64, 8
 MMA_ROWS, MMA_COLUMNS = 16, 8
 

@@ -17,11 +17,13 @@ from ..counting.intervals import Interval, bounds
 from ..dtypes import bits
 from ..expr import evaluate, is_data_dependent, operands, simplify, substitute, walk
 
+# What a transaction of global memory moves (CUDA C++ Programming Guide, "Global Memory").
 SECTOR_BYTES = 32
 # Loops whose iterations run at the same time in one block, not one after the other.
 SIDE_BY_SIDE = frozenset({"block", "parallel", "vectorized"})
 SPATIAL = frozenset({"grid", "cluster"})
 THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+# Threads; PTX ISA, "Warpgroup": four warps.
 WARP = 32
 WARPGROUP = 128
 

@@ -12,10 +12,11 @@ from tirlens_worker.facts import Buffer
 
 from .places import SECTOR_BYTES, WARP, dtype_bytes
 
+# CUDA C++ Programming Guide, "Global Memory" and "Shared Memory", since compute capability 5.0.
 LINE_BYTES = 128
 BANKS = 32
 BANK_BYTES = 4
-# The longest load or store instruction.
+# The longest load or store instruction (ibid., "Size and Alignment Requirement").
 WIDEST_BYTES = 16
 
 

@@ -26,6 +26,7 @@ from ..expr import (
 from .offsets import IntArray
 from .places import Place, dtype_bytes
 
+# Of one load or store (see `requests`).
 VECTOR_BYTES = 16
 SELECTS = frozenset({"select", "opaque", "load"})
 

@@ -18,9 +18,12 @@ from .waves import WRITTEN_BETWEEN, LaunchShape, Slab, dram_bytes, miss_probabil
 #: Bytes of the leaves that move any.
 PerLeaf = Mapping[Item, float]
 
-# An L2 of two halves keeps lines in both, so that about half of it is usable.
+# An L2 of two halves keeps lines in both, each those of the SMs beside it (NVIDIA A100 whitepaper,
+# "A100 L2 Cache"): about half of it is usable, 20 MB of an A100's 40 and 30 of an H100's 50 (D.
+# Ernst et al., warpspeed's device list).
 L2_SHARE = 0.55
-# Below this share of L2 nothing that one kernel touches is evicted before it is used again.
+# Below this share of L2 nothing that one kernel touches is evicted before it is used again: the
+# curve of `waves` is 0.06 there.
 RESIDENT_SHARE = 0.8
 
 

@@ -27,7 +27,8 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 _LARGEST = int(np.iinfo(np.int64).max) - 1
 # Written lines take the place of lines to be read again.  A block that passes over its data several
-# times writes during the last pass only, so that about half of what it writes comes in between.
+# times writes during the last pass only, so that about half of what it writes comes in between: an
+# estimate.
 WRITTEN_BETWEEN = 0.6
 
 
