@@ -4,8 +4,8 @@
     python tests/measured/gpu_sweep.py --score TABLE.csv
 
 Products, attention, elementwise kernels, norms, transposes and split products of tilelang: 242
-calls of 29 problems, each by ``tirlens measure``.  What the table has already is not measured again,
-so that a run that was cut off goes on.
+calls of 29 problems, each by ``tirlens measure``.  What the table has is not measured again, so that
+a run that was cut off goes on.
 """
 
 from __future__ import annotations
