@@ -4,7 +4,7 @@
     python tests/measured/gpu_sweep.py --score TABLE.csv
 
 Products, attention, elementwise kernels, norms, transposes and split products of tilelang: 242
-calls of 29 problems, each by ``tirlens measure``.  What the table has is not measured again, so that
+calls of 29 problems, each by ``tirlens measure``.  What the table has is not measured again:
 a run that was cut off goes on.
 """
 
