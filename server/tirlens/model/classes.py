@@ -1,4 +1,4 @@
-"""Arithmetic by class: what counts as a floating-point operation and which unit executes it.
+"""Arithmetic by class: what counts as a floating-point operation, and the sums of a node.
 
 The contract's convention, *arithmetic issued, a multiply-accumulate = 2*:
 
@@ -16,11 +16,7 @@ compare select logic shift bitwise, shuffle, place  0       -
 Integer arithmetic on data counts as `int_ops` (add sub mul div mod fma neg abs min max shift
 bitwise), index arithmetic nowhere.  A scalar float8 or smaller is computed as fp16.
 
-What an operation costs a unit is another question than what it counts: a lone add takes the slot
-of a fused multiply-add, a division several.  `PIPE` is that table, in instructions per operation:
-those that ptxas 12.9 makes of CUDA 12.9's functions for sm_80 and sm_90 on the way that ordinary
-values take, branches included and constants that a loop keeps left out (as NVIDIA's CUDA C++
-Programming Guide has their throughput, "Arithmetic Instructions").
+What an operation costs a unit is another question than what it counts: see `instruction_costs`.
 """
 
 from __future__ import annotations
@@ -31,7 +27,8 @@ from itertools import repeat
 
 from tirlens_worker.facts import Arith
 
-from .conversions import cast_costs
+from .dtypes import is_float, scalar_class, tensor_class
+from .instruction_costs import Instructions, add, fuse, has_rare_way
 
 FLOAT_OPS = frozenset(["add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "mod"])
 FREE_OPS = frozenset(
@@ -54,129 +51,28 @@ INTEGER_OPS = frozenset(
     ["add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "mod", "shift", "bitwise"]
 )
 
-# Instructions per operation by unit: sfu (special functions), fma (the floating-point cores),
-# int (integer, compare and select), cvt (conversions).
-PIPE: Mapping[str, Mapping[str, float]] = {
-    "add": {"fma": 1},
-    "sub": {"fma": 1},
-    "mul": {"fma": 1},
-    "fma": {"fma": 1},
-    "neg": {"fma": 0},
-    "abs": {"fma": 0},
-    "min": {"int": 1},
-    "max": {"int": 1},
-    "compare": {"int": 1},
-    "select": {"int": 1},
-    "logic": {"int": 0.5},
-    "shift": {"int": 1},
-    "bitwise": {"int": 1},
-    "cast": {"cvt": 1},
-    "floor": {"cvt": 1},
-    "ceil": {"cvt": 1},
-    "trunc": {"cvt": 1},
-    "round": {"cvt": 1},
-    "div": {"sfu": 1, "fma": 5, "int": 4},
-    "mod": {"sfu": 1, "fma": 14, "int": 8},
-    "exp": {"sfu": 1, "fma": 6, "int": 1},
-    "exp2": {"sfu": 1, "fma": 2, "int": 1},
-    "exp10": {"sfu": 1, "fma": 6, "int": 1},
-    "log": {"fma": 15, "int": 10},
-    "log2": {"fma": 17, "int": 10},
-    "log10": {"fma": 16, "int": 10},
-    "log1p": {"fma": 17, "int": 11},
-    "sqrt": {"sfu": 1, "fma": 4, "int": 5},
-    "rsqrt": {"sfu": 1, "fma": 2, "int": 1},
-    "rcp": {"sfu": 1, "fma": 3, "int": 6},
-    "sin": {"fma": 15, "int": 10, "cvt": 1},
-    "cos": {"fma": 15, "int": 11, "cvt": 1},
-    "tan": {"sfu": 1, "fma": 26, "int": 14},
-    "tanh": {"sfu": 2, "fma": 9, "int": 4},
-    "sigmoid": {"sfu": 2, "fma": 10, "int": 7},
-    "erf": {"sfu": 1, "fma": 9, "int": 11},
-    "pow": {"sfu": 1, "fma": 44, "int": 27, "cvt": 3},
-    # The logarithm of the base is known: nvcc 13.0 for sm_90a, powf(1e4f, x) in an unrolled loop.
-    "pow_of_constant": {"fma": 14, "int": 12, "cvt": 2},
-    "shuffle": {"shuffle": 1},
-    "place": {"int": 1},
-}
-# nvcc 13.0 for sm_86: a comparison of doubles (``DSETP``) takes their unit, and the larger one is
-# chosen by two words (``FSEL``, ``SEL``).
-_DOUBLE: Mapping[str, Mapping[str, float]] = {
-    "min": {"fma": 1, "int": 2},
-    "max": {"fma": 1, "int": 2},
-    "compare": {"fma": 1},
-}
-# A function that the table has not: an estimate, as the longer ones of it.
-_FUNCTION: Mapping[str, float] = {"sfu": 1, "fma": 24}
-# Division of integers is most often by a constant: a multiplication and shifts (see `addressing`);
-# ``LOP3`` does two logical operations.
-_INTEGER: Mapping[str, float] = {"div": 3, "mod": 4, "fma": 1, "logic": 0.5}
-# An intrinsic: ``MUFU`` and a multiplication before or behind it.
-_FAST: Mapping[str, float] = {"sfu": 1, "fma": 1}
-# What nvcc's --use_fast_math makes of single precision (CUDA C++ Programming Guide, "Intrinsic
-# Functions": what the option affects, and the PTX that each intrinsic is; nvcc: -ftz=true,
-# -prec-div=false, -prec-sqrt=false).
-_FAST_MATH: Mapping[str, Mapping[str, float]] = {
-    **dict.fromkeys(("div", "exp", "exp10", "log", "log10", "sin", "cos", "sqrt"), _FAST),
-    "exp2": {"sfu": 1},
-    "log2": {"sfu": 1},
-    "rcp": {"sfu": 1},
-    "rsqrt": {"sfu": 1},
-    "tan": {"sfu": 3, "fma": 3},
-    "tanh": {"sfu": 1},
-    "sigmoid": {"sfu": 2, "fma": 2},
-    "pow": {"sfu": 2, "fma": 1},
-    "pow_of_constant": {"sfu": 1, "fma": 1},
-}
-# What nvcc makes a way apart of for rare values, to which the code branches, unless it may
-# approximate: nvcc 13.0 for sm_80 and sm_90 starts four to sixteen loads of a loop together where
-# their values are added, or go through exp, exp2, log, log1p, rsqrt, tanh or erf, and each by
-# itself in front of any of these.
-BRANCHING_OPS = frozenset(["div", "mod", "rcp", "sqrt", "sin", "cos", "tan", "pow", "sigmoid"])
 
-
-@dataclass
+@dataclass(frozen=True)
 class ArithTotals:
     """Operations of a node or a kernel: FLOP by class and instructions by unit and type.
 
     `instructions` is keyed by ``(unit, class)``, such as ``("fma", "fp32")``; tensor work is
-    in `flop_by_class` alone.  `branches`: some have a way apart for rare values.
+    in `flop_by_class` alone.  `unknown` are the names of operations that nothing is known of.
+    `branches`: some have a way apart for rare values.
     """
 
-    flop_by_class: dict[str, int] = field(default_factory=dict[str, int])
+    flop_by_class: Mapping[str, int] = field(default_factory=dict[str, int])
     int_ops: int = 0
-    instructions: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
-    unknown: list[str] = field(default_factory=list[str])
+    instructions: Mapping[tuple[str, str], float] = field(
+        default_factory=dict[tuple[str, str], float]
+    )
+    unknown: tuple[str, ...] = ()
     branches: bool = False
 
     @property
     def flop(self) -> int:
         """Floating-point operations of all classes."""
         return sum(self.flop_by_class.values())
-
-
-def is_float(dtype: str) -> bool:
-    """Whether a type, in whatever framework's spelling, is one of floating-point numbers."""
-    return "float" in dtype or dtype.startswith(("bf", "tf"))
-
-
-def scalar_class(dtype: str) -> str:
-    """The class of a scalar floating-point type: fp64, fp32, bf16 or fp16 (and narrower)."""
-    base = dtype.split("x")[0]
-    if base.startswith("bf"):
-        return "bf16"
-    return {"float64": "fp64", "float32": "fp32", "float": "fp32"}.get(base, "fp16")
-
-
-def tensor_class(dtype: str) -> str:
-    """The tensor-core class of an operand type, ``tensor.float8`` for every float8 format."""
-    base = dtype.split("x")[0]
-    if base in ("float32", "float"):
-        return "tensor.tf32"
-    for family in ("float8", "float6", "float4"):
-        if base.split("_")[0] == family:
-            return "tensor." + family
-    return "tensor." + {"uint8": "int8", "uint4": "int4"}.get(base, base)
 
 
 def totals(
@@ -190,68 +86,31 @@ def totals(
     compiler may approximate those of single precision.
     A count that is not known is left out here; the caller makes the sum unknown.
     """
-    out = ArithTotals()
+    flop_by_class: dict[str, int] = {}
+    instructions: Instructions = {}
+    unknown: list[str] = []
+    int_ops, branches = 0, False
     # The shares may go on for ever.
     for (arith, total), share in zip(counts, shares):  # noqa: B905
         if total is None or arith.index:
             continue
         if arith.op == "mma":
-            _add(out.flop_by_class, tensor_class(arith.dtype), 2 * total // arith.sparsity)
-        elif arith.op.startswith("unknown:"):
-            out.unknown.append(arith.op[len("unknown:") :])
-        else:
-            _scalar(out, arith, total, share, fast_math)
-    _fuse(out)
-    return out
-
-
-def _scalar(out: ArithTotals, arith: Arith, total: int, share: float, fast_math: bool) -> None:
-    floating = is_float(arith.dtype)
-    name = scalar_class(arith.dtype)
-    if arith.op in FLOAT_OPS and floating:
-        _add(out.flop_by_class, name, total * (2 if arith.op == "fma" else 1))
-    elif arith.op in INTEGER_OPS and not floating:
-        out.int_ops += total
-    elif arith.op not in FREE_OPS and floating:
-        _add(out.flop_by_class, "sfu", total)
-    fast = arith.op.startswith("fast_")
-    costs = _FAST if fast else PIPE.get(arith.op, _FUNCTION)
-    if fast_math and name == "fp32":
-        costs = _FAST_MATH.get(arith.op, costs)
-    elif floating and arith.op in BRANCHING_OPS and name in ("fp32", "fp64"):
-        out.branches = True
-    if arith.op == "cast" and arith.accumulator is not None:
-        costs = cast_costs(arith.dtype, arith.accumulator)
-        name = "fp64" if "float64" in (arith.dtype, arith.accumulator) else "fp32"
-    elif name == "fp64":
-        costs = _DOUBLE.get(arith.op, costs)
-    elif not floating and arith.op not in ("cast", "shuffle"):
-        costs = {"int": _INTEGER.get(arith.op, 1.0)}
-    for unit, cost in costs.items():
-        key = (unit, name)
-        if cost:
-            out.instructions[key] = out.instructions.get(key, 0.0) + cost * total * share
-    if floating and arith.op == "mul":
-        products = ("lone mul", name)
-        out.instructions[products] = out.instructions.get(products, 0.0) + total * share
-    elif floating and arith.op in ("add", "sub") and ("lone mul", name) in out.instructions:
-        # What is added before there is a product has none to be contracted with, and operations
-        # stand in the order of their evaluation.
-        sums = ("lone add", name)
-        out.instructions[sums] = out.instructions.get(sums, 0.0) + total * share
-
-
-def _fuse(out: ArithTotals) -> None:
-    """Compilers contract ``a * b + c``, ``a * b - c`` and ``c - a * b`` to one instruction.
-
-    A difference is a sum with one sign changed, which costs nothing.  The fewer of sums and
-    products cost nothing more.
-    """
-    for name in {name for _, name in out.instructions}:
-        adds = out.instructions.pop(("lone add", name), 0.0)
-        multiplies = out.instructions.pop(("lone mul", name), 0.0)
-        if adds and multiplies:
-            out.instructions[("fma", name)] -= min(adds, multiplies)
+            _add(flop_by_class, tensor_class(arith.dtype), 2 * total // arith.sparsity)
+            continue
+        if arith.op.startswith("unknown:"):
+            unknown.append(arith.op[len("unknown:") :])
+            continue
+        floating = is_float(arith.dtype)
+        if arith.op in FLOAT_OPS and floating:
+            _add(flop_by_class, scalar_class(arith.dtype), total * (2 if arith.op == "fma" else 1))
+        elif arith.op in INTEGER_OPS and not floating:
+            int_ops += total
+        elif arith.op not in FREE_OPS and floating:
+            _add(flop_by_class, "sfu", total)
+        branches = branches or has_rare_way(arith, fast_math)
+        add(instructions, arith, total, share, fast_math)
+    fuse(instructions)
+    return ArithTotals(flop_by_class, int_ops, instructions, tuple(unknown), branches)
 
 
 def _add(table: dict[str, int], key: str, value: int) -> None:

@@ -1,4 +1,4 @@
-"""Sizes of the element types that TVM and tilelang know by name."""
+"""Sizes and classes of the element types that TVM and tilelang know by name."""
 
 from __future__ import annotations
 
@@ -25,3 +25,27 @@ def byte_count(elements: int, dtype: str) -> int | None:
     """Bytes that `elements` elements take, rounded up where types are narrower than a byte."""
     width = bits(dtype)
     return None if width is None else (elements * width + 7) // 8
+
+
+def is_float(dtype: str) -> bool:
+    """Whether a type, in whatever framework's spelling, is one of floating-point numbers."""
+    return "float" in dtype or dtype.startswith(("bf", "tf"))
+
+
+def scalar_class(dtype: str) -> str:
+    """The class of a scalar floating-point type: fp64, fp32, bf16 or fp16 (and narrower)."""
+    base = dtype.split("x")[0]
+    if base.startswith("bf"):
+        return "bf16"
+    return {"float64": "fp64", "float32": "fp32", "float": "fp32"}.get(base, "fp16")
+
+
+def tensor_class(dtype: str) -> str:
+    """The tensor-core class of an operand type, ``tensor.float8`` for every float8 format."""
+    base = dtype.split("x")[0]
+    if base in ("float32", "float"):
+        return "tensor.tf32"
+    for family in ("float8", "float6", "float4"):
+        if base.split("_")[0] == family:
+            return "tensor." + family
+    return "tensor." + {"uint8": "int8", "uint4": "int4"}.get(base, base)

@@ -12,7 +12,8 @@ from support.kernels import gemm, scale
 from tirlens.hardware import catalogue, load
 from tirlens.model import analyze
 from tirlens.model.block.occupancy import BlockResources, occupancy, registers
-from tirlens.model.classes import tensor_class, totals
+from tirlens.model.classes import totals
+from tirlens.model.dtypes import tensor_class
 from tirlens.model.instructions.places import outermost
 from tirlens.model.memory.walks import walk_of
 from tirlens.model.memory.waves import Slab, dram_bytes, launch_order

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..classes import is_float
+from ..dtypes import is_float
 from ..instructions.places import dtype_bytes
 from ..instructions.work import Item, leaves_of
 from .liveness import REGISTER_BYTES, REGISTER_SCOPES

@@ -8,7 +8,7 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer, Statement
 
 from ..block.timed import Timed
-from ..classes import scalar_class
+from ..dtypes import scalar_class
 from ..instructions.work import Item, Moved, leaves_of, with_leaves
 from ..schedule import KernelTime
 from .address import LINE_BYTES

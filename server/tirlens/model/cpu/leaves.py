@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..classes import is_float
 from ..counting.result import ArithCount
-from ..dtypes import bits
+from ..dtypes import bits, is_float
 from ..expr import free_variables
 from ..instructions.places import Around
 from ..instructions.work import Item
@@ -29,10 +28,12 @@ class Leaf:
 
     @property
     def executions(self) -> int:
+        """How often the statement is executed over the whole launch."""
         return int(self.item.count.executions or 0)
 
     @property
     def addresses(self) -> tuple[Address, ...]:
+        """Where it reads, and then where it writes."""
         return self.reads + self.writes
 
     @cached_property
@@ -42,6 +43,7 @@ class Leaf:
 
     @cached_property
     def lane_loop(self) -> str | None:
+        """The variable of its innermost explicit vector; None without."""
         return self._lane_loops[-1].var if self._lane_loops else None
 
     @cached_property
@@ -70,9 +72,11 @@ class Leaf:
 
     @cached_property
     def floating(self) -> bool:
+        """Whether it computes with floating-point numbers."""
         return any(is_float(entry.arith.dtype) for entry in self.item.count.arith)
 
     def is_parameter(self, address: Address) -> bool:
+        """Whether an address is of an array that is the kernel's parameter."""
         return any(
             entry.buffer.is_parameter
             for entry in self.item.count.accesses

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tirlens_worker.facts import Branch, Loop, Statement
 
-from ..classes import is_float
+from ..dtypes import is_float
 from ..instructions.work import Item
 from .address import Address
 from .leaves import Leaf, chosen, distinct, operations

@@ -19,7 +19,7 @@ from .places import Place
 from .spread import Spread
 from .traits import Registers, Traits, registers_of, traits_of
 
-# Shared by all that compute nothing; sums are only ever filled in by `totals`.
+# Shared by all that compute nothing.
 NO_ARITH = ArithTotals()
 
 
@@ -77,7 +77,7 @@ class Item:
     count: NodeCount
     place: Place
     children: tuple[Item, ...] = ()
-    arith: ArithTotals = field(default_factory=lambda: NO_ARITH)
+    arith: ArithTotals = NO_ARITH
     flop: int | None = 0
     useful_flop: int | None = 0
     masked_flop: int | None = 0
@@ -98,6 +98,7 @@ class Item:
 
     @property
     def global_bytes(self) -> int | None:
+        """Bytes read from and written to global memory; None where not known."""
         if self.read_bytes is None or self.write_bytes is None:
             return None
         return self.read_bytes + self.write_bytes
