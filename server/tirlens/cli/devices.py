@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def plain(device: Device) -> dict[str, Any]:
+    """A device as values for JSON, with the source of each number."""
     return {**asdict(device), "features": sorted(device.features), "sources": dict(device.sources)}
 
 

@@ -20,6 +20,7 @@ class Variant:
     reports: tuple[FileReport, ...]
 
     def kernels(self) -> Iterator[tuple[str, KernelReport]]:
+        """Each kernel with the path of its file."""
         for file in self.reports:
             for kernel in file.kernels:
                 yield file.path, kernel

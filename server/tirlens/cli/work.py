@@ -61,6 +61,7 @@ class Workers:
     clients: dict[Path, BlockingClient] = field(default_factory=dict[Path, BlockingClient])
 
     def client(self, interpreter: Interpreter) -> BlockingClient:
+        """The worker under an interpreter, started if there is none."""
         if interpreter.path not in self.clients:
             client = self.stack.enter_context(BlockingClient(interpreter))
             self.clients[interpreter.path] = client

@@ -34,6 +34,7 @@ _running: set[asyncio.Task[None]] = set()
 
 
 def show_report(server: Server, uri: object = None, kernel: object = None) -> None:
+    """Open the report of a file's kernels in the browser, or say where it was written."""
     report = commands.report(server, uri, kernel)
     if report is None:
         _say(server, _NOTHING)
@@ -42,10 +43,12 @@ def show_report(server: Server, uri: object = None, kernel: object = None) -> No
 
 
 def choose_device(server: Server, *_: object) -> None:
+    """Ask the user for a device of the catalogue and estimate for it."""
     _begin(_choose_device(server))
 
 
 def choose_call(server: Server, uri: object = None, kernel: object = None) -> None:
+    """Ask the user for one of the calls that are known of a kernel, and write it above it."""
     from tirlens.lsp import actions
     from tirlens.session.choices import choices
 
@@ -64,6 +67,7 @@ def choose_call(server: Server, uri: object = None, kernel: object = None) -> No
 
 
 def manage_trust(server: Server, *_: object) -> None:
+    """Say how a workspace is trusted."""
     _say(server, _TRUST)
 
 

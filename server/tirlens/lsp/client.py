@@ -41,16 +41,20 @@ class Client:
     # Listener
 
     def analysed(self, uri: str, *, hints: bool, lenses: bool) -> None:
+        """Publish the problems of a file, and have hints and lenses asked for that differ now."""
         self._publish(uri)
         self._redraw(hints, lenses)
 
     def redraw(self) -> None:
+        """Have all hints and lenses asked for again."""
         self._redraw(hints=True, lenses=True)
 
     def read(self, uri: str) -> None:
+        """Publish the problems that a file's text alone tells."""
         self._publish(uri)
 
     def status(self, status: Status) -> None:
+        """Send ``tirlens/status``; an analysis that begins shows its progress."""
         frameworks = status.frameworks or {}
         payload = {
             "uri": status.uri,
@@ -66,6 +70,7 @@ class Client:
             self._begin(status.uri)
 
     def progress(self, uri: str, message: str | None, done: int, total: int) -> None:
+        """Show that `done` of `total` kernels are analysed; the end where `message` is None."""
         if message is None:
             self._end(uri)
             return

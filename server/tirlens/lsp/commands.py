@@ -27,6 +27,7 @@ Function = Callable[..., Any]
 
 
 def report(server: Server, uri: object = None, kernel: object = None) -> dict[str, Any] | None:
+    """A file's kernels as HTML and as the contract's JSON; None before any analysis."""
     from tirlens import hardware, pipeline
     from tirlens.ide import page
 
@@ -47,6 +48,7 @@ def report(server: Server, uri: object = None, kernel: object = None) -> dict[st
 
 
 def devices(_: Server) -> list[dict[str, str]]:
+    """The catalogue, as a list to choose from."""
     from tirlens import hardware
     from tirlens.ide import labels
 
@@ -60,6 +62,7 @@ def devices(_: Server) -> list[dict[str, str]]:
 
 
 def calls(server: Server, uri: object = None, kernel: object = None) -> dict[str, Any] | None:
+    """The calls known of a kernel, and where a directive with one goes; None without a kernel."""
     from tirlens.session.choices import choices
 
     document = server.document(text(uri, "uri"))
@@ -82,10 +85,16 @@ def calls(server: Server, uri: object = None, kernel: object = None) -> dict[str
 
 
 def reanalyze(server: Server, uri: object = None) -> None:
+    """Run a file again, though its text is the same."""
     server.session.reanalyze(text(uri, "uri"))
 
 
 def set_device(server: Server, uri: object = None, device: object = None) -> None:
+    """Estimate for a device, in one file or all; None goes back to what the file says.
+
+    Raises:
+        JsonRpcInvalidParams: there is no such device.
+    """
     from tirlens import hardware
 
     where = None if uri is None else text(uri, "uri")
@@ -101,11 +110,13 @@ def set_device(server: Server, uri: object = None, device: object = None) -> Non
 def set_call(
     server: Server, uri: object = None, kernel: object = None, call: object = None
 ) -> None:
+    """Analyse a kernel by this call; None goes back to the file's own."""
     expression = None if call is None else text(call, "call")
     server.session.set_call(text(uri, "uri"), text(kernel, "kernel"), expression)
 
 
 def debug_information(server: Server) -> dict[str, Any]:
+    """What the report of a defect needs: versions, interpreters, durations, loaded modules."""
     session = server.session
     workers = [
         {
@@ -144,6 +155,11 @@ TABLE: dict[str, Function] = {
 
 
 def text(value: object, name: str) -> str:
+    """`value`, if it is text.
+
+    Raises:
+        JsonRpcInvalidParams: it is none.
+    """
     if not isinstance(value, str):
         raise JsonRpcInvalidParams(f"{name} must be text")
     return value

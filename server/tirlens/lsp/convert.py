@@ -47,6 +47,7 @@ def position(lines: Sequence[str], line: int, column: int, encoding: Encoding) -
 
 
 def range_of(lines: Sequence[str], span: Span, encoding: Encoding) -> types.Range:
+    """A span, whose lines count from 1 and columns in code points, as a range of the protocol."""
     return types.Range(
         position(lines, span.line, span.column, encoding),
         position(lines, span.end_line, span.end_column, encoding),
@@ -61,11 +62,13 @@ def place(lines: Sequence[str], at: types.Position, encoding: Encoding) -> tuple
 
 
 def edit(change: types.TextDocumentContentChangePartial) -> Edit:
+    """A client's change of a text as lines and columns, in its own unit of columns."""
     start, end = change.range.start, change.range.end
     return Edit(start.line, start.character, end.line, end.character, change.text)
 
 
 def inlay_hint(lines: Sequence[str], hint: Hint, encoding: Encoding) -> types.InlayHint:
+    """A hint behind the end of its line."""
     text = lines[hint.line - 1]
     return types.InlayHint(
         position=types.Position(hint.line - 1, units(text, encoding)),
@@ -90,6 +93,7 @@ def code_lens(lines: Sequence[str], lens: Lens, uri: str, encoding: Encoding) ->
 
 
 def hover(lines: Sequence[str], found: Hover, encoding: Encoding) -> types.Hover:
+    """A hover, which marks the first line of what it speaks of."""
     line = min(found.span.line, len(lines))
     text = lines[line - 1]
     # The head line is enough to mark what is spoken of; a whole loop would flood the editor.
@@ -101,6 +105,7 @@ def hover(lines: Sequence[str], found: Hover, encoding: Encoding) -> types.Hover
 
 
 def diagnostic(lines: Sequence[str], item: Diagnostic, encoding: Encoding) -> types.Diagnostic:
+    """A diagnostic; its code is the rule or the kind of problem."""
     return types.Diagnostic(
         range=range_of(lines, item.span, encoding),
         message=item.message,

@@ -54,14 +54,17 @@ class Server(LanguageServer):
 
     @property
     def has_session(self) -> bool:
+        """Whether there is a session: from the first use on."""
         return "session" in self.__dict__
 
     @property
     def encoding(self) -> Encoding:
+        """The unit of columns that client and server have agreed on."""
         kind = self.server_capabilities.position_encoding
         return cast("Encoding", getattr(kind, "value", kind) or "utf-16")
 
     def document(self, uri: str) -> Document | None:
+        """The open document of a URI; None if there is none."""
         return self.session.documents.get(uri)
 
     def report_server_error(self, error: Exception, source: Any) -> None:

@@ -87,6 +87,7 @@ class Analyses:
         self._kept.forget()
 
     async def close(self) -> None:
+        """Give up all analyses and end the workers."""
         for task in self._tasks:
             task.cancel()
         await self.workers.close()

@@ -38,7 +38,8 @@ class Listener(Protocol):
     def redraw(self) -> None:
         """The settings have changed what is shown of all files."""
 
-    def status(self, status: Status) -> None: ...
+    def status(self, status: Status) -> None:
+        """The state of a document, or of the server, is another one."""
 
     def progress(self, uri: str, message: str | None, done: int, total: int) -> None:
         """An analysis is under way; `message` is None when it ends."""

@@ -42,6 +42,7 @@ class Readings:
             reader.cancel()
 
     def close(self) -> None:
+        """Read no document any more."""
         for document in list(self._readers):
             self.forget(document)
 

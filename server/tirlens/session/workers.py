@@ -119,6 +119,7 @@ class Workers:
 
     @property
     def clients(self) -> list[WorkerClient]:
+        """A client for each interpreter that was needed."""
         return [queue.client for queue in self._queues.values()]
 
     async def _warm(self, queue: _Queue) -> None:

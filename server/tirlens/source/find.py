@@ -27,6 +27,7 @@ class Found:
 
     @property
     def name(self) -> str:
+        """The dotted name of the owner, with the functions and classes around it."""
         return ".".join(item.name for item in (*self.scope, self.owner))
 
     @property

@@ -38,6 +38,7 @@ class Frame:
 
 
 def module_frame(tree: ast.Module) -> Frame:
+    """The frame of a module's own level."""
     return Frame(_bindings(tree.body), {}, None, tree.body)
 
 

@@ -34,6 +34,8 @@ Made = Tuple[Any, float]
 
 
 def call() -> Made:
+    """One store: what a call of a kernel takes."""
+
     @T.prim_func
     def call(A: T.Buffer((1,), "float32")):
         A[0] = T.float32(1)
@@ -64,6 +66,7 @@ def float_chain() -> Made:
 
 
 def value(kind: str, a: Any, b: Any) -> Any:
+    """What a `kind` of kernel makes of the elements `a` and `b`."""
     if kind == "divide":
         return a / b
     if kind == "exp":
@@ -232,6 +235,8 @@ def stream_all(size: int, cores: int) -> Made:
 
 
 def parallel(cores: int) -> Made:
+    """A parallel loop of one store for each core: what its start takes."""
+
     @T.prim_func
     def parallel(S: T.Buffer((cores, 16), "float32")):
         for p in T.parallel(cores):

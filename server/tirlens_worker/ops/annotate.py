@@ -41,4 +41,5 @@ TVM = """
 
 @accounts(*("tl." + name for name in TILELANG.split()), *("tir." + name for name in TVM.split()))
 def annotate(call: Any, context: Context) -> Statement:
+    """A statement without arithmetic, accesses or time."""
     return Statement(op="annotate", label="T.{}()".format(short_name(call.op.name)))

@@ -22,6 +22,7 @@ _KINDS = (("add", "add"), ("max", "max"), ("min", "min"), ("or", "bitwise"), ("a
 
 @accounts("tl.tileop.atomicadd", "tl.tileop.atomicmax", "tl.tileop.atomicmin")
 def tile(call: Any, context: Context) -> Statement:
+    """``atomic_add(value, target)`` of two tiles: an update of each element, once a block."""
     source, target = context.region(call.args[0]), context.region(call.args[1])
     if target is None:
         return not_understood(call, context, "the target is no region of a buffer")
@@ -46,6 +47,7 @@ def tile(call: Any, context: Context) -> Statement:
 
 @accounts("tl.atomic_*", "tir.atomic_add", "tirx.cuda.atomic_add", "tirx.cuda.atomic_cas")
 def element(call: Any, context: Context) -> Statement:
+    """An update of one element, or of 2 or 4 adjacent ones, by each thread."""
     target = context.region(call.args[0])
     name = call.op.name.rsplit(".", 1)[-1].replace("_elem_op", "").replace("_ret", "")
     if target is None:

@@ -22,16 +22,19 @@ from .sync import signal
 
 @accounts("tl.tileop.copy", "tl.tileop.ascend_copy")
 def copy(call: Any, context: Context) -> Statement:
+    """``T.copy(src, dst)``: which way it goes is decided when it is lowered."""
     return _copy(call, context, "copy", "tile")
 
 
 @accounts("tl.tileop.async_copy")
 def async_copy(call: Any, context: Context) -> Statement:
+    """``T.async_copy(src, dst)``: by cp.async, which is only started here."""
     return _copy(call, context, "async_copy", "async")
 
 
 @accounts("tl.tileop.tma_copy")
 def tma_copy(call: Any, context: Context) -> Statement:
+    """``T.tma_copy(src, dst)``: by TMA, which is only started here."""
     return _copy(call, context, "tma_copy", "tma")
 
 

@@ -75,6 +75,7 @@ _SYNCHRONIZING = (
 @accounts("tir.tvm_call_packed*", "tir.tvm_call_cpacked*", "tir.tvm_call_trace_packed*")
 @accounts("tir.call_ffi_kernel", "tir.call_spirv_pure_glsl450", "tir.anylist_setitem_call_*")
 def call_extern(call: Any, context: Context) -> Statement:
+    """A call by name: an operation that the name tells, else of unknown cost."""
     found = context.literal(call.args[0]) if len(call.args) else None
     name = found if isinstance(found, str) else call.op.name
     arguments = tuple(call.args[1:])

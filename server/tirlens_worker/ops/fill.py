@@ -14,6 +14,7 @@ from .registry import Context, accounts
 
 @accounts("tl.tileop.fill")
 def fill(call: Any, context: Context) -> Statement:
+    """``T.fill(dst, value)``: a store to each element, with the arithmetic of the value."""
     target = context.region(call.args[0])
     if target is None:
         return not_understood(call, context, "the target is no region of a buffer")

@@ -32,11 +32,13 @@ _POLICIES = {0: "square", 1: "full_row", 2: "full_col"}
     "tl.gemm_sr",
 )
 def gemm(call: Any, context: Context) -> Statement:
+    """``gemm(A, B, C, ...)`` of dense tiles."""
     return _gemm(call, context, tensors=(0, 1, 2), sizes=5)
 
 
 @accounts("tl.tileop.gemm_blockscaled", "tl.tileop.tcgen05_gemm_blockscaled")
 def gemm_blockscaled(call: Any, context: Context) -> Statement:
+    """``gemm_blockscaled(A, B, C, ..., SFA, SFB)``: tiles with a scale for each block."""
     return _gemm(call, context, tensors=(0, 1, 2), sizes=5, extra=(13, 14))
 
 
@@ -47,6 +49,7 @@ def gemm_blockscaled(call: Any, context: Context) -> Statement:
     "tl.tileop.tcgen05_gemm_sp",
 )
 def gemm_sp(call: Any, context: Context) -> Statement:
+    """``gemm_sp(A, E, B, C, ...)``: A is 2:4 sparse."""
     return _gemm(call, context, tensors=(0, 2, 3), sizes=7, extra=(1,), sparsity=2)
 
 

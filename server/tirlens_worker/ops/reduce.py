@@ -39,6 +39,7 @@ _THREADS_OF_AN_ACCUMULATOR_ROW = 4
 
 @accounts("tl.tileop.reduce")
 def reduce(call: Any, context: Context) -> Statement:
+    """``T.reduce(src, dst, kind, dim, clear)``: the elements of a tile along one dimension."""
     source, target = context.region(call.args[0]), context.region(call.args[1])
     kind = context.literal(call.args[2])
     combine = COMBINE.get(str(kind))

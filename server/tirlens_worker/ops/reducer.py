@@ -22,6 +22,7 @@ from .registry import Context, accounts
 
 @accounts("tl.tileop.reducer_init")
 def init(call: Any, context: Context) -> Statement:
+    """``T.reducer_init(reducer)``: the identity in each element."""
     reducer = context.region(call.args[0])
     if reducer is None:
         return not_understood(call, context, "the reducer is no buffer")
@@ -35,6 +36,7 @@ def init(call: Any, context: Context) -> Statement:
 
 @accounts("tl.reducer_update")
 def update(call: Any, context: Context) -> Statement:
+    """``T.reducer_update(element, value)``: one combining operation."""
     target, value = context.region(call.args[0]), call.args[1]
     if target is None:
         return not_understood(call, context, "the reducer is no buffer")
@@ -53,6 +55,7 @@ def update(call: Any, context: Context) -> Statement:
 
 @accounts("tl.tileop.finalize_reducer", "tl.tileop.finalize_reducer_v2")
 def finalize(call: Any, context: Context) -> Statement:
+    """``T.finalize_reducer(reducer)``: the partial results of all threads are exchanged."""
     reducer = context.region(call.args[0])
     target = context.region(call.args[-1])
     if reducer is None or target is None:

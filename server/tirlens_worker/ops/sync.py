@@ -80,6 +80,7 @@ _DRAINS = frozenset({"wait_wgmma", "warpgroup_wait", "wgmma_wait_group"})
 
 @accounts(*("tl." + name for name in TILELANG.split()), *("tir." + name for name in TVM.split()))
 def synchronize(call: Any, context: Context) -> Statement:
+    """A barrier, fence, wait or arrival, with what it does to which barrier."""
     name = short_name(call.op.name)
     told = tuple(_signals(name, list(call.args), context))
     guard = predicate(call, context) if told else None

@@ -55,6 +55,7 @@ _WITH_BIAS_AND_SCALE = ("sqrt", "exp", "exp2", "log2")
 
 
 def per(call: Any, context: Context) -> str:
+    """Who does a primitive together, in the words of `Statement.per`."""
     scope = getattr(call, "scope", None)
     name = str(getattr(scope, "name", scope) or "")
     if name == "cluster":
@@ -64,6 +65,7 @@ def per(call: Any, context: Context) -> str:
 
 @accounts("tirx.tile.copy", "tirx.tile.copy_async", "tirx.tile.permute_layout")
 def copy(call: Any, context: Context) -> Statement:
+    """``copy(dst, src)``: each element once."""
     target, source = context.region(call.args[0]), context.region(call.args[1])
     if target is None or source is None:
         return not_understood(call, context, "an operand is no region of a buffer")
@@ -137,6 +139,7 @@ def _matrix(region: Region) -> Tuple[Expr, Expr]:
 
 @accounts("tirx.tile.*")
 def elementwise(call: Any, context: Context) -> Statement:
+    """An operation on each element of the output, of one operand or two."""
     name = short_name(call.op.name)
     if name not in _ELEMENTWISE:
         return not_understood(call, context, "an operation that is not known")

@@ -38,6 +38,7 @@ class Walker(Statements):
     """Counts one kernel with one set of bindings."""
 
     def counts(self) -> Counts:
+        """How often each node of the kernel is executed, and what it touches of each array."""
         root = self._root()
         if any(self._passed[extent] for extent in self._unknown):
             # A loop that stands before the one that tells how often both turn.

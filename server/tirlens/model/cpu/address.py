@@ -126,6 +126,7 @@ class Pattern:
 
     @property
     def lines(self) -> float:
+        """How many lines the pattern touches."""
         return max(self.run / self.line, 1.0) * math.prod(count for _, count in self.copies)
 
     def sets_used(self, sets: int, period: int) -> float:

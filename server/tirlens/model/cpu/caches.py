@@ -97,6 +97,7 @@ class Footprints:
         self._unions: dict[tuple[frozenset[int], int], dict[Signature, tuple[Pattern, float]]] = {}
 
     def pattern(self, stream: Stream, depth: int) -> Pattern:
+        """What the loops of a stream inside of the first `depth` ones touch."""
         key = (id(stream), depth)
         if key not in self._patterns:
             free = frozenset(loop.var for loop in stream.around[depth:])
@@ -136,6 +137,7 @@ class Footprints:
         return widest, min(len(apart), max(most / max(widest.lines, 1e-9), 1.0))
 
     def lines(self, streams: Sequence[Stream], depth: int) -> dict[Signature, float]:
+        """By signature: the lines that streams touch inside of `depth` loops."""
         out: dict[Signature, float] = {}
         by_signature = {stream.signature: stream for stream in streams}
         for signature, (found, copies) in self.union(streams, depth).items():
@@ -144,6 +146,7 @@ class Footprints:
         return out
 
     def taken(self, streams: Sequence[Stream], depth: int, cache: Capacity) -> float:
+        """Lines of a `cache` that streams take inside of `depth` loops, its sharers' too."""
         return sum(
             cache.taken(found) * copies * (cache.sharers if signature in self.private else 1)
             for signature, (found, copies) in self.union(streams, depth).items()

@@ -66,11 +66,13 @@ class Ports:
 
     @property
     def clk(self) -> float:
+        """Clocks in which the ports are busy."""
         # Single elements leave the ports by themselves; vectors share the width of L1.
         return self.vector_clk + max(self.load_clk, self.store_clk)
 
 
 def ports(leaf: Leaf, nest: Nest, width: Width, device: Device) -> Ports:
+    """What the loads and stores of a leaf's executions in a nest ask of the ports."""
     core = device.cpu
     assert core is not None
     load, store = (

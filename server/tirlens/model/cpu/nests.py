@@ -31,6 +31,7 @@ class Nest:
 
     @property
     def trips(self) -> int:
+        """How often the innermost loop turns each time; 1 for straight-line code."""
         return (self.loop.extent or 1) if self.loop else 1
 
 
@@ -79,6 +80,7 @@ class Reader:
             yield Nest(None, outer, tuple(self.leaf(item, len(outer)) for item in items), False)
 
     def leaf(self, item: Item, depth: int) -> Leaf:
+        """A statement that stands in `depth` loops outside of its nest."""
         reads, writes = self._addresses(item)
         return Leaf(item, reads, writes, item.place.around[depth:])
 

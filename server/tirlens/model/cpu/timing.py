@@ -48,10 +48,12 @@ class NestTime:
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
+        """The nest's statements."""
         return self.nest.leaves
 
     @property
     def clocks(self) -> float:
+        """Clocks on the busiest core, with what overlaps of computing and waiting."""
         a, b = self.core.busy + self.core.entries, sum(self.waits.clocks.values())
         most = max(a, b)
         if not most:
@@ -124,6 +126,7 @@ def launches(nests: Iterable[Nest]) -> int:
 
 
 def parallel_parts(nest: Nest) -> int:
+    """Into how many parts a nest can go to the cores; 1 where no loop is parallel."""
     loops = nest.outer + ((nest.loop,) if nest.loop else ())
     return max((loop.extent or 1 for loop in loops if loop.kind == "parallel"), default=1)
 

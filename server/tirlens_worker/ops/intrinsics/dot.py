@@ -113,6 +113,7 @@ def dp4a_of_pointers(arguments: Sequence[Any], context: Context) -> Statement:
 
 @accounts("tir.call_llvm_intrin", "tir.call_llvm_pure_intrin")
 def call_llvm(call: Any, context: Context) -> Statement:
+    """``call_llvm_intrin``: the dot product or arithmetic that its name tells."""
     name = _name(call, context)
     if name is None:
         return not_understood(call, context, "an LLVM intrinsic by number")

@@ -21,16 +21,19 @@ _BYTES_OF_A_LANE = 4
 
 @accounts("tl.ptx_ldmatrix", "tir.ptx_ldmatrix", "tir.ptx_legacy.ldmatrix", "tir.ptx.ldmatrix*")
 def ldmatrix(call: Any, context: Context) -> Statement:
+    """``ldmatrix``: a warp loads matrices of 8 x 8 from shared memory."""
     return _move(call, context, "read", "write")
 
 
 @accounts("tl.ptx_stmatrix", "tir.ptx.stmatrix*")
 def stmatrix(call: Any, context: Context) -> Statement:
+    """``stmatrix``: a warp stores matrices of 8 x 8 to shared memory."""
     return _move(call, context, "write", "read")
 
 
 @accounts("tir.ptx.movmatrix", "tl.ds_read_tr16_b64", "tl.ds_read_tr8_b64")
 def transposed(call: Any, context: Context) -> Statement:
+    """``movmatrix`` in registers, and AMD's reads of shared memory that transpose."""
     source = context.region(call.args[0])
     width = 1 if source is None else max(64 // bits(source.buffer.dtype), 1)
     return Statement(

@@ -23,6 +23,7 @@ _WIDTH = re.compile(r"(?:ldg|lds|stg|sts)(\d+)$")
 
 @accounts("tl.ldg*", "tl.lds*", "tir.ptx_ldg32", "tir.s_tir.ldg32", "tir.ptx.ldg32")
 def load(call: Any, context: Context) -> Statement:
+    """A load of one thread through a pointer."""
     if not call.op.name.startswith("tl."):
         return _load_of_tvm(call, context)
     return _wide(call, context, "read", values=0)
@@ -30,11 +31,13 @@ def load(call: Any, context: Context) -> Statement:
 
 @accounts("tl.stg*", "tl.sts*")
 def store(call: Any, context: Context) -> Statement:
+    """A store of one thread through a pointer."""
     return _wide(call, context, "write", values=1)
 
 
 @accounts("tl.__ldg", "tir.cuda.ldg")
 def read_only_load(call: Any, context: Context) -> Statement:
+    """``__ldg(place)``: a load through the read-only cache."""
     source = context.region(call.args[0])
     if source is None:
         return not_understood(call, context, "the address is no element of a buffer")

@@ -85,22 +85,26 @@ def predicate(call: Any, context: Context) -> Optional[Expr]:
     "tl.ptx_mma_block_scale",
 )  # fmt: skip
 def mma(call: Any, context: Context) -> Statement:
+    """``mma.sync``: a product of one warp."""
     sparse = "mma_sp" in call.op.name or "sp" in strings(call, context)
     return _instruction(call, context, WARP, sparsity=2 if sparse else 1)
 
 
 @accounts("tir.ptx_mma_sp")
 def mma_sparse(call: Any, context: Context) -> Statement:
+    """``mma.sp.sync``: A is 2:4 sparse."""
     return _instruction(call, context, WARP, sparsity=2)
 
 
 @accounts("tl.ptx_wgmma_ss", "tl.ptx_wgmma_rs")
 def wgmma(call: Any, context: Context) -> Statement:
+    """``wgmma.mma_async``: a product of one warpgroup, which is only started here."""
     return _instruction(call, context, WARPGROUP)
 
 
 @accounts("tl.ptx_wgmma_sp_ss", "tl.ptx_wgmma_sp_rs")
 def wgmma_sparse(call: Any, context: Context) -> Statement:
+    """``wgmma.mma_async.sp``: A is 2:4 sparse."""
     return _instruction(call, context, WARPGROUP, sparsity=2)
 
 
@@ -120,6 +124,7 @@ def wgmma_by_numbers(call: Any, context: Context) -> Statement:
 @accounts("tir.ptx.wgmma_b1_*", "tir.ptx.wgmma_bf16_*", "tir.ptx.wgmma_f16_*")
 @accounts("tir.ptx.wgmma_fp8_*", "tir.ptx.wgmma_int_*", "tir.ptx.wgmma_tf32_*")
 def wgmma_of_ptx(call: Any, context: Context) -> Statement:
+    """wgmma as TVM's table of PTX has it: M, N and K in its name or operands."""
     return _instruction(call, context, WARPGROUP)
 
 

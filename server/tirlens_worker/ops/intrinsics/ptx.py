@@ -100,6 +100,7 @@ _VECTOR = re.compile(r"^v([248])$")
 
 @accounts("tir.ptx.*")
 def instruction(call: Any, context: Context) -> Statement:
+    """An instruction of PTX by its name and operands."""
     words = call.op.name.split("ptx.", 1)[1].split("_")
     modifiers = strings(call, context)
     family = words[0]

@@ -35,6 +35,7 @@ _SIZES = 0x3F << 17 | 0x1F << 24
 
 @accounts("tl.ptx_tcgen05_mma_ss", "tl.ptx_tcgen05_mma_ts", "tl.ptx_tcgen05_mma_blockscaled_ss")
 def multiply(call: Any, context: Context) -> Statement:
+    """``tcgen05.mma``: a product of one block or two, which is only started here."""
     kind = context.literal(call.args[0])
     descriptor = _descriptor(call, context)
     if not isinstance(kind, str) or descriptor is None:
@@ -139,6 +140,7 @@ def _described(call: Any, context: Context, first: int) -> Statement:
 @accounts("tl.ptx_tcgen05_cp_warpx4", "tl.ptx_tcgen05_sf_warp_transpose", "tir.ptx.tcgen05_cp")
 @accounts("tir.ptx.tcgen05_shift")
 def move(call: Any, context: Context) -> Statement:
+    """``tcgen05.ld``, ``.st`` and ``.cp``: a warp moves tensor memory."""
     return _move(call, ())
 
 

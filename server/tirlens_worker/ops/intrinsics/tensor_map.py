@@ -44,6 +44,7 @@ def encode(call: Any, context: Context) -> Statement:
 
 
 def tensor_copy(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Statement:
+    """``cp.async.bulk.tensor``: the box of a tensor map, by TMA."""
     rank = next((int(found.group(1)) for found in map(_RANK.match, modifiers) if found), 0)
     operands = [node for node in call.args if not isinstance(context.literal(node), str)]
     loading = "g2s" in words

@@ -21,12 +21,14 @@ from ..registry import Context, Region, accounts
 
 @accounts("tl.tma_load", "tl.tma_load_im2col", "tl.tma_load_multicast", "tl.tma_load_gather4")
 def tma_load(call: Any, context: Context) -> Statement:
+    """``tma_load``: a box from global to shared memory."""
     first = 4 if call.op.name == "tl.tma_load_multicast" else 3
     return _tensor_copy(call, context, "read", call.args[2], first)
 
 
 @accounts("tl.tma_store", "tl.tma_store_scatter4")
 def tma_store(call: Any, context: Context) -> Statement:
+    """``tma_store``: a box from shared to global memory."""
     return _tensor_copy(call, context, "write", call.args[1], 2)
 
 

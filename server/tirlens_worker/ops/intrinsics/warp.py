@@ -53,6 +53,7 @@ def dtype_of(node: Any) -> str:
     "tir.ptx.any_sync",
 )
 def shuffle(call: Any, context: Context) -> Statement:
+    """A shuffle, vote or match: one exchange with the other lanes."""
     # The exchanged value stands behind the mask, where there is a mask; both may be computed.
     return _exchange(call, context, 1, (), tuple(call.args))
 
@@ -70,6 +71,7 @@ def elect(call: Any, context: Context) -> Statement:
 
 @accounts("tl.warp_reduce_*", "tir.cuda.warp_reduce", "tir.cuda.reduce_*")
 def warp_reduce(call: Any, context: Context) -> Statement:
+    """``warp_reduce_sum`` and so on: the values of all lanes, in shuffles."""
     combine = (Arith(op=_combine(call, context), dtype=dtype_of(call), count=_STEPS),)
     return _exchange(call, context, _STEPS, combine, tuple(call.args))
 

@@ -24,6 +24,7 @@ _TILE = (16, 16, 16)
 
 @accounts("tir.tvm_mma_sync", "tir.tvm_bmma_sync")
 def multiply(call: Any, context: Context) -> Statement:
+    """``mma_sync(D, A, B, C)`` of fragments."""
     d, a, b, c = (context.region(call.args[position]) for position in (0, 2, 4, 6))
     if a is None or d is None:
         return not_understood(call, context, "the fragments are no buffers")
@@ -66,6 +67,7 @@ def _lanes(context: Context) -> int:
 
 @accounts("tir.tvm_load_matrix_sync", "tir.tvm_store_matrix_sync")
 def load_or_store(call: Any, context: Context) -> Statement:
+    """``load_matrix_sync`` and ``store_matrix_sync``: a fragment from or to memory."""
     loading = "load" in call.op.name
     fragment, memory = context.region(call.args[0]), context.region(call.args[5])
     sizes = [context.literal(node) for node in call.args[1:4]]
@@ -85,6 +87,7 @@ def load_or_store(call: Any, context: Context) -> Statement:
 @accounts("tir.tvm_fill_fragment", "tir.make_filled_simdgroup_matrix")
 @accounts("tl.cooperative_tensor_fill", "tir.cooperative_tensor_fill")
 def fill(call: Any, context: Context) -> Statement:
+    """``fill_fragment``: one value in all elements."""
     fragment = context.region(call.args[0])
     return Statement(op="fill", label=label("fill_fragment", fragment))
 
@@ -108,6 +111,7 @@ def simdgroup_move(call: Any, context: Context) -> Statement:
 
 @accounts("tir.simdgroup_multiply_accumulate")
 def simdgroup_multiply(call: Any, context: Context) -> Statement:
+    """Metal's ``simdgroup_multiply_accumulate`` of 8 x 8 matrices."""
     found = [item for item in map(context.region, call.args) if item is not None]
     dtype = found[1].buffer.dtype if len(found) > 1 else "float16"
     return Statement(
