@@ -59,6 +59,8 @@ class Buffer:
     ``shared.dyn``, ``shared.tmem``, ``shared.barrier``, ``local``, ``local.fragment``,
     ``local.var``, ``wmma.matrix_a`` and so on.  `strides` is in elements and empty for a compact
     row-major array.  `alias_of` is the id of the buffer whose memory this one views.
+    `may_overlap`: its pointer is not ``__restrict__``, and others' are not either, so that no
+    compiler moves a load from it over a store to one of them.
     """
 
     id: str
@@ -71,6 +73,7 @@ class Buffer:
     is_parameter: bool = False
     alias_of: Optional[str] = None
     span: Optional[Span] = None
+    may_overlap: bool = False
 
 
 @dataclass(frozen=True)

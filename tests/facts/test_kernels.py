@@ -85,6 +85,15 @@ def test_what_is_started_by_cp_async_arrives_at_its_barrier() -> None:
     ]
 
 
+def test_pointers_without_restrict_may_overlap() -> None:
+    (kernel,) = (one for one in facts_of(TILELANG, "tilelang_tiles") if one.name == "overlapping")
+    assert {one.name: one.may_overlap for one in kernel.buffers} == {
+        "A": True,
+        "B": True,
+        "C": False,
+    }
+
+
 def _entries(costs):
     for cost in costs:
         yield cost

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tirlens.hardware.provenance import caveats
@@ -43,6 +43,7 @@ from .schedule import (
     as_saturated,
     drifts_apart,
     kernel_time,
+    loaded_share,
 )
 from .unscheduled import at_least, unscheduled
 
@@ -241,6 +242,20 @@ def _launch(facts: KernelFacts, counts: Counts, items: Sequence[Item], device: D
     )
 
 
+def _latency_share(
+    device: Device, launch: _Launch, moved_bytes: float | None
+) -> Callable[[float], float]:
+    """Which part of the latencies under the whole traffic one wait of all resident blocks has."""
+    whole = loaded_share(device, moved_bytes)
+    blocks = min(launch.blocks, launch.blocks_per_sm * device.sm_count)
+    warps = blocks * launch.threads / device.limits.warp_size
+
+    def share(bytes_of_block: float) -> float:
+        return min(loaded_share(device, blocks * bytes_of_block, warps) / whole, 1.0)
+
+    return share
+
+
 def _on_gpu(
     report: KernelReport,
     device: Device,
@@ -259,8 +274,13 @@ def _on_gpu(
     )
     leaves = leaves_of(items)
     drifts = drifts_apart(leaves)
-    near = as_idle(device) if drifts else as_loaded(device, report.dram_bytes.total)
-    block = block_time(items, BlockContext(near, launch.blocks, drifts))
+    context = BlockContext(
+        as_idle(device) if drifts else as_loaded(device, report.dram_bytes.total),
+        launch.blocks,
+        drifts,
+        latency_share=None if drifts else _latency_share(device, launch, report.dram_bytes.total),
+    )
+    block = block_time(items, context)
     queued_s = 0.0
     if drifts:
         far = block_time(items, BlockContext(as_saturated(device), launch.blocks, drifts))

@@ -59,14 +59,23 @@ class KernelTime:
 
 
 def as_loaded(device: Device, moved_bytes: float | None) -> Device:
-    """The device with the latencies that its memory has under a kernel's traffic.
+    """The device with the latencies that its memory has under a kernel's traffic."""
+    share = loaded_share(device, moved_bytes)
+    return device if share == 1.0 else _with_latency(device, share)
 
-    What moves less than DRAM brings in one latency leaves its queues empty for the rest of it.
+
+def loaded_share(device: Device, moved_bytes: float | None, warps: float = 0.0) -> float:
+    """Of the latencies under load, the share that loads of so much at a time wait for.
+
+    What moves less than DRAM brings in one latency leaves its queues empty for the rest of it, and
+    fewer `warps` than the SMs have room for leave those before it empty.  Both ends are measured:
+    one warp waits for the idle latency, SMs that are full of warps for that under load.
     """
     in_flight = device.dram.bytes_per_s * device.dram.sustained_fraction * device.dram.latency_s
     if moved_bytes is None or moved_bytes >= in_flight:
-        return device
-    return _with_latency(device, IDLE_LATENCY + (1 - IDLE_LATENCY) * moved_bytes / in_flight)
+        return 1.0
+    room = device.sm_count * device.limits.threads_per_sm / device.limits.warp_size
+    return IDLE_LATENCY + (1 - IDLE_LATENCY) * min(max(moved_bytes / in_flight, warps / room), 1.0)
 
 
 def as_idle(device: Device) -> Device:

@@ -109,8 +109,10 @@ class Blocks(Visitor):
         for match in block.match_buffers:
             self._add_window(match)
         annotations = dialect.annotations_of(block)
-        self._declare_reducers(getattr(block, "annotations", None))
-        self._declare_barriers(getattr(block, "annotations", None))
+        declared: Any = getattr(block, "annotations", None) or {}
+        self._declare_reducers(declared)
+        self._declare_barriers(declared)
+        self.scope.may_overlap(declared.get("tl.non_restrict_params", ()))
         cluster = annotations.get("cluster_dims")
         if cluster is not None:
             self.bindings.cluster = tuple(int(extent) for extent in cluster)
@@ -138,7 +140,7 @@ class Blocks(Visitor):
     def _declare_reducers(self, annotations: Any) -> None:
         """``T.alloc_reducer``: what each reducer combines by, as its block's annotation says."""
         for key in ("reducer_info", "reducer_info_v2"):
-            if annotations is None or key not in annotations:
+            if key not in annotations:
                 continue
             for data, about in annotations[key].items():
                 owner = self.scope.owner_of_data(data)
@@ -147,7 +149,7 @@ class Blocks(Visitor):
 
     def _declare_barriers(self, annotations: Any) -> None:
         """``T.alloc_barrier``: how many threads have to arrive at each."""
-        if annotations is None or "barrier_init" not in annotations:
+        if "barrier_init" not in annotations:
             return
         for data, arrivals in annotations["barrier_init"].items():
             owner = self.scope.owner_of_data(data)

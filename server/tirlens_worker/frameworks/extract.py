@@ -41,8 +41,9 @@ def extract(
             walk.add_buffer(buffer, parameter=True)
         elif dialect.dtype_of(param).startswith(("int", "uint")):
             scope.value(param)
-    body = boxed(walk.function(prim_func.body), scope.boxes)
     attributes = dialect.attributes(prim_func)
+    scope.may_overlap(attributes.get("tl.non_restrict_params", ()))
+    body = boxed(walk.function(prim_func.body), scope.boxes)
     return KernelFacts(
         name=name_of(prim_func, definition),
         definition=definition,

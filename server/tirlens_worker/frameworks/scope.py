@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, FrozenSet, Hashable, List, Optional, Set, Tuple, Union
+from dataclasses import replace
+from typing import Any, Dict, FrozenSet, Hashable, Iterable, List, Optional, Set, Tuple, Union
 
 from ..facts import Buffer, Caveat, Expr, Span, Variable
 from ..ops import Layout, Region, TensorMap
@@ -151,6 +152,7 @@ class Scope:
         data = getattr(buffer, "data", None)
         owner = None if data is None else self.owner_of_data(data)
         name = self.unique(str(buffer.name))
+        viewed = alias_of or owner
         self.buffers.append(
             Buffer(
                 id=name,
@@ -161,8 +163,9 @@ class Scope:
                 strides=strides,
                 element_offset=offset,
                 is_parameter=parameter,
-                alias_of=alias_of or owner,
+                alias_of=viewed,
                 span=span,
+                may_overlap=viewed is not None and self.buffer(viewed).may_overlap,
             )
         )
         self._buffer_ids[dialect.key(buffer)] = name
@@ -170,6 +173,15 @@ class Scope:
             self._kept.append(data)
             self._data_owner[dialect.key(data)] = alias_of or name
         return name
+
+    def may_overlap(self, pointers: Iterable[Any]) -> None:
+        """These data pointers may overlap with each other, which takes two of them."""
+        owners = set(map(self.owner_of_data, pointers)) - {None}
+        if len(owners) > 1:
+            self.buffers[:] = [
+                replace(buffer, may_overlap=True) if buffer.id in owners else buffer
+                for buffer in self.buffers
+            ]
 
     def same(self, buffer: Any, buffer_id: str) -> None:
         """`buffer` is another name of an array, perhaps of that of another block of the cluster."""

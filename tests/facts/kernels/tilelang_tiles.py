@@ -177,3 +177,18 @@ def flagged(n: T.int32, A: T.Tensor((1024,), "float32"), B: T.Tensor((1024,), "f
 #           ^ if not(not(((bx * 256) < n)))
                 B[k] = A[k]
 #               ^^^^^^^^^^^ store A[k] -> B[k]
+
+
+@T.prim_func
+def overlapping(
+# ^ kernel overlapping grid 4 1 1 threads 32 1 1
+    A: T.Tensor((4,), "float32"), B: T.Tensor((4,), "float32"), C: T.Tensor((4,), "float32")
+):
+    with T.Kernel(4, threads=32) as bx:
+#   ^ grid bx 4
+#   ^ let tz = 0
+#   ^ let ty = 0
+#   ^ block tx 32
+        T.annotate_restrict_buffers(A, B)
+        B[bx] = A[bx] + C[bx]
+#       ^^^^^^^^^^^^^^^^^^^^^ store [add] A[bx] C[bx] -> B[bx]

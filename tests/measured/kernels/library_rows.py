@@ -198,7 +198,8 @@ def layer_norm(dtype: str = "float32", warp: int = 32) -> Kernel:
     """``vectorized_layer_norm_kernel``: 4 warps a row, moments in one pass, result in another.
 
     Each thread carries mean, squares and count (Welford's update); the lanes of a warp combine
-    theirs by shuffles, the four warps by halves in shared memory.
+    theirs by shuffles, the four warps by halves in shared memory.  Of its pointers only that of the
+    input is ``__restrict__``: the loads of the weights stay behind the stores of earlier turns.
     """
     lanes = 4
     threads = 4 * warp
@@ -212,6 +213,7 @@ def layer_norm(dtype: str = "float32", warp: int = 32) -> Kernel:
         Gamma = T.match_buffer(g, (columns,), dtype)
         Beta = T.match_buffer(c, (columns,), dtype)
         Out = T.match_buffer(out, (rows, columns), dtype)
+        T.func_attr({"tl.non_restrict_params": [Gamma.data, Beta.data, Out.data]})
         for row in T.thread_binding(rows, thread="blockIdx.x"):
             for own in T.thread_binding(4, thread="threadIdx.y"):
                 for thread in T.thread_binding(warp, thread="threadIdx.x"):

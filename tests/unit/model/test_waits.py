@@ -58,12 +58,12 @@ def test_so_many_blocks_ask_for_the_same_bytes(
     assert sharing([Slab(1.0, axes)], (8, 16), wave) == (blocks,)
 
 
-def walk(blocks: int, at: Expr) -> KernelFacts:
+def walk(blocks: int, at: Expr, turns: int = 64) -> KernelFacts:
     """Blocks that load 512 bytes a turn and wait for them."""
     place: Expr = ("+", ("*", at, 128), "tx")
     barrier = Statement("sync", "barrier", sites=site(3))
     fetch = Statement("load", "ld", (), (Access("X", "read", (place,)),), sites=site(3))
-    return kernel(blocks, Loop("serial", "k", 0, 64, (fetch, barrier), sites=site(3)))
+    return kernel(blocks, Loop("serial", "k", 0, turns, (fetch, barrier), sites=site(3)))
 
 
 def test_who_asks_for_what_is_under_way_waits_as_long() -> None:
@@ -123,3 +123,40 @@ def test_a_place_of_shared_memory_that_one_thread_has_keeps_no_loads_apart() -> 
         return seconds(kernel(1, Loop("serial", "k", 0, 64, (tile,), sites=site(3))))
 
     assert scan("i") < 0.3 * scan(("+", "i", 1))
+
+
+def add_rows(kind: str, turns: int, operation: str = "add", overlaps: bool = False) -> float:
+    """How long one block takes for so many turns that each load, compute and store in global."""
+    place: Expr = ("+", ("*", "k", 128), "tx")
+    accesses = (Access("X", "read", (place,)), Access("Y", "write", (place,)))
+    one = Statement("store", "Y", (Arith(operation, "float32", 1),), accesses, sites=site(4))
+    arrays = [replace(ARRAY, id=name, name=name, may_overlap=overlaps) for name in ("X", "Y")]
+    barrier = Statement("sync", "barrier", sites=site(5))
+    loop = Loop(kind, "k", 0, turns, (one,), sites=site(3))
+    return seconds(launched((loop, barrier), tuple(arrays), 1))
+
+
+@pytest.mark.parametrize("kind", ["unroll", "serial"])
+def test_no_load_is_moved_over_a_store_to_what_may_be_the_same_array(kind: str) -> None:
+    turns, latency_s = 16, as_loaded(H200, 0).dram.latency_s
+    apart = add_rows(kind, turns, overlaps=True) - add_rows(kind, turns)
+    assert apart == pytest.approx((turns - 1) * latency_s, rel=0.05)
+
+
+@pytest.mark.parametrize("kind", ["unroll", "serial"])
+def test_nothing_is_moved_over_the_branches_of_a_division(kind: str) -> None:
+    """No turn's division begins before that of the turn before, nor does its load."""
+    turns, latency_s = 16, as_loaded(H200, 0).dram.latency_s
+    apart = add_rows(kind, turns, "div") - add_rows(kind, turns, "mul")
+    assert apart > (turns - 1) * latency_s
+
+
+def test_a_load_waits_for_what_is_under_way_with_it() -> None:
+    """Few blocks find memory idle, however much they load in turn; warps everywhere do not."""
+    idle_s, loaded_s = as_loaded(H200, 0).dram.latency_s, H200.dram.latency_s
+    waited = {
+        blocks: seconds(walk(blocks, ("+", ("*", "bx", 4096), "k"), 4096)) / 4096
+        for blocks in (4, 132 * 16)
+    }
+    assert idle_s < waited[4] < 1.15 * idle_s
+    assert waited[132 * 16] > loaded_s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tirlens.hardware.spec import Device
@@ -30,12 +30,14 @@ class BlockContext:
     """What the time of a block depends on besides its own work.
 
     `drifts` tells that warps go through it by themselves, `busy` keeps what `busy_of_block` has
-    found of each leaf.
+    found of each leaf.  `latency_share` tells which part of the latencies of `device` a wait has in
+    which a block loads so many bytes; None if all have the whole of them.
     """
 
     device: Device
     blocks: int
     drifts: bool = False
+    latency_share: Callable[[float], float] | None = None
     busy: dict[Item, Busy] = field(default_factory=dict[Item, Busy], repr=False, compare=False)
 
 
@@ -78,9 +80,30 @@ def step_seconds(item: Item, context: BlockContext, repeats: float, waits: bool 
         repeats = min(repeats, item.count.executions / (context.blocks * each))
         if repeats and waits and item.read_bytes:
             together = max(turns(item, context.blocks) / repeats, 1.0)
-    waiting = wait_seconds(item, context.device, waits, together) * repeats
+    waiting = _waited_seconds(item, context, waits, together, repeats)
     carried = carried_seconds(item, context.device, context.blocks)
     return max(waiting, carried - leaf_seconds(item, context)) if carried else waiting
+
+
+def _waited_seconds(
+    item: Item, context: BlockContext, waits: bool, together: float, repeats: float
+) -> float:
+    """What `repeats` waits take, each for the loads of `together` turns.
+
+    By Little's law a load waits longer than in an idle memory for what is under way before it.
+    That is what DRAM serves meanwhile, which is part of the time for which the leaf keeps it busy.
+    """
+    if context.latency_share is None or not repeats or not item.read_bytes:
+        return wait_seconds(item, context.device, waits, together) * repeats
+    bytes_of_wait = item.moved.l2_read_bytes * together / (context.blocks * repeats)
+    idle_s, waited_s = (
+        wait_seconds(item, context.device, waits, together, context.latency_share(moved)) * repeats
+        for moved in (0.0, bytes_of_wait)
+    )
+    busy = busy_of_block(item, context)
+    dram_s = busy.units.get("dram", 0.0)
+    others_s = max((own for unit, own in busy.units.items() if unit != "dram"), default=0.0)
+    return idle_s + max(others_s + waited_s - idle_s, dram_s) - busy.longest_s
 
 
 def transfer_seconds(loads: Sequence[Item], context: BlockContext) -> float:

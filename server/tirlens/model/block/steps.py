@@ -68,12 +68,19 @@ _STATEMENT_CLOCKS: Mapping[str, float] = {
 }
 
 
-def wait_seconds(item: Item, device: Device, waits: bool = True, together: float = 1.0) -> float:
+def wait_seconds(
+    item: Item,
+    device: Device,
+    waits: bool = True,
+    together: float = 1.0,
+    latency_share: float = 1.0,
+) -> float:
     """The time of one execution of a leaf that no throughput explains.
 
     `waits`: whether its loads wait for memory, or for data that comes with earlier loads.
     A load that is only started here (TMA, cp.async) makes nobody wait.  The compiler brings the
-    loads of `together` turns of a loop into one execution.
+    loads of `together` turns of a loop into one execution.  They wait for a part of the latencies
+    where less is under way at a time.
     """
     if item.node.op == "gemm":
         return _matrix_wait(item, device)
@@ -83,7 +90,8 @@ def wait_seconds(item: Item, device: Device, waits: bool = True, together: float
         share = fresh_share(item)
         fresh = min(share * together, 1.0)
         kept = SHARED_CLOCKS / device.clock_hz
-        each = fresh * load_latency_s(item, device, share < 1) + (1 - fresh) * kept
+        latency_s = load_latency_s(item, device, share < 1) * latency_share
+        each = fresh * latency_s + (1 - fresh) * kept
         seconds += _batches(item) * each
     return seconds
 

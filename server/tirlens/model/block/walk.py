@@ -94,16 +94,18 @@ def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True
     if isinstance(node, Branch) and splits_the_block(item):
         return _roles(item, context, repeats)
     inner = repeats
-    if isinstance(node, Loop) and node.kind not in _SPREAD and not starts_at_once(item):
-        trips = mean_trips(item)
-        together = brings_together(item) and not branches(item, context.device)
-        if node.kind == "serial" and together:
-            trips = waits_for_loads(node, trips)
-        inner = repeats * trips
-        if node.kind == "pipelined":
-            return pipelined(
-                item, context, repeats, trips, lambda node, times: _timed(node, context, times)
-            )
+    if isinstance(node, Loop) and node.kind not in _SPREAD:
+        # Nothing of a turn is moved over a branch in another one, be the loop unrolled or not.
+        apart = branches(item, context.device)
+        if apart or not starts_at_once(item):
+            trips = mean_trips(item)
+            if node.kind == "serial" and not apart and brings_together(item):
+                trips = waits_for_loads(node, trips)
+            inner = repeats * trips
+            if node.kind == "pipelined":
+                return pipelined(
+                    item, context, repeats, trips, lambda node, times: _timed(node, context, times)
+                )
     if isinstance(node, While):
         inner = repeats * mean_trips(item)
     mixes = not is_straight(item)

@@ -37,7 +37,7 @@ EVENT: Traits = 1 << 9
 
 #: Stores to global memory.
 STORES: Traits = 1 << 10
-#: A load instruction that no compiler moves over a store, which may be to the same place.
+#: A load that no compiler moves over a store, which may be to the same place.
 ORDERED: Traits = 1 << 11
 
 _ALL: Traits = (1 << 12) - 1
@@ -73,6 +73,8 @@ def _of_statement(item: Item) -> Traits:
             fills_registers = False
         if is_read:
             reads = reads or bool(entry.bytes)
+            if entry.buffer.may_overlap:
+                found |= ORDERED
             if access.route in ("tma", "async"):
                 found |= COPIES
     if fills_registers or op in _STRAIGHT_OPS:
