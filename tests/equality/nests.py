@@ -96,15 +96,51 @@ def padded(draw: Any, number: int) -> list[str]:
 
 @st.composite
 def aliases(draw: Any, number: int) -> list[str]:
-    """The memory of an array under another name, of another shape or a part of it."""
+    """The memory of an array under another name, of another shape or type or a part of it."""
     name, i = f"w{number}", f"i{number}"
+    dtype = draw(st.sampled_from(["float32", "float32", "int8", "float64", "float16"]))
     rows, columns, offset = draw(st.sampled_from([(63, 1, 0), (9, 7, 0), (3, 5, 0), (4, 9, 18)]))
+    if dtype == "float64":
+        rows, columns, offset = draw(st.sampled_from([(31, 1, 0), (5, 4, 3)]))
     place = f", elem_offset={offset}" if offset else ""
     size = draw(st.integers(1, rows * columns))
     element = f"{name}[{i} // {columns}, {i} % {columns}]"
-    other = draw(st.sampled_from([f"A[{i} // 9, {i} % 9]", element, "A[6, 8]"]))
+    others = [element]
+    if dtype == "float32":
+        others += [f"A[{i} % 7, {i} % 9]", f"A[{i} // 9, {i} % 9]", "A[6, 8]"]
     return [
-        f'{name} = T.decl_buffer(({rows}, {columns}), "float32", data=A.data{place})',
+        f'{name} = T.decl_buffer(({rows}, {columns}), "{dtype}", data=A.data{place})',
         f"for {i} in range({size}):",
-        f"    {element} = {other} + T.float32(1)",
+        f"    {element} = {draw(st.sampled_from(others))} + T.{dtype}(1)",
     ]
+
+
+@st.composite
+def left(draw: Any, number: int) -> list[str]:
+    """Loops that are left early, and turns that are given up, where indices say so."""
+    o, v = f"o{number}", f"v{number}"
+    size, limit = draw(st.integers(2, 8)), draw(st.integers(-1, 8))
+    start = draw(st.sampled_from(["0", "2", o]))
+    loop = draw(st.sampled_from([
+        f"range({size})", f"T.serial({start}, {start} + {size})", f"range({o}, {size})",
+        f"T.serial({start}, {start} + {size}, step=3)", f"T.unroll({size})",
+    ]))  # fmt: skip
+    turns = [None, None, f"{v} % 2 == {limit % 2}", f"{v} == {limit - 1}"]
+    give_up = draw(st.sampled_from(turns))
+    leave = draw(st.sampled_from([
+        f"{v} == {limit}", f"{v} >= {limit}", f"{v} == {o} + {limit % 3}",
+        f"{v} * 2 > {o} + {limit}", f"{v} + {o} >= {limit}", f"{o} == 1",
+        f"{v} == {limit} and {o} == 1", f"{limit} == {v} - {o}",
+    ]))  # fmt: skip
+    element = f"A[{o} % 7, {v} % 9]"
+    store = f"        {element} = {element} + T.float32(1)"
+    lines = [f"for {o} in range({draw(st.integers(1, 4))}):", f"    for {v} in {loop}:"]
+    lines += [store] if draw(st.booleans()) else []
+    if give_up is not None:
+        lines += [f"        if {give_up}:", *(["    " + store] * draw(st.integers(0, 1)))]
+        lines.append("            continue")
+    lines += [f"        if {leave}:", *(["    " + store] * draw(st.integers(0, 1)))]
+    lines.append("            break")
+    if draw(st.booleans()):
+        lines += [f"        if {v} == {limit + 1}:", "            break"]
+    return [*lines, f"        {element} = T.exp({element})"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ..facts import Branch, Expr, Node
 from . import dialect
@@ -25,25 +25,39 @@ class Branches(Blocks):
     def _sequence(self, parts: Sequence[Any]) -> Nodes:
         nodes: List[Node] = []
         for position, part in enumerate(parts):
-            rest = parts[position + 1 :]
-            if rest and self._skips(part):
+            if self._jump_at_end(part) is not None:
+                rest = parts[position + 1 :]
                 return (*nodes, *self.body(part, partial(self._visit_IfThenElse, rest=rest)))
             nodes += self.body(part)
+            if dialect.jump_of(dialect.last_of(part)) is not None:
+                break
         return tuple(nodes)
 
-    def _skips(self, stmt: Any) -> bool:
-        """Whether `stmt` is ``if c: ...; continue``: all behind it in the loop is its ``else``.
+    def _jump_at_end(self, stmt: Any) -> Optional[Any]:
+        """The jump with which the `then` of a branch ends, if all behind it is its ``else``.
 
-        So is a ``return`` that stands in no loop.
+        So it is of ``if c: ...; continue`` and ``if c: ...; break`` in a loop's own body, and of a
+        ``return`` that stands in no loop.
         """
         if dialect.kind(stmt) != "IfThenElse" or stmt.else_case is not None or self._branches:
-            return False
+            return None
         last = dialect.last_of(stmt.then_case)
-        jump = dialect.jump_of(last)
-        known = jump == "continue" or (jump == "return" and not self._loops)
-        if known:
-            self._settled.add(dialect.key(last))
-        return known
+        return last if self._ends(stmt, dialect.jump_of(last)) else None
+
+    def _ends(self, stmt: Any, jump: Optional[str]) -> bool:
+        """Whether `jump`, in or at `stmt`, is over all that follows the latter and nothing else."""
+        if self._leaving is None:
+            return jump == "return"
+        return jump in ("continue", "break") and self._leaving.holds(stmt)
+
+    def _settle(self, jump: Any, condition: Expr) -> None:
+        """Notes that a loop's turn or the loop ends where `condition` holds, if it follows when."""
+        if self._leaving is not None and dialect.jump_of(jump) == "break":
+            if not self._leaving.leave(condition, self.scope.computed, self.scope.ranges):
+                return
+        elif self._leaving is not None:
+            self._leaving.give_up(condition)
+        self._settled.add(dialect.key(jump))
 
     def _conditional(self, stmt: Any, *conditions: Expr) -> Nodes:
         """What runs only where `conditions` hold, or where they do not."""
@@ -84,6 +98,9 @@ class Branches(Blocks):
     def _visit_IfThenElse(self, stmt: Any, rest: Sequence[Any] = ()) -> Nodes:  # noqa: N802
         before = self._reading(stmt.condition, "condition")
         condition = self.reader.truth(stmt.condition)
+        jump = self._jump_at_end(stmt)
+        if jump is not None and condition is not False:
+            self._settle(jump, condition)
         if isinstance(condition, bool):
             taken = stmt.then_case if condition else stmt.else_case
             return (*before, *self.body(taken), *self._sequence(rest if not condition else ()))
@@ -114,8 +131,9 @@ class Branches(Blocks):
     def _visit_Break(self, stmt: Any) -> Nodes:  # noqa: N802
         value = getattr(stmt, "value", None)
         nodes = () if value is None else self._reading(value, "return")
-        at_the_end = dialect.jump_of(stmt) == "return" and not self._loops and not self._branches
-        if not at_the_end and dialect.key(stmt) not in self._settled:
+        if not self._branches and self._ends(stmt, dialect.jump_of(stmt)):
+            self._settle(stmt, True)
+        if dialect.key(stmt) not in self._settled:
             self._note("a jump leaves an iteration early: counts are upper bounds")
         return nodes
 

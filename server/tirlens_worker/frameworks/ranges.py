@@ -38,6 +38,31 @@ class Ranges:
             return _ANY
         return _combined(value[0], self.of(value[1]), self.of(value[2]))
 
+    def decide(self, condition: Expr) -> Optional[bool]:
+        """Whether a comparison holds, where the ranges of its sides tell."""
+        if isinstance(condition, (bool, int)):
+            return bool(condition)
+        if isinstance(condition, tuple) and condition[0] == "not":
+            inner = self.decide(condition[1])
+            return None if inner is None else not inner
+        if not isinstance(condition, tuple) or len(condition) != 3:
+            return None
+        operator, left, right = condition
+        if operator in ("==", "!="):
+            (a, b), (c, d) = self.of(left), self.of(right)
+            if self.decide(("<", left, right)) or self.decide(("<", right, left)):
+                return operator == "!="
+            return (operator == "==") if a is not None and a == b == c == d else None
+        if operator in (">", ">="):
+            operator, left, right = "<" if operator == ">" else "<=", right, left
+        low, high = self.of(("-", left, right))
+        if operator not in ("<", "<="):
+            return None
+        limit = 0 if operator == "<" else 1
+        if high is not None and high < limit:
+            return True
+        return False if low is not None and low >= limit else None
+
     def below(self, index: Expr, size: Expr, lanes: int = 1) -> Optional[Expr]:
         """The condition under which `lanes` elements from `index` end before `size`.
 

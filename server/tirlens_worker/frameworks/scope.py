@@ -48,6 +48,8 @@ class Scope:
         self.conditions: List[Expr] = []
         #: Variables whose values are made of data.
         self.data: Set[str] = set()
+        #: Variables whose values are computed where they are named, with data or without.
+        self.computed: Set[str] = set()
         #: Arrays and names, by their keys, that hold numbers made of indices alone.
         self.counters: Set[int] = set()
         #: Names of floating-point constants, by their keys.

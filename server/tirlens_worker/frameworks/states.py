@@ -19,7 +19,8 @@ each iteration changes by the same amount has a known value.
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from contextlib import contextmanager
+from typing import Any, Dict, Generator, List, NamedTuple, Optional, Sequence
 
 from .. import ops
 from ..facts import Expr, Loop, Signal, Statement, While
@@ -28,12 +29,14 @@ from . import dialect
 from .affine import mentions, trips
 from .branches import Branches
 from .data import holds_data
+from .leaving import Leaving
 from .text import text
 from .visitor import Nodes
 from .writes import Write, writes
 
 _WAITS = ("mbarrier", "wait", "nanosleep", "fence", "ld_acquire", "ld_volatile", "ld_relaxed")
 _QUERY = re.compile(r"clusterlaunchcontrol_query|clc_query|clc_is_cancel|clc_get_first")
+_MANY: Expr = ("opaque", "turns")
 _WAITING_WORDS = frozenset({"acquire", "volatile", "relaxed", "try_wait", "test_wait"})
 
 
@@ -131,17 +134,24 @@ class States(Branches):
         for name, amount in steps.items():
             self.scope.scalars[name] = plus(before[name], times(amount, count))
 
-    def _repeated(self, stmt: Any, number: Expr, count: Expr) -> Nodes:
+    @contextmanager
+    def _in_loop(self, leaving: Leaving) -> Generator[None, None, None]:
+        """While the body of a loop is visited, and `leaving` is told what ends its turns."""
+        outer = self._branches, self._leaving
+        self._branches, self._leaving = 0, leaving
+        try:
+            yield
+        finally:
+            self._branches, self._leaving = outer
+
+    def _repeated(self, stmt: Any, number: Expr, count: Expr, leaving: Leaving) -> Nodes:
         """The body of a loop whose `count` iterations follow each other."""
         before = dict(self.scope.scalars)
         steps = self._enter(stmt, number)
-        branches, self._branches = self._branches, 0
-        self._loops += 1
         try:
-            return self._scoped(stmt)
+            with self._in_loop(leaving):
+                return self._scoped(stmt)
         finally:
-            self._branches = branches
-            self._loops -= 1
             self._leave(steps, before, count)
             if dialect.jumps(stmt):
                 for name in steps:
@@ -176,13 +186,8 @@ class States(Branches):
     def _own_turn(self, stmt: Any) -> Nodes:
         """The first turn of a loop, which does what the block was launched for."""
         label = "while {}".format(text(self.reader.expr(stmt.condition)))
-        self._loops += 1
-        branches, self._branches = self._branches, 0
-        try:
+        with self._in_loop(Leaving(stmt.body)):
             inner = self._scoped(stmt.body)
-        finally:
-            self._branches = branches
-            self._loops -= 1
         self._forget(write.buffer for write in writes(stmt.body))
         counter = self.scope.unique("turn")
         return (Loop("serial", counter, 0, 1, inner, label=label, sites=self._here),)
@@ -195,10 +200,15 @@ class States(Branches):
         test = self._reading(stmt.condition, "condition")
         self.scope.scalars = dict(before)
         count = trips(condition, counter)
-        self.scope.ranges.add(counter, 0, 0 if count is None else count)
+        self.scope.ranges.add(counter, 0, _MANY if count is None else count)
         self.scope.conditions.append(condition)
-        inner = test + self._repeated(stmt.body, counter, 0 if count is None else count)
+        leaving = Leaving(stmt.body, counter)
+        inner = test + self._repeated(stmt.body, counter, 0 if count is None else count, leaving)
         self.scope.conditions.pop()
+        if count is not None:
+            count = leaving.turns(count)
+        elif condition is True:
+            count = leaving.turns_without_end()
         if count is None:
             self._forget(write.buffer for write in writes(stmt.body))
             return (While(condition, inner, "while", self._here, counter),)
@@ -235,17 +245,12 @@ class States(Branches):
         before = dict(self.scope.scalars)
         steps = self._enter(stmt.body, counter)
         self.scope.scalars[stop.flag] = before[stop.flag]
-        self._loops += 1
-        branches, self._branches = self._branches, 0
-        try:
+        with self._in_loop(Leaving(stmt.body)):
             first = self._sequence(parts[: stop.place])
             condition = self.reader.expr(stop.condition)
             count = trips(condition, counter, holds=False)
             inner = first + self._sequence(parts[stop.place + 1 :])
-        finally:
-            self._branches = branches
-            self._loops -= 1
-            self.scope.scalars = dict(before)
+        self.scope.scalars = dict(before)
         self._forget(write.buffer for write in writes(stmt.body))
         if count is None:
             return (While(("not", condition), inner, "while", self._here, counter),)

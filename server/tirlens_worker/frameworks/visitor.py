@@ -12,6 +12,7 @@ from .compaction import Storage
 from .cost import Reader
 from .counters import counters
 from .launch import Bindings
+from .leaving import Leaving
 from .scope import Scope
 from .spans import Locator
 
@@ -40,9 +41,9 @@ class Visitor:
         self._per = "thread"
         #: Whether copies from global to shared memory are only started here, by cp.async.
         self._starts_copies = False
-        #: How many loops one is in, how many branches within the innermost of them, and the jumps
-        #: that are accounted for.
-        self._loops: int = 0
+        #: What ends the innermost loop that one is in, how many branches one is in within that, and
+        #: the jumps that are accounted for.
+        self._leaving: Optional[Leaving] = None
         self._branches: int = 0
         self._settled: Set[int] = set()
         #: What scalars held at the end of the body that was walked last.

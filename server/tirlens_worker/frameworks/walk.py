@@ -18,6 +18,7 @@ from . import dialect
 from .conditions import where
 from .data import holds_data
 from .dependence import Dependence
+from .leaving import Leaving
 from .masks import kept
 from .states import States
 from .text import text
@@ -67,7 +68,8 @@ class Walk(States):
         try:
             number: Expr = var if start == 0 else ("-", var, start)
             number = number if step_expr == 1 else ("//", number, step_expr)
-            inner = self._repeated(stmt.body, number, extent)
+            leaving = Leaving(stmt.body, var, start, step_expr)
+            inner = self._repeated(stmt.body, number, extent, leaving)
         finally:
             self.scope.loops.pop()
             self._per = outer
@@ -76,7 +78,7 @@ class Walk(States):
             kind=kind,
             var=var,
             start=start,
-            extent=extent,
+            extent=leaving.turns(extent),
             body=inner,
             step=step_expr,
             label="for {} in {}({})".format(stmt.loop_var.name, spelling, text(extent)),
@@ -194,6 +196,7 @@ class Walk(States):
             self.scope.define(stmt.var, ("opaque", str(stmt.var.name)))
             return nodes
         name = self.scope.define(stmt.var)
+        self.scope.computed.add(name)
         if holds_data(meaning, self.scope.data):
             self.scope.data.add(name)
         return (*nodes, Let(name, meaning, dtype, self._here))

@@ -130,9 +130,9 @@ def jumps(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
         B[tx] = A[tx]
 #       ^^^^^^^^^^^^^ store A[tx] -> B[tx]
     for i in range(4):
-#   ^ serial i_1 4
+#   ^ serial i_1 3
         if i == 2:
-#       ^ if (i_1 == 2)
+#       ^ if (i_1 == 2) else
             break
         B[tx] = A[tx]
 #       ^^^^^^^^^^^^^ store A[tx] -> B[tx]
