@@ -189,3 +189,37 @@ def shared_staging(T):
                         B[bx, tx] = S[(tx + k) % 32] + S[tx]
 
     return main
+
+
+@case
+def chosen_by_data(T):
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((9,), "int8"), B: T.Buffer((9,), "int8")):
+        for i in range(9):
+            B[i] = T.max(T.int8(2), T.if_then_else(T.Cast("int32", A[i]) > 0, T.int8(1), T.int8(3)))
+
+    return main
+
+
+@case
+def predicate_on_data(T):
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((9,), "float32"), B: T.Buffer((9,), "float32")):
+        for i in range(9):
+            with T.sblock("b"):
+                vi = T.axis.spatial(9, i)
+                T.where(A[i] * T.float32(2) < T.float32(10))
+                B[vi] = A[vi] + T.float32(1)
+
+    return main
+
+
+@case
+def number_that_nothing_has_set(T):
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((9,), "int32")):
+        number = T.sblock_alloc_buffer((1,), "int32", scope="local")
+        number[0] = number[0] + 1
+        A[0] = number[0]
+
+    return main

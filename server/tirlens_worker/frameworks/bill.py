@@ -231,12 +231,12 @@ class Bill:
             around, self._in_mask = self._in_mask, self._masks(node, arguments)
             if self._in_mask and not self._is_flag(arguments):
                 self._add("select", dialect.dtype_of(node), guard, node)
-            self._through(None, arguments[:1], guard)
+            chosen = self._through(None, arguments[:1], guard)
             self._in_mask = around
             condition = self.reader.expr(arguments[0])
             taken = self.visit(arguments[1], both_hold(guard, condition))
             other = self.visit(arguments[2], both_hold(guard, ("not", condition)))
-            return taken or other or not is_integer(dialect.dtype_of(node))
+            return chosen or taken or other or not is_integer(dialect.dtype_of(node))
         op = ops.scalar(full)
         if op is not None:
             data = self._through(op, arguments, guard)

@@ -89,12 +89,15 @@ class Blocks(Visitor):
         block = stmt.block
         for axis, value in zip(block.iter_vars, stmt.iter_values):
             self.scope.define(axis.var, self.reader.expr(value))
+        # A condition on data is computed for each of its iterations.
+        before = self._reading(stmt.predicate, "condition")
         inner = self._block(block)
         predicate = self.reader.expr(stmt.predicate)
         if predicate is True or predicate == 1:
-            return inner
+            return (*before, *inner)
         label = "T.where({})".format(text(predicate))
-        return (Branch(predicate, inner, kind="predicate", label=label, sites=self._here),)
+        branch = Branch(predicate, inner, kind="predicate", label=label, sites=self._here)
+        return (*before, branch)
 
     _visit_BlockRealize = _visit_SBlockRealize  # noqa: N815
 
