@@ -19,7 +19,15 @@ from tirlens_worker.facts import KernelFacts
 
 pytestmark = pytest.mark.slow
 
-CASES = ("tails", "whole", "transposed", "masked_first", "masked_later", "whole_tiles")
+CASES = (
+    "tails",
+    "whole",
+    "transposed",
+    "masked_first",
+    "masked_later",
+    "masked_behind",
+    "whole_tiles",
+)
 
 
 def records() -> dict[str, dict[str, Any]]:

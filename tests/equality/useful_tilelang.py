@@ -90,6 +90,25 @@ def loaded_ahead(M):
     return main
 
 
+def masked_behind(M, K):
+    """A product whose result is masked behind the loop that sums it up."""
+
+    @T.prim_func
+    def main(A: T.Tensor((M, K), "float16"), C: T.Tensor((M, 64), "float32")):
+        with T.Kernel(T.ceildiv(M, 64), threads=128) as bx:
+            A_s = T.alloc_shared((64, 32), "float16")
+            C_l = T.alloc_fragment((64, 64), "float32")
+            T.clear(C_l)
+            for k in T.Pipelined(T.ceildiv(K, 32), num_stages=2):
+                T.copy(A[bx * 64, k * 32], A_s)
+                T.gemm(A_s, A_s, C_l, transpose_B=True)
+            for i, j in T.Parallel(64, 64):
+                C_l[i, j] = T.if_then_else(i >= j, C_l[i, j], 0.0)
+            T.copy(C_l, C[bx * 64, 0])
+
+    return main
+
+
 CASES = {
     "tails": (lambda _: gemm(100, 70, 40, False), None),
     "whole": (lambda _: gemm(128, 64, 32, True), None),
@@ -97,5 +116,6 @@ CASES = {
     "masked_first": (lambda _: attention(150, 32, True, False), None),
     "masked_later": (lambda _: attention(150, 32, False, True), None),
     "whole_tiles": (lambda _: attention(128, 64, False, False), None),
+    "masked_behind": (lambda _: masked_behind(150, 40), None),
     "tile_of_before": (lambda _: loaded_ahead(100), None),
 }

@@ -40,6 +40,13 @@ def annotated(body: Tuple[Node, ...], buffers: Sequence[Buffer]) -> Tuple[Node, 
     return _Pass({buffer.id: buffer for buffer in buffers}).nodes(body)
 
 
+class Behind(NamedTuple):
+    """Nodes that run later, be it in the `next_turn` of the loop that they are the body of."""
+
+    nodes: Sequence[Node]
+    next_turn: bool = False
+
+
 class _Pass:
     def __init__(self, buffers: Mapping[str, Buffer]) -> None:
         self.buffers = buffers
@@ -47,18 +54,22 @@ class _Pass:
         self.tiles: Dict[Key, Tile] = {}
         #: Masks on arrays that a product is then added to.
         self.masks: Dict[str, Mask] = {}
+        #: What follows the place of the pass, in the bodies around it from the outside in.
+        self.behind: List[Behind] = []
 
     def nodes(self, nodes: Sequence[Node]) -> Tuple[Node, ...]:
         out: List[Node] = []
         for position, node in enumerate(nodes):
             mask = _mask(node)
+            self.behind.append(Behind(nodes[position + 1 :]))
             if mask is not None:
                 self._apply(*mask)
                 out.append(node)
             elif isinstance(node, Statement):
-                out.append(self._statement(node, nodes[position + 1 :]))
+                out.append(self._statement(node))
             else:
                 out.append(self._inside(node))
+            self.behind.pop()
         return tuple(out)
 
     def _inside(self, node: Node) -> Node:
@@ -77,7 +88,11 @@ class _Pass:
         bound = isinstance(node, Loop) and node.tag is not None
         written = () if bound else tuple(_written(node))
         self._forget(written)
+        if not bound:
+            self.behind.append(Behind(node.body, next_turn=True))
         body = self._scoped(node.body)
+        if not bound:
+            self.behind.pop()
         self._forget(written)
         return replace(node, body=body)
 
@@ -125,9 +140,9 @@ class _Pass:
         shape = self.buffers[name].shape
         return name, tuple(0 for _ in shape), shape
 
-    def _statement(self, node: Statement, rest: Sequence[Node]) -> Statement:
+    def _statement(self, node: Statement) -> Statement:
         if node.op == "gemm" and "transpose_a" in node.attributes:
-            return self._product(node, rest)
+            return self._product(node)
         written = [one for one in node.accesses if one.mode != "read"]
         tile = None
         if node.op == "copy" and len(node.accesses) == 2 and len(written) == 1:
@@ -159,7 +174,7 @@ class _Pass:
         ]
         return Tile(sides[0], sides[1]) if len(sides) == 2 else None
 
-    def _product(self, node: Statement, rest: Sequence[Node]) -> Statement:
+    def _product(self, node: Statement) -> Statement:
         a, b, c = node.accesses[0], node.accesses[1], node.accesses[-1]
         left, right = self.tiles.get(_key(a)), self.tiles.get(_key(b))
         added = any(one.mode == "read" and one.buffer == c.buffer for one in node.accesses)
@@ -171,7 +186,7 @@ class _Pass:
         m, deep = (left.columns, left.rows) if turned[0] else (left.rows, left.columns)
         depth, n = (right.columns, right.rows) if turned[1] else (right.rows, right.columns)
         k = deep if deep == depth else ("min", deep, depth)
-        out = before or _masked_later(rest, c.buffer)
+        out = before or _masked_later(self.behind, c.buffer)
         useful = _useful(m, n, k, left.mask, bool(turned[0]), right.mask, out)
         self.tiles[_key(c)] = Tile(m, n, before)
         arith = tuple(replace(one, useful=useful) if one.op == "mma" else one for one in node.arith)
@@ -227,17 +242,19 @@ def _mask(node: Node) -> Optional[Tuple[str, Mask]]:
     return write.buffer, Mask(node.var, inner.var, store.attributes["kept"])
 
 
-def _masked_later(nodes: Sequence[Node], name: str) -> Optional[Mask]:
+def _masked_later(behind: Sequence[Behind], name: str) -> Optional[Mask]:
     """The mask that is put on a product before anything else reads it."""
-    for node in nodes:
-        found = _mask(node)
-        if found is not None and found[0] == name:
-            return found[1]
-        for statement in _statements((node,)):
-            modes = {one.mode for one in statement.accesses if one.buffer == name}
-            in_place = modes == {"read", "write"} and statement.op in ("store", "gemm")
-            if modes and not in_place:
-                return None
+    for nodes, next_turn in reversed(behind):
+        for node in nodes:
+            found = _mask(node)
+            if found is not None and found[0] == name:
+                # That of the next turn of a loop is for other elements.
+                return None if next_turn else found[1]
+            for statement in _statements((node,)):
+                modes = {one.mode for one in statement.accesses if one.buffer == name}
+                in_place = modes == {"read", "write"} and statement.op in ("store", "gemm")
+                if modes and not in_place:
+                    return None
     return None
 
 
