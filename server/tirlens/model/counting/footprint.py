@@ -21,6 +21,9 @@ from .unions import union_size
 from .walker import Walker
 from .within import within
 
+# The variable that runs over the units of an element.
+_PART = "part of an element"
+
 
 @dataclass(frozen=True)
 class Touched:
@@ -56,10 +59,10 @@ def touched_bytes(walker: Walker, counts: Counts) -> Touched | None:
         shape = counts.buffers[root].shape
         if shape is None:
             return None
-        elements, known = _distinct(root, shape, accesses, walker)
-        size = byte_count(elements, walker.buffers[root].dtype)
-        if size is None:
+        found = _distinct_bits(root, shape, accesses, walker)
+        if found is None:
             return None
+        size, known = -(-found[0] // 8), found[1]
         # No byte is touched that is not asked for; this bounds a gather from a large array.
         by_buffer[root] = min(size, issued.get(root, size))
         exact = exact and known
@@ -89,14 +92,23 @@ def _root(buffers: Mapping[str, Buffer], name: str) -> str:
     return name
 
 
-def _distinct(
+def _distinct_bits(
     root: str, shape: tuple[int, ...], accesses: Sequence[tuple[Access, Scope]], walker: Walker
-) -> tuple[int, bool]:
-    """Distinct elements of one buffer, and whether that is exact."""
-    size = math.prod(shape)
-    views = any(access.buffer != root for access, _ in accesses)
+) -> tuple[int, bool] | None:
+    """Distinct bits of one buffer, and whether that is exact; None where its type has no size."""
+    unit = bits(walker.buffers[root].dtype)
+    if unit is None:
+        return None
+    views = {access.buffer for access, _ in accesses} - {root}
     if views:
-        shape = (size,)
+        # Through views positions are on the flat data, in parts of the elements of all types.
+        whole = math.prod(shape) * unit
+        widths = [bits(walker.buffers[name].dtype) for name in views]
+        if None in widths:
+            return whole, False
+        unit = math.gcd(unit, *(width for width in widths if width is not None))
+        shape = (whole // unit,)
+    size = math.prod(shape)
     images: dict[object, Image] = {}
     for access, scope in accesses:
         # A value that is read and written, or read twice in one place, is looked at once.
@@ -105,15 +117,16 @@ def _distinct(
         if key in images:
             continue
         if views:
-            found = _touched_flat(access, scope, root, size, walker)
+            found = _touched_flat(access, scope, root, (size, unit), walker)
         else:
             found = _touched(access, scope, shape, walker.solver)
         if found is None:
-            return size, False
+            return size * unit, False
         if found.size == size:
-            return size, True
+            return size * unit, True
         images[key] = found
-    return union_size(list(images.values()), shape)
+    number, known = union_size(list(images.values()), shape)
+    return number * unit, known
 
 
 def _touched(access: Access, scope: Scope, shape: tuple[int, ...], solver: Solver) -> Image | None:
@@ -123,12 +136,17 @@ def _touched(access: Access, scope: Scope, shape: tuple[int, ...], solver: Solve
 
 
 def _touched_flat(
-    access: Access, scope: Scope, root: str, size: int, walker: Walker
+    access: Access, scope: Scope, root: str, data: tuple[int, int], walker: Walker
 ) -> Image | None:
-    """The same of an access through a view of the array `root`, as positions on its data."""
+    """The same of an access through a view of the array `root`, as positions on its data.
+
+    `data` is how many units there are, and of how many bits each.
+    """
+    size, unit = data
     buffer = walker.buffers[access.buffer]
     shape = [size for size in walker.shapes[access.buffer] if isinstance(size, int)]
-    if len(shape) < len(buffer.shape) or buffer.dtype != walker.buffers[root].dtype:
+    width = bits(buffer.dtype)
+    if len(shape) < len(buffer.shape) or width is None:
         return None
     placed = _placed(access, scope, tuple(shape))
     if placed is None:
@@ -140,6 +158,9 @@ def _touched_flat(
     position: Expr = offset
     for coordinate, stride in zip(coordinates, strides, strict=True):
         position = ("+", position, ("*", coordinate, stride))
+    if width > unit:
+        domain = domain.with_axis(_PART, 0, width // unit)
+        position = ("+", ("*", position, width // unit), _PART)
     position = simplify(position)
     return _image(_inside(domain, position, size), [position], (size,), walker.solver)
 

@@ -167,8 +167,10 @@ class Statements:
                 bound = upper(extent)
                 extent = shape[axis] if bound is None else bound
                 self._note("the size of a region depends on data: counted at most", node.sites)
-            index = scope.resolve(item.indices[axis]) if item.clipped else 0
-            if item.clipped and not is_data_dependent(index):
+            if item.clipped:
+                # At a place that data say as much lies inside as at the beginning, at the most.
+                index = scope.resolve(item.indices[axis])
+                index = 0 if is_data_dependent(index) else index
                 extent = _inside(index, extent, shape[axis], scope.domain.box)
             if not isinstance(extent, int) or extent < 0:
                 extent = within(("max", 0, extent), scope.domain.box)
