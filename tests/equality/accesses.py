@@ -55,14 +55,13 @@ class Accesses(Evaluator):
     def is_small(self, buffer: Any) -> bool:
         raise NotImplementedError
 
-    def recall(self, node: Any, at: Points) -> Any:
+    def recall(self, node: Any, at: Points) -> tuple[Any, bool]:
         raise NotImplementedError
 
     def load(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
         buffer = ir.buffer_of(node)
         if self.is_small(buffer):
-            found = self.recall(node, at)
-            return found, found is UNKNOWN
+            return self.recall(node, at)
         self.touch(node, "read", at, times)
         return UNKNOWN, True
 
@@ -141,8 +140,14 @@ class Accesses(Evaluator):
         name, shape = str(holder.name), self.shape(box.buffer, at)
         width = ir.width(str(box.buffer.dtype))
         if any(value is UNKNOWN for value in box.corner):
-            sizes = math.prod(int(np.max(size)) for size in box.sizes)
-            self.tally.issued[level, name, mode] += at.size * times * sizes * width
+            elements = np.ones(at.size, dtype=np.int64)
+            for value, size, limit in zip(box.corner, box.sizes, shape, strict=True):
+                # What lies at an unknown place of a dimension may lie inside as far as it fits.
+                first = 0 if value is UNKNOWN else value
+                last = np.minimum(at.full(first) + at.full(size), limit)
+                inside = np.maximum(last - np.maximum(at.full(first), 0), 0)
+                elements *= inside if clip else at.full(size)
+            self.tally.issued[level, name, mode] += int(elements.sum()) * times * width
             if level != "global":
                 return
             self.tally.scattered.add(name)
@@ -181,7 +186,13 @@ class Accesses(Evaluator):
             ):
                 positions = np.add.outer(positions, np.arange(first, last) * stride)
             bits = np.ravel(positions) * one
-            for within in range(0, max(one, other), other):
+            if one < other:
+                parts = np.ravel(self.tally.bytes_of(holder, tuple(whole)))
+                for within in range(0, one, 8):
+                    places = (bits + within) // 8
+                    parts[places[(places >= 0) & (places < len(parts))]] = True
+                continue
+            for within in range(0, one, other):
                 places = (bits + within) // other
                 seen[places[(places >= 0) & (places < len(seen))]] = True
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from tirlens.model.classes import FREE_OPS, INTEGER_OPS, totals
 from tirlens.model.counted import count_all
@@ -20,7 +20,31 @@ class UnknownCountError(Exception):
     """The model itself says that it does not know."""
 
 
-Found = dict[str, str]
+class Difference(NamedTuple):
+    """Both sides of a quantity in words, and those numbers of them that differ."""
+
+    text: str
+    #: What the model says and what the execution gave.
+    sides: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def above(self) -> bool:
+        """Whether the model says more wherever it says something else: an upper bound."""
+        return bool(self.sides) and all(mine >= theirs for mine, theirs in self.sides)
+
+    @property
+    def below(self) -> bool:
+        """Whether the model says less wherever it says something else."""
+        return bool(self.sides) and all(mine <= theirs for mine, theirs in self.sides)
+
+    def __add__(self, other: Difference) -> Difference:  # type: ignore[override]
+        return Difference(self.text, (*self.sides, *other.sides))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Found = dict[str, Difference]
 
 
 def differences(facts: KernelFacts, record: Mapping[str, Any]) -> Found:
@@ -35,8 +59,8 @@ def differences(facts: KernelFacts, record: Mapping[str, Any]) -> Found:
     """
     found: Found = {}
     for run in (record, *record.get("more", ())):
-        for what, text in _at_sizes(facts, run["sizes"], run["counted"]).items():
-            found.setdefault(what, text)
+        for what, one in _at_sizes(facts, run["sizes"], run["counted"]).items():
+            found[what] = found[what] + one if what in found else one
     found.update(_useful(facts, record))
     for counted in record.get("alternatives", ()) if found else ():
         other = _at_sizes(facts, record["sizes"], counted)
@@ -86,13 +110,13 @@ def _operations(counts: Counts, counted: Mapping[str, Any]) -> Found:
             operations[what] += item.total
     wanted = Counter({(name, dtype): times for name, dtype, times in counted["operations"]})
     found = {
-        " ".join(what).strip(): f"{operations[what]:,} for {wanted[what]:,}"
+        " ".join(what).strip(): _told("", "", [("", operations[what], wanted[what])])
         for what in sorted(set(operations) | set(wanted))
         if operations[what] != wanted[what]
     }
     flop = totals((item.arith, item.total) for item in items).flop_by_class
     if not found and flop != counted["flop"]:
-        found["FLOP by class"] = f"{flop} for {counted['flop']}"
+        found["FLOP by class"] = Difference(f"{flop} for {counted['flop']}")
     return found
 
 
@@ -106,7 +130,7 @@ def _useful(facts: KernelFacts, record: Mapping[str, Any]) -> Found:
         for name, numbers in wanted["counted"].items()
         if name in told and told[name] != numbers
     }
-    return {"useful operations": str(unequal)} if unequal else {}
+    return {"useful operations": Difference(str(unequal))} if unequal else {}
 
 
 def _shrunk(facts: KernelFacts, record: Mapping[str, Any]) -> tuple[KernelFacts, dict[str, int]]:
@@ -147,13 +171,12 @@ def _issued(facts: KernelFacts, counts: Counts, counted: Mapping[str, Any]) -> F
             what = (level, names[_root(facts, entry.access.buffer)], entry.access.mode)
             issued[what] += entry.elements * _width(entry.buffer.dtype)
     bits = Counter(_said(counted))
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    found: defaultdict[str, list[Side]] = defaultdict(list)
     for what in sorted(set(issued) | set(bits)):
         if issued[what] != bits[what]:
             level, name, mode = what
-            text = f"{name}: {issued[what]:,} for {bits[what]:,} bits"
-            found[f"{level} bytes issued, {mode}"].append(text)
-    return {what: ", ".join(texts) for what, texts in found.items()}
+            found[f"{level} bytes issued, {mode}"].append((name, issued[what], bits[what]))
+    return {what: _told(": ", " bits", sides) for what, sides in found.items()}
 
 
 def _said(counted: Mapping[str, Any]) -> dict[tuple[str, str, str], int]:
@@ -177,11 +200,11 @@ def _distinct(facts: KernelFacts, touched: Any, counted: Mapping[str, Any]) -> F
     theirs = Counter(counted["distinct"])
     word = "distinct global bytes" + ("" if touched.exact else " (said to be inexact)")
     unequal = [
-        f"{name}: {mine[name]:,} for {theirs[name]:,} bytes"
+        (name, mine[name], theirs[name])
         for name in sorted(set(mine) | set(theirs))
         if mine[name] != theirs[name]
     ]
-    return {word: ", ".join(unequal)} if unequal else {}
+    return {word: _told(": ", " bytes", unequal)} if unequal else {}
 
 
 def _requests(
@@ -210,7 +233,8 @@ def _requests(
         theirs = {tuple(one) for one in requests}
         if mine[level, name, mode] != theirs:
             what = "sectors per request" if level == "global" else "passes of shared memory"
-            found[what] = f"{name} {mode}: {sorted(mine[level, name, mode])} for {sorted(theirs)}"
+            said = sorted(mine[level, name, mode])
+            found[what] = Difference(f"{name} {mode}: {said} for {sorted(theirs)}")
     return found
 
 
@@ -227,10 +251,20 @@ def _by_formula(
     names = {"ceildiv": lambda a, b: -(-a // b), **sizes}
     values = {name: eval(text, dict(names)) for name, text in texts.items()}
     return {
-        f"formula of {name}": f"{texts[name]} is {value:,} for {truth[name]:,} at {sizes}"
+        f"formula of {name}": Difference(
+            f"{texts[name]} is {value:,} for {truth[name]:,} at {sizes}", ((value, truth[name]),)
+        )
         for name, value in values.items()
         if value != truth[name]
     }
+
+
+Side = tuple[str, int, int]
+
+
+def _told(colon: str, unit: str, sides: Sequence[Side]) -> Difference:
+    texts = [f"{name}{colon}{mine:,} for {theirs:,}{unit}" for name, mine, theirs in sides]
+    return Difference(", ".join(texts), tuple((mine, theirs) for _, mine, theirs in sides))
 
 
 def _terms(arith: Any) -> list[tuple[str, str]]:

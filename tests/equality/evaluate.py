@@ -267,14 +267,13 @@ class Evaluator:
         return self.call(name, node, at, times)
 
     def _chosen(self, arguments: list, at: Points, times: int) -> tuple[Any, bool]:
-        if all(map(_costs_nothing, arguments[1:])):
+        known, data = self.value(arguments[0], at, 0)
+        if known is UNKNOWN and all(map(_costs_nothing, arguments[1:])):
             # Whichever it is, nothing is done for it.
-            known = self.value(arguments[0], at, times)[0]
-            if known is UNKNOWN:
-                return UNKNOWN, True
+            self.value(arguments[0], at, times)
+            return UNKNOWN, True
         yes, no = self.holds(arguments[0], at, times)
         out: Any = np.zeros(at.size, dtype=np.int64)
-        data = False
         for side, chosen in ((arguments[1], yes), (arguments[2], no)):
             if not chosen.any():
                 continue

@@ -17,6 +17,7 @@ from equality.scopes import Scopes
 
 _SMALL = 64
 _UNSET = np.iinfo(np.int64).min
+_DATA = _UNSET + 1
 
 
 class Memory(Scopes):
@@ -66,18 +67,19 @@ class Memory(Scopes):
         if ("slot", name) not in at.columns:
             self.allocate(buffer, at)
         position = self._position(buffer, indices, at)
-        kept = _UNSET if value is UNKNOWN else value
+        kept = _DATA if value is UNKNOWN else value
         self.memory[name][at.full(at.columns["slot", name]), position] = at.full(kept)
 
-    def recall(self, node: Any, at: Points) -> Any:
-        """The number in a small array, UNKNOWN if it is data."""
+    def recall(self, node: Any, at: Points) -> tuple[Any, bool]:
+        """The number in a small array, and whether it is data; not where nothing has set it."""
         buffer = ir.buffer_of(node)
         name = ir.key(buffer)
         if ("slot", name) not in at.columns:
-            return UNKNOWN
+            return UNKNOWN, True
         position = self._position(buffer, node.indices, at)
         found = self.memory[name][at.full(at.columns["slot", name]), position]
-        return UNKNOWN if (found == _UNSET).any() else found
+        data = bool((found == _DATA).any())
+        return (UNKNOWN if data or (found == _UNSET).any() else found), data
 
     def _position(self, buffer: Any, indices: Any, at: Points) -> np.ndarray:
         flat: Any = 0

@@ -70,13 +70,17 @@ class Requests:
             for where, found in sorted(self.found.items())
         ]
 
-    def _lanes(self, at: Points, address: np.ndarray) -> np.ndarray | None:
-        """The addresses of the lanes of the first warp, a column for each iteration of a vector."""
-        whole = min(LANES, int(np.prod(list(self.threads.values()))))
+    def number_in_block(self, at: Points) -> np.ndarray:
+        """The thread of each point, numbered through; of threads that wait, the first."""
         number: Any = 0
         for tag in reversed(ir.THREADS):
             number = number * self.threads.get(tag, 1) + at.columns.get(tag, 0)
-        number = at.full(number)
+        return at.full(number)
+
+    def _lanes(self, at: Points, address: np.ndarray) -> np.ndarray | None:
+        """The addresses of the lanes of the first warp, a column for each iteration of a vector."""
+        whole = min(LANES, int(np.prod(list(self.threads.values()))))
+        number = self.number_in_block(at)
         same = np.ones(at.size, dtype=bool)
         for name, column in at.columns.items():
             if isinstance(column, np.ndarray) and name not in at.threads | self.vectors:

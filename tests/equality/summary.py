@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from equality.compare import UnknownCountError, compared, differences
+from equality.compare import Difference, UnknownCountError, compared, differences
 from tirlens.model.counting.counts import count
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
@@ -26,6 +26,10 @@ class Summary:
     equal: int = 0
     #: Equal where all that conditions on data may choose is executed.
     bounds: int = 0
+    #: Within the bound, or the share of what data may choose, that the model says it gives.
+    inside: int = 0
+    #: Of the executed, those of which the model says itself that it does not know a count.
+    unknown: int = 0
     points: int = 0
     #: Distinct kernels by the quantities that they have something of.
     compared: Counter[str] = field(default_factory=Counter)
@@ -57,6 +61,7 @@ class Summary:
         try:
             return {"name": name, **self._compared(name, record)}
         except UnknownCountError as error:
+            self.unknown += 1
             reason = f"unknown to the model: {error}"
             _note(self.refused, reason, name)
             return {"name": name, "refused": reason}
@@ -83,10 +88,13 @@ class Summary:
         self.equal += not found and not assumed
         self.bounds += not found and assumed
         self.compared.update(set(compared(facts, record)) - set(found))
-        for quantity, text in found.items():
-            bound = said or quantity.endswith("inexact)")
-            _note(self.flagged if bound else self.differing, quantity, f"{name}: {text}")
-        return {"differs": found}
+        messages = " ".join(caveat.message for caveat in counts.caveats)
+        inside = all(_as_said(quantity, one, messages) for quantity, one in found.items())
+        self.inside += bool(found) and inside
+        for quantity, one in found.items():
+            known = _as_said(quantity, one, messages)
+            _note(self.flagged if known else self.differing, quantity, f"{name}: {one}")
+        return {"differs": {quantity: str(one) for quantity, one in found.items()}}
 
     def show(self, examples: int) -> None:
         """Prints all of it, with so many kernels for each reason."""
@@ -98,13 +106,15 @@ class Summary:
         _row("  executed", self.executed)
         _row("  equal in every count", self.equal)
         _row("  equal as upper bounds, for data decide", self.bounds)
+        _row("  within a bound or share that is said", self.inside)
+        _row("  unknown to the model, and said so", self.unknown)
         _row("points executed", f"{self.points:,}")
         print("equal, by quantity, where a kernel has something of it:")
         for quantity, number in sorted(self.compared.items()):
             _row("  " + quantity, number)
         for title, names in (
             ("differing, by quantity", self.differing),
-            ("differing where the model says that it is a bound", self.flagged),
+            ("within a bound or share that the model says it gives", self.flagged),
             ("not executed, by reason", self.refused),
             ("depends on data and is not flagged", {"": self.unflagged}),
         ):
@@ -112,6 +122,13 @@ class Summary:
             for reason, some in sorted(names.items(), key=lambda item: -len(item[1])):
                 _row("  " + reason, len(some))
                 _lines(some[:examples])
+
+
+def _as_said(quantity: str, found: Difference, caveats: str) -> bool:
+    """Whether a difference is what the model says of itself: more than is run, or a share of it."""
+    if found.above:
+        return quantity.endswith("inexact)") or "upper bounds" in caveats
+    return found.below and "of the times" in caveats
 
 
 def _note(names: dict[str, list[str]], reason: str, name: str) -> None:

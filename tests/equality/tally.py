@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from equality.language import TooBigError, floating, width
+from equality.language import RefusedError, TooBigError, floating, width
 
 LARGEST_ARRAY = 1 << 27
 _PLAIN = frozenset(["add", "sub", "mul", "div", "mod", "min", "max", "abs", "neg"])
@@ -37,6 +37,8 @@ class Tally:
         #: Which elements of each array are touched; several may have one name.
         self.touched: dict[int, np.ndarray] = {}
         self.arrays: dict[int, tuple[str, int]] = {}
+        #: Which bytes of each element are touched beyond that, where views have smaller elements.
+        self.parts: dict[int, np.ndarray] = {}
         #: Arrays that are touched at places which data decide.
         self.scattered: set[str] = set()
         #: Whether a condition on data was taken to hold: all counts are upper bounds.
@@ -80,11 +82,24 @@ class Tally:
             self.arrays[key] = str(buffer.name), width(str(buffer.dtype))
         return self.touched[key]
 
+    def bytes_of(self, array: Any, shape: tuple[int, ...]) -> np.ndarray:
+        """Marks for each byte of an array's elements, beside those of the elements."""
+        seen = self.array(array, shape)
+        name, bits = self.arrays[hash(array)]
+        if bits % 8:
+            raise RefusedError(f"parts of the elements of {name}")
+        return self.parts.setdefault(hash(array), np.zeros((seen.size, bits // 8), dtype=bool))
+
     def result(self) -> dict[str, Any]:
         distinct: Counter[str] = Counter()
         for key, seen in self.touched.items():
             name, bits = self.arrays[key]
-            if name not in self.scattered:
+            if name in self.scattered:
+                continue
+            if key in self.parts:
+                whole = self.parts[key] | np.ravel(seen)[:, None]
+                distinct[name] += int(np.count_nonzero(whole))
+            else:
                 distinct[name] += -(-int(np.count_nonzero(seen)) * bits // 8)
         return {
             "operations": [[*what, times] for what, times in sorted(self.operations.items())],

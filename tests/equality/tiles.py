@@ -113,7 +113,7 @@ class Tiles(Accesses):
         a, b, c = (self.region(argument, at) for argument in call.args[:3])
         for box in (a, b):
             self.touch_box(box, "read", at, times)
-        self._accumulate(c, call.args[9], at, times)
+        self._accumulate(c, self._added(call.args[9], at), at, times)
         self._multiply(a, c, bool(ir.constant(call.args[3])), at, times)
 
     _tile_tl_gemm_py = _tile_tl_wgmma_gemm = _tile_tl_tcgen05_gemm = _tile_tl_gemm
@@ -126,9 +126,11 @@ class Tiles(Accesses):
 
     _tile_tl_tcgen05_gemm_blockscaled = _tile_tl_gemm_blockscaled
 
-    def _accumulate(self, c: Box, clear: Any, at: Points, times: int) -> None:
-        """A product is added to what its result holds, unless that is cleared first."""
-        added = np.logical_not(at.full(self.known(clear, at)))
+    def _added(self, clear: Any, at: Points) -> np.ndarray:
+        """Where a product is added to what its result holds, which is not cleared first."""
+        return np.logical_not(at.full(self.known(clear, at)))
+
+    def _accumulate(self, c: Box, added: np.ndarray, at: Points, times: int) -> None:
         if added.any():
             corner, sizes = ([_at(value, added) for value in part] for part in (c.corner, c.sizes))
             self.touch_box(Box(c.buffer, corner, sizes), "read", at.take(added), times)
@@ -139,7 +141,7 @@ class Tiles(Accesses):
         a, metadata, b, c = (self.region(argument, at) for argument in call.args[:4])
         for box in (a, metadata, b):
             self.touch_box(box, "read", at, times)
-        self._accumulate(c, call.args[11], at, times)
+        self._accumulate(c, self._added(call.args[11], at), at, times)
         (m, n), (rows, columns) = _matrix(c), _matrix(b)
         depth = columns if ir.constant(call.args[6]) else rows
         work = m * n * depth * at.size * times
@@ -196,10 +198,11 @@ class Tiles(Accesses):
         for part in at.with_threads() if scope in _LANES else (at.by_block(),):
             self.tally.work(part.size)
             share = _LANES.get(scope, 1)
-            if part.size % share:
-                raise RefusedError("a warp of which only some lanes are here")
             # What a group does together is done by the first of its threads.
-            self._primitive(name, node, part.take(_firsts(part, share)))
+            firsts = self.requests.number_in_block(part) % share == 0
+            if part.size != share * int(firsts.sum()):
+                raise RefusedError("a warp of which only some lanes are here")
+            self._primitive(name, node, part.take(firsts))
 
     def _primitive(self, name: str, call: Any, at: Points) -> None:
         boxes = [self._operand(argument, at) for argument in call.args]
@@ -215,13 +218,24 @@ class Tiles(Accesses):
             self.touch_box(target, "write", at, 1)
         elif name == "gemm" and boxes[1] is not None:
             self._multiply(boxes[1], target, bool(ir.constant(call.args[4])), at, 1)
+            self._operands(boxes[1:4], at)
+            self.touch_box(target, "write", at, 1)
         elif name == "gemm_async" and boxes[1] is not None:
-            first = 5 if len(call.args) == 8 else 3
-            self._multiply(boxes[1], target, bool(ir.constant(call.args[first])), at, 1)
+            scaled = len(call.args) == 8
+            self._multiply(
+                boxes[1], target, bool(ir.constant(call.args[5 if scaled else 3])), at, 1
+            )
+            self._operands(boxes[1 : 5 if scaled else 3], at)
+            self._accumulate(target, at.full(self.known(call.args[-1], at)).astype(bool), at, 1)
         elif name in _EACH:
             self._elementwise(name, call, target, [box for box in boxes[1:] if box], at)
         else:
             raise RefusedError(f"the tile primitive {name}")
+
+    def _operands(self, boxes: list, at: Points) -> None:
+        for box in boxes:
+            if box is not None:
+                self.touch_box(box, "read", at, 1)
 
     def _convert_all(self, source: Box, target: Box, at: Points) -> None:
         if str(source.buffer.dtype) != str(target.buffer.dtype):
@@ -249,10 +263,6 @@ class Tiles(Accesses):
 
 def _at(value: Any, chosen: np.ndarray) -> Any:
     return value[chosen] if isinstance(value, np.ndarray) and value.ndim else value
-
-
-def _firsts(at: Points, share: int) -> Any:
-    return np.arange(0, at.size, share)
 
 
 def level(box: Box) -> int:

@@ -414,3 +414,39 @@ def exchange(T):
                     T.evaluate(T.cuda.atomic_add(A.access_ptr("rw"), own[0]))
 
     return main
+
+
+@becomes(
+    "gemm block: 131072 x mma float16->float32; read A_s[64,32] mma, read B_s[32,64] mma, "
+    "read C_l[64,64] mma, write C_l[64,64] mma",
+)
+def tile_product(T):
+    from tvm.script.tirx import tile as Tx
+
+    @T.prim_func
+    def main():
+        T.device_entry()
+        T.cta_id([2])
+        T.thread_id([128])
+        A_s = T.alloc_buffer([64, 32], dtype="float16", scope="shared")
+        B_s = T.alloc_buffer([32, 64], dtype="float16", scope="shared")
+        C_l = T.alloc_buffer([64, 64], dtype="float32", scope="local")
+        for _ in range(4):
+            Tx.cta.gemm(C_l, A_s, B_s, C_l)
+
+    return main
+
+
+@becomes("copy warp: ; read A[1,64] tile clipped, write B[1,64] tile clipped")
+def warps_in_a_loop(T):
+    from tvm.script.tirx import tile as Tx
+
+    @T.prim_func
+    def main(A: T.Buffer((3, 64), "float32"), B: T.Buffer((3, 64), "float32")):
+        T.device_entry()
+        T.cta_id([1])
+        T.thread_id([64])
+        for i in range(3):
+            Tx.warp.copy(B[i, 0:64], A[i, 0:64])
+
+    return main
