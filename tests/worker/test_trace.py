@@ -136,6 +136,13 @@ def test_arrays_in_a_call_tell_the_dynamic_sizes(run_tilelang: Run) -> None:
     assert (facts.sizes, facts.assumed) == ({}, {"N": 4096})
 
 
+def test_sizes_in_the_place_of_arrays_are_told_how_they_are_given(run_tilelang: Run) -> None:
+    (problem,) = run_tilelang(TILELANG + EAGER, calls=("add(4096)",)).problems
+    assert problem.message.endswith("sizes are given by name: add(N=4096))")
+    facts = _only(run_tilelang(TILELANG + EAGER, calls=("add(N=4096)",)))
+    assert facts.call == "add(N=4096)"
+
+
 def test_a_function_that_stands_alone_is_assumed_no_sizes(run_tilelang: Run) -> None:
     text = 'N = T.dynamic("N")\n' + MODULE_LEVEL.replace("512", "N")
     facts = _only(run_tilelang(TILELANG + text))

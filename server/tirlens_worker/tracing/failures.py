@@ -10,6 +10,7 @@ from ..program import other_versions
 from ..program.document import describe, missing_name
 from ..program.load import Loaded
 from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
+from . import assume
 from .kernels import NoKernelError
 
 
@@ -43,12 +44,26 @@ def required_problem(
     if isinstance(error, (NoKernelError, SyntaxError)) or not inside:
         return Problem(
             kind="directive",
-            message="{}: {}".format(candidate.expression, describe(error)),
+            message="{}: {}{}".format(
+                candidate.expression, describe(error), _sizes_by_name(loaded, request, error)
+            ),
             span=candidate.span or request.span,
             kernel=request.name,
             detail=problem.detail,
         )
     return problem
+
+
+def _sizes_by_name(loaded: Loaded, request: KernelRequest, error: BaseException) -> str:
+    """How an eager kernel is given sizes, if they were given in the place of its arrays."""
+    path = loaded.document.definitions_along(request.name)
+    names = assume.constants_of(path[-1]) if path and request.style == "eager" else ()
+    if not names or not isinstance(error, (AttributeError, TypeError)):
+        return ""
+    sizes = ", ".join("{}=4096".format(name) for name in names)
+    return " (its parameters are arrays; sizes are given by name: {}({}))".format(
+        request.name, sizes
+    )
 
 
 def explain(
