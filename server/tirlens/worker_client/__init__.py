@@ -2,8 +2,9 @@
 
 from tirlens.worker_client.blocking import BlockingClient, analyze_blocking
 from tirlens.worker_client.client import WorkerClient
-from tirlens.worker_client.interpreter import Interpreter, find_interpreter, interpreters, probe
+from tirlens.worker_client.interpreter import Interpreter, find_interpreter, interpreters
 from tirlens.worker_client.measuring import Measurer
+from tirlens.worker_client.probing import probe
 
 __all__ = [
     "BlockingClient",

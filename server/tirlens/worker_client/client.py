@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from tirlens.worker_client.interpreter import Interpreter
-from tirlens.worker_client.process import Process, resident_bytes
+from tirlens.worker_client.process import Process, how_ended, resident_bytes
 from tirlens.worker_client.quarantine import Quarantine
 from tirlens_worker import codec
 from tirlens_worker.protocol import (
@@ -242,8 +242,7 @@ class WorkerClient:
         await self._forget(process)
         if self._given_up:
             return _cancelled(request)
-        how = f"signal {-status}" if status < 0 else f"exit status {status}"
-        message = f"the worker ended during the analysis ({how})"
+        message = f"the worker ended during the analysis ({how_ended(status)})"
         span = process.mark.span_in(request.text)
         problem = Problem("crash", message, span, detail=self._last_log[-4000:])
         return Result(request.id, problems=(problem,))

@@ -2,69 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tirlens.worker_client.probing import Probe, probe
 from tirlens_worker.protocol import Problem
 
-_PROBE_TIMEOUT_S = 20.0
 _OLDEST_PYTHON = (3, 8)
-# Found without importing: the frameworks take seconds to import and may print or crash.
-_PROBE = """
-import os, sys
-try:
-    # On Linux it ends with its server: PR_SET_PDEATHSIG, SIGKILL.
-    import ctypes
-    ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
-except Exception:
-    pass
-if hasattr(os, "getppid") and os.name == "posix" and os.getppid() != int(sys.argv[1]):
-    sys.exit("the server is gone")
-import importlib.util as u, json, platform, sysconfig
-try:
-    from importlib.metadata import version
-except ImportError:
-    version = lambda name: None
-def find(name, *packages):
-    try:
-        spec = u.find_spec(name)
-    except Exception:
-        spec = None
-    if spec is None or not spec.origin:
-        return None
-    for package in packages:
-        try:
-            return version(package)
-        except Exception:
-            pass
-    return "unknown"
-found = {"tvm": find("tvm", "apache-tvm", "tvm"), "tilelang": find("tilelang", "tilelang")}
-print(json.dumps({
-    "python": platform.python_version(),
-    "frameworks": {k: v for k, v in found.items() if v},
-    "folders": sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}),
-}))
-"""
 _INSTALL = {
     "tvm": '"apache-tvm>=0.26,<0.28" "apache-tvm-ffi==0.1.14.post1"',
     "tilelang": '"tilelang>=0.1.15" "apache-tvm-ffi>=0.1.11,<0.1.13"',
 }
-
-
-@dataclass(frozen=True)
-class Probe:
-    """What a Python has: its version and the frameworks' versions, or the `error` of asking."""
-
-    python: str = ""
-    frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
-    error: str | None = None
 
 
 @dataclass(frozen=True)
@@ -125,59 +77,6 @@ def interpreters(
     """All interpreters that `find_interpreter` would consider, in its order."""
     candidates = _candidates(Path(path), setting, editor, environ or os.environ)
     return tuple(_chosen(item, probe(item.path), None) for item in candidates)
-
-
-def probe(path: Path) -> Probe:
-    """What the interpreter `path` has; asked again only after its packages have changed."""
-    # Many files opened at once ask for the same interpreter, which is started once.
-    with _asking:
-        known = _cache.get(path)
-        if known is not None and known[1] == _stamps(path, known[0]):
-            return known[2]
-        found, folders = _ask(path)
-        _cache[path] = (folders, _stamps(path, folders), found)
-        return found
-
-
-_asking = threading.Lock()
-_cache: dict[Path, tuple[tuple[str, ...], tuple[int, ...], Probe]] = {}
-
-
-def _ask(path: Path) -> tuple[Probe, tuple[str, ...]]:
-    command = [str(path), "-c", _PROBE, str(os.getpid())]
-    try:
-        answer = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_PROBE_TIMEOUT_S,
-            # The working directory is on the search path of ``-c``: nothing of interest is here.
-            cwd=Path(path.anchor or os.sep),
-            check=True,
-        )
-        data = json.loads(answer.stdout)
-    except FileNotFoundError:
-        return Probe(error="there is no such file"), ()
-    except PermissionError:
-        return Probe(error="it cannot be executed"), ()
-    except subprocess.TimeoutExpired:
-        return Probe(error=f"it did not answer within {_PROBE_TIMEOUT_S:g} s"), ()
-    except subprocess.CalledProcessError as error:
-        text = error.stderr.decode("utf-8", "replace").strip().splitlines()
-        return Probe(error=text[-1] if text else f"exit status {error.returncode}"), ()
-    except (OSError, ValueError) as error:
-        return Probe(error=f"it is not a usable Python: {error}"), ()
-    return Probe(data["python"], data["frameworks"]), tuple(data["folders"])
-
-
-def _stamps(path: Path, folders: tuple[str, ...]) -> tuple[int, ...]:
-    stamps: list[int] = []
-    for item in (path, *map(Path, folders)):
-        try:
-            stamps.append(item.stat().st_mtime_ns)
-        except OSError:
-            stamps.append(0)
-    return tuple(stamps)
 
 
 def _suits(found: Probe, hint: str | None) -> bool:

@@ -15,8 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-import tirlens_worker
-from tirlens.worker_client.process import kill_group
+from tirlens.worker_client.process import SCRIPT, framed, how_ended, kill_group
 from tirlens_worker import codec
 from tirlens_worker.protocol import (
     Answered,
@@ -105,7 +104,6 @@ class _Process:
     """
 
     def __init__(self, python: Path, under: Sequence[str]) -> None:
-        script = Path(tirlens_worker.__file__).with_name("__main__.py")
         # Of a GPU nothing is hidden, and of the cores TVM is given all.
         environment = {
             "TVM_NUM_THREADS": str(os.cpu_count() or 1),
@@ -115,7 +113,7 @@ class _Process:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
         try:
             self._process = subprocess.Popen(
-                [*under, str(python), str(script), "measure"],
+                [*under, str(python), str(SCRIPT), "measure"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,
@@ -141,7 +139,7 @@ class _Process:
         """Give the worker a message; one that does not live does not hear it."""
         assert self._process.stdin is not None
         with suppress(OSError):
-            self._process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(payload) + payload)
+            self._process.stdin.write(framed(payload))
             self._process.stdin.flush()
 
     def next(self, wait_s: float) -> Answer | Answered | None:
@@ -173,7 +171,7 @@ class _Process:
         self._log.seek(0)
         log = self._log.read().decode("utf-8", "replace")[-_SHOWN_LOG:]
         self._log.close()
-        return f"signal {-status}" if status < 0 else f"exit status {status}", log
+        return how_ended(status), log
 
 
 def _messages(pipe: IO[bytes]) -> Iterator[Answer | Answered]:

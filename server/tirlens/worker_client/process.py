@@ -20,6 +20,8 @@ from tirlens.worker_client.mark import Mark
 _LOG_BYTES = 64 * 1024
 # CREATE_NO_WINDOW and BELOW_NORMAL_PRIORITY_CLASS.
 _CREATION_FLAGS = 0x08000000 | 0x00004000 if sys.platform == "win32" else 0
+# What is run to be a worker, by its path: see there.
+SCRIPT = Path(tirlens_worker.__file__).with_name("__main__.py")
 # In the environment of a worker and so of all that comes from it, also of what has left it.
 _NAME = "TIRLENS_WORKER"
 
@@ -63,11 +65,10 @@ class Process:
             OSError: it cannot be executed.
         """
         name, mark = uuid.uuid4().hex, Mark()
-        script = Path(tirlens_worker.__file__).with_name("__main__.py")
         try:
             process = await asyncio.create_subprocess_exec(
                 str(python),
-                str(script),
+                str(SCRIPT),
                 str(os.getpid()),
                 "--mark",
                 mark.name,
@@ -102,7 +103,7 @@ class Process:
             OSError: the worker has gone.
         """
         assert self._process.stdin is not None
-        self._process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(payload) + payload)
+        self._process.stdin.write(framed(payload))
         await self._process.stdin.drain()
 
     async def receive(self) -> bytes:
@@ -153,6 +154,16 @@ class Process:
         while data := await self._process.stderr.read(1 << 16):
             self._log += data
             del self._log[:-_LOG_BYTES]
+
+
+def framed(payload: bytes) -> bytes:
+    """A message as it goes through the pipe, behind its header."""
+    return b"Content-Length: %d\r\n\r\n" % len(payload) + payload
+
+
+def how_ended(status: int) -> str:
+    """``signal 11`` or ``exit status 1``, by the exit status that is negative for a signal."""
+    return f"signal {-status}" if status < 0 else f"exit status {status}"
 
 
 def resident_bytes(pid: int) -> int:
