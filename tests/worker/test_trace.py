@@ -382,3 +382,29 @@ def simplified(make):
 def test_the_parameters_of_a_factory_behind_a_wrapper(run_tilelang: Run) -> None:
     facts = _only(run_tilelang(TILELANG + WRAPPED + PLAIN.format(rest=", *, scale: float = 2.0")))
     assert (facts.call, facts.call_source) == ("add(4096)", "assumed")
+
+
+FOR_ARRAYS = """
+from tvm.relax.frontend.nn import Tensor, op
+
+class Twice:
+    def apply(self, x: Tensor, indptr: Tensor) -> Tensor:
+        (rows, features), dtype = x.shape, x.dtype
+        assert indptr.shape == [rows + 1] and indptr.dtype == "int32"
+
+        @T.prim_func(private=True, s_tir=True)
+        def twice(x: T.Buffer((rows, features), dtype), o: T.Buffer((rows, features), dtype)):
+            for i, j in T.grid(rows, features):
+                o[i, j] = x[i, j] * T.cast(2, dtype)
+
+        return op.tensor_ir_op(twice, "twice", args=[x], out=Tensor.placeholder(x.shape, dtype))
+"""
+
+
+def test_a_method_that_hands_its_kernel_to_a_graph_is_given_arrays(run_tvm: Run) -> None:
+    facts = _only(run_tvm(TVM + FOR_ARRAYS))
+    assert facts.call == (
+        'Twice().apply(x=Tensor.placeholder([4096, 4096], "float16"), '
+        'indptr=Tensor.placeholder([4097], "int32"))'
+    )
+    assert [buffer.shape for buffer in facts.buffers] == [(4096, 4096)] * 2

@@ -235,11 +235,20 @@ def _code_points(line: str, utf8_offset: int) -> int:
     return len(line.encode("utf-8")[:utf8_offset].decode("utf-8", "ignore"))
 
 
-def package_of(path: str) -> Tuple[str, str]:
-    """The dotted name of `path` as a module and the folder that must be on the search path."""
+def relative_levels(tree: ast.AST) -> int:
+    """How many folders up the relative imports of a text reach: 2 for ``from ..ops import x``."""
+    return max((n.level for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)), default=0)
+
+
+def package_of(path: str, levels: int = 0) -> Tuple[str, str]:
+    """The dotted name of `path` as a module and the folder that must be on the search path.
+
+    The nearest `levels` folders are packages whether or not they say so: a folder without
+    ``__init__.py`` is one too (PEP 420), and relative imports show which.
+    """
     folder = os.path.dirname(os.path.abspath(path))
     names = [os.path.splitext(os.path.basename(path))[0]]
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
+    while len(names) <= levels or os.path.isfile(os.path.join(folder, "__init__.py")):
         parent, name = os.path.split(folder)
         if not name.isidentifier() or parent == folder:
             break

@@ -19,7 +19,7 @@ from ..frameworks import old_tvm
 from ..isolation.network import NetworkClosedError
 from ..protocol import Problem
 from . import imported, other_versions, statements
-from .document import Document, chain, missing_name, package_of
+from .document import Document, chain, missing_name, package_of, relative_levels
 
 # Calls that are made for their effect and on which later definitions depend.
 _EFFECTS = frozenset(["append", "extend", "insert", "update", "add", "setdefault"])
@@ -108,9 +108,10 @@ def load(
 
     The statements that start at the lines `leave_out` are not executed.
     """
-    name, _ = package_of(document.path)
+    levels = relative_levels(document.tree)
+    name, _ = package_of(document.path, levels)
     package = name.rpartition(".")[0]
-    _extend_search_path(document.path, sys_path)
+    _extend_search_path(document.path, sys_path, levels)
     # A file that is called like a module of the standard library must not stand in for it.
     module = ModuleType(name if package else "tirlens_document")
     module.__file__ = document.path
@@ -199,16 +200,17 @@ def _is_dotted(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def search_folders(path: str, extra: Tuple[str, ...]) -> List[str]:
+def search_folders(path: str, extra: Tuple[str, ...], levels: int = 0) -> List[str]:
     """Where the user's modules are looked for: a package's parent, or else the document's folder,
     as ``python file.py`` has it, and then `extra`."""
-    name, root = package_of(path)
+    name, root = package_of(path, levels)
     first = root if "." in name else os.path.dirname(os.path.abspath(path))
     return list(dict.fromkeys((first, *extra)))
 
 
-def _extend_search_path(path: str, extra: Tuple[str, ...]) -> None:
-    sys.path[:0] = [item for item in search_folders(path, extra) if item not in sys.path]
+def _extend_search_path(path: str, extra: Tuple[str, ...], levels: int) -> None:
+    folders = search_folders(path, extra, levels)
+    sys.path[:0] = [item for item in folders if item not in sys.path]
     folder = os.path.dirname(os.path.abspath(path))
     if folder not in sys.path:
         sys.path.append(folder)

@@ -120,6 +120,17 @@ def _patch_tvm(tvm: Any) -> None:
     old_tvm.install(tvm)
 
 
+def _patch_relax_operators(op: Any) -> None:
+    """A kernel that is handed to a graph shows itself; no graph is built around it here."""
+
+    def handed_over(func: Any, name_hint: str, args: Any, *others: Any, out: Any = None) -> Any:
+        capture(func)
+        return others[-1] if out is None and others else out
+
+    op.tensor_ir_op = handed_over
+    op.tensor_ir_inplace_op = handed_over
+
+
 _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("inspect", stack.shorten),
     ("tilelang.jit", _patch_jit),
@@ -128,6 +139,7 @@ _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("tilelang.transform.pass_config", other_versions.allow_unknown_options),
     ("torch", _patch_torch),
     ("tvm", _patch_tvm),
+    ("tvm.relax.frontend.nn.op", _patch_relax_operators),
 )
 _ANSWERS: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("torch.cuda", gpu_answers.patch_torch_cuda),

@@ -45,6 +45,7 @@ class Parameter:
 _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r".*(accum|acc)_?(d?type)", ('"float32"', '"float16"', '"int32"')),
     (r"(.*_)?(storage|packed)_?d?type", ('"uint8"', '"int8"')),
+    (r"quant(ize)?_?d?type", ('"int4"', '"int8"', '"float8_e4m3fn"')),
     (r".*(scale|sf)_?d?type", ('"float32"', '"float16"')),
     (r".*(idx|index|indices|lens?|offsets?|lengths?|positions?|tables?)_?d?type", ('"int32"',)),
     (
@@ -83,7 +84,10 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
         r".*dim(_?(qk|v|k|q|head|size))?|d|d[kvq]|d_?(head|state|qk|v|k|q)|.*head_?size|headdim",
         ("128", "64", "256"),
     ),
-    (r"(top_?k|k_?top|select(ed)?_?(blocks?|num)?|n_?topk|num_topk)", ("8", "64", "2048")),
+    (
+        r"(experts_per_tok(en)?|top_?k|k_?top|select(ed)?_?(blocks?|num)?|n_?topk|num_topk)",
+        ("8", "64", "2048"),
+    ),
     (r"(num_|n_)?(routed_|shared_|local_)?experts?(_num)?|e", ("8", "64")),
     (r"(num_|n_)?splits?(_?k|_num|_kv)?|k_?splits?|split_?k(_factor)?", ("4", "1", "8")),
     (r"(window|local|sliding)(_size|_window)?", ("None", "1024")),
@@ -136,6 +140,8 @@ _IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts]
     ("k", (_HEADS | {"v"},), frozenset("mn"), ("128", "64")),
     ("n", (_HEADS, frozenset(["s", "l", "t", "seq_len", "seqlen"])), frozenset("bm"), ("8", "1")),
     ("k", (_IMAGES,), frozenset("mn"), ("3", "1")),
+    # The best k of some scores, or of a router's.
+    ("k", (frozenset(["scores", "logits", "x"]),), frozenset("mn"), ("8", "2")),
     # State-space models: a head's state of N x P, and products of R columns.
     ("n", (_HEADS, frozenset("p")), frozenset("mk"), ("128", "64")),
     ("p", (_HEADS, frozenset("n")), frozenset("mk"), ("64", "128")),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
+from dataclasses import replace
 from typing import Any, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ..program.compilations import first_configuration
 from ..program.document import Definition, Document
 from ..protocol import KernelRequest
 from . import assume
+from .arrays import is_array
+from .arrays import written as new_arrays
 
 #: A call as text, and the word for where its arguments come from.
 Call = Tuple[str, str]
@@ -20,10 +23,14 @@ def calls(document: Document, value: Any, name: str, request: KernelRequest) -> 
     method = ".specialize" if hasattr(value, "specialize") else ""
     plain = "autotune" if hasattr(value, "jit_impl") else "defaults"
     parameters = _parameters(document, value, request)
+    # A method is called on an object of its class, made of nothing.
+    owner, _, last = name.rpartition(".")
+    callee = "{}().{}".format(owner, last) if _is_method(document, value, request) else name
     for values in assume.attempts(parameters, request.hints, request.bindings):
         # A parameter that autotuning sets is no assumption of ours.
         source = "assumed" if values else plain
-        yield _call_text(name + method, parameters, values), source
+        values = dict(values, **_new_arrays(document, value, request, values))
+        yield _call_text(callee + method, parameters, values), source
 
 
 def calls_around(document: Document, request: KernelRequest) -> Iterator[Call]:
@@ -68,11 +75,43 @@ def written_type(definition: Optional[ast.AST], name: str) -> Optional[str]:
 
 
 def _parameters(document: Document, value: Any, request: KernelRequest) -> List[assume.Parameter]:
+    found = _without_value(value, request, _definition(document, value, request))
+    if not _is_method(document, value, request):
+        return found
+    return [
+        replace(item, position=None if item.position is None else item.position - 1)
+        for item in found
+        if item.name != "self"
+    ]
+
+
+def _definition(document: Document, value: Any, request: KernelRequest) -> Optional[Definition]:
     path = document.definitions_along(request.name)
     function = getattr(getattr(value, "jit_impl", value), "func", value)
     name = getattr(getattr(function, "orig_func", function), "__name__", None)
     inner = document.definitions_along("{}.{}".format(request.name, name)) if path and name else []
-    return _without_value(value, request, (inner or path or [None])[-1])
+    return (inner or path or [None])[-1]
+
+
+def _new_arrays(
+    document: Document, value: Any, request: KernelRequest, values: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Arrays for those of the parameters in `values` that are annotated as ones."""
+    definition = _definition(document, value, request)
+    if not isinstance(definition, ast.FunctionDef):
+        return {}
+    hints: Mapping[str, Any] = getattr(value, "__annotations__", {})
+    kinds = {name: written_type(definition, name) for name in values if is_array(hints.get(name))}
+    arrays = {name: kind for name, kind in kinds.items() if kind}
+    others = {name: text for name, text in values.items() if name not in arrays}
+    namespace = getattr(value, "__globals__", {})
+    return new_arrays(definition, arrays, others, namespace) if arrays else {}
+
+
+def _is_method(document: Document, value: Any, request: KernelRequest) -> bool:
+    definition = _definition(document, value, request)
+    arguments = definition.args.args if isinstance(definition, ast.FunctionDef) else []
+    return "." in request.name and bool(arguments) and arguments[0].arg == "self"
 
 
 def _without_value(

@@ -1,0 +1,213 @@
+"""Arrays for the parameters of a function that builds a kernel for those it is given.
+
+Such a function (mlc-llm's operators of ``tvm.relax.frontend.nn``) says itself what its arrays are:
+it unpacks their shapes into names, and asserts what it takes for granted.  The sizes are assumed
+by those names, what is computed from them is computed, and the assertions then decide.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Set, Tuple, cast
+
+from . import assume
+
+_NEW = "{}.placeholder([{}], {})"
+_MOST_DIMENSIONS = 8
+
+
+def is_array(annotation: Any) -> bool:
+    """Whether a parameter of this type is an array of relax's frontend, made of a shape."""
+    module = str(getattr(annotation, "__module__", ""))
+    name = getattr(annotation, "__name__", "")
+    return name == "Tensor" and module.startswith("tvm.relax.frontend")
+
+
+def written(
+    definition: ast.FunctionDef,
+    arrays: Mapping[str, str],
+    values: Mapping[str, str],
+    namespace: Mapping[str, Any],
+) -> Dict[str, str]:
+    """A new array for each of `arrays`, as text; these are the types of parameters as written.
+
+    `values` are the texts of the other arguments, which sizes may be computed from.
+    """
+    reader = _Reader(definition, arrays, namespace)
+    for name, text in values.items():
+        try:
+            reader.known[name] = eval(text, dict(namespace))
+        except Exception:
+            continue
+    # What is asserted of a size last decides over what was computed from it before.
+    for _ in range(2):
+        reader.read(definition.body)
+    return {
+        name: _NEW.format(
+            kind, ", ".join(str(size) for size in reader.sizes(name)), reader.element(name)
+        )
+        for name, kind in arrays.items()
+    }
+
+
+class _Reader:
+    """Reads the statements of a function for what they say of its arrays."""
+
+    def __init__(
+        self, definition: ast.FunctionDef, arrays: Mapping[str, str], namespace: Mapping[str, Any]
+    ) -> None:
+        self.known: Dict[str, Any] = {}
+        self._namespace = namespace
+        self._arrays = arrays
+        self._unpacked: Dict[str, List[str]] = {}
+        self._asserted: Dict[str, List[int]] = {}
+        self._last: Dict[str, List[int]] = {}
+        self._single: Dict[str, Dict[int, int]] = {}
+        self._types: Dict[str, str] = {}
+        self._type_names: Dict[str, str] = {}
+        self._fixed: Set[str] = set()
+        self._ranks = _ranks(definition)
+
+    def sizes(self, array: str) -> List[int]:
+        if array in self._asserted:
+            return self._asserted[array]
+        last = self._last.get(array, [])
+        names = self._unpacked.get(array) or ["_"] * self._ranks.get(array, 2)
+        first = names[: max(0, len(names) - len(last))]
+        sizes = [self._assumed(name) for name in first] + last
+        for index, size in self._single.get(array, {}).items():
+            if index < len(sizes):
+                sizes[index] = size
+        return sizes
+
+    def element(self, array: str) -> str:
+        name = self._type_names.get(array, array + "_dtype")
+        own = self._types.get(array) or self._assumed_type(name)
+        return '"{}"'.format(own)
+
+    def read(self, body: Sequence[ast.stmt]) -> None:
+        for statement in body:
+            if isinstance(statement, ast.Assign):
+                for target in statement.targets:
+                    self._assign(target, statement.value)
+            elif isinstance(statement, ast.Assert):
+                for test in _conjuncts(statement.test):
+                    self._assert(test)
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            for part, given in zip(target.elts, value.elts):
+                self._assign(part, given)
+            return
+        array, what = self._part(value)
+        if array and what == "shape" and isinstance(target, ast.Tuple):
+            names = [getattr(part, "id", "_") for part in target.elts]
+            self._unpacked[array] = names
+            for name in names:
+                if name != "_" and name not in self._fixed:
+                    self.known[name] = self._assumed(name)
+        elif array and what == "dtype" and isinstance(target, ast.Name):
+            self._type_names[array] = target.id
+            self.known[target.id] = self._types.get(array) or self._assumed_type(target.id)
+        elif isinstance(target, ast.Name) and target.id not in self._fixed:
+            found = self._value(value)
+            if found is not None:
+                self.known[target.id] = found
+
+    def _assert(self, test: ast.expr) -> None:
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return
+        left, operator, other = test.left, test.ops[0], test.comparators[0]
+        if isinstance(operator, ast.Eq) and isinstance(left, ast.Constant):
+            left, other = other, left
+        right = self._value(other)
+        if right is None:
+            return
+        if isinstance(operator, ast.In) and isinstance(left, ast.Name):
+            if left.id in self.known and self.known[left.id] not in right:
+                self.known[left.id] = next(iter(right))
+                self._fixed.add(left.id)
+        elif isinstance(operator, ast.Eq):
+            array, what = self._part(left)
+            behind, beginning = self._tail(left)
+            single, index = _dimension(left)
+            if array and what == "shape" and _are_sizes(right):
+                self._asserted[array] = list(right)
+            elif array and what == "dtype" and isinstance(right, str):
+                self._types[array] = right
+            elif array and what == "ndim" and isinstance(right, int):
+                self._ranks[array] = min(right, _MOST_DIMENSIONS)
+            elif behind and _are_sizes(right):
+                self._last[behind] = list(right)
+                self._ranks[behind] = beginning + len(right)
+            elif single in self._arrays and isinstance(right, int):
+                self._single.setdefault(single, {})[index] = right
+
+    def _part(self, node: ast.expr) -> Tuple[str, str]:
+        """The array and the word of ``x.shape``, or nothing."""
+        array = getattr(getattr(node, "value", None), "id", "")
+        return (
+            (array, node.attr)
+            if isinstance(node, ast.Attribute) and array in self._arrays
+            else ("", "")
+        )
+
+    def _tail(self, node: ast.expr) -> Tuple[str, int]:
+        """The array and the first dimension of ``x.shape[1:]``, or nothing."""
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            array, what = self._part(node.value)
+            first = getattr(node.slice.lower, "value", None)
+            if what == "shape" and isinstance(first, int):
+                return array, first
+        return "", 0
+
+    def _value(self, node: ast.expr) -> Any:
+        if any(isinstance(part, (ast.Lambda, ast.Yield, ast.Await)) for part in ast.walk(node)):
+            return None
+        try:
+            code = compile(ast.Expression(node), "<size>", "eval", dont_inherit=True)
+            return eval(code, dict(self._namespace), dict(self.known))
+        except Exception:
+            return None
+
+    def _assumed(self, name: str) -> int:
+        if isinstance(self.known.get(name), int):
+            return int(self.known[name])
+        return assume.size("num_tokens" if name == "_" else name, {}) or 128
+
+    def _assumed_type(self, name: str) -> str:
+        texts = assume.by_name(name)
+        return next((text.strip('"') for text in texts if text.startswith('"')), "float16")
+
+
+def _ranks(definition: ast.FunctionDef) -> Dict[str, int]:
+    """The dimensions that ``x.shape[2]`` shows each array to have at least."""
+    out: Dict[str, int] = {}
+    for node in ast.walk(definition):
+        array, index = _dimension(node)
+        if array and index < _MOST_DIMENSIONS:
+            out[array] = max(out.get(array, 0), index + 1)
+    return out
+
+
+def _dimension(node: ast.AST) -> Tuple[str, int]:
+    """The array and the number in ``x.shape[2]``, or nothing."""
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+        array, index = node.value.value, getattr(node.slice, "value", None)
+        if node.value.attr == "shape" and isinstance(array, ast.Name) and isinstance(index, int):
+            return (array.id, index) if index >= 0 else ("", 0)
+    return "", 0
+
+
+def _conjuncts(test: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for part in test.values:
+            yield from _conjuncts(part)
+    else:
+        yield test
+
+
+def _are_sizes(value: Any) -> bool:
+    if not isinstance(value, (list, tuple)):
+        return False
+    return all(isinstance(size, int) and size > 0 for size in cast("Sequence[object]", value))

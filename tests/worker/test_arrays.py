@@ -1,0 +1,59 @@
+"""What a function says of the arrays it is given, and the arrays that are made of it."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tirlens_worker.tracing import arrays
+
+GEMV = """
+def f(x, w, out_dtype, group_size):
+    (local_experts, out_features, in_features), dtype = w.shape, w.dtype
+    leading, _ = x.shape
+    groups = (in_features + group_size - 1) // group_size
+    {asserted}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        # Names that are unpacked are assumed; what is written decides over them.
+        (GEMV.format(asserted="pass"), ('[128, 4096], "float16"', "[8, 4096, 4096]")),
+        (
+            GEMV.format(asserted="assert x.shape == [leading, in_features] and leading in [1, 8]"),
+            ("[1, 4096]", "[8, 4096, 4096]"),
+        ),
+        (
+            GEMV.format(asserted="assert w.shape == [local_experts, out_features, groups]"),
+            ("[128, 4096]", "[8, 4096, 64]"),
+        ),
+        (
+            GEMV.format(asserted="assert x.dtype == 'int32' and x.shape[1:] == [in_features]"),
+            ('[128, 4096], "int32"', "[8"),
+        ),
+        # Its rank is what is asked of it, in either order.
+        ("def f(x, w):\n    assert 4 == w.ndim and x.ndim == 1", ("[4096]", "[4096, 4096, 4096,")),
+        (
+            "def f(x, w):\n    assert w.shape[1] == 3\n    n = x.shape[2]",
+            ("[4096, 4096, 4096]", "[4096, 3]"),
+        ),
+        # An assertion about what nobody knows says nothing.
+        (
+            "def f(x, w):\n    assert w.shape == unknown and x.shape == [-1]",
+            ("[4096, 4096]", "[4096, 4096]"),
+        ),
+    ],
+)
+def test_arrays_are_what_the_function_says_of_them(text: str, wanted: tuple[str, str]) -> None:
+    (definition,) = ast.parse(text).body
+    assert isinstance(definition, ast.FunctionDef)
+    values = {"out_dtype": '"float16"', "group_size": "64"}
+    found = arrays.written(definition, {"x": "Tensor", "w": "nn.Tensor"}, values, {})
+    first, second = wanted
+    assert found["x"].startswith("Tensor.placeholder(" + first)
+    assert found["w"].startswith("nn.Tensor.placeholder(" + second)
+    for made in found.values():
+        ast.parse(made, mode="eval")
