@@ -145,7 +145,7 @@ def fuse(out: Instructions) -> None:
     A difference is a sum with one sign changed, which costs nothing.  The fewer of sums and
     products cost nothing more.
     """
-    for name in {name for _, name in out}:
+    for name in dict.fromkeys(name for _, name in out):
         adds = out.pop(("lone add", name), 0.0)
         multiplies = out.pop(("lone mul", name), 0.0)
         if adds and multiplies:

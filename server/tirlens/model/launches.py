@@ -139,7 +139,7 @@ def _mean(weighted: Sequence[tuple[float | None, float]]) -> float | None:
 
 
 def _weighted(parts: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, float]:
-    names = {name for values, _ in parts for name in values}
+    names = dict.fromkeys(name for values, _ in parts for name in values)
     return {name: sum(values.get(name, 0.0) * weight for values, weight in parts) for name in names}
 
 

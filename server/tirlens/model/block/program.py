@@ -193,8 +193,9 @@ def _run(items: Sequence[Item], costs: Costs, entries: float) -> Iterator[Run]:
     units: dict[str, float] = {}
     for item in items:
         for leaf in item.leaves():
-            for unit in UNITS & leaf.seconds.keys():
-                units[unit] = units.get(unit, 0.0) + leaf.seconds[unit] * share
+            for unit, seconds in leaf.seconds.items():
+                if unit in UNITS:
+                    units[unit] = units.get(unit, 0.0) + seconds * share
     yield Run(timed, sum(part.total_s for part in timed) / entries, units)
 
 

@@ -126,7 +126,7 @@ def _in_step(roles: Sequence[Body]) -> Iterator[dict[Repeat, int]]:
     for (mine, one), (theirs, other) in combinations(loops, 2):
         if mine == theirs or min(one.trips, other.trips) <= SHORT:
             continue
-        for barrier in phases[one].keys() & phases[other].keys():
+        for barrier in (name for name in phases[one] if name in phases[other]):
             ratio = Fraction(phases[one][barrier] / phases[other][barrier])
             ratio = ratio.limit_denominator(MOST_UNROLLED)
             here, there = ratio.numerator, ratio.denominator

@@ -130,7 +130,9 @@ def _between(write: Address, other: Address, loop: Around, leaf: Leaf) -> bool:
     one, two = (address.stride(loop.var, ranges) for address in (write, other))
     places, others = dict(write.terms), dict(other.terms)
     offset: Expr = other.constant - write.constant
-    for atom in {*places, *others} - {loop.var}:
+    for atom in dict.fromkeys((*places, *others)):
+        if atom == loop.var:
+            continue
         offset = ("+", offset, ("*", atom, others.get(atom, 0) - places.get(atom, 0)))
     low, high = bounds(offset, ranges)
     trips = (loop.extent or 1) - 1

@@ -69,7 +69,7 @@ def index_instructions(
         return 0.0
     turns = place.turns_by_name
     tiles = frozenset(loop.var for loop in place.around if loop.kind == "parallel")
-    total = 0.0
+    costs: list[float] = []
     for part in parts:
         names = free_variables(part)
         if names & tiles or any(name in turns for name in names):
@@ -77,8 +77,9 @@ def index_instructions(
             if isinstance(part, tuple) and part[0] == "%" and ("//", *part[1:]) in parts:
                 cost = min(cost, REMAINDER)
             turned = math.prod(extent for name, extent in turns.items() if name not in names)
-            total += cost * share_of(names) / turned
-    return total
+            costs.append(cost * share_of(names) / turned)
+    # A set has no order, which must not show in the last digit.
+    return math.fsum(costs)
 
 
 def chosen_instructions(access: Access, place: Place) -> float:

@@ -21,6 +21,7 @@ number of turns is not known.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -103,13 +104,13 @@ def of_loads(count: NodeCount, place: Place) -> float:
     node: Any = count.node
     if node.per != "thread":
         return 0.0
-    conditions = {
+    conditions = dict.fromkeys(
         entry.access.guard
         for entry in count.accesses
         if entry.access.guard is not None
         and entry.access.mode == "read"
         and entry.executions != count.executions
-    }
+    )
     # A load whose place is chosen has its condition in that (`addressing`).
     plain = (one for one in conditions if "select" not in operators(simplify(place.resolve(one))))
     each = sum(guard_instructions(condition, place) + ZERO for condition in plain)
@@ -153,7 +154,7 @@ def guard_instructions(condition: Expr, place: Place) -> float:
         if not free_variables(part).isdisjoint(threads) and not _is_known(part, place):
             costs[part] = COMPARISON
             costs.update(_compared(part, rolled))
-    total = 0.0
+    told: list[float] = []
     for part, cost in costs.items():
         names = free_variables(part)
         if names.isdisjoint(turns):
@@ -161,8 +162,9 @@ def guard_instructions(condition: Expr, place: Place) -> float:
         for name, extent in turns.items():
             if name not in names:
                 cost /= extent
-        total += cost
-    return total
+        told.append(cost)
+    # Parts come in no order, which must not show in the last digit.
+    return math.fsum(told)
 
 
 def _compared(comparison: Expr, rolled: frozenset[str]) -> Iterator[tuple[Expr, float]]:

@@ -117,17 +117,17 @@ class Reach:
             reach = high - low + box
             size = shape[dimension] if dimension < len(shape) else None
             # A tile that steps over a constant stride touches one box a step, not all between.
-            steps = math.prod(extents.get(name, 1) for name in names - chosen) * box
+            steps = math.prod(extents.get(name, 1) for name in sorted(names - chosen)) * box
             touched = min(reach, steps)
             if chosen:
-                touched *= math.prod(extents.get(name, 1) for name in chosen)
+                touched *= math.prod(extents.get(name, 1) for name in sorted(chosen))
             # An index far beyond its dimension runs on into the next rows, as offsets do.
             close = reach < 2 * size if isinstance(size, int) else False
             if isinstance(size, int) and (close or self._access.clipped or of_data):
                 touched = min(touched, size)
             total *= max(touched, 1.0)
             combinations *= box
-            for name in names - seen:
+            for name in sorted(names - seen):
                 combinations *= extents.get(name, 1)
             seen |= names
         found = max(min(total, combinations) * lanes, 1.0)
