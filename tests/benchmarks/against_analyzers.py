@@ -54,6 +54,13 @@ def tvm_cases() -> Iterator[Case]:
     module = _module("matmul_tvm")
     yield Case("matmul_naive 1024^3", module.matmul_naive, 2 * 1024**3, None)
     yield Case("scale_and_add, tail", module.scale_and_add, 2 * 1_000_000, 3 * 2 * 1_000_000)
+    triangular = _module("triangular_tvm")
+    rows = 1024
+    scores = 2 * 64 * rows * (rows + 1) // 2
+    yield Case("causal scores, a guard", triangular.causal_scores, scores, None)
+    rows = 4096
+    triangle = 2 * rows * (rows + 1) // 2
+    yield Case("triangular matvec", triangular.lower_triangular_matvec, triangle, None)
 
 
 def tilelang_estimate() -> Callable[[Any], tuple[int | None, int | None]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from tirlens_worker.facts import Expr
 
@@ -16,38 +17,66 @@ from ..expr import (
     is_data_dependent,
     substitute,
 )
-from .places import Place
+from .places import SPATIAL, Place
+
+# Blocks that are looked at along an axis of the grid: the first, and the middle of eight parts.
+_PARTS = 8
+
+Axes = tuple[tuple[str, int], ...]
 
 
 def active_threads(place: Place, threads: int) -> int:
     """How many of a block's threads meet the conditions around a statement.
 
-    Variables that are not of threads are at their first value: the first block's, whose work the
-    others share.  Conditions on data are taken to hold, and so are those on no thread: only blocks
-    in which they hold matter.
+    It is the average over the blocks in which some do, as a causal mask leaves more of them in
+    later blocks.  Variables of loops are at their first value.  Conditions on data are taken to
+    hold, and so are those on no thread: only blocks in which they hold matter.
     """
     if not place.conditions:
         return threads
     axes = tuple((loop.var, loop.extent or 1) for loop in place.around if loop.kind == "block")
+    grid = {loop.var: loop.extent or 1 for loop in place.around if loop.kind in SPATIAL}
     names = {name for name, _ in axes}
     mine = tuple(
         substitute(item, {name: place.first_values.get(name, name) for name in others})
         for condition in place.conditions
         for item in conjuncts(condition)
         if (used := free_variables(item)) & names and not is_data_dependent(item)
-        for others in (used - names,)
+        for others in (used - names - grid.keys(),)
     )
-    return _active(mine, axes, threads) if mine else threads
+    if not mine:
+        return threads
+    asked = frozenset[str]().union(*map(free_variables, mine))
+    blocks = tuple((name, extent) for name, extent in grid.items() if name in asked)
+    return _active(mine, blocks, axes, threads)
 
 
 @lru_cache(maxsize=512)
-def _active(conditions: tuple[Expr, ...], axes: tuple[tuple[str, int], ...], threads: int) -> int:
-    grid = np.meshgrid(*(np.arange(extent) for _, extent in axes), indexing="ij", sparse=True)
-    env = dict(zip((name for name, _ in axes), grid, strict=True))
-    holds = np.ones([extent for _, extent in axes], dtype=bool)
+def _active(conditions: tuple[Expr, ...], blocks: Axes, axes: Axes, threads: int) -> int:
+    looked_at = [_looked_at(extent) for _, extent in blocks]
+    names = [name for name, _ in (*blocks, *axes)]
+    values = [*(at for at, _ in looked_at), *(np.arange(extent) for _, extent in axes)]
+    env = dict(zip(names, np.meshgrid(*values, indexing="ij", sparse=True), strict=True))
+    holds = np.ones([len(at) for at in values], dtype=bool)
     for item in conditions:
         try:
             holds &= np.asarray(evaluate(item, env), dtype=bool)
         except UnknownValueError:
             continue
-    return max(round(threads * float(holds.mean())), 1)
+    share = holds.mean(axis=tuple(range(len(blocks), len(names)))) if axes else holds.astype(float)
+    weights = np.ones(1)
+    for _, weight in looked_at:
+        weights = np.multiply.outer(weights, weight)
+    some = weights.reshape(share.shape) * (share > 0)
+    if not some.any():
+        return 1
+    return max(round(threads * float(np.average(share, weights=some))), 1)
+
+
+def _looked_at(extent: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Coordinates of blocks along an axis of the grid, and how many each of them stands for."""
+    if extent <= _PARTS + 1:
+        return np.arange(extent), np.ones(extent, dtype=np.int64)
+    edges = 1 + (extent - 1) * np.arange(_PARTS + 1) // _PARTS
+    middles = (edges[:-1] + edges[1:] - 1) // 2
+    return np.append(0, middles), np.append(1, np.diff(edges))
