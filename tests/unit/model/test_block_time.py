@@ -103,6 +103,39 @@ def test_a_reduction_has_the_layout_of_what_is_copied(copied: str, clocks: float
     assert reduce_clocks(leaf) == clocks
 
 
+@pytest.mark.parametrize(
+    ("threads", "clocks"),
+    [
+        # A thread has a row of 64, of two warpgroups each has half of its columns.
+        (128, 64 * 4),
+        (256, 32 * 4 + 27),
+    ],
+)
+def test_of_tensor_memory_a_thread_has_a_row(threads: int, clocks: float) -> None:
+    whole = ((0, 0), (128, 64))
+    read = (Access("tmem", "read", *whole, route="tile"), Access("x", "write", *whole))
+    # The result's own vectors, by which it goes to shared memory, are not the tile's.
+    kept = (Access("y", "read", (0,), (128,)), Access("s", "write", (0,), (128,), route="tile"))
+    grown = (Access("x", "read", *whole), Access("y", "read", (0,), (128,)))
+    body = (
+        Statement("copy", "copy", (), read, "block"),
+        Statement(
+            "reduce", "max", (), (*grown, Access("y", "write", (0,), (128,))), "block",
+            attributes={"dim": 1},
+        ),
+        Statement("copy", "store", (), kept, "block"),
+    )  # fmt: skip
+    buffers = (
+        Buffer("tmem", "tmem", "float32", (128, 64), "shared.tmem"),
+        Buffer("s", "s", "float32", (128,), "shared.dyn"),
+        fragment("x", 128, 64),
+        fragment("y", 128),
+    )
+    kernel = launched(body, buffers, threads=threads)
+    (leaf,) = (leaf for leaf in leaves(kernel) if leaf.node.op == "reduce")
+    assert reduce_clocks(leaf) == clocks
+
+
 def test_a_scan_takes_a_warp_for_a_line_and_32_values_at_a_time() -> None:
     (leaf,) = leaves(tile_op("scan", 4, 256))
     assert scan_clocks(leaf) == 8 * (5 * 27 + 30)

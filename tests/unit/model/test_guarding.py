@@ -100,3 +100,24 @@ def test_who_is_active_where_the_first_block_is_not() -> None:
     place = Place(around, {"bx": (0, 63), "tx": (0, 255)}, {})
     inside = place.where(("and", (">", "bx", 0), ("<", "tx", 64)))
     assert active_threads(inside, 256) == 64
+
+
+@pytest.mark.parametrize(
+    ("blocks", "condition", "threads"),
+    [
+        # A causal mask lets one thread of the first block through, and all of the last.
+        (256, ("<=", "tx", "bx"), 128),
+        (4, ("<=", "tx", ("*", "bx", 64)), (1 + 65 + 129 + 193) / 4),
+        # Of blocks in which none is active there is no average.
+        (256, ("<", ("+", ("*", "bx", 256), "tx"), 100), 100),
+        # A tail is one block of many, or one of two.
+        (1000, ("<", ("+", ("*", "bx", 256), "tx"), 999 * 256 + 8), 256),
+        (2, ("<", ("+", ("*", "bx", 256), "tx"), 256 + 8), 132),
+    ],
+)
+def test_how_many_threads_are_active_is_an_average_over_blocks(
+    blocks: int, condition: Expr, threads: float
+) -> None:
+    around = (Around("bx", "grid", blocks), Around("tx", "block", 256, "threadIdx.x"))
+    place = Place(around, {"bx": (0, blocks - 1), "tx": (0, 255)}, {})
+    assert active_threads(place.where(condition), 256) == pytest.approx(threads, abs=1)

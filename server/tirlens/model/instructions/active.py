@@ -63,14 +63,13 @@ def _active(conditions: tuple[Expr, ...], blocks: Axes, axes: Axes, threads: int
             holds &= np.asarray(evaluate(item, env), dtype=bool)
         except UnknownValueError:
             continue
-    share = holds.mean(axis=tuple(range(len(blocks), len(names)))) if axes else holds.astype(float)
-    weights = np.ones(1)
-    for _, weight in looked_at:
-        weights = np.multiply.outer(weights, weight)
-    some = weights.reshape(share.shape) * (share > 0)
-    if not some.any():
+    share = np.asarray(holds.mean(axis=tuple(range(len(blocks), len(names)))))
+    standing_for = (share > 0).astype(np.float64)
+    for weights in np.meshgrid(*(weights for _, weights in looked_at), indexing="ij", sparse=True):
+        standing_for *= weights
+    if not standing_for.any():
         return 1
-    return max(round(threads * float(np.average(share, weights=some))), 1)
+    return max(round(threads * float(np.average(share, weights=standing_for))), 1)
 
 
 def _looked_at(extent: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -4,10 +4,13 @@ tilelang gives tiles that meet in a statement one layout.  Each of their stateme
 own, and the one is taken with which all of them need the fewest accesses to memory
 (``src/transform/layout_inference.cc``, ``InferInFreeMode``): that of the longest vectors.  A sum in
 float32 of what is copied in halves has the eight neighbours of a copy's 16 bytes on each thread.
+Of tensor memory a thread holds a row, or with more than one warpgroup an even part of it
+(``tcgen05.ld`` of the shape ``.32x32b``, ``src/layout/tcgen05_layout.h``).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from tirlens_worker.facts import Buffer, Statement
@@ -16,6 +19,7 @@ from .spread import memory_of
 from .work import Item, leaves_of, with_leaves
 
 FRAGMENT = "local.fragment"
+TENSOR_MEMORY = "shared.tmem"
 
 
 def with_layouts(items: Sequence[Item], buffers: Mapping[str, Buffer]) -> tuple[Item, ...]:
@@ -24,14 +28,14 @@ def with_layouts(items: Sequence[Item], buffers: Mapping[str, Buffer]) -> tuple[
     if not any(leaf.node.op == "reduce" for leaf in leaves):
         return tuple(items)
     vectors = row_vectors(leaves, buffers)
-    return with_leaves(items, (_told(leaf, vectors) for leaf in leaves))
+    return with_leaves(items, (_told(leaf, vectors, buffers) for leaf in leaves))
 
 
-def _told(leaf: Item, vectors: Mapping[str, int]) -> Item:
+def _told(leaf: Item, vectors: Mapping[str, int], buffers: Mapping[str, Buffer]) -> Item:
     if leaf.node.op != "reduce":
         return leaf
-    read = (access.buffer for access in leaf.node.accesses if access.mode == "read")
-    return leaf.but(row_vector=max((vectors.get(name, 0) for name in read), default=0))
+    tiles = _tiles(leaf.node, buffers)
+    return leaf.but(row_vector=max((vectors.get(name, 0) for name in tiles), default=0))
 
 
 def row_vectors(leaves: Iterable[Item], buffers: Mapping[str, Buffer]) -> dict[str, int]:
@@ -55,13 +59,25 @@ def row_vectors(leaves: Iterable[Item], buffers: Mapping[str, Buffer]) -> dict[s
         for name in tiles:
             # Rows of another shape, as those of a sum, have a layout of their own.
             parents[first(name)] = first(tiles[0])
-        moves = any(memory_of(access, buffers) is not None for access in node.accesses)
-        if tiles and moves and leaf.spread is not None:
-            longest[tiles[0]] = max(longest.get(tiles[0], 0), leaf.spread.vector)
+        vector = 0
+        if any(buffers[access.buffer].scope == TENSOR_MEMORY for access in node.accesses):
+            vector = _of_tensor_memory(tiles, leaf.threads, buffers)
+        elif any(memory_of(access, buffers) is not None for access in node.accesses):
+            vector = leaf.spread.vector if leaf.spread is not None else 0
+        if tiles and vector:
+            longest[tiles[0]] = max(longest.get(tiles[0], 0), vector)
     found: dict[str, int] = {}
     for name, vector in longest.items():
         found[first(name)] = max(found.get(first(name), 0), vector)
     return {name: found[first(name)] for name in parents if first(name) in found}
+
+
+def _of_tensor_memory(tiles: Sequence[str], threads: int, buffers: Mapping[str, Buffer]) -> int:
+    shape = buffers[tiles[0]].shape if tiles else ()
+    sizes = [extent for extent in shape if isinstance(extent, int)]
+    if not sizes or len(sizes) < len(shape):
+        return 0
+    return max(min(sizes[-1], math.prod(sizes) // max(threads, 1)), 1)
 
 
 def _tiles(node: Statement, buffers: Mapping[str, Buffer]) -> list[str]:
