@@ -91,6 +91,17 @@ def test_a_package_that_imports_the_text_itself_is_imported_all_the_same(
     assert result.problems == ()
 
 
+def test_relative_imports_need_no_init_file(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "outer" / "inner"
+    folder.mkdir(parents=True)
+    (folder / "helper.py").write_text("from ..sizes import SIZE\n")
+    (folder.parent / "sizes.py").write_text("SIZE = 24\n")
+    imported = "from .helper import SIZE\nfrom ..sizes import SIZE as again\n"
+    result = run(folder / "kernels.py", IMPORTS + imported + KERNEL)
+    assert result.problems == ()
+    assert [facts.buffers[0].shape for facts in result.kernels] == [(24,)]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
