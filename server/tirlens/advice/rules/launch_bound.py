@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from tirlens.advice.rule import Question
 from tirlens.model.report import Advice
 
+#: A kernel that takes less than this many launches is bound by its own.
+LAUNCHES = 2
+
 
 def check(question: Question) -> Iterator[Advice]:
     time_s, launch_s = question.report.time_s, question.device.launch_s
-    if question.report.schedule == "gpu" and time_s is not None and time_s < 2 * launch_s:
+    if question.report.schedule == "gpu" and time_s is not None and time_s < LAUNCHES * launch_s:
         yield Advice(
             rule="launch-bound",
             span=question.facts.span,

@@ -4,7 +4,7 @@ Where the kernel is one product, the rule asks what it would take with its reduc
 blocks that add their parts with atomics (split-K), less a launch that clears the result before.
 Elsewhere the saving is what the same work would gain if it were spread over all SMs: the share of
 the idle ones, of the time that is not launch overhead (NVIDIA, CUDA C++ Best Practices Guide,
-"Occupancy").
+"Occupancy").  A kernel that takes little longer than its launch has too little work to spread.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from tirlens.advice import splitting
 from tirlens.advice.rule import Question
+from tirlens.advice.rules.launch_bound import LAUNCHES
 from tirlens.model.report import Advice
 from tirlens_worker.facts import Loop
 
@@ -26,7 +27,7 @@ def check(question: Question) -> Iterator[Advice]:
     if device.kind != "gpu" or report.schedule != "gpu" or report.time_s is None:
         return
     blocks = math.prod(report.grid) if report.grid else 0
-    if not 0 < blocks < device.sm_count:
+    if not 0 < blocks < device.sm_count or report.time_s < LAUNCHES * device.launch_s:
         return
     loop = splitting.reduction(question.facts)
     if loop is None:
