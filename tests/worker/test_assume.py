@@ -66,6 +66,14 @@ def test_the_first_value_by_name(name: str, first: str) -> None:
         ("N", ("B", "S", "H", "G", "P", "R"), "128"),
         ("P", ("B", "S", "H", "G", "N", "R"), "64"),
         ("R", ("B", "S", "H", "G", "N", "P"), "4"),
+        ("BS", ("T", "S", "D"), "8"),
+        ("BS", ("H", "K", "V", "BT"), "64"),
+        ("BT", ("H", "K", "V", "BS"), "64"),
+        ("NK", ("K", "BK", "BT"), "4"),
+        ("NV", ("V", "BV", "BT"), "2"),
+        ("hD1", ("K", "V"), "128"),
+        ("k", ("scores",), "8"),
+        ("k", ("M", "N", "x"), "4096"),
     ],
 )
 def test_a_letter_means_what_those_beside_it_make_of_it(

@@ -64,6 +64,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
         r"(block|blk|tile|chunk|page)(_.*|size|s)?|.*_(block|blk|tile|chunk)(_size|size)?",
         ("64", "128", "32"),
     ),
+    (r"b[tvcq]", ("64", "32", "128")),
     (r"(micro|warp)_.*", ("16", "32", "64")),
     (
         r"(heads?_?|n_?heads?_?|num_heads?_?|h_?)(kv|k)|(kv|k)_?(heads?|group|group_num|h)(_num)?|hkv|hg|(n|num)_(kv|key_value)_heads?",
@@ -81,7 +82,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
         ("4096", "2048"),
     ),
     (
-        r".*dim(_?(qk|v|k|q|head|size))?|d|d[kvq]|d_?(head|state|qk|v|k|q)|.*head_?size|headdim",
+        r".*dim(_?(qk|v|k|q|head|size))?|d|d[kvq]|d_?(head|state|qk|v|k|q)|.*head_?size|headdim|hd\d|v",
         ("128", "64", "256"),
     ),
     (
@@ -142,6 +143,10 @@ _IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts]
     ("k", (_IMAGES,), frozenset("mn"), ("3", "1")),
     # The best k of some scores, or of a router's.
     ("k", (frozenset(["scores", "logits", "x"]),), frozenset("mn"), ("8", "2")),
+    # flash-linear-attention: blocks of BT x BS, and the numbers of BK in K and of BV in V.
+    ("bs", (frozenset(["bt"]),), frozenset(), ("64", "32")),
+    ("nk", (frozenset("k"), frozenset(["bk"])), frozenset(), ("4", "2")),
+    ("nv", (frozenset("v"), frozenset(["bv"])), frozenset(), ("2", "1")),
     # State-space models: a head's state of N x P, and products of R columns.
     ("n", (_HEADS, frozenset("p")), frozenset("mk"), ("128", "64")),
     ("p", (_HEADS, frozenset("n")), frozenset("mk"), ("64", "128")),
