@@ -11,6 +11,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+_ODD = st.sampled_from([3, 5, 6, 7, 11])
+
 
 def text(depth: int, lines: list[str]) -> str:
     """Lines at an indentation; what they have of their own is kept."""
@@ -144,3 +146,32 @@ def left(draw: Any, number: int) -> list[str]:
     if draw(st.booleans()):
         lines += [f"        if {v} == {limit + 1}:", "            break"]
     return [*lines, f"        {element} = T.exp({element})"]
+
+
+@st.composite
+def places(draw: Any, number: int) -> list[str]:
+    """Elements at places that go down, are taken apart by odd numbers, or made of bits."""
+    y, x, z = (f"{letter}{number}" for letter in "yxz")
+    rows, columns, depth = (draw(st.integers(2, 6)) for _ in "yxz")
+    few, step, odd = draw(st.integers(1, 5)), draw(st.integers(1, 4)), draw(_ODD)
+    flat = f"({y} * {columns} + {x}) * {step} + {z}"
+    forms = [
+        f"6 - {y}", f"{rows + columns} - {y} - {x}", f"({flat}) // {odd}", f"({flat}) % {odd}",
+        f"({flat} + {few}) // {odd} % {few + 1}", f"({flat}) % {odd * 2} // {few + 1}",
+        f"({y} * {odd} - {x} * {step}) // {few + 1}", f"({x} - {z} * {step}) % {odd}",
+        f"T.bitwise_and({x} + {few}, {few})", f"T.shift_right({y} * {odd} + {z}, 1)",
+        f"T.bitwise_xor({x}, {few})", f"T.if_then_else({x} < {few}, {y}, {z} + {few})",
+        f"T.Select({y} % 2 == 0, {x} * {step}, T.if_then_else({z} > 1, {y}, {few}))",
+    ]  # fmt: skip
+    one, other = (draw(st.sampled_from(forms)) for _ in range(2))
+    lines = [f"for {y}, {x}, {z} in T.grid({rows}, {columns}, {depth}):"]
+    if draw(st.booleans()):
+        lines.append(f"    if ({draw(st.sampled_from(forms))}) < {few + 1}:")
+    indent = "    " * len(lines)
+    if draw(st.booleans()):
+        lines.append(f"{indent}n{number}: T.int32 = {one}")
+        one = f"n{number}"
+    element = f"A[({one}) % 7, ({other}) % 9]"
+    source = draw(st.sampled_from([element, f"B[({other}) % 13]", f"A[6 - ({one}) % 7, 0]"]))
+    value = f'T.cast({source}, "float32")' if source.startswith("B") else source
+    return [*lines, f"{indent}{element} = {value} * T.float32(2)"]

@@ -147,7 +147,7 @@ def _statements(draw: Any, scope: Scope, fresh: list[int]) -> str:
     kinds += [] if VECTOR in scope.bound else ["vector"]
     if scope.depth < 5:
         kinds += ["for"] * 6 + ["if", "if", "block", "triangle", "while", "window"]
-        kinds += ["tail", "ragged", "padded", "alias", "left"] + ["lanes"] * (
+        kinds += ["tail", "ragged", "padded", "alias", "left", "places"] + ["lanes"] * (
             VECTOR not in scope.bound
         )
     kind = draw(st.sampled_from(kinds))
@@ -167,13 +167,14 @@ def _statements(draw: Any, scope: Scope, fresh: list[int]) -> str:
         return text + draw(stores(named))
     if kind == "window":
         return draw(windows(scope, fresh))
-    if kind in ("tail", "ragged", "padded", "alias", "left", "lanes"):
+    if kind in ("tail", "ragged", "padded", "alias", "left", "places", "lanes"):
         fresh[0] += 1
         threads = not scope.bound and draw(st.booleans())
         made = {
             "tail": nests.tails(fresh[0], threads), "ragged": nests.ragged(fresh[0]),
             "padded": nests.padded(fresh[0]), "alias": nests.aliases(fresh[0]),
-            "left": nests.left(fresh[0]), "lanes": nests.vectors(fresh[0]),
+            "left": nests.left(fresh[0]), "places": nests.places(fresh[0]),
+            "lanes": nests.vectors(fresh[0]),
         }[kind]  # fmt: skip
         return nests.text(scope.depth, draw(made))
     if kind == "block":
