@@ -27,8 +27,12 @@ def counted(report: KernelReport, leaves: Sequence[Item]) -> KernelReport:
         unknown.update(arith.unknown)
         for name, flop in arith.flop_by_class.items():
             by_class[name] = by_class.get(name, 0) + flop
+    # What the facts have told where it stands is not told again for the whole kernel.
+    told = " ".join(note.message for note in report.caveats)
     notes = tuple(
-        CaveatNote(f"the cost of {name} is not known and left out") for name in sorted(unknown)
+        CaveatNote(f"the cost of {name} is not known and left out")
+        for name in sorted(unknown)
+        if repr(name) not in told
     )
     return report.but(
         flop=total([leaf.flop for leaf in leaves]),
