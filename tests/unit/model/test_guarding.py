@@ -121,3 +121,22 @@ def test_how_many_threads_are_active_is_an_average_over_blocks(
     around = (Around("bx", "grid", blocks), Around("tx", "block", 256, "threadIdx.x"))
     place = Place(around, {"bx": (0, blocks - 1), "tx": (0, 255)}, {})
     assert active_threads(place.where(condition), 256) == pytest.approx(threads, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("condition", "threads"),
+    [
+        # A tree of sums: 128, 64, ... 1 threads in its turns.
+        (("<", "tx", (">>", 128, "k")), 255 / 8),
+        # The part of a scan that only copies: 1, 2, ... 128.
+        (("not", (">=", "tx", ("<<", 1, "k"))), 255 / 8),
+        # In its first turns alone, one thread after the other.
+        (("<", ("+", "tx", ("*", "k", 100)), 200), (200 + 100) / 2),
+    ],
+)
+def test_how_many_threads_are_active_is_an_average_over_turns(
+    condition: Expr, threads: float
+) -> None:
+    around = (Around("tx", "block", 256, "threadIdx.x"), Around("k", "serial", 8))
+    place = Place(around, {"tx": (0, 255), "k": (0, 7)}, {})
+    assert active_threads(place.where(condition), 256) == pytest.approx(threads, abs=1)

@@ -141,7 +141,7 @@ def test_roles_have_their_own_threads() -> None:
         (("<", "tx", "unknown"), THREADS),
     ],
 )
-def test_the_first_block_tells_how_many_threads_work(condition: Expr, threads: int) -> None:
+def test_blocks_in_which_some_work_tell_how_many_threads_do(condition: Expr, threads: int) -> None:
     assert active_threads(tile_place(4, conditions=(condition,)), THREADS) == threads
 
 
