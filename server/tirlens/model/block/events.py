@@ -20,7 +20,7 @@ from statistics import mean
 from tirlens_worker.facts import Expr, Signal
 
 from ..expr import UnknownValueError, evaluate
-from .program import Body, Bring, Choice, Meet, Multiply, Repeat, Run, Step, meetings
+from .role_steps import Body, Bring, Choice, Meet, Multiply, Repeat, Run, Step, meetings
 from .turns import ALL, Shown, executed, in_turn_s, shown_turns
 
 # So many steps are soon gone through.

@@ -20,7 +20,8 @@ from ..instructions.places import Place
 from ..instructions.spread import WARP
 from ..instructions.work import Item
 from .events import follow
-from .program import Body, Choice, Costs, Meet, NotKnownError, led, meetings, program, retimed
+from .program import Costs, NotKnownError, led, program
+from .role_steps import Body, Choice, Meet, meetings, retimed
 from .timed import Timed
 from .trips import sides
 

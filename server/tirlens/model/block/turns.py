@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from ..expr import free_variables, is_data_dependent
-from .program import Body, Bring, Choice, Meet, Multiply, Repeat, Run, meetings
+from .role_steps import Body, Bring, Choice, Meet, Multiply, Repeat, Run, meetings
 
 # Turns of a loop that are followed once a ring of buffers is full: they show what follows, even if
 # it has a period of two.  Of a loop around others fewer do.
