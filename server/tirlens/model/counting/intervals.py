@@ -89,7 +89,40 @@ def _sum(expr: Expr, box: Mapping[str, Interval]) -> Interval:
     terms, constant = linear(expr)
     if len(terms) == 1 and expr in terms:
         return _hull_of_sum(expr, box)
-    return linear_bounds(terms, constant, box)
+    return _of_terms(terms, constant, box)
+
+
+def _of_terms(terms: Mapping[Expr, int], constant: int, box: Mapping[str, Interval]) -> Interval:
+    """As `linear_bounds`, with ``min(a + 32, b) - a``, which is no more than 32 whatever ``a`` is.
+
+    A sum with a minimum is the minimum of sums, in which what has no bounds may cancel.
+    """
+    low, high = linear_bounds(terms, constant, box)
+    if low != -INFINITY and high != INFINITY:
+        return low, high
+    for atom, factor in terms.items():
+        if not isinstance(atom, tuple) or atom[0] not in ("min", "max"):
+            continue
+        options = [linear(operand) for operand in operands(atom)]
+        cancelled = {(own, -factor * times) for parts, _ in options for own, times in parts.items()}
+        if cancelled.isdisjoint(terms.items()):
+            continue
+        sides = [
+            _of_terms(_with(terms, atom, parts), constant + factor * more, box)
+            for parts, more in options
+        ]
+        choose = min if (atom[0] == "min") == (factor > 0) else max
+        low = max(low, choose(side[0] for side in sides))
+        high = min(high, choose(side[1] for side in sides))
+    return low, high
+
+
+def _with(terms: Mapping[Expr, int], atom: Expr, parts: Mapping[Expr, int]) -> dict[Expr, int]:
+    """`terms` with a sum of `parts` in the place of an atom."""
+    out = {term: factor for term, factor in terms.items() if term != atom}
+    for term, factor in parts.items():
+        out[term] = out.get(term, 0) + terms[atom] * factor
+    return {term: factor for term, factor in out.items() if factor}
 
 
 def _hull_of_sum(expr: Expr, box: Mapping[str, Interval]) -> Interval:

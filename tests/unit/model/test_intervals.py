@@ -1,0 +1,52 @@
+"""Bounds of expressions: they hold for each value, and are as narrow as the expression is plain."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tirlens.model.counting.intervals import EVERYTHING, Interval, bounds
+from tirlens.model.expr import evaluate
+from tirlens_worker.facts import Expr
+
+START: Expr = ("load", "starts", "i")
+ENDS: Expr = ("min", ("+", START, 32), ("load", "starts", ("+", "i", 1)))
+
+
+@pytest.mark.parametrize(
+    "expr, wanted",
+    [
+        (("-", ENDS, START), (-math.inf, 32)),
+        (("-", START, ENDS), (-32, math.inf)),
+        (("-", ("max", START, ("+", "x", START)), START), (0, 7)),
+        (("*", ("-", ENDS, START), 4), (-math.inf, 128)),
+        (("-", ("min", ENDS, ("+", START, "x")), START), (-math.inf, 7)),
+        (ENDS, EVERYTHING),
+        (("-", ENDS, ("load", "others", "i")), EVERYTHING),
+    ],
+)
+def test_a_length_has_bounds_wherever_it_starts(expr: Expr, wanted: Interval) -> None:
+    assert bounds(expr, {"x": (0, 7)}) == wanted
+
+
+_LEAVES = st.one_of(st.sampled_from(["x", "y", "z"]), st.integers(-9, 9))
+
+
+def _joined(parts: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
+    return st.one_of(
+        st.tuples(st.sampled_from(["+", "-", "min", "max"]), parts, parts),
+        st.tuples(st.just("*"), parts, st.integers(-3, 3)),
+    )
+
+
+@given(
+    st.recursive(_LEAVES, _joined, max_leaves=10),
+    st.fixed_dictionaries({name: st.integers(-20, 20) for name in "xyz"}),
+)
+def test_every_value_is_within_the_bounds(expr: Expr, values: dict[str, int]) -> None:
+    """Of a variable with bounds and of two without."""
+    low, high = bounds(expr, {"x": (-20, 20)})
+    assert low <= evaluate(expr, values) <= high
