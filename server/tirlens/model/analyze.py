@@ -21,7 +21,7 @@ from .counted import Counted, count_all
 from .counting.offsets import evenly
 from .counting.result import Counts
 from .counting.told import told
-from .figures import counted, finished, moved, warm, with_note
+from .figures import counted, finished, moved, untimed, warm, with_note
 from .foreign import foreign
 from .imbalance import block_costs, stretch
 from .instructions.work import Item, leaves_of, with_leaves
@@ -199,9 +199,9 @@ def _analyzed(report: KernelReport, found: Counted, device: Device, by_line: boo
     if device.kind == "cpu":
         items, block, time = cpu.kernel(items, found.buffers, found.shapes, device)
         leaves = leaves_of(items)
-        report = warm(moved(report, touched, leaves, device), device)
+        report = warm(moved(report, touched, leaves, device), device).but(schedule="cpu")
         cores = cpu.cores_at_work(leaves, device)
-        return finished(report, device, items, (block, time), "cpu", cores, by_line)
+        return finished(report, device, items, (block, time), cores, by_line)
     leaves = traffic.moved(leaves, found.flows.of(leaves), shape, device, touched)
     if not scheduled or device.kind == "accelerator":
         leaves = at_least(leaves, None if touched is None else touched.bytes)
@@ -264,6 +264,7 @@ def _on_gpu(
     by_line: bool,
 ) -> KernelReport:
     report = report.but(
+        schedule="gpu",
         grid=launch.grid,
         threads_per_block=launch.threads_launched,
         threads_written=launch.threads,
@@ -300,6 +301,7 @@ def _on_gpu(
     )
     if launch.block.spilled:
         report = with_note(report, SPILLS)
-    too_large = "" if launch.occupancy else does_not_fit(device, launch.block)
     timed = block, time
-    return finished(report, device, items, timed, "gpu", launch.blocks, by_line, too_large)
+    if not launch.occupancy:
+        return untimed(report, items, timed, does_not_fit(device, launch.block), by_line)
+    return finished(report, device, items, timed, launch.blocks, by_line)

@@ -30,7 +30,7 @@ def counted(report: KernelReport, leaves: Sequence[Item]) -> KernelReport:
     # What the facts have told where it stands is not told again for the whole kernel.
     told = " ".join(note.message for note in report.caveats)
     notes = tuple(
-        CaveatNote(f"the cost of {name} is not known and left out")
+        CaveatNote(f"the cost of {name!r} is not known; it is left out")
         for name in sorted(unknown)
         if repr(name) not in told
     )
@@ -91,30 +91,36 @@ def finished(
     device: Device,
     items: Sequence[Item],
     timed: tuple[Timed, KernelTime],
-    schedule: str,
     blocks: int,
     by_line: bool = True,
-    refused: str = "",
 ) -> KernelReport:
     """With the time, where it goes if `by_line`, how sure it is and what bounds the kernel.
 
-    A device that cannot launch the kernel has `refused` it for this reason, and it has no time.
+    The report says already by which schedule it was timed.
     """
-    time = timed[1]
-    report = report.but(schedule=schedule)
-    why = refused or _why_unknown(report)
-    known = not why
+    why = _why_unknown(report)
     if why:
-        report = with_note(report, f"the time is not known: {why}")
+        return untimed(report, items, timed, why, by_line)
+    seconds = timed[1].total_s
     if by_line:
-        report = report.but(loops=_breakdown(report, items, timed, known))
-    if not known:
-        return report
-    seconds = time.total_s
-    if by_line:
+        report = report.but(loops=_breakdown(report, items, timed, known=True))
         # To the last digit what its entries add up to.
         seconds = sum(entry.time_s or 0.0 for entry in report.loops)
-    return _timed_report(report, device, items, seconds, time, blocks)
+    return _timed_report(report, device, items, seconds, timed[1], blocks)
+
+
+def untimed(
+    report: KernelReport,
+    items: Sequence[Item],
+    timed: tuple[Timed, KernelTime],
+    why: str,
+    by_line: bool,
+) -> KernelReport:
+    """With the reason `why` there is no time, and if `by_line` the breakdown of all else."""
+    report = with_note(report, f"the time is not known: {why}")
+    if by_line:
+        report = report.but(loops=_breakdown(report, items, timed, known=False))
+    return report
 
 
 def _why_unknown(report: KernelReport) -> str:

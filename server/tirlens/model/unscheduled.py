@@ -57,7 +57,7 @@ def unscheduled(
     items = with_leaves(items, _taking_turns(report, leaves, rate, dram))
     block = cpu.weighted(items, lambda leaf: max(leaf.seconds.values(), default=0.0))
     timed = block, KernelTime(0.0, bound, 0.0, None)
-    report = finished(report, device, items, timed, "unscheduled", device.sm_count)
+    report = finished(report.but(schedule="unscheduled"), device, items, timed, device.sm_count)
     return replace(
         report, time_band_s=None, uncertainty={}, bound_reason="lower bound, unscheduled"
     )

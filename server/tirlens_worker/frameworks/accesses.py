@@ -6,6 +6,7 @@ import re
 from typing import Any, Iterator, List, Optional
 
 from ..facts import Access, Expr
+from ..ops.build import plus
 from . import dialect
 from .conditions import both_hold, implied
 from .data import holds_data
@@ -86,7 +87,7 @@ class Accesses(Places):
         window = self.scope.windows.get(buffer.id)
         if window is not None and len(indices) == len(buffer.shape):
             source, corners = window
-            placed = (low if dim is None else _plus(low, indices[dim]) for low, dim in corners)
+            placed = (low if dim is None else plus(low, indices[dim]) for low, dim in corners)
             return Access(source, mode, tuple(placed), lanes=lanes, guard=guard)
         return Access(buffer.id, mode, tuple(indices), lanes=lanes, guard=guard)
 
@@ -94,12 +95,3 @@ class Accesses(Places):
 def loads(node: Any) -> Iterator[Any]:
     """The loads in an expression, those in the indices of others too."""
     return (part for part in parts(node) if dialect.kind(part) in dialect.LOADS)
-
-
-def _plus(left: Expr, right: Expr) -> Expr:
-    """The sum, without additions of nothing."""
-    if type(left) is int and type(right) is int:
-        return left + right
-    if type(left) is int and left == 0:
-        return right
-    return left if type(right) is int and right == 0 else ("+", left, right)

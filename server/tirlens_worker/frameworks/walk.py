@@ -164,7 +164,7 @@ class Walk(States):
         name = dialect.op_name(stmt)
         handler = ops.lookup(name)
         if handler is None:
-            self._note("{}: its cost is not known and is left out".format(name))
+            self._note("the cost of {!r} is not known; it is left out".format(name))
             return self._statement(Statement("call", name, per="block"))
         self.reader.notes.clear()
         statement = handler(stmt, self.reader)
