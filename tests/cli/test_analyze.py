@@ -109,6 +109,8 @@ def test_call_and_bind(analyze: Any, tilelang_python: Path) -> None:
     assert (kernel["call_source"], kernel["flop"]) == ("option", 2 * 256 * 512 * 1024)
     _, out, _ = analyze("analyze", path, "--kernel", "matmul", "--bind", "K=4096", *both)
     assert kernels_of(out)["matmul"]["flop"] == 2 * 8192 * 8192 * 4096
+    status, _, err = analyze("analyze", path, "--call", "matmul(1, 2, 3, 4)", *both)
+    assert status == 1 and ": trace: matmul(1, 2, 3, 4): " in err
 
 
 def test_table_csv_markdown_and_sarif(analyze: Any, tvm_python: Path, tmp_path: Path) -> None:

@@ -211,9 +211,9 @@ def test_files_beside_the_document_do_not_replace_the_standard_library(
     assert result.kernels[0].buffers[0].shape == (96,)
 
 
-def test_a_directive_that_is_no_call_is_told_at_its_kernel(run_tvm: Run) -> None:
+def test_an_option_that_calls_no_kernel_is_told_at_the_function(run_tvm: Run) -> None:
     result = run_tvm(IMPORTS + FACTORIES.format("pass"), calls=("nothing(1)",))
-    assert {problem.kind for problem in result.problems} == {"directive"}
+    assert {problem.kind for problem in result.problems} == {"trace"}
     assert all("nothing" in problem.message for problem in result.problems)
 
 

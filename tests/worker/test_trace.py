@@ -151,8 +151,9 @@ def test_a_function_that_stands_alone_is_assumed_no_sizes(run_tilelang: Run) -> 
 
 
 def test_all_required_calls_are_analysed(run_tilelang: Run) -> None:
-    text = TILELANG + LAZY.format(rest="")
-    result = run_tilelang(text, calls=("add(256)", "add(N=512)", "add('x', 1, 2, 3)"))
+    calls = ("add(256)", "add(N=512)", "add('x', 1, 2, 3)")
+    directives = "".join(f"# tirlens: {call}\n" for call in calls)
+    result = run_tilelang(TILELANG + directives + LAZY.format(rest=""))
     assert [facts.call for facts in result.kernels] == ["add(256)", "add(N=512)"]
     (problem,) = result.problems
     assert problem.kind == "directive"

@@ -33,7 +33,10 @@ class ArgumentsError(Exception):
 def required_problem(
     loaded: Loaded, request: KernelRequest, candidate: CallCandidate, error: BaseException
 ) -> Problem:
-    """The problem of a call that the user asked for: at the asking, unless it is in the code."""
+    """The problem of a call that the user asked for: at the asking, unless it is in the code.
+
+    What an option asks for has no place in the text, and is told at the kernel.
+    """
     root = _root_problem(loaded, request, error)
     if root is not None:
         return root
@@ -43,7 +46,7 @@ def required_problem(
     inside = problem.span is not None and problem.kind != "directive"
     if isinstance(error, (NoKernelError, SyntaxError)) or not inside:
         return Problem(
-            kind="directive",
+            kind="directive" if candidate.source == "directive" else "trace",
             message="{}: {}{}".format(
                 candidate.expression, describe(error), _sizes_by_name(loaded, request, error)
             ),
