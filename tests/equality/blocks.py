@@ -37,7 +37,8 @@ class Blocks(Threads):
             return self._run_SBlock(block, inner)
         for part, _ in self._asked(inner, node.predicate):
             yes, _ = self.holds(node.predicate, part, self.times(part))
-            self._run_SBlock(block, part.take(yes))
+            with self.requests.chosen_by(self.compares(node.predicate)):
+                self._run_SBlock(block, part.take(yes))
         return None
 
     _run_BlockRealize = _run_SBlockRealize  # noqa: N815

@@ -247,7 +247,7 @@ class Evaluator:
 
     def _call(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
         name, arguments, dtype = ir.called(node), list(node.args), ir.dtype(node)
-        if name in ("if_then_else", "tirx.if_then_else"):
+        if name in ir.CHOICES:
             return self._chosen(arguments, at, times)
         if name in _BITS:
             return self._binary(*_BITS[name], node, *arguments, at, times)

@@ -232,7 +232,8 @@ class Executor(Blocks):
             out = np.zeros(part.size, dtype=np.int8)
             for body, chosen in ((node.then_case, yes), (node.else_case, no)):
                 if body is not None and chosen.any():
-                    gone = self.statement(body, part.take(chosen))
+                    with self.requests.chosen_by(self.compares(node.condition)):
+                        gone = self.statement(body, part.take(chosen))
                     if gone is not None and not (yes & no).any():
                         out[chosen] = gone
             left = self._merge(left, out if out.any() else None, rows, at)
@@ -317,11 +318,12 @@ class Executor(Blocks):
                 # tilelang guards what it stores outside an array (LegalizeSafeMemoryAccess).
                 part = part.take(self.inside(buffer, node.indices, part))
             times = self.times(part)
-            value, _ = self.value(node.value, part, times)
-            if ir.key(buffer) in self.small:
-                self.remember(buffer, node.indices, value, part)
-            else:
-                self.touch(node, "write", part, times)
+            with self.requests.chosen_by(self.choosers(node.value)):
+                value, _ = self.value(node.value, part, times)
+                if ir.key(buffer) in self.small:
+                    self.remember(buffer, node.indices, value, part)
+                else:
+                    self.touch(node, "write", part, times)
 
     _run_TensorStore = _run_BufferStore  # noqa: N815
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+CHOICES = ("if_then_else", "tirx.if_then_else")
 THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 
 

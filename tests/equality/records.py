@@ -25,6 +25,7 @@ import tvm
 
 from equality.execute import Executor
 from equality.language import DataError, RefusedError, TooBigError
+from equality.storage import compacted
 from equality.useful import Useful
 from tirlens_worker import codec
 from tirlens_worker.frameworks import spans
@@ -267,7 +268,17 @@ def counted(
     try:
         with limited(limit_s):
             budget = limit_s * POINTS_PER_SECOND
-            record["counted"] = executor(function, sizes, budget, tiles, choices).run()
+            found = executor(function, sizes, budget, tiles, choices).run()
+            made = None if tiles else compacted(function)
+            if made is not None:
+                run = executor(made, sizes, budget, tiles, choices).run()
+                found["requests"] = [
+                    one
+                    for level, requests in (("global", found), ("shared", run))
+                    for one in requests["requests"]
+                    if one[0] == level
+                ]
+            record["counted"] = found
     except RefusedError as error:
         record["refused"] = str(error)
     except DataError as error:

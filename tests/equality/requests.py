@@ -11,6 +11,8 @@ Greg Smith of NVIDIA, forums.developer.nvidia.com/t/77228).
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -63,6 +65,21 @@ class Requests:
             self.found[where].add((moved, sectors(first, moved)))
         else:
             self.found[where].add((moved, passes(first, moved, where[2] == "read")))
+
+    @contextmanager
+    def chosen_by(self, names: Set[int]) -> Iterator[None]:
+        """Within, what a condition on the variables `names` chooses.
+
+        Of a vector whose lanes it tells apart, TVM makes scalars (``Scalarize`` in
+        ``src/tirx/transform/vectorize_loop.cc``).
+        """
+        vectors = self.vectors
+        if not vectors.isdisjoint(names):
+            self.vectors = set()
+        try:
+            yield
+        finally:
+            self.vectors = vectors
 
     def result(self) -> list[Any]:
         return [

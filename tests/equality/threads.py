@@ -50,6 +50,25 @@ class Threads(Memory):
             known = self.mentioned[ir.key(node)] = frozenset(found)
         return known
 
+    def choosers(self, node: Any) -> frozenset:
+        """The variables that the conditions of choices within an expression mention."""
+        if not self.requests.vectors:
+            return frozenset()
+        choices = (
+            part.args[0]
+            for part in ir.everything(node)
+            if ir.kind(part) == "Call" and ir.called(part) in ir.CHOICES
+        )
+        return frozenset().union(*map(self.compares, choices))
+
+    def compares(self, node: Any) -> frozenset:
+        """The variables that a condition mentions, but for those of quotients.
+
+        TVM takes the lanes of a vector away from a quotient by a multiple of them.
+        """
+        quotients = [part for part in ir.everything(node) if ir.kind(part) == "FloorDiv"]
+        return self.mentions(node).difference(*map(self.mentions, quotients))
+
     def bound(
         self, tag: str, variable: int, extent: Any, body: Any, at: Points
     ) -> np.ndarray | None:

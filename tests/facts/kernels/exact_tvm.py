@@ -78,3 +78,20 @@ def normalised(A: T.Buffer((32, 64), "float32"), B: T.Buffer((32, 64), "float32"
             total[0] = total[0] + A[i, j]
         for j in range(64):
             B[i, j] = A[i, j] * T.sqrt(total[0])
+
+
+@T.prim_func(s_tir=True)
+def cut_vector(A: T.Buffer((500,), "float32"), B: T.Buffer((500,), "float32")):
+    """The last lanes of one vector in 128 are left out, so that all are scalars."""
+    for t in T.thread_binding(128, thread="threadIdx.x"):
+        for v in T.vectorized(4):
+            if t * 4 + v < 499:
+                B[t * 4 + v] = A[t * 4 + v] + T.float32(1)
+
+
+@T.prim_func(s_tir=True)
+def part_of_a_tile(A: T.Buffer((32,), "float32")):
+    """Of each row of 33 elements a half is used: TVM keeps 16, in other banks."""
+    S = T.sblock_alloc_buffer((8, 33), "float32", scope="shared")
+    for t in T.thread_binding(32, thread="threadIdx.x"):
+        A[t] = S[t % 8, t // 8 * 5]

@@ -210,6 +210,28 @@ def test_a_vectorized_loop_is_one_instruction_where_it_runs_along_the_memory(
     assert spread(statement, place, {"A": buffer}, 32).vector == lanes
 
 
+@pytest.mark.parametrize(
+    "around, guard, vector",
+    [
+        (("<", "tx", 7), None, 4),  # one choice for all lanes
+        (("<", ("+", ("*", "tx", 4), "v"), 13), None, 1),  # the last vector alone is cut
+        (("<", "n", 3), None, 1),  # by the name of something made of the lane
+        (1, ("<", "v", 3), 1),
+        (1, ("<", "tx", 7), 4),
+        (1, ("<", ("//", ("+", ("*", "tx", 4), "v"), 16), 7), 4),  # a row of several vectors
+    ],
+)
+def test_lanes_told_apart_are_scalars(around: Expr, guard: Expr | None, vector: int) -> None:
+    place = thread_place()
+    inside = (*place.around, Around("v", "vectorized", 4))
+    place = Place(inside, {**place.ranges, "v": (0, 3)}, {"n": ("+", "v", 1)}, (around,))
+    buffer = Buffer("A", "A", "float32", (1 << 20,))
+    index: Expr = ("+", ("*", "tx", 4), "v")
+    accesses = (Access("A", "read", (index,), guard=guard), Access("A", "write", (index,)))
+    found = spread(Statement("store", "s", (), accesses), place, {"A": buffer}, 32)
+    assert (found.vector, [one and one.vector for one in found.requests]) == (vector, [vector] * 2)
+
+
 def test_an_element_of_a_long_vector_type_takes_several_instructions() -> None:
     buffer = Buffer("A", "A", "bfloat16x128", (64,))
     statement = Statement("store", "s", (), (Access("A", "read", ("tx",)),))

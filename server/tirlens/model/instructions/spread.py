@@ -26,12 +26,12 @@ import numpy as np
 
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
-from ..expr import UnknownValueError, free_variables
+from ..expr import UnknownValueError, evaluate, free_variables, operands
 from .joining import joined
 from .loaded import Tile, loaded_anew
 from .merged import uses
 from .offsets import IntArray, beyond_loads, element_offsets
-from .places import NOWHERE, WARP, Place, SetIn, dtype_bytes
+from .places import NOWHERE, WARP, Around, Place, SetIn, dtype_bytes
 from .requests import Requests, requests_of
 from .vectors import VECTOR_BYTES, begins_anywhere, contiguous, divided, told_apart, undivided
 
@@ -133,6 +133,7 @@ def _of_threads(
     Beside these there are those that the compiler joins.
     """
     env = place.warp_values
+    steps = _lanes_written(statement, place)
     threads = any(loop.kind == "block" and loop.tag for loop in place.around)
     out: list[Requests | None] = []
     widest = 1
@@ -143,7 +144,8 @@ def _of_threads(
             continue
         # A longer vector takes several instructions.
         limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
-        vector = min(max(access.lanes, 1) * _written_vector(access, buffer, place, env), limit)
+        along = _written_vector(access, buffer, place, env, steps)
+        vector = min(max(access.lanes, 1) * along, limit)
         known = start = None
         if threads and memory_of(access, buffers) is not None:
             settled = beyond_loads(access, place, buffers, env)
@@ -260,17 +262,54 @@ def _box(accesses: Sequence[Access], place: Place) -> tuple[int, ...]:
     return found
 
 
-def _written_vector(access: Access, buffer: Buffer, place: Place, lanes: Mapping[str, Any]) -> int:
-    """Elements of one instruction: the innermost vectorized loop, if it runs along the memory.
+def _lanes_written(statement: Statement, place: Place) -> int:
+    """The lanes of the innermost loop, if it is a vector.
 
-    It does if it does so for each of the `lanes` of a warp.
+    A condition that tells its lanes apart leaves one, for TVM makes scalars of what stands behind
+    it (``Scalarize`` in ``src/tirx/transform/vectorize_loop.cc``).
     """
     innermost = place.around[-1] if place.around else None
-    if innermost is None or innermost.kind != "vectorized" or not access.indices:
+    if innermost is None or innermost.kind != "vectorized":
         return 1
-    steps = np.arange(innermost.extent or 1, dtype=np.int64)
-    rows = {name: np.asarray(value)[..., None] for name, value in lanes.items()}
-    offset = element_offsets(access, buffer, place, {**rows, innermost.var: steps})
+    guards = (item.guard for item in (*statement.accesses, *statement.arith))
+    for condition in (*place.conditions, *guards):
+        if condition is not None and _varies(place.resolve(condition), innermost, place):
+            return 1
+    return innermost.extent or 1
+
+
+def _varies(condition: Expr, vector: Around, place: Place) -> bool:
+    """Whether something that a condition compares is another in other lanes of a vector.
+
+    A quotient by a multiple of the lanes is not, from which TVM takes them away.
+    """
+    if not isinstance(condition, tuple) or vector.var not in free_variables(condition):
+        return False
+    if condition[0] in ("and", "or", "not"):
+        return any(_varies(part, vector, place) for part in operands(condition))
+    steps = np.arange(vector.extent or 1, dtype=np.int64)
+    env = {name: np.asarray(value)[..., None] for name, value in place.warp_values.items()}
+    try:
+        sides = [
+            np.asarray(evaluate(part, {**env, vector.var: steps})) for part in operands(condition)
+        ]
+    except (UnknownValueError, ZeroDivisionError):
+        return True
+    return any(bool(side.ndim) and bool(np.any(np.diff(side))) for side in sides)
+
+
+def _written_vector(
+    access: Access, buffer: Buffer, place: Place, env: Mapping[str, Any], lanes: int
+) -> int:
+    """Elements of one instruction: the `lanes` of a vector, if they run along the memory.
+
+    They do if they do so for each of the threads of a warp, which `env` has the variables of.
+    """
+    if lanes == 1 or not access.indices:
+        return 1
+    steps = np.arange(lanes, dtype=np.int64)
+    rows = {name: np.asarray(value)[..., None] for name, value in env.items()}
+    offset = element_offsets(access, buffer, place, {**rows, place.around[-1].var: steps})
     if offset is None or offset.shape[-1:] != steps.shape or np.any(np.diff(offset) != 1):
         return 1
-    return len(steps)
+    return lanes
