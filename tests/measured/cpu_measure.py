@@ -35,6 +35,7 @@ FAMILIES = (
     *("matmul", "convolution", "stencil", "reduction", "elementwise", "layout", "held_out"),
     *("operators", "windows", "products", "programs", "everyday"),
     *("contractions", "sweeps", "layers", "numerics", "formats", "solvers"),
+    *("textbook", "staples"),
 )
 # A repeat is long enough for the clock; together they are over before others miss the processor.
 REPEAT_S = 1e-4

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.cpu.address import address_of
 from tirlens.model.cpu.caches import signature_of
 from tirlens.model.instructions.places import Place
-from tirlens_worker.facts import Access, Arith, Buffer, KernelFacts, Statement
+from tirlens_worker.facts import (
+    Access,
+    Arith,
+    Branch,
+    Buffer,
+    Expr,
+    KernelFacts,
+    Loop,
+    Statement,
+)
 
 from .test_cpu import DEVICE, FLOAT, facts, loop, store, timed
 
@@ -44,6 +55,12 @@ def neighbours(columns: int, kind: str) -> KernelFacts:
     return facts(arrays, [loop("i", ROWS, kind), loop("j", columns)], leaf)
 
 
+def roots(columns: int, kind: str) -> KernelFacts:
+    arrays = {"A": (ROWS, columns), "B": (ROWS, columns)}
+    leaf = store({"A": ("i", "j")}, ("B", ("i", "j")), "rsqrt")
+    return facts(arrays, [loop("i", ROWS, kind), loop("j", columns)], leaf)
+
+
 def updates(columns: int, kind: str) -> KernelFacts:
     arrays = {"A": (ROWS, DEPTH), "B": (DEPTH, columns), "C": (ROWS, columns)}
     leaf = store(
@@ -60,6 +77,8 @@ def updates(columns: int, kind: str) -> KernelFacts:
         # The greater of two is a comparison and a choice.
         (greater, "serial", 37),
         (neighbours, "serial", 37),
+        # A root and a division.
+        (roots, "serial", 42),
         (updates, "serial", 42),
         # Not inlined, so that it is simplified once only.
         (updates, "parallel", 33),
@@ -76,6 +95,50 @@ def test_the_longest_loop_that_is_unrolled_is_that_of_llvm(
         timed(analyze(made(columns, kind), DEVICE)) / columns for columns in (most, most + 1)
     )
     assert unrolled > 1.3 * vectors
+
+
+def guarded(columns: int) -> KernelFacts:
+    """Rows in tiles, of which the last one is not full."""
+    place: Expr = ("+", ("*", "i", columns), "j")
+    size = (ROWS - 1) * columns + 3
+    leaf = store({"A": (place,), "B": (place,)}, ("C", (place,)), "add")
+    inside = Branch(("<", place, size), (leaf,))
+    made = facts(dict.fromkeys("ABC", (size,)), [loop("i", ROWS)], leaf)
+    columns_loop = replace(loop("j", columns), body=(inside,))
+    return replace(made, body=(replace(loop("i", ROWS), body=(columns_loop,)),))
+
+
+def test_a_condition_makes_a_loop_longer() -> None:
+    """LLVM unrolls 26 columns with it, not 28; without it 42."""
+    short, long = (timed(analyze(guarded(columns), DEVICE)) / columns for columns in (26, 28))
+    assert short > 1.2 * long
+
+
+def guarded_update(size: int) -> KernelFacts:
+    """A product in tiles of 32, over the end where `size` is no multiple."""
+    tiles = -(-size // 32)
+    row, column = (("+", ("*", outer, 32), inner) for outer, inner in (("io", "i"), ("jo", "j")))
+    leaf = store(
+        {"A": (row, "k"), "B": ("k", column), "C": (row, column)},
+        ("C", (row, column)),
+        "mul",
+        "add",
+    )
+    inside = Branch(("<", column, size), (Branch(("<", row, size), (leaf,)),))
+    arrays = {"A": (size, DEPTH), "B": (DEPTH, size), "C": (size, size)}
+    node: Loop | Branch = inside
+    for name, extent in (("j", 32), ("k", DEPTH), ("i", 32), ("jo", tiles), ("io", tiles)):
+        node = replace(loop(name, extent), body=(node,))
+    return replace(facts(arrays, [loop("io", tiles)], leaf), body=(node,))
+
+
+def test_what_a_condition_guards_is_not_loaded_outside_of_its_loop() -> None:
+    """An element of A that a row of a full tile shares is gathered with the columns' mask."""
+    device = load("x86-avx512")
+    assert device.cpu is not None
+    size = 127
+    gathers = size * 4 * DEPTH * (32 / (device.cpu.vector_bytes / 4)) * device.cpu.gather_clk
+    assert timed(analyze(guarded_update(size), device)) > 0.9 * gathers / device.clock_hz
 
 
 def summed(lanes: int) -> KernelFacts:

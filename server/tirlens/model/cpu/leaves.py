@@ -15,6 +15,9 @@ from .address import Address
 
 # tvm/runtime/device_api.h, kMaxStackAlloca.
 STACK_BYTES = 1024
+# Instructions of functions that TVM writes with others (src/target/intrin_rule.cc): 1 / sqrt(x),
+# 1 / (1 + exp(-x)), and of both signs the stable form of tanh, of which one is chosen.
+WRITTEN_OUT = {"rsqrt": 2, "sigmoid": 4, "tanh": 12, "exp10": 2, "tan": 3}
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,11 @@ def chosen(item: Item, var: str) -> bool:
 def operations(item: Item) -> float:
     """Arithmetic operations on data in one execution of a statement."""
     executions = max(item.count.executions or 1, 1)
-    return sum(distinct(entry) / executions for entry in item.count.arith if not entry.arith.index)
+    return sum(
+        distinct(entry) / executions * WRITTEN_OUT.get(entry.arith.op.removeprefix("fast_"), 1)
+        for entry in item.count.arith
+        if not entry.arith.index
+    )
 
 
 def distinct(entry: ArithCount) -> float:

@@ -127,6 +127,10 @@ def _moves(
             times /= math.prod(loop.extent or 1 for loop in absent)
         if not writes and leaf.accumulates(address) and kept_around(address, nest, width):
             return 0.0, clk
+        if nest.loop.var not in address.variables and leaf.chosen(nest.loop.var) and not writes:
+            # Not loaded outside, where the condition may not hold, but gathered under a mask
+            # (LLVM's ``LoopVectorize``: a uniform access that is predicated).
+            return times, apart_clk
         if nest.loop.var not in address.variables:
             held = inner(leaf) / math.prod(loop.extent or 1 for loop in absent)
             if held > HOISTED:

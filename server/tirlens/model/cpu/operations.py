@@ -72,9 +72,20 @@ def computed(leaf: Leaf, nest: Nest) -> tuple[float, float, float]:
         elif name == "cast":
             simple += each * _cast(arith)
         elif name not in DIVISIONS or not is_float(arith.dtype):
-            simple += 0.0 if name in FREE else each * (3 if name in ("div", "mod") else 1)
+            simple += 0.0 if name in FREE else each * _instructions(arith, leaf, nest)
     # The compiler contracts a * b + c.
     return simple + max(adds, multiplies), divisions, calls
+
+
+def _instructions(arith: Arith, leaf: Leaf, nest: Nest) -> int:
+    """Instructions of an operation on integers; products of vectors of 32 bits are two.
+
+    After uops.info: ``vpmulld`` on x86.
+    """
+    if arith.op in ("div", "mod"):
+        return 3
+    vector = nest.vectorised or leaf.lanes > 1
+    return 2 if arith.op == "mul" and vector and bits(arith.dtype) == 32 else 1
 
 
 def _cast(arith: Arith) -> float:

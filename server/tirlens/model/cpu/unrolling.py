@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tirlens_worker.facts import Branch, Loop, Statement
 
 from ..dtypes import is_float
+from ..expr import free_variables
 from ..instructions.work import Item
 from .address import Address
 from .leaves import Leaf, chosen, distinct, operations
@@ -21,6 +22,10 @@ THRESHOLD = 300
 ONCE = 2
 # The induction variable's increment and the branch; the comparison is among those that stay once.
 LOOP_INSTRUCTIONS = 2
+# What a condition compares, the comparison, the branch, and the one behind the statement.  Where
+# the loop's counter alone decides it, it is decided in each copy (``LoopUnrollAnalyzer``); where it
+# has no part in it, the condition is outside (``SimpleLoopUnswitch``).
+CONDITION_INSTRUCTIONS = 4
 
 Addresses = tuple[tuple[Address, ...], tuple[Address, ...]]
 
@@ -71,6 +76,11 @@ class Unrolling:
         leaf = Leaf(item, reads, writes, inner)
         registers = math.ceil(leaf.lanes * leaf.bits / 8 / self._register_bytes)
         total = registers * _contracted(item)
+        if loop is not None and any(
+            loop.var in names and len(names) > 1
+            for names in map(free_variables, item.place.conditions)
+        ):
+            total += CONDITION_INSTRUCTIONS
         moved: list[Address] = []
         for address in leaf.addresses:
             kept = loop is not None and loop.var not in address.variables
