@@ -2,7 +2,7 @@
 
 Tensors of up to `SMALL` elements live on the CPU with their values, so that routing tables and
 sequence lengths can be read; bigger ones are shapes alone (torch's ``meta`` device).  Both say
-that they are on ``cuda:0``.
+that they are on ``cuda:0``.  What is computed of another library's results is nothing either.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 import torch._dynamo  # before anything is pretended: it registers operations of its own
+from other_libraries import NOTHING, is_nothing
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map
 
@@ -70,6 +71,8 @@ class NoGpu(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
+        if any(map(is_nothing, tree_leaves((args, kwargs)))):
+            return NOTHING
         if func in (torch.Tensor.cuda, torch.Tensor.cpu, torch.Tensor.pin_memory):
             return args[0]
         generator = kwargs.get("generator")

@@ -12,27 +12,21 @@ tilelang makes of some kernels is left there, for `compiled.py`.
 
 from __future__ import annotations
 
-import dis
 import gzip
 import inspect
 import json
 import os
 import sys
-import types
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "server")]
 
+from other_libraries import without_other_libraries  # noqa: E402
 from trace_sass import Sources  # noqa: E402
 
-# Whose imports of what is not installed are answered: nothing of other libraries is called.
-BENCHMARKS = ("benchmarks", "workloads")
 # The folder for CUDA sources, if they are wanted: two of a factory, whose kernels are much alike.
 SOURCES = Sources(Path(os.environ["TIRLENS_CUDA"]), 2) if "TIRLENS_CUDA" in os.environ else None
 
@@ -193,72 +187,6 @@ def _plain(cell: Any) -> Any:
     if isinstance(value, (list, tuple)) and all(isinstance(item, int) for item in value):
         return list(value)
     return None
-
-
-class OtherLibraries(MetaPathFinder, Loader):
-    """Finds what benchmarks import to compare with and is not installed: there is nothing in it."""
-
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        frame = sys._getframe(1)
-        while frame is not None and "importlib" in frame.f_code.co_filename:
-            frame = frame.f_back  # type: ignore[assignment]
-        importer = "" if frame is None else str(frame.f_globals.get("__name__", ""))
-        if importer.partition(".")[0] not in BENCHMARKS:
-            return None
-        return ModuleSpec(fullname, self, is_package=True)
-
-    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
-        return _empty(spec.name)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        pass
-
-
-def _empty(name: str) -> types.ModuleType:
-    stub = types.ModuleType(name)
-    stub.__path__ = []  # so that its parts can be imported
-    stub.__getattr__ = _nothing_of  # type: ignore[method-assign]
-    return stub
-
-
-def without_other_libraries() -> None:
-    """The libraries that benchmarks compare with are not called."""
-    sys.meta_path.append(OtherLibraries())
-    baselines = sys.modules["benchmarks.baselines"] = _empty("benchmarks.baselines")
-    for name in ("TORCH_COMPILE", "FLAGGEMS", "FLASHINFER", "VLLM"):
-        setattr(baselines, f"{name}_TAG", name.lower().replace("_", "-"))
-    baselines.reference_tolerance = lambda *_: {}  # type: ignore[attr-defined]
-
-
-class _Anything(type):
-    """A class that can be called, subscripted, unpacked and asked on, and has no instances."""
-
-    def __call__(cls, *_: Any, **__: Any) -> Any:
-        return cls
-
-    def __getitem__(cls, _: Any) -> Any:
-        return cls
-
-    def __iter__(cls) -> Iterator[Any]:
-        """As many as the caller unpacks."""
-        caller = sys._getframe(1)
-        operation, count = caller.f_code.co_code[caller.f_lasti : caller.f_lasti + 2]
-        return iter([cls] * (count if dis.opname[operation] == "UNPACK_SEQUENCE" else 0))
-
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return cls
-
-
-class _Nothing(metaclass=_Anything):
-    """Whatever is asked of another library."""
-
-
-def _nothing_of(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return _Nothing
 
 
 def patch_tilelang() -> None:
