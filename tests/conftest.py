@@ -5,10 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from support import environments
 
 EXAMPLES = Path(__file__).parent / "examples"
+
+settings.register_profile("quick", max_examples=50)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In the quick loop a property is tried on half as many examples as in the whole run."""
+    if config.option.markexpr == "not slow":
+        settings.load_profile("quick")
 
 
 @pytest.fixture(scope="session")
