@@ -49,7 +49,9 @@ def measure(sizes: Dict[str, int]) -> Dict[str, List[float]]:
         Kernel(name, func, _module(tvm.compile(func, target=target)), steps)
         for name, func, steps in _kernels(sizes)
     ]
-    short = [kernel for kernel in kernels if kernel.run(tvm, 1) < REPEAT_S]
+    # The others run between those that are long, of which there is one at least.
+    limit = min(REPEAT_S, max(kernel.run(tvm, 1) for kernel in kernels))
+    short = [kernel for kernel in kernels if kernel.least[0] < limit]
     long = [kernel for kernel in kernels if kernel not in short]
     for number in range(MOST_ROUNDS):
         for kernel in long:
