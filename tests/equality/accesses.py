@@ -102,19 +102,28 @@ class Accesses(Evaluator):
                 for value, size in zip(corner, shape, strict=True)
             ]
         # Plain TVMScript has no guards but those that are written.
-        box = self.resolved(Box(buffer, corner, sizes), at)
+        box = Box(buffer, corner, sizes)
+        self.touch_alone(node, box, mode, at, times, clip=self.tiles)
+
+    def touch_alone(
+        self, node: Any, box: Box, mode: str, at: Points, times: int, clip: bool = True
+    ) -> None:
+        """One access of every element of a box by each thread by itself, where `node` says so."""
+        box = self.resolved(box, at)
         if at.size and times and not self.cooperative:
             self._request(node, box, mode, at)
-        self.touch_box(box, mode, at, times, clip=self.tiles)
+        self.touch_box(box, mode, at, times, clip)
 
     def _request(self, node: Any, box: Box, mode: str, at: Points) -> None:
-        """What the threads of a warp ask for, each by itself."""
+        """What the threads of a warp ask for."""
         level = LEVELS.get(box.scope)
-        if level is None or any(value is UNKNOWN for value in box.corner):
+        if level is None and self.requests.plan is None:
+            return
+        if any(value is UNKNOWN for value in box.corner):
             return
         strides, start = self.layout(box.buffer, at)
         address = start + sum(np.multiply(*pair) for pair in zip(box.corner, strides, strict=True))
-        where = level, str(self._holder(box.buffer).name), mode
+        where = level or box.scope, str(self._holder(box.buffer).name), mode
         bits = ir.width(str(box.buffer.dtype)) * math.prod(box.sizes)
         self.requests.note(node, where, address, ir.width(str(box.buffer.dtype)), bits, at)
 

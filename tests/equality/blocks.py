@@ -37,7 +37,7 @@ class Blocks(Threads):
             return self._run_SBlock(block, inner)
         for part, _ in self._asked(inner, node.predicate):
             yes, _ = self.holds(node.predicate, part, self.times(part))
-            with self.requests.chosen_by(self.compares(node.predicate)):
+            with self.chosen_by((node.predicate,), part):
                 self._run_SBlock(block, part.take(yes))
         return None
 

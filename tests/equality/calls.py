@@ -75,7 +75,7 @@ class Calls(Collectives):
             target = target._replace(sizes=[1] * len(target.sizes))
             self.value(node.args[1], at, times)
             self._count("add", str(target.buffer.dtype), at, times)
-            self.touch_box(target, "atomic", at, times)
+            self.touch_alone(node, target, "atomic", at, times)
             return UNKNOWN, True
         if name in ("tl.ptx_cp_async", "tl.cp_async"):
             return self._async_copy(node, at, times)
@@ -125,7 +125,7 @@ class Calls(Collectives):
             self.tile(name, node, at, times)
             return UNKNOWN, True
         if name in ("tl.__ldg",):
-            self.touch_box(self.region(node.args[0], at), "read", at, times)
+            self.touch_alone(node, self.region(node.args[0], at), "read", at, times)
             return UNKNOWN, True
         if _SILENT.fullmatch(name):
             return UNKNOWN, False
@@ -168,12 +168,13 @@ class Calls(Collectives):
                 self.value(argument, at, times)
         else:
             source = self.region(node.args[1], at)
-            self.touch_box(source._replace(sizes=[*source.sizes[:-1], lanes]), "read", at, times)
+            source = source._replace(sizes=[*source.sizes[:-1], lanes])
+            self.touch_alone(node.args[1], source, "read", at, times)
         mode = {"load": "read", "store": "write"}.get(found.group(1), "atomic")
         if mode == "atomic":
             operation = {"or": "bitwise", "and": "bitwise"}.get(found.group(1), found.group(1))
             self.tally.operation(operation, dtype, at.size * times * lanes)
-        self.touch_box(box, mode, at, times)
+        self.touch_alone(node, box, mode, at, times)
         return UNKNOWN, True
 
     def _in_arrays(self, node: Any, found: Any, at: Points) -> Points:
@@ -202,7 +203,7 @@ class Calls(Collectives):
         box = self.region(node.args[0], at)
         lanes = bits // ir.width(str(box.buffer.dtype))
         box = box._replace(sizes=[*box.sizes[:-1], lanes])
-        self.touch_box(box, "write" if writing else "read", at, times)
+        self.touch_alone(node, box, "write" if writing else "read", at, times)
         return UNKNOWN, True
 
     def _async_copy(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:

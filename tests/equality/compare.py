@@ -15,6 +15,9 @@ from tirlens.model.instructions.tree import build
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 
+#: The statements in which each thread reads and writes by itself, in instructions as written.
+BY_ELEMENT = ("store", "let", "load", "atomic")
+
 
 class UnknownCountError(Exception):
     """The model itself says that it does not know."""
@@ -215,7 +218,7 @@ def _requests(
     mine: defaultdict[tuple[str, str, str], set[tuple[float, float]]] = defaultdict(set)
     for item in build(facts, counts, sizes, buffers):
         for leaf in item.leaves():
-            if leaf.node.per != "thread" or leaf.node.op not in ("store", "let"):
+            if leaf.node.per != "thread" or leaf.node.op not in BY_ELEMENT:
                 continue
             known = leaf.spread.requests if leaf.spread is not None else ()
             for entry, request in zip(leaf.count.accesses, known, strict=False):

@@ -58,7 +58,7 @@ class Executor(Blocks):
         self.sizes = sizes
         self.tiles = tiles
         self.tally = Tally(budget)
-        self.requests = Requests()
+        self.requests = Requests(planned=tiles)
         self.memory = {}
         self.constants = {}
         self.cluster = []
@@ -142,18 +142,16 @@ class Executor(Blocks):
             if not isinstance(stride, int) or stride != 1:
                 extent = -(-np.asarray(extent) // stride)
             # The iterations of a vector are executed at once, but for those that count turns.
-            scalar = int(node.kind) != _VECTORIZED or _turns(node.body)
-            if scalar and self._in_order(node.body):
-                out = self._one_by_one(node.body, part, variable, start, extent, stride)
-            else:
+            vectorized = int(node.kind) == _VECTORIZED
+            scalar = not vectorized or _turns(node.body)
+            with self.requests.loop(variable, vectorized, self.mentions(node.extent)):
                 out = None
-                if int(node.kind) == _VECTORIZED:
-                    self.requests.vectors.add(variable)
-                for inner in part.expanded(variable, start, extent, stride):
-                    self.tally.work(inner.size)
-                    self.statement(node.body, inner)
-                if int(node.kind) == _VECTORIZED:
-                    self.requests.vectors.discard(variable)
+                if scalar and self._in_order(node.body):
+                    out = self._one_by_one(node.body, part, variable, start, extent, stride)
+                else:
+                    for inner in part.expanded(variable, start, extent, stride):
+                        self.tally.work(inner.size)
+                        self.statement(node.body, inner)
             left = self._merge(left, out, rows, at)
         return left
 
@@ -232,7 +230,7 @@ class Executor(Blocks):
             out = np.zeros(part.size, dtype=np.int8)
             for body, chosen in ((node.then_case, yes), (node.else_case, no)):
                 if body is not None and chosen.any():
-                    with self.requests.chosen_by(self.compares(node.condition)):
+                    with self.chosen_by((node.condition,), part):
                         gone = self.statement(body, part.take(chosen))
                     if gone is not None and not (yes & no).any():
                         out[chosen] = gone
@@ -318,7 +316,7 @@ class Executor(Blocks):
                 # tilelang guards what it stores outside an array (LegalizeSafeMemoryAccess).
                 part = part.take(self.inside(buffer, node.indices, part))
             times = self.times(part)
-            with self.requests.chosen_by(self.choosers(node.value)):
+            with self.chosen_by(self.choosers(node.value), part):
                 value, _ = self.value(node.value, part, times)
                 if ir.key(buffer) in self.small:
                     self.remember(buffer, node.indices, value, part)

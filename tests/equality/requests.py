@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from equality import language as ir
 from equality.points import Points
 
+Where = tuple[str, str, str]
 LANES = 32
 _SECTOR, _BANKS, _WORD, _WIDEST = 32, 32, 4, 16
 
@@ -31,17 +32,21 @@ class Requests:
     (shared memory: passes); None where the first warp does not take part as a whole.
     """
 
-    def __init__(self) -> None:
-        self.found: dict[tuple[str, str, str], set] = defaultdict(set)
+    def __init__(self, planned: bool) -> None:
+        self.found: dict[Where, set] = defaultdict(set)
         self.seen: set[int] = set()
-        #: The extents of the thread indices; the vectorized loops under way, and what follows them.
+        #: The extents of the thread indices; the loop whose turns are lanes, and what follows it.
         self.threads: dict[str, int] = {}
         self.vectors: set[int] = set()
+        #: Whether tilelang plans how long vectors are, and what the loop under way has for that.
+        self.planned = planned
+        self.plan: Plan | None = None
+        self._in_vector = False
 
     def note(
         self,
         node: Any,
-        where: tuple[str, str, str],
+        where: Where,
         address: Any,
         width: int,
         moved: int,
@@ -51,20 +56,72 @@ class Requests:
 
         `address` is that of each point, in elements of `width` bits.
         """
-        if ir.key(node) in self.seen or not self.threads:
+        if ir.key(node) in self.seen or not (at.threads or at.waiting):
+            # What stands beside the loops over threads is of no warp.
             return
         self.seen.add(ir.key(node))
-        lanes = self._lanes(at, np.broadcast_to(address, (at.size,)))
-        if lanes is None:
+        address = np.broadcast_to(address, (at.size,))
+        lanes = self._lanes(at, address)
+        if self.plan is not None:
+            self.plan.take(where, lanes, width, self._in_turn(at, address))
+        elif lanes is None:
             self.found[where].add(None)
+        else:
+            self._add(where, lanes[:, 0], width, moved, self._vector(lanes, 8 * _WIDEST // moved))
+
+    def _add(self, where: Where, first: np.ndarray, width: int, moved: int, together: int) -> None:
+        if where[0] not in ("global", "shared"):
             return
-        together = self._vector(lanes, 8 * _WIDEST // moved)
         moved = min(max(moved * together // 8, 1), _WIDEST)
-        first = lanes[:, 0] * width // 8
+        first = first * width // 8
         if where[0] == "global":
             self.found[where].add((moved, sectors(first, moved)))
         else:
             self.found[where].add((moved, passes(first, moved, where[2] == "read")))
+
+    @contextmanager
+    def loop(self, variable: int, vectorized: bool, length: Set[int]) -> Iterator[None]:
+        """Within, the body of a loop; `length` are the variables that its extent mentions.
+
+        TVM makes a vector of the outermost vectorized loop (``VectorizeLoop``), tilelang of the
+        innermost loop in it (``VectorizePlanner`` in ``src/transform/loop_vectorize.cc``).
+        """
+        before, plan, inside = self.vectors, self.plan, self._in_vector
+        if vectorized and not inside:
+            self.vectors, self._in_vector = {variable}, True
+            self.plan = Plan() if self.planned else None
+        elif inside and self.planned:
+            self.vectors = {variable}
+        elif not before.isdisjoint(length):
+            self.vectors = set()
+        try:
+            yield
+        finally:
+            if self.plan is not plan and self.plan is not None:
+                for where, lanes, width, together in self.plan.made():
+                    if lanes is None:
+                        self.found[where].add(None)
+                    else:
+                        self._add(where, lanes[:, 0], width, width, together)
+            self.vectors, self.plan, self._in_vector = before, plan, inside
+
+    def divide(self, condition: Any, at: Points) -> None:
+        """The values of a condition on lanes, which a planned vector does not tell apart."""
+        if self.plan is not None:
+            self.plan.divide(self._in_turn(at, condition))
+
+    def _in_turn(self, at: Points, values: Any) -> Turns:
+        """The values of all points, those of a thread's lanes beside each other."""
+        values = at.full(values)
+        found = [at.full(at.columns[name]) for name in self.vectors if name in at.columns]
+        turns = found[0] if len(found) == 1 else np.zeros(at.size, dtype=np.int64)
+        others = [
+            value
+            for name, value in at.columns.items()
+            if isinstance(value, np.ndarray) and name not in self.vectors
+        ]
+        order = np.lexsort((turns, *others))
+        return Turns(turns[order], values[order])
 
     @contextmanager
     def chosen_by(self, names: Set[int]) -> Iterator[None]:
@@ -74,7 +131,7 @@ class Requests:
         ``src/tirx/transform/vectorize_loop.cc``).
         """
         vectors = self.vectors
-        if not vectors.isdisjoint(names):
+        if not self.planned and not vectors.isdisjoint(names):
             self.vectors = set()
         try:
             yield
@@ -118,6 +175,64 @@ class Requests:
         if together > 1 and (np.diff(lanes, axis=1) == 1).all():
             return max(min(together, most), 1)
         return 1
+
+
+class Turns(NamedTuple):
+    """Values at the turns of a loop, thread after thread."""
+
+    turns: np.ndarray
+    values: np.ndarray
+
+    def vectors(self, length: int) -> np.ndarray | None:
+        """A row of values for each vector; None where some are not whole."""
+        if len(self.turns) % length:
+            return None
+        turns = self.turns.reshape(-1, length)
+        if (turns[:, 0] % length).any() or (np.diff(turns) != 1).any():
+            return None
+        return self.values.reshape(-1, length)
+
+
+class Plan:
+    """What tilelang has to know of a vectorized loop for its one length of vectors.
+
+    That is the widest of up to 16 bytes for which all accesses are of aligned neighbours, or load
+    one element for all lanes, and which no condition tells apart.
+    """
+
+    def __init__(self) -> None:
+        self._most = _WIDEST
+        self._noted: list[tuple[Where, np.ndarray | None, int]] = []
+
+    def take(self, where: Where, lanes: np.ndarray | None, width: int, all_turns: Turns) -> None:
+        """An access whose lanes have these addresses in the first warp, and in all threads."""
+        self._noted.append((where, lanes, width))
+        loads, memory = where[2] == "read", where[0] in ("global", "shared")
+        while self._most > 1:
+            vectors = all_turns.vectors(self._most)
+            if vectors is not None:
+                steps = np.diff(vectors)
+                if loads and not steps.any():
+                    return
+                fits = not memory or self._most * width <= 8 * _WIDEST
+                if fits and (steps == 1).all() and not (vectors[:, 0] % self._most).any():
+                    return
+            self._most //= 2
+
+    def divide(self, chosen: Turns) -> None:
+        """A condition with these values."""
+        while self._most > 1:
+            vectors = chosen.vectors(self._most)
+            if vectors is not None and not np.diff(vectors.astype(np.int64)).any():
+                return
+            self._most //= 2
+
+    def made(self) -> Iterator[tuple[Where, np.ndarray | None, int, int]]:
+        """The accesses, each with the elements that an instruction moves."""
+        for where, lanes, width in self._noted:
+            same = lanes is not None and lanes.shape[1] % self._most == 0
+            same = same and not np.diff(lanes.reshape(-1, self._most)).any()
+            yield where, lanes, width, 1 if same else self._most
 
 
 def sectors(first: np.ndarray, width: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from equality import language as ir
 from equality.language import RefusedError
 from equality.memory import Memory
-from equality.points import Points
+from equality.points import UNKNOWN, Points
 
 
 class Threads(Memory):
@@ -50,16 +52,27 @@ class Threads(Memory):
             known = self.mentioned[ir.key(node)] = frozenset(found)
         return known
 
-    def choosers(self, node: Any) -> frozenset:
-        """The variables that the conditions of choices within an expression mention."""
+    @contextmanager
+    def chosen_by(self, conditions: Iterable[Any], at: Points) -> Iterator[None]:
+        """Within, what conditions choose of the lanes of a vector."""
+        names: set = set()
+        for condition in conditions if self.requests.vectors else ():
+            names |= self.compares(condition)
+            if self.mentions(condition) & self.requests.vectors:
+                value, _ = self.value(condition, at, 0)
+                self.requests.divide(np.arange(at.size) if value is UNKNOWN else value, at)
+        with self.requests.chosen_by(names):
+            yield
+
+    def choosers(self, node: Any) -> list:
+        """The conditions of choices within an expression, where a vector is under way."""
         if not self.requests.vectors:
-            return frozenset()
-        choices = (
+            return []
+        return [
             part.args[0]
             for part in ir.everything(node)
             if ir.kind(part) == "Call" and ir.called(part) in ir.CHOICES
-        )
-        return frozenset().union(*map(self.compares, choices))
+        ]
 
     def compares(self, node: Any) -> frozenset:
         """The variables that a condition mentions, but for those of quotients.

@@ -52,6 +52,14 @@ def test_what_a_loop_does_not_change_is_loaded_once() -> None:
     assert loads(straight(i=8, j=4), ("k", "i")) == 8
 
 
+def test_what_all_lanes_of_a_vector_use_is_loaded_once() -> None:
+    place = straight("vectorized", v=4)
+    statement = Statement("store", "s", (), (Access("S", "read", ("k", 0)),))
+    assert uses(statement.accesses[0], statement, ARRAY, place, {}) == 4
+    lanes = Statement("store", "s", (), (Access("S", "read", ("k", "v")),))
+    assert uses(lanes.accesses[0], lanes, ARRAY, place, {}) == 1
+
+
 def test_neighbours_of_one_statement_are_taken_together() -> None:
     accesses: list[tuple[Expr, Expr]] = [("k", ("+", "i", step)) for step in (0, 1, 2)]
     assert loads(straight(i=16), *accesses) == pytest.approx(18)

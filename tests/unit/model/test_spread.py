@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tirlens.model.instructions.active import active_threads
-from tirlens.model.instructions.places import Around, Place
+from tirlens.model.instructions.places import Around, Place, Step
 from tirlens.model.instructions.spread import Requests, Spread, spread
 from tirlens_worker.facts import Access, Arith, Buffer, Expr, Statement
 
@@ -230,6 +230,64 @@ def test_lanes_told_apart_are_scalars(around: Expr, guard: Expr | None, vector: 
     accesses = (Access("A", "read", (index,), guard=guard), Access("A", "write", (index,)))
     found = spread(Statement("store", "s", (), accesses), place, {"A": buffer}, 32)
     assert (found.vector, [one and one.vector for one in found.requests]) == (vector, [vector] * 2)
+
+
+def test_a_vectorized_loop_around_another_is_the_vector_of_tvm() -> None:
+    """CUDA of TVM 0.27: ``for (k..8) *(float4*)(B + t * 32 + k * 4) = ...``."""
+    assert of_nest(("v", 4), ("k", 8), ("+", ("*", "tx", 32), ("+", ("*", "k", 4), "v"))) == 4
+
+
+def test_lanes_of_loops_of_their_own_length_are_scalars() -> None:
+    longer: Step = ("k", 0, ("+", "v", 1))
+    index: Expr = ("+", ("*", "tx", 32), ("+", ("*", "k", 4), "v"))
+    assert of_nest(("v", 4), ("k", 8), index, steps=(longer,)) == 1
+
+
+@pytest.mark.parametrize(
+    "outer, inner, read, condition, vector",
+    [
+        (4, 8, ("+", ("*", "inner", 4), "outer"), None, 1),
+        (8, 4, ("+", ("*", "outer", 4), "inner"), None, 4),
+        (8, 4, ("+", ("*", "outer", 4), "inner"), ("<", ("+", ("*", "outer", 4), "inner"), 30), 2),
+        (8, 4, ("+", ("*", "inner", 4), ("//", "outer", 2)), None, 1),
+        (8, 4, ("*", "outer", 4), None, 4),  # one is loaded for all
+        (7, 4, ("+", ("*", "outer", 5), "inner"), None, 1),  # aligned in the first turn alone
+    ],
+)
+def test_tilelang_plans_its_vectors_along_the_innermost_loop(
+    outer: int, inner: int, read: Expr, condition: Expr | None, vector: int
+) -> None:
+    """CUDA source of tilelang 0.1.15 for a store of ``A[t * 32 + read]``, guarded or not."""
+    written: Expr = ("+", ("*", "outer", 4), "inner") if outer > 4 else read
+    found = of_nest(
+        ("outer", outer),
+        ("inner", inner),
+        ("+", ("*", "tx", 32), read),
+        ("+", ("*", "tx", 32), written),
+        conditions=() if condition is None else (condition,),
+        framework="tilelang",
+    )
+    assert found == vector
+
+
+def of_nest(
+    outer: tuple[str, int],
+    inner: tuple[str, int],
+    read: Expr,
+    written: Expr | None = None,
+    conditions: tuple[Expr, ...] = (),
+    steps: tuple[Step, ...] = (),
+    framework: str = "tvm",
+) -> int:
+    """The vector of ``B[written] = A[read]`` in a vectorized loop with a serial one in it."""
+    place = thread_place()
+    loops = Around(outer[0], "vectorized", outer[1]), Around(inner[0], "serial", inner[1])
+    ranges = {**place.ranges, **{loop.var: (0, (loop.extent or 1) - 1) for loop in loops}}
+    place = Place((*place.around, *loops), ranges, {}, conditions, steps)
+    buffers = {name: Buffer(name, name, "float32", (1 << 20,)) for name in "AB"}
+    accesses = Access("A", "read", (read,)), Access("B", "write", (written or read,))
+    statement = Statement("store", "s", (), accesses)
+    return spread(statement, place, buffers, 32, framework=framework).vector
 
 
 def test_an_element_of_a_long_vector_type_takes_several_instructions() -> None:

@@ -1,10 +1,11 @@
 """Loads that the compiler makes once for several turns of straight code.
 
 The turns of unrolled loops are one piece of code, and in that a value is loaded once however many
-turns use it, as long as nothing in between writes to its array: LLVM's GVN, which NVVM runs.  The
-window of a stencil moves by less than its width from turn to turn: nvcc 13.0 for sm_86 makes 435
-loads of the 1,800 of an unrolled 15 x 15 filter over eight rows of a thread, two rows apart, which
-are its 29 x 15 distinct ones, and puts the sums in an order in which 40 registers are enough.
+turns use it, as long as nothing in between writes to its array: LLVM's GVN, which NVVM runs.  So is
+what all lanes of a vector use.  The window of a stencil moves by less than its width from turn to
+turn: nvcc 13.0 for sm_86 makes 435 loads of the 1,800 of an unrolled 15 x 15 filter over eight rows
+of a thread, two rows apart, which are its 29 x 15 distinct ones, and puts the sums in an order in
+which 40 registers are enough.
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ def uses(
     if any(is_data_dependent(index) for indices_of in indices for index in indices_of):
         return 1.0
     names = NOTHING.union(*(free_variables(one) for indices_of in indices for one in indices_of))
+    # Lanes that load elements of their own are one instruction as it is.
+    loops = [loop for loop in loops if loop.kind == "unroll" or loop.var not in names]
     varying = [loop for loop in loops if loop.var in names]
     same = math.prod(loop.extent or 1 for loop in loops if loop.var not in names)
     try:

@@ -26,14 +26,15 @@ import numpy as np
 
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
-from ..expr import UnknownValueError, evaluate, free_variables, operands
+from ..expr import UnknownValueError, free_variables
 from .joining import joined
 from .loaded import Tile, loaded_anew
 from .merged import uses
 from .offsets import IntArray, beyond_loads, element_offsets
-from .places import NOWHERE, WARP, Around, Place, SetIn, dtype_bytes
+from .places import NOWHERE, WARP, Place, SetIn, dtype_bytes
 from .requests import Requests, requests_of
 from .vectors import VECTOR_BYTES, begins_anywhere, contiguous, divided, told_apart, undivided
+from .written import written_vectors
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,12 @@ def spread(
     fragments: frozenset[str] = frozenset(),
     widest: int = VECTOR_BYTES,
     written: SetIn = NOWHERE,
+    framework: str = "tvm",
 ) -> Spread:
     """How a statement's accesses lie on the `threads` that execute it.
 
     `fragments` are the tiles whose layout a matrix instruction has set; `widest` is the longest
-    vector that the other statements of the same tile loop allow; `written` tells which loops stand
+    vector that the other statements of the same loop allow; `written` tells which loops stand
     around what writes to each array.
     """
     accesses = statement.accesses
@@ -91,7 +93,9 @@ def spread(
         data.extend(place.data_of_conditions)
     serial = _comes_anew(data, turning, buffers, written)
     if statement.per == "thread":
-        return _of_threads(statement, place, buffers, serial, written)
+        planned = framework == "tilelang"
+        vectors = written_vectors(statement, place, buffers, planned, widest)
+        return _of_threads(statement, place, buffers, vectors, serial, written)
     matrix = any(access.buffer in fragments for access in accesses)
     if matrix:
         # A thread of a matrix instruction has two neighbours of a row of its result.
@@ -125,29 +129,28 @@ def _of_threads(
     statement: Statement,
     place: Place,
     buffers: Mapping[str, Buffer],
+    vectors: Sequence[int],
     serial: bool,
     written: SetIn,
 ) -> Spread:
-    """Statements that each thread executes by itself: its vectors are written in the program.
+    """Statements that each thread executes by itself: its `vectors` are written in the program.
 
     Beside these there are those that the compiler joins.
     """
     env = place.warp_values
-    steps = _lanes_written(statement, place)
     threads = any(loop.kind == "block" and loop.tag for loop in place.around)
     out: list[Requests | None] = []
     widest = 1
-    for access in statement.accesses:
+    for access, along in zip(statement.accesses, vectors, strict=True):
         buffer = buffers[access.buffer]
         if memory_of(access, buffers) is None:
             out.append(None)
             continue
         # A longer vector takes several instructions.
         limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
-        along = _written_vector(access, buffer, place, env, steps)
         vector = min(max(access.lanes, 1) * along, limit)
         known = start = None
-        if threads and memory_of(access, buffers) is not None:
+        if threads:
             settled = beyond_loads(access, place, buffers, env)
             start = element_offsets(settled, buffer, place, env)
         if start is not None:
@@ -157,7 +160,7 @@ def _of_threads(
             starts = start.tolist() if start.ndim else [start.item()] * WARP
             loads = access.mode == "read"
             known = requests_of(starts, vector, buffer, written=True, loads=loads)
-            often = uses(access, statement, buffer, place, written) if place.unrolled > 1 else 1.0
+            often = uses(access, statement, buffer, place, written)
             if often > 1:
                 known = replace(known, uses=often)
         out.append(known)
@@ -260,56 +263,3 @@ def _box(accesses: Sequence[Access], place: Place) -> tuple[int, ...]:
         if math.prod(box) > math.prod(found):
             found = box
     return found
-
-
-def _lanes_written(statement: Statement, place: Place) -> int:
-    """The lanes of the innermost loop, if it is a vector.
-
-    A condition that tells its lanes apart leaves one, for TVM makes scalars of what stands behind
-    it (``Scalarize`` in ``src/tirx/transform/vectorize_loop.cc``).
-    """
-    innermost = place.around[-1] if place.around else None
-    if innermost is None or innermost.kind != "vectorized":
-        return 1
-    guards = (item.guard for item in (*statement.accesses, *statement.arith))
-    for condition in (*place.conditions, *guards):
-        if condition is not None and _varies(place.resolve(condition), innermost, place):
-            return 1
-    return innermost.extent or 1
-
-
-def _varies(condition: Expr, vector: Around, place: Place) -> bool:
-    """Whether something that a condition compares is another in other lanes of a vector.
-
-    A quotient by a multiple of the lanes is not, from which TVM takes them away.
-    """
-    if not isinstance(condition, tuple) or vector.var not in free_variables(condition):
-        return False
-    if condition[0] in ("and", "or", "not"):
-        return any(_varies(part, vector, place) for part in operands(condition))
-    steps = np.arange(vector.extent or 1, dtype=np.int64)
-    env = {name: np.asarray(value)[..., None] for name, value in place.warp_values.items()}
-    try:
-        sides = [
-            np.asarray(evaluate(part, {**env, vector.var: steps})) for part in operands(condition)
-        ]
-    except (UnknownValueError, ZeroDivisionError):
-        return True
-    return any(bool(side.ndim) and bool(np.any(np.diff(side))) for side in sides)
-
-
-def _written_vector(
-    access: Access, buffer: Buffer, place: Place, env: Mapping[str, Any], lanes: int
-) -> int:
-    """Elements of one instruction: the `lanes` of a vector, if they run along the memory.
-
-    They do if they do so for each of the threads of a warp, which `env` has the variables of.
-    """
-    if lanes == 1 or not access.indices:
-        return 1
-    steps = np.arange(lanes, dtype=np.int64)
-    rows = {name: np.asarray(value)[..., None] for name, value in env.items()}
-    offset = element_offsets(access, buffer, place, {**rows, place.around[-1].var: steps})
-    if offset is None or offset.shape[-1:] != steps.shape or np.any(np.diff(offset) != 1):
-        return 1
-    return lanes

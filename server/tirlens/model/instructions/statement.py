@@ -16,7 +16,9 @@ from .guarding import of_loads
 from .hoisting import addressed_share, issued_share, packed_share
 from .places import Place, SetIn
 from .spread import Spread, memory_of, spread
+from .vectors import VECTOR_BYTES
 from .work import NO_ARITH, Item
+from .written import planned_vector
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,22 @@ class Block:
     accumulators: frozenset[str]
     fast_math: bool
     written: SetIn
+    framework: str
+
+    def spread(
+        self, node: Statement, place: Place, threads: int, widest: int = VECTOR_BYTES
+    ) -> Spread:
+        """How a statement's accesses lie on the `threads` that get to it."""
+        return spread(
+            node,
+            place,
+            self.buffers,
+            threads,
+            self.accumulators,
+            widest,
+            self.written,
+            self.framework,
+        )
 
 
 def leaf_of(
@@ -51,7 +69,7 @@ def leaf_of(
     key = _in_registers(node, block.buffers)
     if key is not None and key in like:
         return replace(like[key], node=node, count=count), known
-    lanes = spread(node, place, block.buffers, threads, block.accumulators, written=block.written)
+    lanes = block.spread(node, place, threads)
     memory = [access for access in node.accesses if memory_of(access, block.buffers) is not None]
     index, parts = _addresses(memory, place, block, threads, lanes, known)
     arith = _issued(count, place, lanes, threads, block)
@@ -141,11 +159,20 @@ def agreed(leaves: Sequence[Item], block: Block) -> list[Item]:
     return [_spread_alike(leaf, block, widest, serial) for leaf in leaves]
 
 
-def _spread_alike(leaf: Item, block: Block, widest: int, serial: bool) -> Item:
+def planned(leaves: Sequence[Item], block: Block) -> list[Item]:
+    """The statements of one vectorized loop, of which tilelang makes vectors of one length."""
+    widest = min(
+        (planned_vector(leaf.node, leaf.place, block.buffers) for leaf in leaves), default=1
+    )
+    return [_spread_alike(leaf, block, widest) for leaf in leaves]
+
+
+def _spread_alike(leaf: Item, block: Block, widest: int, serial: bool | None = None) -> Item:
     one, threads = leaf.spread, leaf.threads
     if one is not None and one.vector > widest:
-        one = spread(leaf.node, leaf.place, block.buffers, threads, block.accumulators, widest)
-    one = None if one is None else replace(one, serial=serial)
+        one = block.spread(leaf.node, leaf.place, threads, widest)
+    if one is not None and serial is not None:
+        one = replace(one, serial=serial)
     return leaf.but(spread=one, arith=_issued(leaf.count, leaf.place, one, threads, block))
 
 

@@ -23,7 +23,7 @@ from .guarding import at_branch, at_turns
 from .layouts import with_layouts
 from .merged import written_in
 from .places import SIDE_BY_SIDE, SPATIAL, Place, in_tile_loop, outermost
-from .statement import Block, agreed, leaf_of
+from .statement import Block, agreed, leaf_of, planned
 from .work import Item, leaves_of, with_leaves
 
 # How these loops run decides what a thread does, and how often.
@@ -49,6 +49,7 @@ def build(
         frozenset(_accumulators(counts, buffers)),
         facts.fast_math,
         written_in(facts.body),
+        facts.framework,
     )
     items = _nodes(counts.root, outermost(bindings), block, block.threads, frozenset())
     return with_layouts(items, buffers)
@@ -145,13 +146,23 @@ def _nodes(
             if isinstance(node, Loop) and node.kind == "block":
                 some = active_threads(inside, block.threads)
             body = _nodes(count.children, inside, block, some, known)
-            if isinstance(node, Loop) and node.kind == "parallel" and not in_tile_loop(place):
-                body = with_leaves(body, agreed(leaves_of(body), block))
-            elif isinstance(node, Loop):
-                body = at_turns(body, node, count.iterations or 0)
+            if isinstance(node, Loop):
+                body = _in_loop(node, count, body, place, block)
             item = Item(node, count, place, body)
         items.append(item)
     return tuple(items)
+
+
+def _in_loop(
+    node: Loop, count: NodeCount, body: tuple[Item, ...], place: Place, block: Block
+) -> tuple[Item, ...]:
+    """The items of a loop's body, whose statements some loops have agree on how they lie."""
+    outermost_tile = not in_tile_loop(place)
+    if node.kind == "parallel" and outermost_tile:
+        return with_leaves(body, agreed(leaves_of(body), block))
+    if node.kind == "vectorized" and outermost_tile and block.framework == "tilelang":
+        body = with_leaves(body, planned(leaves_of(body), block))
+    return at_turns(body, node, count.iterations or 0)
 
 
 def _sides(

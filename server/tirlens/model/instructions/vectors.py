@@ -57,12 +57,17 @@ def begins_anywhere(access: Access, place: Place) -> bool:
 
 def contiguous(offset: IntArray, buffer: Buffer, most: int) -> int:
     """The widest vector of at most 16 bytes whose elements are neighbours, or all the same."""
-    vector = most
     limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
-    while vector > limit:
-        vector //= 2
+    while most > limit:
+        most //= 2
+    return neighbours(offset, most)
+
+
+def neighbours(offset: IntArray, most: int) -> int:
+    """The widest vector whose elements are aligned neighbours, or all the same."""
+    vector = most
     while vector > 1:
-        rows = _rows(offset, vector)
+        rows = in_rows(offset, vector)
         steps = rows[:, 1:] - rows[:, :-1]
         if len(rows) and (steps == 1).all() and not (rows[:, 0] % vector).any():
             return vector
@@ -72,41 +77,53 @@ def contiguous(offset: IntArray, buffer: Buffer, most: int) -> int:
     return 1
 
 
-def undivided(conditions: Sequence[Expr], place: Place, env: Mapping[str, Any], vector: int) -> int:
-    """The widest vector whose elements all meet a condition, or none of them."""
+def undivided(
+    conditions: Sequence[Expr],
+    place: Place,
+    env: Mapping[str, Any],
+    vector: int,
+    along: str | None = None,
+) -> int:
+    """The widest vector whose elements all meet a condition, or none of them.
+
+    They lie `along` the turns of a loop, the innermost tile loop if none is named.
+    """
+    if along is None:
+        along = next((loop.var for loop in reversed(place.around) if loop.kind == "parallel"), None)
     for condition in conditions:
         if vector == 1:
             return 1
         resolved = place.resolve(condition)
         if is_data_dependent(resolved) or not all(name in env for name in free_variables(resolved)):
             continue
-        for bound in _bounds_on_points(resolved, place):
+        for bound in _bounds_along(resolved, along):
             vector = math.gcd(vector, abs(bound)) if bound else vector
         holds = np.asarray(evaluate(resolved, env), dtype=bool)
         if holds.ndim == 0:
             continue
         while vector > 1:
-            rows = _rows(holds, vector)
+            rows = in_rows(holds, vector)
             if bool(np.all(rows.all(axis=1) == rows.any(axis=1))):
                 break
             vector //= 2
     return vector
 
 
-def _bounds_on_points(condition: Expr, place: Place) -> Iterator[int]:
-    """The constants of a condition's comparisons in which the innermost tile loop counts by one.
+def _bounds_along(condition: Expr, along: str | None) -> Iterator[int]:
+    """The constants of a condition's comparisons in which a loop counts by one.
 
     ``base + i < n`` cuts through a vector unless `n` is a multiple of its length; the base is.
     """
-    tiles = [loop.var for loop in place.around if loop.kind == "parallel"]
-    for part in conjuncts(condition) if tiles else ():
+    if along is None:
+        return
+    for part in conjuncts(condition):
         if isinstance(part, tuple) and part[0] in ("<", ">="):
             terms, constant = linear(simplify(("-", part[1], part[2])))
-            if abs(terms.get(tiles[-1], 0)) == 1:
+            if abs(terms.get(along, 0)) == 1:
                 yield constant
 
 
-def _rows(values: npt.NDArray[Any], vector: int) -> Any:
+def in_rows(values: npt.NDArray[Any], vector: int) -> Any:
     """The values in groups of `vector`, a last part of a group left out."""
     whole: Any = values[: len(values) // vector * vector]
     return whole.reshape(-1, vector)
