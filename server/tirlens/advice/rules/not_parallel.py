@@ -17,8 +17,10 @@ from tirlens.model.report import Advice
 from tirlens.source.changes import LoopKind
 from tirlens_worker.facts import Loop
 
-#: Waking the threads takes microseconds that vary: a smaller gain is not sure to be one.
+#: Waking the threads takes microseconds that vary: a gain of a smaller part of the time, or of less
+#: than so many times what waking them takes, is not sure to be one.
 LEAST = 0.2
+WAKINGS = 2.0
 
 
 def check(question: Question) -> Iterator[Advice]:
@@ -33,7 +35,8 @@ def check(question: Question) -> Iterator[Advice]:
         if not loop.sites or not is_independent(loop):
             continue
         saving_s = question.saving_s(rewrite.with_kind(facts, loop, "parallel"))
-        if saving_s is not None and saving_s >= LEAST * (question.report.time_s or 0.0):
+        least_s = max(LEAST * (question.report.time_s or 0.0), WAKINGS * question.device.launch_s)
+        if saving_s is not None and saving_s >= least_s:
             yield Advice(
                 rule="not-parallel",
                 span=loop.sites[0],
