@@ -73,6 +73,17 @@ def test_there_are_kernels_enough(found: list[Row]) -> None:
         ("cpu_cascade_lake", USUAL, 0.12, 0.17, 0.88, 0.92),
         # Not looked at.
         ("cpu_cascade_lake", USUAL_ASIDE, 0.16, 0.19, 0.77, 0.92),
+        # All in view when the model learnt of this core.
+        ("cpu_zen4", LOOKED_AT, 0.16, 0.22, 0.85, 0.95),
+        ("cpu_zen4", HELD_OUT, 0.17, 0.21, 0.83, 0.95),
+        ("cpu_zen4", LATER, 0.15, 0.25, 0.77, 0.95),
+        ("cpu_zen4", ONLY_SCORED, 0.18, 0.23, 0.85, 0.95),
+        ("cpu_zen4", THEN, 0.17, 0.27, 0.7, 0.95),
+        ("cpu_zen4", AFTER, 0.2, 0.35, 0.78, 0.95),
+        ("cpu_zen4", PROGRAMS, 0.19, 0.24, 0.9, 0.92),
+        ("cpu_zen4", PROGRAMS_ASIDE, 0.25, 0.35, 0.8, 0.9),
+        ("cpu_zen4", USUAL, 0.19, 0.25, 0.85, 0.92),
+        ("cpu_zen4", USUAL_ASIDE, 0.29, 0.33, 0.77, 0.88),
     ],
 )
 def test_the_stated_accuracy(
@@ -93,7 +104,7 @@ def test_the_stated_accuracy(
 
 @pytest.mark.parametrize("part", [LOOKED_AT, HELD_OUT])
 def test_four_of_five_are_inside_the_band(tables: dict[str, list[Row]], part: str) -> None:
-    """Of both machines together, which is what the calibration's band is made for."""
+    """Of all machines together, which is what the calibration's band is made for."""
     score = Score.of([row for found in tables.values() for row in those(found, part)])
     assert 0.75 <= score.inside <= 0.85
 

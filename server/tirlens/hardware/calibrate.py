@@ -15,13 +15,18 @@ from datetime import date
 
 from tirlens.hardware.catalogue import load
 from tirlens.hardware.detect_cpu import FoundCpu
+from tirlens.hardware.known_cores import ISSUE_SOURCE, UNROLLED_SOURCE
 from tirlens.hardware.reader import INTEGER_KEYS
 
 CHAIN_CLK = 4.0
+# An addition of integers.
+INTEGER_CLK = 1.0
 LINE_BYTES = 64
 FLOAT_BYTES = 4
 # Multiply-adds in the polynomial of the calibration.
 POLYNOMIAL = 9
+# Operations on integers in another kernel.
+INTEGERS = 16
 # Multiply-adds in its chain, each of which waits for the one before.
 CHAINED = 32
 # Arrays that stay in a cache, relative to its size, and that do not.
@@ -46,9 +51,16 @@ BAND_SOURCE = "80 % of the kernels in tests/measured/cpu.py are as near, on two 
 # More than this between two widths is another disturbance.
 MOST_WIDER = 1.25
 VECTORS_SOURCE = "LLVM's preferred vector width for AMD's AVX-512 cores (X86.td)"
-OTHER_SOURCES = {"band": BAND_SOURCE, "cpu.vector_bytes": VECTORS_SOURCE}
+OTHER_SOURCES = {
+    "band": BAND_SOURCE,
+    "cpu.vector_bytes": VECTORS_SOURCE,
+    "issue_per_clk_per_sm": ISSUE_SOURCE,
+    "cpu.unrolled_instructions": UNROLLED_SOURCE,
+}
 # Two rates are told apart where one of them is this far towards the other.
 BETWEEN = 0.5
+# Of an interval between 0 and 1, until it is as short as a measured time is exact.
+HALVINGS = 10
 # Two runs of a kernel agree where they are no further apart.
 AGREE = 1.05
 
@@ -63,6 +75,7 @@ def sizes(found: FoundCpu) -> dict[str, int]:
         "lanes": base.simd_bytes // FLOAT_BYTES,
         "vector": vector_bytes(found) // FLOAT_BYTES,
         "l2": int(l2 * WITHIN),
+        "crowded l2": int(l2 * WITHIN),
         "dram": int(min(max(last * BEYOND, LEAST_BEYOND), MOST_BEYOND)),
     }
     for pages in (TLB_HITS, *(more for _, more in TLB_ENTRIES)):
@@ -70,6 +83,8 @@ def sizes(found: FoundCpu) -> dict[str, int]:
     if 3 in found.caches:
         out["l3"] = max(min(int(last * WITHIN), FEW_PAGES), 2 * l2)
         out["last"] = last
+        # At strides of a page a cache holds of each page but one line.
+        out["crowded l3"] = min(4 * l2, last // 2)
     return out
 
 
@@ -87,8 +102,13 @@ def numbers(found: FoundCpu, seconds: Mapping[str, float]) -> dict[str, float]:
     clock = CHAIN_CLK / seconds["integer chain"]
     clk = {name: value * clock for name, value in seconds.items()}
     lanes, wide = vector_bytes(found) // FLOAT_BYTES, load(found.base).simd_bytes // FLOAT_BYTES
-    core = _core(clk, lanes, wide)
-    told = {"dram.bytes": found.memory_bytes, "cpu.vector_bytes": found.vector_bytes}
+    core = _core(clk, lanes // 2, lanes, wide)
+    told = {
+        "issue_per_clk_per_sm": found.issue_per_clk,
+        "dram.bytes": found.memory_bytes,
+        "cpu.vector_bytes": found.vector_bytes,
+        "cpu.unrolled_instructions": found.unrolled_instructions,
+    }
     return {
         "sm_count": found.cores,
         "clock_hz": clock,
@@ -108,19 +128,40 @@ def numbers(found: FoundCpu, seconds: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def _core(clk: Mapping[str, float], lanes: int, wide: int) -> dict[str, float]:
-    """What instructions on vectors of `lanes` floats take, and on the `wide` ones."""
-    loading, storing = moves(clk["sums"] * lanes, clk["copies"] * lanes)
-    wide_loading, wide_storing = moves(clk["wide sums"] * wide, clk["wide copies"] * wide)
+def _core(clk: Mapping[str, float], narrow: int, lanes: int, wide: int) -> dict[str, float]:
+    """What instructions on vectors of `lanes` floats take, on the `narrow` and the `wide` ones."""
+    shared = sharing(*(clk[name] * lanes for name in ("sums", "copies", "updates")))
+    loading, storing = moves(clk["sums"] * lanes, clk["copies"] * lanes, shared)
+    wide_loading, wide_storing = moves(clk["wide sums"] * wide, clk["wide copies"] * wide, shared)
+    narrow_loading, narrow_storing = moves(
+        clk["narrow sums"] * narrow, clk["narrow copies"] * narrow, shared
+    )
+    # Neither can take longer than where they are with others, whatever disturbed the sums.
+    loading, storing = (
+        min(loading, clk["updates"] * lanes / 2),
+        min(storing, clk["updates"] * lanes),
+    )
     arithmetic = clk["polynomial"] * lanes / POLYNOMIAL
     return {
+        "cpu.narrow_arithmetic_clk": min(
+            clk["narrow polynomial"] * narrow / POLYNOMIAL, arithmetic
+        ),
         "cpu.arithmetic_clk": arithmetic,
         "cpu.wide_arithmetic_clk": max(clk["wide polynomial"] * wide / POLYNOMIAL, arithmetic),
+        "cpu.integer_clk": min(clk["integers"] * lanes / INTEGERS, arithmetic),
+        "cpu.narrow_load_clk": min(narrow_loading, loading),
+        "cpu.narrow_store_clk": min(narrow_storing, storing),
         "cpu.load_clk": loading,
         "cpu.store_clk": storing,
         "cpu.wide_load_clk": max(wide_loading, loading),
         "cpu.wide_store_clk": max(wide_storing, storing),
+        "cpu.load_store_sharing": shared,
         "cpu.latency_clk": clk["float chain"],
+        "cpu.multiply_add_latency_clk": clk["multiply-add chain"],
+        "cpu.max_latency_clk": clk["max chain"],
+        "cpu.forward_clk": max(clk["two sums"] - clk["float chain"], 1.0),
+        "cpu.vector_forward_clk": max(clk["two vector sums"] - clk["float chain"], 1.0),
+        "cpu.integer_forward_clk": max(clk["two integer sums"] - INTEGER_CLK, 0.2),
         # Elements overlap as far as the scheduler holds the links of their chains.
         "cpu.scheduler": CHAINED**2 * clk["float chain"] / (clk["chain"] * lanes),
         "cpu.divide_clk": clk["divide"] * lanes,
@@ -147,8 +188,10 @@ def _memory(clk: Mapping[str, float]) -> dict[str, float]:
 def _caches(found: FoundCpu, clk: Mapping[str, float], clock_hz: float) -> dict[str, float]:
     """The caches that the system tells of, and what their lines take one core."""
     out = {
+        "cpu.write_back": min(max(clk["fill l2"] - clk["walk l2"], 0.0) / clk["stream l2"], 1.0),
         "cpu.l2.line_clk": clk["stream l2"],
         "cpu.l2.scattered_line_clk": max(clk["walk l2"], clk["stream l2"]),
+        "cpu.l2.crowded_line_clk": max(clk["crowded walk l2"], clk["walk l2"], clk["stream l2"]),
     }
     if first := found.caches.get(1):
         out["l1_bytes_per_sm"] = first.bytes
@@ -166,6 +209,7 @@ def _caches(found: FoundCpu, clk: Mapping[str, float], clock_hz: float) -> dict[
         out["cpu.l3.cores"] = max(third.processors // found.threads_per_core, 1)
         out["cpu.l3.line_clk"] = clk["stream l3"]
         out["cpu.l3.scattered_line_clk"] = max(clk["walk l3"], clk["stream l3"])
+        out["cpu.l3.crowded_line_clk"] = max(clk["crowded walk l3"], clk["walk l3"])
     return out
 
 
@@ -176,16 +220,35 @@ def _peaks(flop_per_s: float, wide_flop_per_s: float) -> dict[str, float]:
     return {f"peaks.{name}.flop_per_s": peak for name, peak in peaks.items()}
 
 
-def moves(sums_clk: float, copies_clk: float) -> tuple[float, float]:
-    """The clocks of a load and of a store of a vector, which share the way to L1.
+def moves(sums_clk: float, copies_clk: float, shared: float) -> tuple[float, float]:
+    """The clocks of a load and of a store of a vector.
 
-    A sum has `READ` loads and a store, a copy a load and `WRITTEN` stores; neither kind is taken
-    for less than half of the other's share.
+    A sum has `READ` loads and a store, a copy a load and `WRITTEN` stores; the one of its kind
+    takes the part `shared` of its time beside the others.  Neither kind is taken for less than half
+    of the other's share.
     """
-    load = (WRITTEN * sums_clk - copies_clk) / (WRITTEN * READ - 1)
-    store = (READ * copies_clk - sums_clk) / (WRITTEN * READ - 1)
+    both = READ * WRITTEN - shared**2
+    load = (WRITTEN * sums_clk - shared * copies_clk) / both
+    store = (READ * copies_clk - shared * sums_clk) / both
     load = max(load, sums_clk / (READ + 1) / 2)
     return load, max(store, copies_clk / (WRITTEN + 1) / 2)
+
+
+def sharing(sums_clk: float, copies_clk: float, updates_clk: float) -> float:
+    """The part of the shorter of loads and stores that is not beside the others, from 0 to 1.
+
+    An update has two loads and a store, which take longer together the more of it there is.
+    """
+
+    def taken_clk(shared: float) -> float:
+        load, store = moves(sums_clk, copies_clk, shared)
+        return max(2 * load, store) + shared * min(2 * load, store)
+
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if taken_clk(middle) < updates_clk else (low, middle)
+    return low
 
 
 def wider(clk: Mapping[str, float]) -> float:

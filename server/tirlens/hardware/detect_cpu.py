@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tirlens.hardware.known_cores import issue_per_clk, unrolled_instructions
+
 TIMEOUT_S = 3.0
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -31,7 +33,8 @@ class FoundCpu:
     """A CPU as the system describes it; `caches` by level, `cores` those that may be used.
 
     `base` is the catalogue's generic CPU of the same instruction set; the compiler's vectors have
-    `vector_bytes`, None for those of that.
+    `vector_bytes`, a clock begins `issue_per_clk` instructions, and loops are unrolled to
+    `unrolled_instructions`, None for those of that.
     """
 
     name: str
@@ -41,6 +44,8 @@ class FoundCpu:
     memory_bytes: int | None
     caches: Mapping[int, FoundCache]
     vector_bytes: int | None = None
+    issue_per_clk: int | None = None
+    unrolled_instructions: int | None = None
 
 
 def cpu(root: Path = Path("/")) -> FoundCpu:
@@ -51,6 +56,7 @@ def cpu(root: Path = Path("/")) -> FoundCpu:
     fields = _fields(text)
     flags = fields.get("flags", fields.get("features", "")).split()
     machine = platform.machine().lower()
+    vendor, family = fields.get("vendor_id", ""), _number(fields, "cpu family")
     return FoundCpu(
         name=fields.get("model name") or platform.processor() or machine or "CPU",
         base=_base(machine, flags),
@@ -59,7 +65,14 @@ def cpu(root: Path = Path("/")) -> FoundCpu:
         memory_bytes=_memory(root),
         caches=_caches(root / "sys/devices/system/cpu/cpu0/cache"),
         vector_bytes=_vector_bytes(fields, flags),
+        issue_per_clk=issue_per_clk(vendor, family, _number(fields, "model")),
+        unrolled_instructions=unrolled_instructions(vendor, family),
     )
+
+
+def _number(fields: Mapping[str, str], name: str) -> int:
+    value = fields.get(name, "")
+    return int(value) if value.isdigit() else 0
 
 
 def _base(machine: str, flags: list[str]) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Dict, Generator, Iterator, List, Tuple
 
 # Rounds lie seconds apart: what else the machine does for a while disturbs one of them at most.
-ROUNDS = 5
+ROUNDS = 8
 # With kernels whose least time was met once only there are more.
 MOST_ROUNDS = 12
 MET_AGAIN = 1.05
@@ -38,9 +38,10 @@ def measure(sizes: Dict[str, int]) -> Dict[str, List[float]]:
     """The two least times of a step in seconds, by kernel.
 
     `sizes` are ``cores``, ``lanes`` and ``vector`` (floats in the widest register and in the
-    vectors that the compiler makes), ``l2``, ``l3``, ``dram``: bytes to read so that they come from
-    there, ``pages N``: numbers of pages to look up, and ``last``, the size of the last cache;
-    ``l3`` and ``last`` may be missing.
+    vectors that the compiler makes), ``l2``, ``l3``, ``dram``: bytes to read that come from there,
+    ``crowded l2`` and ``crowded l3``: bytes of pages of which a line each does, ``pages N``:
+    numbers of pages to look up, and ``last``, the size of the last cache; ``l3``, ``crowded l3``
+    and ``last`` may be missing.
     """
     tvm: Any = importlib.import_module("tvm")
     host = tvm.get_global_func("target.llvm_get_system_cpu")
@@ -130,22 +131,33 @@ def _kernels(sizes: Dict[str, int]) -> Iterator[Tuple[str, Any, float]]:
     lanes = sizes["lanes"]
     yield ("call", *kernels.call())
     yield ("integer chain", *kernels.integer_chain())
-    yield ("float chain", *kernels.float_chain())
+    for name in ("float", "multiply-add", "max"):
+        yield (name + " chain", *kernels.float_chain(name))
     yield ("sums", *kernels.sums(1))
     yield ("copies", *kernels.copies(1))
+    yield ("updates", *kernels.updates())
+    yield ("two sums", *kernels.two_sums(1, "float32"))
+    yield ("two vector sums", *kernels.two_sums(sizes["vector"], "float32"))
+    yield ("two integer sums", *kernels.two_sums(1, "int32"))
+    yield ("integers", *kernels.integers())
     yield ("divide", *kernels.binary("divide"))
     yield ("polynomial", *kernels.binary("polynomial"))
     yield ("chain", *kernels.binary("chain"))
     yield ("exp", *kernels.binary("exp"))
     yield ("gather", *kernels.apart(kernels.APART, 1))
     yield ("scatter", *kernels.apart(1, kernels.APART))
-    yield ("wide sums", *kernels.sums(lanes))
-    yield ("wide copies", *kernels.copies(lanes))
-    yield ("wide polynomial", *kernels.wide_polynomial(lanes))
+    for width, elements in (("wide", lanes), ("narrow", sizes["vector"] // 2)):
+        yield (width + " sums", *kernels.sums(elements))
+        yield (width + " copies", *kernels.copies(elements))
+        yield (width + " polynomial", *kernels.explicit_polynomial(elements))
     for level in ("l2", "l3", "dram"):
         if level in sizes:
             yield ("stream " + level, *kernels.stream(sizes[level]))
-            yield ("walk " + level, *kernels.walk(sizes[level]))
+            yield ("walk " + level, *kernels.walk(sizes[level], kernels.SPREAD))
+        if "crowded " + level in sizes:
+            pages = kernels.walk(sizes["crowded " + level], kernels.PAGE)
+            yield ("crowded walk " + level, *pages)
+    yield ("fill l2", *kernels.fill(sizes["l2"]))
     for level in ("l3", "dram"):
         if level in sizes:
             yield ("copy " + level, *kernels.copy(sizes[level], sizes["vector"]))

@@ -25,8 +25,13 @@ APART = 17
 SHORT = 496
 READ = 7
 WRITTEN = 4
+# Operations on integers of one element.
+INTEGERS = 16
 # Multiply-adds of one element that wait for each other, more than a scheduler has room for.
 CHAINED = 32
+# Floats of a page, and of rows whose lines are in different sets of a cache.
+PAGE = 1024
+SPREAD = 1088
 # Floats from one page of 4 KiB to the next line in the next page: neighbours share no cache set.
 NEXT_PAGE = 1024 + 16
 
@@ -54,15 +59,59 @@ def integer_chain() -> Made:
     return integer_chain, float(SMALL * TIMES)
 
 
-def float_chain() -> Made:
-    """A step is an addition that waits for the one before."""
+def float_chain(kind: str) -> Made:
+    """A step is an addition, a multiply-add or a maximum that waits for the one before."""
+
+    def joined(total: Any, a: Any) -> Any:
+        if kind == "max":
+            return T.max(total, a)
+        return total + (a * a if kind == "multiply-add" else a)
 
     @T.prim_func
     def float_chain(A: T.Buffer((SMALL,), "float32"), S: T.Buffer((1,), "float32")):
         for _, i in T.grid(TIMES, SMALL):
-            S[0] = S[0] + A[i]
+            S[0] = joined(S[0], A[i])
 
     return float_chain, float(SMALL * TIMES)
+
+
+def two_sums(lanes: int, dtype: str) -> Made:
+    """A step is an addition to each of two sums in memory, which may be one for the compiler."""
+
+    @T.prim_func
+    def two_sums(
+        A: T.Buffer((SHORT // lanes, lanes), dtype),
+        S: T.Buffer((lanes,), dtype),
+        Q: T.Buffer((lanes,), dtype),
+    ):
+        for _, i in T.grid(TIMES, SHORT // lanes):
+            for v in T.vectorized(lanes):
+                S[v] = S[v] + A[i, v]
+            for v in T.vectorized(lanes):
+                Q[v] = Q[v] + A[i, v]
+
+    return two_sums, float(SHORT // lanes * TIMES)
+
+
+def integers() -> Made:
+    """A step is an element of `INTEGERS` simple operations, in a loop that is vectorised."""
+
+    def mixed(a: Any, b: Any) -> Any:
+        out = a
+        for _ in range(INTEGERS // 2):
+            out = (out + b) ^ a
+        return out
+
+    @T.prim_func
+    def integers(
+        A: T.Buffer((SMALL,), "int32"),
+        B: T.Buffer((SMALL,), "int32"),
+        C: T.Buffer((TIMES, SMALL), "int32"),
+    ):
+        for r, i in T.grid(TIMES, SMALL):
+            C[r, i] = mixed(A[i], B[i])
+
+    return integers, float(SMALL * TIMES)
 
 
 def value(kind: str, a: Any, b: Any) -> Any:
@@ -109,16 +158,18 @@ def apart(inwards: int, outwards: int) -> Made:
     return apart, float(FEW * TIMES)
 
 
-def wide_polynomial(lanes: int) -> Made:
-    """As the polynomial of `binary`, in explicit vectors of the widest register."""
+def explicit_polynomial(lanes: int) -> Made:
+    """As the polynomial of `binary`, in explicit vectors of so many `lanes`."""
 
     @T.prim_func
-    def wide_polynomial(A: T.Buffer((SMALL,), "float32"), C: T.Buffer((TIMES, SMALL), "float32")):
+    def explicit_polynomial(
+        A: T.Buffer((SMALL,), "float32"), C: T.Buffer((TIMES, SMALL), "float32")
+    ):
         for r, i in T.grid(TIMES, SMALL // lanes):
             for v in T.vectorized(lanes):
                 C[r, i * lanes + v] = value("polynomial", A[i * lanes + v], T.float32(0))
 
-    return wide_polynomial, float(SMALL * TIMES)
+    return explicit_polynomial, float(SMALL * TIMES)
 
 
 def total(arrays: Any, *indices: Any) -> Any:
@@ -160,6 +211,17 @@ def copies(lanes: int) -> Made:
                 C[3, i, v] = A[r, i, v]
 
     return copies, float(SHORT * TIMES)
+
+
+def updates() -> Made:
+    """A step is an element of an array to which one of another is added."""
+
+    @T.prim_func
+    def updates(A: T.Buffer((SHORT,), "float32"), C: T.Buffer((SHORT,), "float32")):
+        for _, i in T.grid(TIMES, SHORT):
+            C[i] = C[i] + A[i]
+
+    return updates, float(SHORT * TIMES)
 
 
 def touch(pages: int) -> Made:
@@ -204,9 +266,8 @@ def copy(size: int, lanes: int) -> Made:
     return copy, vectors * lanes / 16
 
 
-def walk(size: int) -> Made:
-    """A step is a line of 64 bytes in the next row, column by column."""
-    row = 1088
+def walk(size: int, row: int) -> Made:
+    """A step is a line of 64 bytes in the next row of so many floats, column by column."""
     rows = size // (row * 4) // 4
     columns = row // 16
 
@@ -218,6 +279,20 @@ def walk(size: int) -> Made:
                     S[u, v] = S[u, v] + A[r, u, c * 16 + v]
 
     return walk, float(rows * 4 * columns)
+
+
+def fill(size: int) -> Made:
+    """A step is a line of 64 bytes in the next row that is stored to, column by column."""
+    rows = size // (SPREAD * 4)
+    columns = SPREAD // 16
+
+    @T.prim_func
+    def fill(A: T.Buffer((rows, SPREAD), "float32"), S: T.Buffer((16,), "float32")):
+        for c, r in T.grid(columns, rows):
+            for v in T.vectorized(16):
+                A[r, c * 16 + v] = S[v]
+
+    return fill, float(rows * columns)
 
 
 def stream_all(size: int, cores: int) -> Made:

@@ -117,9 +117,13 @@ def _file(path: Path, table: dict[str, Any]) -> DeviceTable:
     return DeviceTable(path, table, table, {})
 
 
+# From 0 to 1, of which no unit can be mistaken.
+SHARES = {"cpu.load_store_sharing", "cpu.write_back"}
+
+
 @pytest.mark.parametrize("name", catalogue())
 def test_every_slip_by_a_power_of_1000_is_found(name: str) -> None:
-    assert _slips(name, (1e3, 1e-3, 1e9)) == set()
+    assert _slips(name, (1e3, 1e-3, 1e9)) - SHARES == set()
 
 
 @pytest.mark.parametrize("name", GPUS)

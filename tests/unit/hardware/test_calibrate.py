@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tirlens.hardware import calibrate, detect_cpu, load
+from tirlens.hardware import calibrate, detect_cpu, known_cores, load
 from tirlens.hardware.detect_cpu import FoundCache, FoundCpu
 
 CPUINFO = """processor\t: 0
@@ -129,6 +129,13 @@ def seconds(**changes: float) -> dict[str, float]:
         "call": 30,
         "integer chain": 4,
         "float chain": 4,
+        "multiply-add chain": 4.5,
+        "max chain": 2,
+        "two sums": 9,
+        "two vector sums": 11,
+        "two integer sums": 3,
+        "integers": 16 * 0.25 / 8,
+        "updates": (2 * 0.5 + 0.8) / 8,
         "sums": (7 * 0.5 + 0.8) / 8,
         "copies": (0.5 + 4 * 0.8) / 8,
         "divide": 5 / 8,
@@ -140,6 +147,12 @@ def seconds(**changes: float) -> dict[str, float]:
         "wide sums": (7 * 1 + 1.5) / 16,
         "wide copies": (1 + 4 * 1.5) / 16,
         "wide polynomial": 9 * 1 / 16,
+        "narrow sums": (7 * 0.4 + 0.6) / 4,
+        "narrow copies": (0.4 + 4 * 0.6) / 4,
+        "narrow polynomial": 9 * 0.3 / 4,
+        "crowded walk l2": 10,
+        "crowded walk l3": 30,
+        "fill l2": 4,
         "stream l2": 2,
         "walk l2": 3,
         "stream l3": 7,
@@ -177,11 +190,19 @@ def test_times_become_a_device_that_loads(tmp_path: Path) -> None:
     assert device.clock_hz == pytest.approx(3e9)
     assert device.launch_s == pytest.approx(1e-6)
     assert device.dram.bytes_per_s == pytest.approx(64 * 3e9 / 4)
-    assert (core.load_clk, core.store_clk) == pytest.approx((0.5, 0.8))
-    assert (core.wide_load_clk, core.wide_store_clk) == pytest.approx((1, 1.5))
+    assert (core.load_clk, core.store_clk) == pytest.approx((0.5, 0.8), rel=0.01)
+    assert (core.wide_load_clk, core.wide_store_clk) == pytest.approx((1, 1.5), rel=0.01)
     assert (core.arithmetic_clk, core.wide_arithmetic_clk) == pytest.approx((0.5, 1))
+    assert core.narrow_arithmetic_clk == pytest.approx(0.3)
+    assert (core.narrow_load_clk, core.narrow_store_clk) == pytest.approx((0.4, 0.6), rel=0.01)
+    assert (core.integer_clk, core.load_store_sharing) == pytest.approx((0.25, 1), abs=0.01)
     assert (core.latency_clk, core.divide_clk, core.call_clk) == pytest.approx((4, 5, 9))
-    assert (core.gather_clk, core.scatter_clk) == pytest.approx((10, 11))
+    assert (core.multiply_add_latency_clk, core.max_latency_clk) == pytest.approx((4.5, 2))
+    assert (core.l2.crowded_line_clk, core.l3.crowded_line_clk) == pytest.approx((10, 30))
+    forwards = (core.forward_clk, core.vector_forward_clk, core.integer_forward_clk)
+    assert forwards == pytest.approx((5, 7, 2))
+    assert core.write_back == pytest.approx(0.5)
+    assert (core.gather_clk, core.scatter_clk) == pytest.approx((10, 11), rel=0.01)
     assert (core.l2.line_clk, core.l2.scattered_line_clk, core.l2.bytes) == (2, 3, 1280 << 10)
     assert core.wide_lines == pytest.approx(1.1)
     assert core.scheduler == pytest.approx(128)
@@ -215,10 +236,33 @@ def test_how_many_pages_the_tlb_has(slow: int, entries: int) -> None:
     assert calibrate.covered(clk) == entries * 4096
 
 
-@pytest.mark.parametrize(("load", "store"), [(0.5, 1.0), (0.33, 0.33), (1.0, 0.4)])
-def test_loads_and_stores_are_told_apart(load: float, store: float) -> None:
-    found = calibrate.moves(7 * load + store, load + 4 * store)
-    assert found == pytest.approx((load, store))
+@pytest.mark.parametrize("shared", [0.0, 0.2, 1.0])
+@pytest.mark.parametrize(("load", "store"), [(0.5, 1.0), (0.33, 0.33), (1.0, 0.6)])
+def test_loads_and_stores_are_told_apart(load: float, store: float, shared: float) -> None:
+    def together(loads: int, stores: int) -> float:
+        less, more = sorted((loads * load, stores * store))
+        return more + shared * less
+
+    sums, copies, updates = together(7, 1), together(1, 4), together(2, 1)
+    assert calibrate.sharing(sums, copies, updates) == pytest.approx(shared, abs=0.01)
+    assert calibrate.moves(sums, copies, shared) == pytest.approx((load, store))
+
+
+@pytest.mark.parametrize(
+    ("vendor", "family", "model", "issued", "unrolled"),
+    [
+        ("AuthenticAMD", 25, 17, 6, 512),
+        ("AuthenticAMD", 23, 49, 6, None),
+        ("GenuineIntel", 6, 106, 5, None),
+        ("GenuineIntel", 6, 999, None, None),
+        ("", 0, 0, None, None),
+    ],
+)
+def test_cores_whose_width_is_known(
+    vendor: str, family: int, model: int, issued: int | None, unrolled: int | None
+) -> None:
+    assert known_cores.issue_per_clk(vendor, family, model) == issued
+    assert known_cores.unrolled_instructions(vendor, family) == unrolled
 
 
 def test_the_file_names_what_may_be_disturbed(tmp_path: Path) -> None:

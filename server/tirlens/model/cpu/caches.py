@@ -59,11 +59,15 @@ class Capacity:
         """A TLB that covers `size` bytes; Intel's and Arm's spread pages over their sets."""
         return Capacity(size, 1, max(int(size / PAGE_BYTES), 1), 0, line=PAGE_BYTES)
 
+    def used(self, found: Pattern) -> float:
+        """Sets that the lines of a pattern fall into."""
+        return found.sets_used(self.sets, self.period)
+
     def taken(self, found: Pattern) -> float:
         """Bytes of the cache that a pattern makes unusable for others, in effect."""
         lines = found.lines
         if self.period:
-            used = found.sets_used(self.sets, self.period)
+            used = self.used(found)
             if used < self.sets and lines > used * self.ways / 2:
                 return lines / used * self.sets * self.line
         return lines * self.line

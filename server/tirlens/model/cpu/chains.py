@@ -12,12 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tirlens.hardware.cpu_core import CpuCore
+from tirlens.hardware.spec import Device
 
 from ..instructions.places import Around
 from .address import Address
 from .leaves import Leaf
 from .nests import Nest
 from .operations import CALLS
+from .widths import width_of
 
 # Latencies relative to that of an addition, on Intel's cores from Skylake to Ice Lake (uops.info).
 FLOAT_LATENCIES: Mapping[str, float] = {
@@ -59,15 +61,48 @@ class Edge:
     clk: float
 
 
-def chains(nest: Nest, core: CpuCore) -> tuple[float, float]:
+def chains(nest: Nest, device: Device) -> tuple[float, float]:
     """Clocks of one iteration of a nest's loop in which results wait for each other.
 
     The first goes on from an iteration to the next one, the second ends with each.
     """
-    on = slope(list(edges(nest, nest.loop, core))) if nest.loop is not None else 0.0
+    on = slope(list(edges(nest, nest.loop, device))) if nest.loop is not None else 0.0
     repeats = max((again(leaf, write) for leaf in nest.leaves for write in leaf.writes), default=1)
-    alone = slope(list(edges(nest, None, core))) * repeats if repeats > 1 else 0.0
+    alone = slope(list(edges(nest, None, device))) * repeats if repeats > 1 else 0.0
     return on, alone
+
+
+def returning(nest: Nest, device: Device) -> float:
+    """Clocks of one entry of a nest's loop that adds to what the entry before has stored.
+
+    Such sums are loaded again each time, not kept in registers.
+    """
+    core = device.cpu
+    if nest.loop is None or not nest.outer or core is None:
+        return 0.0
+    inside, around = nest.loop.var, nest.outer[-1].var
+    return max(
+        (
+            forwarded(leaf, nest, device) + sum(latency(op, leaf, core) for op in read.path)
+            for leaf in nest.leaves
+            for read in leaf.reads
+            if read.path is not None
+            and inside in read.variables
+            and around not in read.variables
+            and any(_same_place(read, write) for write in leaf.writes)
+        ),
+        default=0.0,
+    )
+
+
+def forwarded(leaf: Leaf, nest: Nest, device: Device) -> float:
+    """Clocks until what a statement has stored can be loaded."""
+    core = device.cpu
+    assert core is not None
+    width = width_of(leaf, nest, device)
+    if width.kind != "narrow":
+        return core.vector_forward_clk
+    return core.forward_clk if leaf.floating or width.elements > 1 else core.integer_forward_clk
 
 
 def again(leaf: Leaf, write: Address) -> int:
@@ -75,8 +110,10 @@ def again(leaf: Leaf, write: Address) -> int:
     return math.prod(loop.extent or 1 for loop in leaf.inner if loop.var not in write.variables)
 
 
-def edges(nest: Nest, loop: Around | None, core: CpuCore) -> Iterator[Edge]:
+def edges(nest: Nest, loop: Around | None, device: Device) -> Iterator[Edge]:
     """What waits for what in a loop, or (None) in the copies of one iteration's statements."""
+    core = device.cpu
+    assert core is not None
     for target, leaf in enumerate(nest.leaves):
         for read in leaf.reads:
             for source, other in enumerate(nest.leaves):
@@ -89,9 +126,9 @@ def edges(nest: Nest, loop: Around | None, core: CpuCore) -> Iterator[Edge]:
                     steps = _steps(write, read, leaf, loop, nest, source < target)
                     if steps is None or steps > LONGEST:
                         continue
-                    clk = sum(latency(op, leaf.floating, core) for op in read.path)
+                    clk = sum(latency(op, leaf, core) for op in read.path)
                     if _through_memory(nest, source, target, steps):
-                        clk += core.forward_clk
+                        clk += forwarded(leaf, nest, device)
                     # All copies of a sum follow each other before the next iteration.
                     clk *= copies if loop is not None and source == target else 1
                     yield Edge(source, target, steps, clk)
@@ -99,6 +136,10 @@ def edges(nest: Nest, loop: Around | None, core: CpuCore) -> Iterator[Edge]:
 
 def _same_strides(one: Address, other: Address) -> bool:
     return one.buffer == other.buffer and one.terms == other.terms
+
+
+def _same_place(one: Address, other: Address) -> bool:
+    return _same_strides(one, other) and one.constant == other.constant
 
 
 def _steps(
@@ -134,13 +175,17 @@ def _through_memory(nest: Nest, source: int, target: int, steps: int) -> bool:
     )
 
 
-def latency(op: str, floating: bool, core: CpuCore) -> float:
-    """Clocks until the result of an operation is there."""
+def latency(op: str, leaf: Leaf, core: CpuCore) -> float:
+    """Clocks until the result of an operation of a statement is there."""
     name = op.removeprefix("fast_")
-    if not floating:
+    if not leaf.floating:
         return INTEGER_CLK * INTEGER_LATENCIES.get(name, 1.0)
     if name in CALLS:
         return CALLS[name] * core.call_clk
+    if name in ("min", "max"):
+        return core.max_latency_clk
+    if name == "fma":
+        return core.multiply_add_latency_clk
     return core.latency_clk * FLOAT_LATENCIES.get(name, 1.0)
 
 

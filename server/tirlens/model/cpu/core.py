@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from tirlens.hardware.cpu_core import CpuCore
 from tirlens.hardware.spec import Device
 
-from .chains import INTEGER_CLK, chains
+from .chains import INTEGER_CLK, chains, returning
 from .groups import gaps
 from .leaves import inner
-from .moves import Width, ports, width_of
+from .moves import ports
 from .nests import Nest
 from .operations import computed
+from .widths import SINGLE, Width, rates_of, width_of
 
-# Simple operations on integers have three ports, those on floating-point numbers two of them, with
-# the widest registers both two (uops.info: ``vpaddd`` and ``vaddps`` from Skylake to Ice Lake).
-INTEGER_PORTS = 2 / 3
 # Clocks of a single element, relative to a vector's (uops.info: ``vdivss`` 3, ``vdivps`` of eight
 # 5).
 SCALAR_DIVIDE = 0.6
@@ -29,6 +28,9 @@ SCALAR_DIVIDE = 0.6
 # runs in vectors takes beside: looked at.
 ENTRY_CLK = 4.0
 VECTOR_ENTRY_CLK = 1.0
+# LoopVectorize.cpp, epilogue-vectorization-minimum-VF: what is left of vectors of so many elements
+# runs in vectors, too.
+LONG_VECTOR = 16
 
 
 @dataclass
@@ -62,12 +64,11 @@ def core_time(nest: Nest, device: Device, share: float) -> CoreTime:
         vectors, divisions, calls = computed(leaf, nest)
         count = leaf.turns(nest.loop, nest.vectorised) * share
         steps = count / width.elements
-        compute = core.wide_arithmetic_clk if width.wide else core.arithmetic_clk
+        compute = rates_of(width, core).arithmetic_clk
         if not (leaf.floating or width.wide):
-            compute *= INTEGER_PORTS
+            compute *= core.integer_clk / core.arithmetic_clk
         arithmetic = steps * width.registers * vectors * compute
-        each = core.divide_clk * (2 if width.wide else 1) * width.registers
-        arithmetic += steps * divisions * (each if width.elements > 1 else SCALAR_DIVIDE * each)
+        arithmetic += steps * divisions * width.registers * _division(width, core)
         # The operations of one statement mostly wait for each other, in the scheduler.
         latency = core.latency_clk if leaf.floating else INTEGER_CLK
         waiting = vectors * latency * vectors / core.scheduler
@@ -85,14 +86,24 @@ def core_time(nest: Nest, device: Device, share: float) -> CoreTime:
     out.instructions = instructions
     out.issue = instructions / device.issue_per_clk_per_sm
     if runs:
-        on, alone = chains(nest, core)
+        on, alone = chains(nest, device)
         each = instructions / runs
         out.chain = runs * max(
             on / _overlap(nest, each, core.window, True),
             alone / _overlap(nest, each, core.window, False),
         )
     _entries(out, nest, share, device)
+    out.chain = max(out.chain, _entered(nest) * share * returning(nest, device))
     return out
+
+
+def _division(width: Width, core: CpuCore) -> float:
+    """Clocks of one division, whose unit is as wide as those for multiply-adds, or half."""
+    if width.elements == 1:
+        return SCALAR_DIVIDE * core.divide_clk
+    if width.kind == "narrow":
+        return core.divide_clk * core.narrow_arithmetic_clk / core.arithmetic_clk
+    return core.divide_clk * (2 if width.wide else 1)
 
 
 def _overlap(nest: Nest, instructions: float, window: int, on: bool) -> float:
@@ -123,26 +134,38 @@ def _entries(out: CoreTime, nest: Nest, share: float, device: Device) -> None:
     core = device.cpu
     assert core is not None
     leaf = max(nest.leaves, key=lambda leaf: leaf.executions)
-    entries = leaf.executions * share / max(inner(leaf) * nest.trips, 1)
+    entries = _entered(nest) * share
     if not nest.vectorised:
         out.entries += entries * ENTRY_CLK
         return
-    left = left_over(nest, int(width_of(leaf, nest, device).elements)) / nest.trips
+    width = width_of(leaf, nest, device)
+    halves, left = left_over(nest, int(width.elements))
     alone = replace(nest, vectorised=False)
-    single = sum(ports(leaf, alone, Width(1, 1, False), device).clk for leaf in nest.leaves)
-    out.entries += entries * VECTOR_ENTRY_CLK + single * left * share
+    single = sum(ports(leaf, alone, SINGLE, device).clk for leaf in nest.leaves)
+    half = Width(width.elements / 2, 1, "narrow")
+    vectors = sum(ports(leaf, nest, half, device).clk for leaf in nest.leaves) if halves else 0.0
+    less = (single * left + vectors * halves * half.elements) / nest.trips
+    out.entries += entries * VECTOR_ENTRY_CLK + less * share
 
 
-def left_over(nest: Nest, lanes: int) -> int:
-    """Iterations of a loop that run element by element after its vectors of `lanes`.
+def _entered(nest: Nest) -> float:
+    """How often a nest's loop begins."""
+    leaf = max(nest.leaves, key=lambda leaf: leaf.executions)
+    return leaf.executions / max(inner(leaf) * nest.trips, 1)
+
+
+def left_over(nest: Nest, lanes: int) -> tuple[int, int]:
+    """What a loop does after its vectors of `lanes`: vectors of half as many, single iterations.
 
     Vectors that hold elements which nobody asked for might end behind the array, so that the last
     iterations never run in them (LLVM's ``requiresScalarEpilogue``).
     """
     assert nest.loop is not None
     left = nest.trips % max(lanes, 1)
-    return (
-        lanes
-        if not left and any(gaps(nest.loop, leaf, nest.leaves) for leaf in nest.leaves)
-        else left
-    )
+    apart = any(gaps(nest.loop, leaf, nest.leaves) for leaf in nest.leaves)
+    if not left and apart:
+        left = lanes
+    if lanes < LONG_VECTOR:
+        return 0, left
+    halves, left = divmod(left, lanes // 2)
+    return (halves - 1, lanes // 2) if halves and not left and apart else (halves, left)

@@ -8,6 +8,10 @@ from .leaves import Leaf, inner, operations
 from .nests import Nest
 from .unrolling import ONCE, THRESHOLD
 
+# Instructions for each element of a vector that is taken apart and put together, by LLVM's count:
+# looked at.
+TAKEN_APART = 1.5
+
 
 def parts(elements: int, registers: int) -> int:
     """Loads or stores of a vector that is in `registers`.
@@ -20,7 +24,7 @@ def parts(elements: int, registers: int) -> int:
     return registers - 1 + bin(rest).count("1") if rest else registers
 
 
-def odd(leaf: Leaf, nest: Nest, register_bytes: int) -> float:
+def odd(leaf: Leaf, nest: Nest, register_bytes: int, unrolled_instructions: int) -> float:
     """Elements of explicit vectors that go one by one from an iteration to the next.
 
     Sums that a loop carries are so where their number is no power of two, for there is no such
@@ -40,7 +44,16 @@ def odd(leaf: Leaf, nest: Nest, register_bytes: int) -> float:
         for loop in leaf.inner
         if not any(loop.var in write.variables for write in carried)
     )
-    return leaf.executions / again
+    return leaf.executions / again / _repeated(leaf, nest, unrolled_instructions)
+
+
+def _repeated(leaf: Leaf, nest: Nest, unrolled_instructions: int) -> int:
+    """How many iterations LLVM makes one of, between which nothing is taken apart.
+
+    They are a divisor of all (``computeUnrollCount`` in LoopUnrollPass.cpp).
+    """
+    most = max(min(int(unrolled_instructions / (TAKEN_APART * leaf.lanes)), nest.trips), 1)
+    return next(count for count in range(most, 0, -1) if not nest.trips % count)
 
 
 def unrolled_late(nest: Nest, register_bytes: int) -> bool:

@@ -12,6 +12,7 @@ from .groups import SHUFFLE_CLK, group_clk, grouped
 from .lanes import odd, parts
 from .leaves import Leaf, inner
 from .nests import Nest
+from .widths import Width, rates_of
 
 # Values that the compiler keeps in registers over a loop that does not change them: x86-64 has
 # sixteen vector registers before AVX-512.
@@ -22,81 +23,61 @@ SCALAR_STORE = 1.5
 # Gathers and scatters take elements of as many bytes (AVX2: VPGATHERDD), or twice as many; others
 # are put into vectors one by one.
 SHORTEST_GATHERED = 4
+# Clocks of each element that a gather takes of what was just scattered, from the cache: looked at.
+SCATTERED = 2.5
 # Taking an element out of a vector and putting it into another, two shuffles of which one in four
 # is not needed.
 SHUFFLES = 1.5 * SHUFFLE_CLK
 
 
-@dataclass(frozen=True)
-class Width:
-    """How a statement's executions are grouped: `elements` an instruction, `registers` each."""
-
-    elements: float
-    registers: float
-    wide: bool
-
-
-def width_of(leaf: Leaf, nest: Nest, device: Device) -> Width:
-    """Explicit vectors, those of the compiler, or one element at a time."""
-    core = device.cpu
-    assert core is not None
-    size = leaf.bits / 8
-    if leaf.lanes > 1:
-        taken = leaf.lanes * size
-        if taken > core.vector_bytes:
-            return Width(
-                leaf.lanes,
-                math.ceil(taken / device.simd_bytes),
-                device.simd_bytes > core.vector_bytes,
-            )
-        return Width(leaf.lanes, 1, False)
-    if nest.vectorised:
-        return Width(max(core.vector_bytes / size, 1), 1, False)
-    return Width(1, 1, False)
-
-
 @dataclass
 class Ports:
-    """Load and store instructions over a whole launch, and the clocks that they take."""
+    """Load and store instructions over a whole launch, and the clocks that they take.
 
+    Those of vectors share the way to L1, of the shorter kind the part `sharing`; single elements
+    leave the ports by themselves.
+    """
+
+    sharing: float
     moves: float = 0.0
-    vector_clk: float = 0.0
+    vector_load_clk: float = 0.0
+    vector_store_clk: float = 0.0
     load_clk: float = 0.0
     store_clk: float = 0.0
 
     @property
     def clk(self) -> float:
         """Clocks in which the ports are busy."""
-        # Single elements leave the ports by themselves; vectors share the width of L1.
-        return self.vector_clk + max(self.load_clk, self.store_clk)
+        less, more = sorted((self.vector_load_clk, self.vector_store_clk))
+        return more + self.sharing * less + max(self.load_clk, self.store_clk)
 
 
 def ports(leaf: Leaf, nest: Nest, width: Width, device: Device) -> Ports:
     """What the loads and stores of a leaf's executions in a nest ask of the ports."""
     core = device.cpu
     assert core is not None
-    load, store = (
-        (core.wide_load_clk, core.wide_store_clk) if width.wide else (core.load_clk, core.store_clk)
-    )
-    out = Ports()
+    rates = rates_of(width, core)
+    load, store = rates.load_clk, rates.store_clk
+    out = Ports(core.load_store_sharing)
     spilled = spills(leaf, nest, width, device) or through_memory(leaf, nest)
     widest = device.simd_bytes / core.vector_bytes
     for address in leaf.addresses:
         reads = address.mode == "read" or (address in leaf.reads and address not in leaf.writes)
         clk, apart = (load, core.gather_clk) if reads else (store, core.scatter_clk)
-        times, cost = _moves(
-            address, leaf, nest, width, clk, apart, spilled, core.forward_clk, widest
-        )
+        times, cost = _moves(address, leaf, nest, width, clk, apart, spilled, widest, rates.again)
         out.moves += times * width.registers
-        if width.elements > 1:
-            out.vector_clk += times * cost
+        if width.elements > 1 and reads:
+            out.vector_load_clk += times * cost
+        elif width.elements > 1:
+            out.vector_store_clk += times * cost
         elif reads:
             out.load_clk += times * SCALAR_LOAD * cost
         else:
             out.store_clk += times * SCALAR_STORE * cost
-    taken_apart = odd(leaf, nest, device.simd_bytes)
+    taken_apart = odd(leaf, nest, device.simd_bytes, core.unrolled_instructions)
     out.moves += taken_apart
-    out.vector_clk += taken_apart * (SHUFFLES + (SCALAR_STORE * store if spilled else 0.0))
+    out.vector_load_clk += taken_apart * SHUFFLES
+    out.vector_store_clk += taken_apart * SCALAR_STORE * store if spilled else 0.0
     return out
 
 
@@ -108,8 +89,8 @@ def _moves(
     clk: float,
     apart_clk: float,
     spilled: bool,
-    forward_clk: float,
     widest: float,
+    again: float,
 ) -> tuple[float, float]:
     """How often an address is loaded or stored, and the clocks of each.
 
@@ -125,8 +106,6 @@ def _moves(
         absent = [loop for loop in leaf.inner if loop.var not in address.variables]
         if not writes and together(address, leaf, nest):
             times /= math.prod(loop.extent or 1 for loop in absent)
-        if not writes and leaf.accumulates(address) and kept_around(address, nest, width):
-            return 0.0, clk
         if nest.loop.var not in address.variables and leaf.chosen(nest.loop.var) and not writes:
             # Not loaded outside, where the condition may not hold, but gathered under a mask
             # (LLVM's ``LoopVectorize``: a uniform access that is predicated).
@@ -154,7 +133,7 @@ def _moves(
     if width.elements <= 1 or stride == 0:
         return times, clk
     if stride == address.size:
-        crossing = 1 + across(address, lane, width, leaf)
+        crossing = 1 + across(address, lane, width, leaf) * again
         return times, clk * parts(int(width.elements), int(width.registers)) * crossing
     vectors = width.registers * (2 if width.wide else 1)
     if stride == -address.size:
@@ -169,8 +148,8 @@ def _moves(
     if address.size < SHORTEST_GATHERED:
         return times, max(SHUFFLES, clk) * width.elements
     # What was just scattered cannot be forwarded to a gather: it goes through the cache.
-    again = not writes and leaf.accumulates(address)
-    return times, apart_clk * vectors + (0.5 * forward_clk * width.elements if again else 0.0)
+    scattered = not writes and leaf.accumulates(address)
+    return times, apart_clk * vectors + (SCATTERED * width.elements if scattered else 0.0)
 
 
 def together(address: Address, leaf: Leaf, nest: Nest) -> bool:
@@ -228,15 +207,6 @@ def promoted(address: Address, leaf: Leaf, nest: Nest) -> bool:
         and leaf.on_stack(address)
         and leaf.accumulates(address)
     )
-
-
-def kept_around(address: Address, nest: Nest, width: Width) -> bool:
-    """Whether a loop is so short that its sums stay in registers while the loop around it runs."""
-    if nest.loop is None or not nest.outer or nest.outer[-1].var in address.variables:
-        return False
-    if dict(address.terms).get(nest.loop.var) != address.size:
-        return False
-    return nest.trips <= HOISTED * width.elements
 
 
 def through_memory(leaf: Leaf, nest: Nest) -> bool:

@@ -38,8 +38,8 @@ class Nest:
 class Reader:
     """Makes nests of a kernel's tree; `shapes` are the arrays' shapes in elements.
 
-    The widest registers have `register_bytes`; of arrays of the kernel's own the compiler sees
-    `own` elements.
+    The widest registers have `register_bytes`, the vectors that the compiler makes of loops
+    `vector_bytes`; of arrays of the kernel's own the compiler sees `own` elements.
     """
 
     def __init__(
@@ -47,10 +47,12 @@ class Reader:
         buffers: Mapping[str, Buffer],
         shapes: Mapping[str, Sequence[int]],
         register_bytes: int,
+        vector_bytes: int,
         own: Mapping[str, int],
     ) -> None:
         self.buffers = buffers
         self.shapes = shapes
+        self.vector_bytes = vector_bytes
         self.own = own
         self._unrolling = Unrolling(self._addresses, register_bytes)
         self._known: dict[int, Addresses] = {}
@@ -70,7 +72,9 @@ class Reader:
             if all(map(self._unrolling.unrolled, opened(item.children))):
                 leaves = [self.leaf(leaf, len(around)) for leaf in item.leaves()]
                 loop = around[len(outer)]
-                yield Nest(loop, outer, tuple(leaves), vectorisable(loop, leaves))
+                yield Nest(
+                    loop, outer, tuple(leaves), vectorisable(loop, leaves, self.vector_bytes)
+                )
             else:
                 yield from self.nests(item.children, around)
         yield from self._straight(straight, outer)

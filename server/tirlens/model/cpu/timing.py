@@ -83,7 +83,7 @@ def cpu_time(
     assert core is not None
     common = common_loops(items, buffers)
     own = own_elements(items, buffers, common)
-    nests = tuple(Reader(buffers, shapes, device.simd_bytes, own).nests(items))
+    nests = tuple(Reader(buffers, shapes, device.simd_bytes, core.vector_bytes, own).nests(items))
     parts = max((parallel_parts(nest) for nest in nests), default=1)
     cores = min(parts, device.sm_count)
     streams = compacted(streams_of(nests, max(cores, 1), core.vector_bytes), common)

@@ -15,13 +15,11 @@ from .leaves import Leaf, operations
 
 # llvm/lib/Target/X86/X86TargetTransformInfo.cpp, getGSVectorCost: beside a move for each element.
 GATHER_OVERHEAD = 2
-# ``prefer-vector-width`` of Intel's servers with AVX-512, and the registers of AVX2.
-VECTOR_BITS = 256
 # LoopVectorize.cpp, vectorizer-min-trip-count: shorter loops are not worth comparisons before them.
 TINY = 16
 
 
-def vectorisable(loop: Around, leaves: Sequence[Leaf]) -> bool:
+def vectorisable(loop: Around, leaves: Sequence[Leaf], vector_bytes: int) -> bool:
     """Whether the compiler runs several iterations of a loop at once by itself."""
     if loop.kind == "vectorized" and not any(leaf.chosen(loop.var) for leaf in leaves):
         return True
@@ -37,7 +35,7 @@ def vectorisable(loop: Around, leaves: Sequence[Leaf]) -> bool:
         return False
     scalar = vector = 0.0
     for leaf in leaves:
-        elements = VECTOR_BITS / leaf.bits
+        elements = 8 * vector_bytes / leaf.bits
         compute = operations(leaf.item)
         scalar += elements * (len(leaf.addresses) + compute)
         vector += compute
