@@ -79,6 +79,7 @@ UNCOUNTED = ir.words(
     "tvm_warp_shuffle_down tvm_warp_shuffle_up tvm_warp_activemask ret tvm_thread_invariant "
     "ignore_loop_partition"
 )
+_CONSTANT = ("IntImm", "FloatImm", "StringImm", "Cast", "Broadcast")
 _SAME = ir.words("likely ret reinterpret tvm_thread_invariant ignore_loop_partition")
 INTEGERS = ir.words("bitwise_not popcount clz tl.__ffs")
 
@@ -210,10 +211,11 @@ class Evaluator:
         right, other = self.value(b, at, times)
         data = one or other
         dtype = ir.dtype(a)
-        # A product or quotient with 1.0 is no operation.
+        # A product or quotient with 1.0 is no operation, and one of constants the compiler's.
         same = (name == "mul" and self._constant(a) == 1.0) or (
             name in ("mul", "div") and self._constant(b) == 1.0
         )
+        same = same or _is_fixed(node)
         if name and not same and (data or ir.floating(dtype)):
             self._count(name, dtype, at, times)
         if left is UNKNOWN or right is UNKNOWN or ir.floating(dtype):
@@ -237,8 +239,7 @@ class Evaluator:
     def _cast(self, node: Any, at: Points, times: int) -> tuple[Any, bool]:
         value, data = self.value(node.value, at, times)
         source, target = ir.dtype(node.value), ir.dtype(node)
-        literal = ir.kind(node.value) in ("IntImm", "FloatImm")
-        if not literal and (data or ir.floating(target)):
+        if not _is_fixed(node.value) and (data or ir.floating(target)):
             base, lanes = ir.element(source)
             self.tally.conversion(base, ir.element(target)[0], at.size * times * lanes)
         if ir.floating(source) or ir.floating(target):
@@ -254,7 +255,7 @@ class Evaluator:
         if name in FUNCTIONS or name in UNCOUNTED or name in INTEGERS:
             data = [self.value(part, at, times) for part in arguments]
             made_of_data = any(flag for _, flag in data) or ir.floating(dtype)
-            if name in FUNCTIONS and made_of_data:
+            if name in FUNCTIONS and made_of_data and not _is_fixed(node):
                 function = FUNCTIONS[name]
                 if function == "pow" and self._constant(arguments[0]) is not None:
                     function = "pow_of_constant"
@@ -284,6 +285,16 @@ class Evaluator:
             else:
                 out[chosen] = value
         return out, data
+
+
+def _is_fixed(node: Any) -> bool:
+    """Whether nothing but constants and functions of them is in an expression."""
+    return all(
+        ir.kind(part) in _CONSTANT
+        or ir.kind(part) in _BINARY
+        or (ir.kind(part) == "Call" and ir.called(part) in {*FUNCTIONS, "tl.infinity", "infinity"})
+        for part in ir.everything(node)
+    )
 
 
 def _costs_nothing(node: Any) -> bool:

@@ -131,6 +131,7 @@ class Threads(Memory):
         if self.small or self.jumps:
             for part in inner.with_threads():
                 self.tally.work(part.size)
+                self.private(part)
                 self.statement(block.body, part)
             return None
         return self.statement(block.body, inner)

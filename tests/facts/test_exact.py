@@ -44,6 +44,10 @@ TILELANG_KERNELS = {
     "causal": (2 * 128 * 64 * 64 * 20, 512 * 64 * 2 + 20 * 64 * 64 * 2, 20 * 128 * 64 * 4),
     # A tile that reaches over the edge is clipped: each element once.
     "tail": (0, 1000 * 100 * 4, 1000 * 100 * 4),
+    # 48 rows of 128 for maximum, difference, exponential and sum; the quotients of what is stored.
+    # Minus infinity is a constant, not a product.
+    "softmax": (4 * 48 * 128 + 40 * 100, 40 * 100 * 4, 40 * 100 * 4),
+    "own_counter": (1024, 1024 * 4, 1024 * 4),
 }
 
 

@@ -2,7 +2,8 @@
 
 An addition of two data values is one ``add`` and a product one ``mul``; a multiply-accumulate is
 so two operations and two FLOP, whether or not the compiler fuses them.  A product or quotient with
-1.0, as parameters of activations have it by default, is none.  Arithmetic that only makes
+1.0, as parameters of activations have it by default, is none, and what is made of constants alone
+the compiler computes.  Arithmetic that only makes
 addresses is left out: an integer operation counts where a loaded value takes part in it.
 
 A mask of a tile in registers is no branch in tilelang's code: each element's place is computed and
@@ -23,7 +24,7 @@ from .conditions import both_hold, where
 from .data import holds_data
 from .dependence import Dependence
 from .expressions import TRANSPARENT, bare, is_integer
-from .operators import ARITH, COMPARE, contracted
+from .operators import ARITH, COMPARE, contracted, is_fixed
 from .parts import SELECT
 from .values import Values
 
@@ -159,7 +160,7 @@ class Bill:
             if self._in_mask and name in COMPARE:
                 self._compare_places(node, guard)
             return False
-        if self._is_identity(name, node):
+        if self._is_identity(name, node) or is_fixed(node):
             return True
         if name in ARITH:
             self._add(ARITH[name], dtype, guard, node)
@@ -218,8 +219,7 @@ class Bill:
         data = self._through("cast", (node.value,), guard)
         source, _ = dialect.lanes_of(dialect.dtype_of(node.value))
         target = dialect.dtype_of(node)
-        constant = dialect.kind(node.value) in ("IntImm", "FloatImm")
-        if not constant and (data or not is_integer(target)):
+        if not is_fixed(node.value) and (data or not is_integer(target)):
             self._add("cast", target, guard, node, source)
         return data or not is_integer(target)
 
@@ -243,7 +243,7 @@ class Bill:
             dtype = dialect.dtype_of(node)
             if op == "pow" and self.reader.constant(arguments[0]) is not None:
                 op = "pow_of_constant"
-            if data or not is_integer(dtype):
+            if (data or not is_integer(dtype)) and not is_fixed(node):
                 for one in op.split():
                     self._add(one, dtype, guard, node)
             return data or not is_integer(dtype)

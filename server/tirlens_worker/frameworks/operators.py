@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Tuple
 
+from .. import ops
 from . import dialect
-from .expressions import is_integer
+from .expressions import bare, is_integer
 
 ARITH = {
     "Add": "add",
@@ -36,3 +37,17 @@ def contracted(name: str, operands: Tuple[Any, Any], dtype: str) -> Any:
         return None
     products = [part for part in operands if dialect.kind(part) == "Mul"]
     return (products[-1] if name == "Add" else products[0]) if products else None
+
+
+def is_fixed(node: Any) -> bool:
+    """Whether a value is made of constants alone, so that the compiler computes it: ``-inf * 2``."""
+    name = dialect.kind(node)
+    if name in ("Broadcast", "Cast"):
+        return is_fixed(node.value)
+    if name in ARITH:
+        return is_fixed(node.a) and is_fixed(node.b)
+    if name == "Call":
+        full = dialect.op_name(node)
+        known = bare(full) == "infinity" or ops.scalar(full) is not None
+        return known and all(map(is_fixed, node.args))
+    return name in ("IntImm", "FloatImm", "StringImm")

@@ -46,3 +46,32 @@ def tail(A: T.Tensor((1000, 100), "float32"), B: T.Tensor((1000, 100), "float32"
         tile = T.alloc_shared((64, 64), "float32")
         T.copy(A[by * 64, bx * 64], tile)
         T.copy(tile, B[by * 64, bx * 64])
+
+
+@T.prim_func
+def softmax(A: T.Tensor((40, 100), "float32"), B: T.Tensor((40, 100), "float32")):
+    """Rows of 100 in tiles of 128, whose last 28 elements are minus infinity."""
+    with T.Kernel(T.ceildiv(40, 16), threads=128) as b:
+        F = T.alloc_fragment((16, 128), "float32")
+        m = T.alloc_fragment((16,), "float32")
+        s = T.alloc_fragment((16,), "float32")
+        for i, j in T.Parallel(16, 128):
+            F[i, j] = T.if_then_else(j < 100, A[b * 16 + i, j], -T.infinity("float32"))
+        T.reduce_max(F, m, dim=1, clear=True)
+        for i, j in T.Parallel(16, 128):
+            F[i, j] = T.exp(F[i, j] - m[i])
+        T.reduce_sum(F, s, dim=1)
+        for i, j in T.Parallel(16, 128):
+            if j < 100:
+                B[b * 16 + i, j] = F[i, j] / s[i]
+
+
+@T.prim_func
+def own_counter(A: T.Tensor((1024,), "float32"), B: T.Tensor((1024,), "float32")):
+    """A loop over what each thread counts for itself."""
+    with T.Kernel(4, threads=32) as b:
+        i = T.alloc_var("int32")
+        i = T.get_thread_binding()
+        while i < 256:
+            B[b * 256 + i] = A[b * 256 + i] * 3.0
+            i = i + 32

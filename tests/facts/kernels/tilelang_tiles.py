@@ -73,7 +73,7 @@ def masked(A: T.Tensor((64, 64), "float32")):
 #       ^ parallel i 64
 #       ^ parallel j 64
             A_f[i, j] = T.if_then_else(i >= j, A_f[i, j], -T.infinity("float32"))
-#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ block store [select place place compare not((i >= j))?mul] (i >= j)?A_f[i, j] -> A_f[i, j]
+#           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ block store [select place place compare] (i >= j)?A_f[i, j] -> A_f[i, j]
             A_f[i, j] = T.if_then_else(j < 50, 1.0, 0.0)
 #           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ block store [place compare] -> A_f[i, j]
 

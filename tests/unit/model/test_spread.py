@@ -237,6 +237,17 @@ def test_a_vectorized_loop_around_another_is_the_vector_of_tvm() -> None:
     assert of_nest(("v", 4), ("k", 8), ("+", ("*", "tx", 32), ("+", ("*", "k", 4), "v"))) == 4
 
 
+@pytest.mark.parametrize("extent", [-4, 0, 1, None])
+@pytest.mark.parametrize("framework", ["tvm", "tilelang"])
+def test_a_vectorized_loop_without_lanes_is_none(extent: int | None, framework: str) -> None:
+    place = thread_place()
+    inside = (*place.around, Around("v", "vectorized", extent))
+    place = Place(inside, {**place.ranges, "v": (0, 0)}, {})
+    statement = Statement("store", "s", (), (Access("A", "read", (("+", "tx", "v"),)),))
+    buffers = {"A": Buffer("A", "A", "float32", (1 << 20,))}
+    assert spread(statement, place, buffers, 32, framework=framework).vector == 1
+
+
 def test_lanes_of_loops_of_their_own_length_are_scalars() -> None:
     longer: Step = ("k", 0, ("+", "v", 1))
     index: Expr = ("+", ("*", "tx", 32), ("+", ("*", "k", 4), "v"))

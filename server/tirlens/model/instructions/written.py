@@ -41,7 +41,7 @@ def written_vectors(
     """The lanes of each access of a statement; `planned` by tilelang, of at most `widest`."""
     alone = (1,) * len(statement.accesses)
     loop = _vector(place, planned)
-    if loop is None or (loop.extent or 1) == 1 or (not planned and _cut(statement, place, loop)):
+    if loop is None or (not planned and _cut(statement, place, loop)):
         return alone
     offsets = [_offsets(access, buffers, place, loop) for access in statement.accesses]
     if planned:
@@ -80,9 +80,11 @@ def planned_vector(
 
 
 def _vector(place: Place, planned: bool) -> Around | None:
-    """The loop whose turns are lanes, if a vectorized one stands around."""
+    """The loop whose turns are lanes, if a vectorized one stands around and has more than one."""
     loop = next((one for one in place.around if one.kind == "vectorized"), None)
-    return place.around[-1] if planned and loop is not None else loop
+    if loop is not None and planned:
+        loop = place.around[-1]
+    return loop if loop is not None and (loop.extent or 1) > 1 else None
 
 
 def _chosen_by(statement: Statement, place: Place) -> Iterator[Expr]:
