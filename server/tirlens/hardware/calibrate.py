@@ -31,7 +31,7 @@ INTEGERS = 16
 CHAINED = 32
 # Arrays that stay in a cache, relative to its size, and that do not.
 WITHIN = 0.5
-BEYOND = 2.0
+BEYOND = 4.0
 # Pages of 4 KiB few enough for every TLB.
 FEW_PAGES = 4 << 20
 PAGE_BYTES = 4096

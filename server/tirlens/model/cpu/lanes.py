@@ -44,15 +44,16 @@ def odd(leaf: Leaf, nest: Nest, register_bytes: int, unrolled_instructions: int)
         for loop in leaf.inner
         if not any(loop.var in write.variables for write in carried)
     )
-    return leaf.executions / again / _repeated(leaf, nest, unrolled_instructions)
+    return leaf.executions / again / _repeated(nest, unrolled_instructions)
 
 
-def _repeated(leaf: Leaf, nest: Nest, unrolled_instructions: int) -> int:
+def _repeated(nest: Nest, unrolled_instructions: int) -> int:
     """How many iterations LLVM makes one of, between which nothing is taken apart.
 
     They are a divisor of all (``computeUnrollCount`` in LoopUnrollPass.cpp).
     """
-    most = max(min(int(unrolled_instructions / (TAKEN_APART * leaf.lanes)), nest.trips), 1)
+    body = TAKEN_APART * sum(inner(other) for other in nest.leaves)
+    most = max(min(int(unrolled_instructions / body), nest.trips), 1)
     return next(count for count in range(most, 0, -1) if not nest.trips % count)
 
 
