@@ -40,7 +40,7 @@ def contracted(name: str, operands: Tuple[Any, Any], dtype: str) -> Any:
 
 
 def is_fixed(node: Any) -> bool:
-    """Whether a value is made of constants alone, so that the compiler computes it: ``-inf * 2``."""
+    """Whether a value is made of constants alone: the compiler computes ``-inf * 2``."""
     name = dialect.kind(node)
     if name in ("Broadcast", "Cast"):
         return is_fixed(node.value)
