@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 
 from tirlens.cli.arguments import parse
 from tirlens.cli.errors import UsageError
+from tirlens.cli.output import discard_standard_output
 from tirlens.collector import look_at_new_objects
 
 __all__ = ["main"]
@@ -26,8 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"tirlens: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        # The reader (``head``) has had enough; nothing must be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (``head``) has had enough.
+        discard_standard_output()
         return 0
     except KeyboardInterrupt:
         print("tirlens: interrupted", file=sys.stderr)

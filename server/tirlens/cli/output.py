@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -17,25 +18,49 @@ Say = Callable[[str], None]
 _WIDTH_OF_A_FILE = 160
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Tell the caller: rich would end the program, with the status of a failed kernel."""
+        raise BrokenPipeError
+
+
 @contextmanager
 def stream(path: str | None) -> Generator[TextIO, None, None]:
-    """Standard output, or the file `path` in UTF-8."""
-    if path is None:
-        yield sys.stdout
-        sys.stdout.flush()
-        return
+    """Standard output, or the file `path` in UTF-8.
+
+    Raises:
+        BrokenPipeError: nobody reads standard output any more.
+        UsageError: it cannot be written.
+    """
     try:
-        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
-            yield file
+        if path is not None:
+            with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+                yield file
+        elif sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+            # As Python has it where a shell closes it (`>&-`).
+            raise UsageError("standard output is closed")
+        else:
+            yield sys.stdout
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+        if path is None:
+            discard_standard_output()
+        name = path or "standard output"
+        raise UsageError(f"{name} cannot be written: {error.strerror}") from error
+
+
+def discard_standard_output() -> None:
+    """Keep Python from writing what is left in the buffer when it ends, which would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def console(file: TextIO, color: bool | None) -> Console:
     """A console on `file`; colour as asked, else where there is a terminal."""
     is_terminal = file.isatty()
     colored = is_terminal if color is None else color
-    return Console(
+    return _Console(
         file=file,
         width=None if is_terminal else _WIDTH_OF_A_FILE,
         force_terminal=colored or None,
