@@ -16,7 +16,7 @@ import pytest
 
 from tirlens.cli import counters, main
 from tirlens.cli.errors import UsageError
-from tirlens.cli.measured_table import COLUMNS, append
+from tirlens.cli.measured_table import COLUMNS, append, check
 from tirlens.cli.sweep import swept
 
 NCU = (Path(__file__).parent / "data" / "ncu.csv").read_text(encoding="utf-8")
@@ -108,9 +108,17 @@ def test_wrong_sweeps(sweep: str) -> None:
 def test_a_table_of_other_columns_is_left_alone(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="other columns"):
-        append(table, [])
+    for refuse in (check, lambda path: append(path, [])):
+        with pytest.raises(UsageError, match="other columns"):
+            refuse(table)
     assert table.read_text(encoding="utf-8") == "a,b\n1,2\n"
+
+
+def test_a_table_is_checked_without_making_one(tmp_path: Path) -> None:
+    check(tmp_path / "table.csv")
+    assert not (tmp_path / "table.csv").exists()
+    append(tmp_path / "table.csv", [])
+    check(tmp_path / "table.csv")
 
 
 @pytest.fixture
@@ -129,8 +137,8 @@ def test_a_file_that_is_no_text_is_refused(measure: Any, tmp_path: Path) -> None
     path = tmp_path / "kernels.py"
     path.write_bytes(b"\xff\xfe")
     status, out, err = measure(path)
-    assert (status, out) == (2, "")
-    assert f"{path} cannot be read" in err
+    assert (status, out) == (1, "")
+    assert f"{path}:1:1: syntax: is not UTF-8" in err
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from rich.text import Text
 from tirlens import pipeline, source
 from tirlens.cli import counters, outcome, work
 from tirlens.cli.errors import UsageError
-from tirlens.cli.measured_table import COLUMNS, append, row
+from tirlens.cli.measured_table import COLUMNS, append, check, row
 from tirlens.cli.output import console, progress, stream
 from tirlens.cli.sweep import swept
 from tirlens.hardware import for_target
@@ -58,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     options = work.options_of(arguments)
     if arguments.sweep:
         options = replace(options, calls=tuple(swept(options.calls, arguments.sweep)))
+    if arguments.append is not None:
+        check(Path(arguments.append))
     done: list[Measurement] = []
     status = 0
     for path in work.paths_of(arguments.files):
@@ -91,16 +93,13 @@ class _File:
         self.failed = False
 
     def measured(self) -> Iterator[Measurement]:
-        """Each measurement as soon as it is made.
-
-        Raises:
-            UsageError: the file cannot be read.
-        """
+        """Each measurement as soon as it is made."""
         path, arguments, options = self._path, self._arguments, self._options
         try:
             text = path.read_bytes().decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path} cannot be read: {error}") from error
+            self.failed = _told(str(path), SourceFile(), [work.unreadable(error)], options)
+            return
         found = source.read(text)
         asked = pipeline.request(1, str(path.absolute()), text, found, options)
         if not asked.kernels:

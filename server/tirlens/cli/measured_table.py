@@ -79,6 +79,18 @@ def row(item: Measurement) -> tuple[Cell, ...]:
     )
 
 
+def check(path: Path) -> None:
+    """Refuse a table that rows could not be added to, before there is anything to lose.
+
+    Raises:
+        UsageError: it cannot be written, or is a table of other columns.
+    """
+    is_new = not path.exists()
+    append(path, ())
+    if is_new:
+        path.unlink()
+
+
 def append(path: Path, done: Sequence[Measurement]) -> None:
     """Add rows to the CSV file at `path`, which is made with its header if it is not there.
 

@@ -22,6 +22,7 @@ from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 from tirlens.source import SourceFile
 from tirlens.source.directives import integer
 from tirlens.worker_client import BlockingClient, Interpreter, find_interpreter
+from tirlens_worker.facts import Span
 from tirlens_worker.protocol import Analyze, Problem, Result
 
 _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "build", "dist"}
@@ -192,12 +193,9 @@ def trace_file(
     options = replace(options, project=project, time_limit_s=timeout)
     try:
         text = path.read_bytes().decode("utf-8")
-    except OSError as error:
-        problem = Problem("import", f"cannot be read: {error.strerror}")
-        return Traced(str(path), "", SourceFile(), Result(0, problems=(problem,)), options)
-    except UnicodeDecodeError as error:
-        problem = Problem("syntax", f"is not UTF-8: {error.reason} at byte {error.start}")
-        return Traced(str(path), "", SourceFile(), Result(0, problems=(problem,)), options)
+    except (OSError, UnicodeDecodeError) as error:
+        problems = (unreadable(error),)
+        return Traced(str(path), "", SourceFile(), Result(0, problems=problems), options)
     found = source.read(text)
     request = pipeline.request(1, str(path.absolute()), text, found, options)
     request = replace(request, sys_path=tuple(sys_path))
@@ -217,6 +215,16 @@ def trace_file(
             on_device = replace(options, device=device, force_device=len(arguments.device) > 1)
             result = _lowered(client, request, result, found, on_device, warm.say)
     return Traced(str(path), text, found, result, options)
+
+
+def unreadable(error: OSError | UnicodeDecodeError) -> Problem:
+    """What is wrong with a file that has no text for us, at the line of the byte that is wrong."""
+    if isinstance(error, OSError):
+        return Problem("import", f"cannot be read: {error.strerror}")
+    before = error.object[: error.start].decode("utf-8").split("\n")
+    line, column = len(before), len(before[-1])
+    message = f"is not UTF-8: {error.reason} at byte {error.start}"
+    return Problem("syntax", message, Span(line, column, line, column + 1))
 
 
 def _lowers(arguments: argparse.Namespace, project: Settings) -> bool:
