@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import math
 import sys
@@ -90,7 +91,11 @@ class Settings:
                 data = tomllib.loads(path.read_text(encoding="utf-8"))
             except FileNotFoundError:
                 continue
-            except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            except OSError as error:
+                return cls(), (f"{path}: cannot be read: {error.strerror}",)
+            except UnicodeDecodeError as error:
+                return cls(), (f"{path}: is not UTF-8: {error.reason}",)
+            except tomllib.TOMLDecodeError as error:
                 return cls(), (f"{path}: {error}",)
             table: Any = data.get("tool", {})
             if isinstance(table, Mapping):
@@ -146,6 +151,13 @@ def _as_float(value: int | float) -> float:
         return math.inf
 
 
+def _duration(value: Any) -> float:
+    number = _number(value)
+    if number == 0:
+        raise ValueError("must be a number of seconds above 0")
+    return number
+
+
 def _flag(value: Any) -> bool:
     if isinstance(value, bool):
         return value
@@ -153,21 +165,29 @@ def _flag(value: Any) -> bool:
 
 
 def _calls(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return (value,)
-    if isinstance(value, (list, tuple)):
-        items = cast("list[Any]", value)
-        if all(isinstance(item, str) for item in items):
-            return tuple(items)
+    items: Any = [value] if isinstance(value, str) else value
+    if isinstance(items, (list, tuple)):
+        calls = tuple(cast("list[Any]", items))
+        if all(isinstance(item, str) for item in calls):
+            for call in calls:
+                _check_call(call)
+            return calls
     raise ValueError("must be a call or a list of calls, such as 'matmul(1024, 1024)'")
+
+
+def _check_call(text: str) -> None:
+    try:
+        ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError):
+        raise ValueError(f"{text!r} is no call such as 'matmul(1024, 1024)'") from None
 
 
 def _bindings(value: Any) -> dict[str, int]:
     if isinstance(value, Mapping):
         pairs = cast("Mapping[str, Any]", value)
-        if all(type(size) is int for size in pairs.values()):
+        if all(type(size) is int and size >= 0 for size in pairs.values()):
             return dict(pairs)
-    raise ValueError("must map names to whole numbers")
+    raise ValueError("must map names to whole numbers, none below 0")
 
 
 def _budgets(value: Any) -> dict[str, Budget]:
@@ -193,7 +213,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "python": _text,
     "calls": _calls,
     "bindings": _bindings,
-    "timeout_s": _number,
+    "timeout_s": _duration,
     "min_percentage": _percentage,
     "advice": _flag,
     "inlay_hints": _flag,

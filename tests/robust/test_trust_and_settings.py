@@ -28,7 +28,7 @@ def test_20_any_settings_are_read_and_what_is_wrong_is_said() -> None:
         given = {name: source.choice(ODD) for name in source.sample(NAMES, 4)}
         found, problems = Settings.from_mapping(given)
         assert all(isinstance(text, str) and text for text in problems)
-        assert found.timeout_s is None or 0 <= found.timeout_s < float("inf")
+        assert found.timeout_s is None or 0 < found.timeout_s < float("inf")
         assert found.min_percentage is None or 0 <= found.min_percentage <= 100
         assert found.advice in (None, True, False)
         wrong = {name for name in given if any(repr(name) in text for text in problems)}
@@ -37,6 +37,28 @@ def test_20_any_settings_are_read_and_what_is_wrong_is_said() -> None:
             alone, none = Settings.from_mapping({name: given[name]})
             assert none == ()
             assert found == found.merged(alone)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "word"),
+    [
+        ("timeout", 0, "above 0"),
+        ("bindings", {"M": -5}, "none below 0"),
+        ("calls", ["matmul(1)", "matmul("], "'matmul(' is no call"),
+    ],
+)
+def test_20_a_setting_that_would_have_no_effect_is_refused(
+    key: str, value: object, word: str
+) -> None:
+    found, problems = Settings.from_mapping({key: value})
+    assert found == Settings()
+    assert word in " ".join(problems)
+
+
+def test_20_a_project_file_of_another_encoding_is_told(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_bytes(b"\xff")
+    _, (problem,) = Settings.from_pyproject(tmp_path)
+    assert problem == f"{tmp_path / 'pyproject.toml'}: is not UTF-8: invalid start byte"
 
 
 @pytest.mark.slow
