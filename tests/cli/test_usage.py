@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,9 +29,13 @@ MATMUL = str(EXAMPLES / "matmul_tvm.py")
         (["analyze", MATMUL, "--timeout", "0"], "--timeout"),
         (["analyze", MATMUL, "--timeout", "nan"], "--timeout"),
         (["analyze", MATMUL, "--id-range", "a-b"], "--id-range"),
+        (["analyze", MATMUL, "--id-range", "5-2"], "--id-range"),
+        (["analyze", MATMUL, "--id-range", "0"], "--id-range"),
         (["analyze", MATMUL, "--device", "a100", "--device", "h100"], "compare"),
         (["compare", MATMUL, "--device", "a100"], "two or more"),
         (["devices", "gtx-1"], "no known device."),
+        (["devices", "no.toml"], "no.toml: cannot be read: No such file or directory\n"),
+        (["measure", MATMUL, "--append", "no/such.csv"], "no/such.csv cannot be written"),
         (["doctor", "no/such/file.py"], "no such file"),
         (["serve", "--tcp", "nowhere"], "HOST:PORT"),
     ],
@@ -86,6 +93,45 @@ def test_an_unreadable_file_is_a_problem_at_its_line(
     (problem,) = json.loads(said.out)["problems"]
     assert problem["kind"] == "syntax"
     assert f"{path}:{problem['line']}:" in said.err
+
+
+def test_a_file_of_another_encoding_is_told_of_at_the_byte(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "latin.py"
+    path.write_bytes("# -*- coding: latin-1 -*-\nname = 'é'\n".encode("latin-1"))
+    assert main(["analyze", str(path)]) == 1
+    assert f"{path}:2:9: syntax: is not UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
+@pytest.mark.parametrize("where", ["a pipe that nobody reads", "a full disk", "closed"])
+def test_standard_output_that_takes_nothing_is_told_in_a_line(where: str) -> None:
+    words = ["-m", "tirlens", "devices", "h100-sxm"]
+    shell = 'exec "$0" "$@"' + (" >&-" if where == "closed" else "")
+    pipe, full = os.pipe(), None
+    os.close(pipe[0])
+    try:
+        if where == "a full disk":
+            if not Path("/dev/full").exists():
+                pytest.skip("no device that is always full")
+            full = os.open("/dev/full", os.O_WRONLY)
+        ended = subprocess.run(
+            ["sh", "-c", shell, sys.executable, *words],
+            stdout=pipe[1] if full is None else full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    finally:
+        os.close(pipe[1])
+        if full is not None:
+            os.close(full)
+    said = {
+        "a pipe that nobody reads": (0, ""),
+        "a full disk": (2, "tirlens: standard output cannot be written: No space left on device\n"),
+        "closed": (2, "tirlens: standard output is closed\n"),
+    }
+    assert (ended.returncode, ended.stderr) == said[where]
 
 
 def test_the_catalogue_and_the_sources_of_one_device(capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,6 +86,10 @@ def test_wrong_payloads(payload: str) -> None:
     assert parse_directive(payload, HERE).error
 
 
+def test_a_slip_of_device_is_told_as_one() -> None:
+    assert "did you mean device?" in (parse_directive("devise=a30", HERE).error or "")
+
+
 def test_the_nearest_call_wins() -> None:
     f, g = read(above="# tirlens: f(2, 2)", inside="# tirlens: f(3, 3)").kernels
     assert [(c.expression, c.source, c.required) for c in f.candidates] == [

@@ -46,7 +46,9 @@ def selection(min_percentage: float, id_range: str | None) -> Selection:
         low = int(first or 1)
         high = (int(last) if last else None) if dash else low
     except ValueError:
-        raise UsageError(f"--id-range {id_range!r}: expected A-B, such as 1-10") from None
+        low, high = 0, 0
+    if low < 1 or (high is not None and high < low):
+        raise UsageError(f"--id-range {id_range!r}: expected A-B, such as 1-10")
     return Selection(min_percentage / 100, low, high)
 
 

@@ -62,8 +62,10 @@ def _read(
         raise DeviceError(f"{inside[-1]}: extends: a device cannot extend itself: {chain}")
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DeviceError(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise DeviceError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DeviceError(f"{path}: is not UTF-8: {error.reason}") from error
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import io
 import re
 import tokenize
@@ -105,10 +106,17 @@ def parse_directive(payload: str, span: Span) -> Directive:
         else:
             value = integer(binding["value"])
             if value is None:
-                message = f"{item!r}: the size of {binding['name']} must be a whole number"
-                return Directive(span, error=message)
+                return Directive(span, error=_no_size(item, binding["name"]))
             bindings[binding["name"]] = value
     return Directive(span, tuple(calls), bindings, device, off, budget)
+
+
+def _no_size(item: str, name: str) -> str:
+    """What is wrong with ``name=...`` that is no size: the value, or a name that is a slip."""
+    near = difflib.get_close_matches(name, ("device",), 1)
+    if near:
+        return f"{item!r} is no directive; did you mean {near[0]}?"
+    return f"{item!r}: the size of {name} must be a whole number"
 
 
 def _budget(name: str, value: str) -> Budget | None:

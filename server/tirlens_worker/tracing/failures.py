@@ -45,9 +45,12 @@ def required_problem(
     )
     inside = problem.span is not None and problem.kind != "directive"
     if isinstance(error, (NoKernelError, SyntaxError)) or not inside:
+        # What we say ourselves names the call already.
+        own = str(error) if isinstance(error, NoKernelError) else None
         return Problem(
             kind="directive" if candidate.source == "directive" else "trace",
-            message="{}: {}{}".format(
+            message=own
+            or "{}: {}{}".format(
                 candidate.expression, describe(error), _sizes_by_name(loaded, request, error)
             ),
             span=candidate.span or request.span,
