@@ -229,7 +229,7 @@ def _requests(
                 name = buffers[_root(facts, entry.access.buffer)].name
                 width = max(request.vector * _width(entry.buffer.dtype) / 8, 1)
                 mine[level, name, entry.access.mode].add((width, number))
-    found: Found = {}
+    found: defaultdict[str, list[str]] = defaultdict(list)
     for level, name, mode, requests in counted["requests"]:
         if requests is None or (level, name, mode) not in mine:
             continue
@@ -237,8 +237,8 @@ def _requests(
         if mine[level, name, mode] != theirs:
             what = "sectors per request" if level == "global" else "passes of shared memory"
             said = sorted(mine[level, name, mode])
-            found[what] = Difference(f"{name} {mode}: {said} for {sorted(theirs)}")
-    return found
+            found[what].append(f"{name} {mode}: {said} for {sorted(theirs)}")
+    return {what: Difference(", ".join(texts)) for what, texts in found.items()}
 
 
 def _by_formula(

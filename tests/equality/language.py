@@ -128,12 +128,17 @@ def everything(node: Any) -> Any:
     if node is None or isinstance(node, (bool, int, float, str)):
         return
     yield node
+    for part in parts(node):
+        yield from everything(part)
+
+
+def parts(node: Any) -> list:
+    """The statements and expressions right below `node`."""
+    found: list = []
     for name in _PARTS:
         part = getattr(node, name, None)
         if part is None or kind(part) in _METHODS:
             continue
-        if hasattr(part, "__len__") and not isinstance(part, str):
-            for item in part:
-                yield from everything(item)
-        else:
-            yield from everything(part)
+        several = hasattr(part, "__len__") and not isinstance(part, str)
+        found.extend(part if several else [part])
+    return [part for part in found if not isinstance(part, (bool, int, float, str))]

@@ -98,6 +98,12 @@ def test_cases(environment_name: str, cases: str) -> None:
     assert unequal == REFUSED_CASES.get((environment_name, cases), {})
 
 
+def test_schedules() -> None:
+    records = cases_of(TVM, TESTS / "equality/schedules.py")
+    found = {name: differing(record) for name, record in records.items()}
+    assert {name: what for name, what in found.items() if what} == {}
+
+
 @examples(40, derandomize=True)
 @given(text=programs())
 def test_programs(tmp_path_factory: Any, text: str) -> None:

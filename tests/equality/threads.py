@@ -79,8 +79,10 @@ class Threads(Memory):
 
         TVM takes the lanes of a vector away from a quotient by a multiple of them.
         """
-        quotients = [part for part in ir.everything(node) if ir.kind(part) == "FloorDiv"]
-        return self.mentions(node).difference(*map(self.mentions, quotients))
+        if ir.kind(node) == "FloorDiv":
+            return frozenset()
+        inner = ir.parts(node)
+        return frozenset().union(*map(self.compares, inner)) if inner else self.mentions(node)
 
     def bound(
         self, tag: str, variable: int, extent: Any, body: Any, at: Points

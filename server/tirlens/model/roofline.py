@@ -210,7 +210,7 @@ def memory_requests(item: Item, device: Device) -> MemoryRequests:
             if entry.bytes and entry.buffer.scope in SHARED_SCOPES:
                 tile_bytes += entry.bytes * (times[number] if number < len(times) else 1.0)
             continue
-        count = entry.elements / (WARP * request.elements)
+        count = entry.elements / request.elements_of_warp
         if anew:
             count *= anew[number]
         if entry.access.route == "async":

@@ -183,6 +183,20 @@ def test_matrix_results_are_stored_in_pairs() -> None:
     assert (found.vector, found.requests[1]) == (2, Requests(2, 8.0, 8.0, lines=8))
 
 
+def test_a_warp_of_a_small_block_has_no_more_lanes_than_threads() -> None:
+    """16 threads load 16 neighbours of 8 bytes, two of their 32 banks apart, in one pass."""
+    buffer = Buffer("S", "S", "float32", (16, 2), "shared")
+    statement = Statement("store", "s", (), (Access("S", "read", ("tx", 0), lanes=2),))
+    (found,) = spread(statement, thread_place(16), {"S": buffer}, 16).requests
+    assert found == Requests(2, 0.0, 1.0, lanes=16)
+    assert found.elements_of_warp == 32
+
+
+def test_a_tile_of_fewer_vectors_than_lanes_is_one_request() -> None:
+    (found,) = of_tile("i0", tile_place(8), "float32").requests
+    assert found == Requests(1, 1.0, 1.0, lines=1, lanes=8)
+
+
 def test_a_vector_of_the_program_is_cut_into_instructions_of_16_bytes() -> None:
     buffer = Buffer("A", "A", "float32", (32, 64))
     access = Access("A", "read", ("tx", 0), lanes=64)

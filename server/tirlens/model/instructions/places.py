@@ -81,6 +81,11 @@ class Place:
         return _lanes(tuple((loop.var, loop.extent) for loop in loops if loop.extent))
 
     @cached_property
+    def lanes(self) -> int:
+        """How many threads the first warp has."""
+        return next((len(values) for values in self.first_warp.values()), WARP)
+
+    @cached_property
     def warp_values(self) -> Mapping[str, Any]:
         """The first values of all variables, those of the threads in the first warp's lanes."""
         return {**self.first_values, **self.first_warp}
@@ -179,7 +184,8 @@ class Place:
 @lru_cache(maxsize=128)
 def _lanes(axes: tuple[tuple[str, int], ...]) -> Mapping[str, npt.NDArray[np.int64]]:
     """Each variable, the fastest first, in the lanes of a block's first warp."""
-    lane = np.arange(WARP, dtype=np.int64)
+    threads = math.prod(extent for _, extent in axes)
+    lane = np.arange(min(threads, WARP) if axes else WARP, dtype=np.int64)
     values: dict[str, npt.NDArray[np.int64]] = {}
     for name, extent in axes:
         values[name] = lane % extent

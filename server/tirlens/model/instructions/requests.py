@@ -27,7 +27,8 @@ class Requests:
     `vector` elements move with one instruction of a thread, less than one of wide types.  One
     instruction of a warp touches `sectors` 32-byte sectors of `lines` (global memory) and takes
     `wavefronts` passes of the data path that L1 and shared memory have in common, which moves 128
-    bytes in a clock.  What it loads is what `uses` turns of the program read.
+    bytes in a clock.  What it loads is what `uses` turns of the program read.  `lanes` of the warp
+    take part: fewer than 32 where a block or a tile has no more.
     """
 
     vector: float
@@ -35,11 +36,17 @@ class Requests:
     wavefronts: float
     uses: float = 1.0
     lines: float = 0.0
+    lanes: int = WARP
 
     @property
     def elements(self) -> float:
         """How many element accesses of the program one instruction of a thread stands for."""
         return self.vector * self.uses
+
+    @property
+    def elements_of_warp(self) -> float:
+        """The same of one instruction of a warp."""
+        return self.elements * self.lanes
 
 
 def requests_of(
@@ -69,6 +76,7 @@ def _requests(
     loads: bool,
 ) -> Requests:
     first = [math.floor(start * size) for start in starts]
+    lanes = max(len(starts), 1)
     # What a compiler makes of one value for all elements of a tile is one element.
     same = not written and len(set(starts)) == 1
     width = max(int(size if same else size * vector), 1)
@@ -79,10 +87,10 @@ def _requests(
         sectors = _distinct(first, width, SECTOR_BYTES)
         lines = _distinct(first, width, LINE_BYTES)
         passes = _bank_wavefronts(first, width, in_pairs)
-        return Requests(vector, float(sectors), float(passes), lines=float(lines))
+        return Requests(vector, float(sectors), float(passes), lines=float(lines), lanes=lanes)
     if written:
-        return Requests(vector, 0.0, _bank_wavefronts(first, width, in_pairs))
-    return Requests(vector, 0.0, max(len(set(first)) * width / LINE_BYTES, 1.0))
+        return Requests(vector, 0.0, _bank_wavefronts(first, width, in_pairs), lanes=lanes)
+    return Requests(vector, 0.0, max(len(set(first)) * width / LINE_BYTES, 1.0), lanes=lanes)
 
 
 def _distinct(first: Sequence[int], width: int, unit: int) -> int:

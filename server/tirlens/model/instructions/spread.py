@@ -157,7 +157,7 @@ def _of_threads(
             widest = max(widest, vector)
             if vector == 1:
                 vector = joined(access, statement, buffer, place, env)
-            starts = start.tolist() if start.ndim else [start.item()] * WARP
+            starts = start.tolist() if start.ndim else [start.item()] * place.lanes
             loads = access.mode == "read"
             known = requests_of(starts, vector, buffer, written=True, loads=loads)
             often = uses(access, statement, buffer, place, written)

@@ -29,7 +29,7 @@ from ..expr import (
     operands,
 )
 from .offsets import IntArray, beyond_loads, element_offsets
-from .places import WARP, Around, Place
+from .places import Around, Place
 from .vectors import VECTOR_BYTES, contiguous, in_rows, neighbours, undivided
 
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -75,7 +75,7 @@ def planned_vector(
     if any(is_data_dependent(one) and loop.var in free_variables(one) for one in conditions):
         return 1
     lanes = _lanes(place, loop)
-    points = {name: _in_order(value, loop).ravel() for name, value in lanes.items()}
+    points = {name: _in_order(value, place, loop).ravel() for name, value in lanes.items()}
     return undivided(conditions, place, points, vector, loop.var)
 
 
@@ -126,9 +126,9 @@ def _lanes(place: Place, loop: Around) -> dict[str, Any]:
     return {**rows, loop.var: np.arange(loop.extent or 1, dtype=np.int64)}
 
 
-def _in_order(values: Any, loop: Around) -> IntArray:
+def _in_order(values: Any, place: Place, loop: Around) -> IntArray:
     """A row for each thread of a warp, a column for each turn, of what may be the same for all."""
-    return np.broadcast_to(np.asarray(values, dtype=np.int64), (WARP, loop.extent or 1))
+    return np.broadcast_to(np.asarray(values, dtype=np.int64), (place.lanes, loop.extent or 1))
 
 
 def _offsets(
@@ -139,7 +139,7 @@ def _offsets(
     lanes = _lanes(place, loop)
     settled = beyond_loads(access, place, buffers, {**place.warp_values, loop.var: lanes[loop.var]})
     offset = element_offsets(settled, buffer, place, lanes)
-    return None if offset is None else _in_order(offset, loop)
+    return None if offset is None else _in_order(offset, place, loop)
 
 
 def _steps(

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tirlens_worker.facts import Access
 
@@ -58,7 +57,8 @@ def _fresh(item: Item, entry: AccessCount, env: Mapping[str, Any], turns: int) -
             flat = flat * evaluate(resolve(size), env) + evaluate(resolve(index), env)
     except (UnknownValueError, ValueError, ZeroDivisionError):
         return 1.0
-    lanes: npt.NDArray[np.int64] = np.broadcast_to(np.asarray(flat, dtype=np.int64), (WARP, turns))
+    found = np.asarray(flat, dtype=np.int64)
+    lanes = np.broadcast_to(found, (found.shape[0] if found.ndim > 1 else 1, turns))
     sectors = lanes * dtype_bytes(entry.buffer.dtype) // SECTOR_BYTES
     changes = np.any(sectors[:, 1:] != sectors[:, :-1], axis=0)
     return (1 + int(np.count_nonzero(changes))) / turns

@@ -19,7 +19,6 @@ from tirlens.hardware.spec import Device
 
 from ..counting.footprint import Touched
 from ..instructions.places import SECTOR_BYTES, Around, dtype_bytes
-from ..instructions.spread import WARP
 from ..instructions.work import Item, Moved
 from .dram import to_dram
 from .flows import Flow
@@ -143,5 +142,5 @@ def _sector_ratio(flow: Flow) -> float | None:
     for access, requests in zip(flow.item.node.accesses, spread.requests, strict=True):
         if access is flow.access and requests is not None:
             size = dtype_bytes(flow.buffer.dtype)
-            return requests.sectors * SECTOR_BYTES / (WARP * requests.elements * size)
+            return requests.sectors * SECTOR_BYTES / (requests.elements_of_warp * size)
     return None
