@@ -31,6 +31,14 @@ TVM_KERNELS = {
     ),
     # Two names for the same 256 threads, of which one warpgroup works.
     "overlapping_scopes": (128, 512, 512),
+    # All threads of 5 x 4 tiles multiply; A is read for 4 columns of tiles, B for 5 rows.
+    "gemm_tiled": (20 * 256 * 48 * 2, 4 * 70 * 33 * 2 + 5 * 33 * 50 * 2, 70 * 50 * 4),
+    "init_under_predicate": (10 * 10, 10 * 10 * 2 * 4, 10 * (10 + 1) * 4),
+    "shuffle_sum": (8 * (100 + 32 * 5), 8 * 100 * 4, 8 * 4),
+    "lower_triangle": (2 * 465, 3 * 465 * 4, (465 + 30) * 4),
+    # 15 x 17 inner points of 17 x 19.
+    "interior": (4 * 255, (4 * 255 + 68) * 4, 17 * 19 * 4),
+    "nibbles": (32 * 64, 32 * 64 * 4, 32 * 64 * 2),
 }
 TILELANG_KERNELS = {
     # 2*M*N*K whatever the split, and one addition for each element of each of four partial sums.
@@ -48,6 +56,28 @@ TILELANG_KERNELS = {
     # Minus infinity is a constant, not a product.
     "softmax": (4 * 48 * 128 + 40 * 100, 40 * 100 * 4, 40 * 100 * 4),
     "own_counter": (1024, 1024 * 4, 1024 * 4),
+    # Four parts of the depth; A is read for 3 columns of tiles, B for 4 rows; atomics read C.
+    "split_k_atomic": (
+        4 * (3 * 4 * 2 * 32 * 32 * 128 + 100 * 70),
+        3 * 100 * 512 * 2 + 4 * 70 * 512 * 2 + 4 * 100 * 70 * 4,
+        4 * 100 * 70 * 4,
+    ),
+    # Tile (y, x) below the diagonal takes y + 1 steps: 1 + 2 * 2 + 3 * 3 of them.
+    "triangle": (14 * 2 * 32**3, 14 * 2 * 32 * 32 * 2, 96 * 97 // 2 * 4),
+    "persistent": (20 * 2 * 64 * 64 * 128, 4 * 300 * 128 * 2 + 5 * 128 * 200 * 2, 300 * 200 * 4),
+    # Of the 18 rows of each tile 17, 18 and 9 lie inside, and so of its columns.
+    "halo": (40 * 40 * 5, 44 * 44 * 4, 40 * 40 * 4),
+    "tree": (4 * 127, 512 * 4, 4 * 4),
+    # 2, 4 and 5 tiles of keys for each of two heads: both products, scores and sums; quotients.
+    "flash": (
+        22 * (2 * 2 * 32 * 16 * 32 + 5 * 512 + 3 * 32 + 32 + 512 + 2 * 32 + 1024) + 6 * 1024,
+        80 * 64 * 2 + 22 * 2 * 16 * 32 * 2,
+        80 * 64 * 2,
+    ),
+    # Each byte is read for both of its numbers, each scale for the 64 of its row.
+    "unpack_int4": (64 * 64, 64 * 64 * (1 + 2), 64 * 64 * 2),
+    # 2 blocks copy, 3 add, 3 update with half of their threads.
+    "early_blocks": (3 * 32 + 3 * 16, (5 * 32 + 3 * 16 * 2) * 4, (5 * 32 + 3 * 16) * 4),
 }
 
 
