@@ -203,6 +203,16 @@ def test_what_is_lowered_for_what(
     assert not kernel.allow_assumed
 
 
+def test_versions_of_a_kernel_are_not_lowered_for_one_another() -> None:
+    facts = replace(gemm(), definition="gemm")
+    text = PLAIN + PLAIN
+    first = request_of(Path("kernels.py"), text)
+    assert len(first.kernels) == 2
+    options = pipeline.Options(device="h100-sxm")
+    result = Result(1, (facts,))
+    assert pipeline.lowering_request(first, result, source.read(text), options) is None
+
+
 @pytest.mark.parametrize("kind", ["timeout", "crash", "memory"])
 @pytest.mark.parametrize("of_kernel", [True, False])
 def test_a_kernel_that_took_too_long_is_not_tried_again(kind: str, of_kernel: bool) -> None:

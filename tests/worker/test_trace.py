@@ -409,3 +409,40 @@ def test_a_method_that_hands_its_kernel_to_a_graph_is_given_arrays(run_tvm: Run)
         'indptr=Tensor.placeholder([4097], "int32"))'
     )
     assert [buffer.shape for buffer in facts.buffers] == [(4096, 4096)] * 2
+
+
+VERSION = """
+@T.prim_func
+def scale(A: T.Buffer(({size},), "float32")):
+    for i in T.serial({size}):
+        A[i] = A[i] * {factor}
+"""
+
+
+def test_versions_of_a_kernel_with_one_name_are_told_apart(run_tvm: Run) -> None:
+    small = VERSION.format(size=8, factor="T.float32(2)")
+    wrong = VERSION.format(size=16, factor="no_such_factor")
+    large = VERSION.format(size=32, factor="T.float32(2)")
+    text = "from tvm.script import tirx as T\n" + small + wrong + large
+    result = run_tvm(text)
+    assert [one.buffers[0].shape for one in result.kernels] == [(8,), (32,)]
+    assert [one.span.line for one in result.kernels] == [4, 14]
+    (problem,) = result.problems
+    assert problem.span is not None
+    assert (problem.span.line, "no_such_factor" in problem.message) == (11, True)
+
+
+def test_versions_of_a_factory_have_parameters_of_their_own(run_tvm: Run) -> None:
+    factory = """
+def make({parameters}):
+    @T.prim_func
+    def main(A: T.Buffer(({shape}), "float32")):
+        A[{zeros}] = T.float32(0)
+    return main
+"""
+    text = "from tvm.script import tirx as T\n"
+    text += factory.format(parameters="n=8", shape="n,", zeros="0")
+    text += factory.format(parameters="rows, n=16", shape="rows, n", zeros="0, 0")
+    first, second = run_tvm(text).kernels
+    assert (first.call, first.buffers[0].shape) == ("make()", (8,))
+    assert (second.call_source, second.buffers[0].shape[1]) == ("assumed", 16)

@@ -7,6 +7,7 @@ second request has it lower the same kernels for the architecture of their devic
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -31,10 +32,14 @@ def lowering_request(
     """
     asked: dict[tuple[str, str, str], KernelRequest] = {}
     sources = Sources(source)
+    versions = Counter((kernel.name, kernel.prim_func) for kernel in first.kernels)
     for facts in result.kernels if options.lower else ():
         arch = _architecture(facts, sources, options)
         request = _request_of(facts, first.kernels)
         if arch is None or request is None or _is_known(facts, arch):
+            continue
+        if versions[request.name, request.prim_func] > 1:
+            # What comes of one version of a kernel cannot be told from what comes of another.
             continue
         call = CallCandidate(facts.call, facts.call_source, required=True)
         asked[facts.definition, facts.call, arch] = replace(

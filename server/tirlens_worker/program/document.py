@@ -70,18 +70,38 @@ class Document:
             if isinstance(node, _DEFINITIONS)
         }
 
-    def definitions_along(self, dotted: str) -> List[Definition]:
-        """The definitions that a dotted name goes through, all of them or none."""
+    def definitions_along(self, dotted: str, line: Optional[int] = None) -> List[Definition]:
+        """The definitions that a dotted name goes through, all of them or none.
+
+        Of several of a name it is the one around `line`, else the first.
+        """
         node: ast.AST = self.tree
         path: List[Definition] = []
         for part in dotted.split("."):
             inside = (item for item in ast.walk(node) if isinstance(item, _DEFINITIONS))
-            found = next((item for item in inside if item.name == part), None)
+            named = (item for item in inside if item.name == part)
+            found = next(named, None)
             if found is None:
                 return []
+            if line is not None and not _is_around(found, line):
+                found = next((item for item in named if _is_around(item, line)), found)
             path.append(found)
             node = found
         return path
+
+    @property
+    def replaced(self) -> List[Definition]:
+        """The definitions at the top of the text whose name is defined there again further down."""
+        last = self.definitions(self.tree)
+        return [
+            node
+            for node in self.tree.body
+            if isinstance(node, _DEFINITIONS) and last[node.name] is not node
+        ]
+
+    def replaced_at(self, line: int) -> Optional[Definition]:
+        """The one of the `replaced` definitions that is around `line`."""
+        return next((node for node in self.replaced if _is_around(node, line)), None)
 
     def span_of(self, node: Any) -> Span:
         """The span of a syntax node; of a `def` or `class` without its decorators and body."""
@@ -173,6 +193,10 @@ class Document:
 
     def _column(self, node: Any) -> int:
         return _code_points(self._line(node.lineno), node.col_offset)
+
+
+def _is_around(node: Definition, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
 def describe(error: BaseException) -> str:

@@ -36,11 +36,34 @@ class Loaded:
         self.module = module
         self.problems: List[Problem] = []
         self._failed: Dict[str, Problem] = {}
+        self._replaced = {node.lineno for node in document.replaced}
+        self._kept: Dict[int, Any] = {}
 
     @property
     def namespace(self) -> Dict[str, Any]:
         """The names that the module has defined."""
         return self.module.__dict__
+
+    def keep(self, statement: ast.stmt) -> None:
+        """Keep what a definition has bound to its name, if a later one is to replace it."""
+        if statement.lineno in self._replaced and isinstance(
+            statement, (ast.FunctionDef, ast.ClassDef)
+        ):
+            self._kept[statement.lineno] = self.namespace[statement.name]
+
+    def namespace_at(self, line: int) -> Dict[str, Any]:
+        """The names for a kernel at `line`: its own is what stands there, though it is replaced.
+
+        A script or an exported notebook has version after version of a kernel, all of one name.
+        """
+        replaced = self.document.replaced_at(line) if self._replaced else None
+        if replaced is None:
+            return self.namespace
+        names = dict(self.namespace)
+        names.pop(replaced.name, None)
+        if replaced.lineno in self._kept:
+            names[replaced.name] = self._kept[replaced.lineno]
+        return names
 
     def why_missing(self, name: str) -> Optional[Problem]:
         """The failure that left `name` undefined, here or in a module of the user's."""
@@ -161,6 +184,8 @@ def run(
         error = statements.attempt(statement, path, flags, namespace)
         if error is not None:
             loaded.record(statement, error)
+        elif namespace is loaded.namespace:
+            loaded.keep(statement)
         for option in other_versions.unknown_options():
             loaded.note_option(statement, option)
         if len(sys.modules) < len(modules):

@@ -43,7 +43,7 @@ class Evaluator:
         if request.local_to is not None:
             value = self._local(request, candidate.expression)
         else:
-            value = self._value(candidate.expression, self._loaded.namespace)
+            value = self._value(candidate.expression, self._names(request))
         chosen = choose(functions(value), request)
         if not chosen and self._is_called_again(value):
             return self.evaluate(request, self._called(value, candidate, request))
@@ -61,26 +61,30 @@ class Evaluator:
             for name, function in chosen
         )
 
-    def lookup(self, dotted: str) -> Any:
-        """What a dotted name is in the module.
+    def lookup(self, request: KernelRequest) -> Any:
+        """What the dotted name of `request` is in the module.
 
         Raises:
             NameError, AttributeError: it is nothing.
         """
-        first, *rest = dotted.split(".")
-        if first not in self._loaded.namespace:
+        first, *rest = request.name.split(".")
+        names = self._names(request)
+        if first not in names:
             raise NameError("name '{}' is not defined".format(first))
-        value = self._loaded.namespace[first]
+        value = names[first]
         for part in rest:
             value = getattr(value, part)
         return value
+
+    def _names(self, request: KernelRequest) -> Dict[str, Any]:
+        return self._loaded.namespace_at(request.span.line)
 
     def _called(
         self, value: Any, candidate: CallCandidate, request: KernelRequest
     ) -> CallCandidate:
         """The call of what `candidate` gives, another factory: ``build(2)(4096)``."""
         calls = parameters.calls(self._document, value, candidate.expression, request)
-        found, error = self._first(calls, self._loaded.namespace)
+        found, error = self._first(calls, self._names(request))
         if found is None:
             raise error or NoKernelError("{} gives no kernel".format(candidate.expression))
         (call, source), _ = found
@@ -134,21 +138,22 @@ class Evaluator:
         definition = request.definition and self._document.statement_at(request.definition)
         if not isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
             raise NoKernelError("the definition of {} was not found".format(request.name))
-        value = self._define_in_place(request.local_to or "", definition, namespace)
+        value = self._define_in_place(request, definition, namespace)
         namespace[definition.name] = value
         if is_kernel(value) or not (callable(value) or hasattr(value, "specialize")):
             return value
         return self._call_with_assumed(value, definition.name, namespace, request)
 
     def _define_in_place(
-        self, local_to: str, definition: Definition, namespace: Dict[str, Any]
+        self, request: KernelRequest, definition: Definition, namespace: Dict[str, Any]
     ) -> Any:
         """Execute `definition` within empty shells of the functions and classes around it.
 
         It so gets its true qualified name, by which TVM's parser looks for its source.
         """
         statement, reach = definition, definition.name
-        for node in reversed(self._document.definitions_along(local_to)):
+        around = self._document.definitions_along(request.local_to or "", request.span.line)
+        for node in reversed(around):
             is_function = isinstance(node, ast.FunctionDef)
             form = "def x():\n return {}" if is_function else "class x:\n {}"
             shell: Any = ast.parse(form.format(reach)).body[0]
@@ -178,7 +183,7 @@ class Evaluator:
     def _span(self, request: KernelRequest, function_name: Optional[str]) -> Span:
         """The `def` of one function of several; the request's own for all else."""
         if function_name is not None and function_name != request.prim_func:
-            path = self._document.definitions_along(request.name)
+            path = self._document.definitions_along(request.name, request.span.line)
             found = self._document.definitions(path[-1] if path else self._document.tree)
             if function_name in found:
                 return self._document.span_of(found[function_name])

@@ -62,7 +62,7 @@ def required_problem(
 
 def _sizes_by_name(loaded: Loaded, request: KernelRequest, error: BaseException) -> str:
     """How an eager kernel is given sizes, if they were given in the place of its arrays."""
-    path = loaded.document.definitions_along(request.name)
+    path = loaded.document.definitions_along(request.name, request.span.line)
     names = assume.constants_of(path[-1]) if path and request.style == "eager" else ()
     if not names or not isinstance(error, (AttributeError, TypeError)):
         return ""

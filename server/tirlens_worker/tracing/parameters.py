@@ -35,7 +35,7 @@ def calls(document: Document, value: Any, name: str, request: KernelRequest) -> 
 
 def calls_around(document: Document, request: KernelRequest) -> Iterator[Call]:
     """The calls of the function that keeps a kernel to itself, with arguments that are assumed."""
-    path = document.definitions_along(request.local_to or "")
+    path = document.definitions_along(request.local_to or "", request.span.line)
     parameters = [
         assume.Parameter(name, written_type(path[-1], name))
         for name in required_around(document, request)
@@ -52,7 +52,7 @@ def required(document: Document, value: Any, request: KernelRequest) -> Tuple[st
 
 def required_around(document: Document, request: KernelRequest) -> Tuple[str, ...]:
     """The parameters of the function that keeps a kernel to itself."""
-    path = document.definitions_along(request.local_to or "")
+    path = document.definitions_along(request.local_to or "", request.span.line)
     if not path or not isinstance(path[-1], ast.FunctionDef):
         return ()
     arguments = path[-1].args
@@ -86,10 +86,12 @@ def _parameters(document: Document, value: Any, request: KernelRequest) -> List[
 
 
 def _definition(document: Document, value: Any, request: KernelRequest) -> Optional[Definition]:
-    path = document.definitions_along(request.name)
+    line = request.span.line
+    path = document.definitions_along(request.name, line)
     function = getattr(getattr(value, "jit_impl", value), "func", value)
     name = getattr(getattr(function, "orig_func", function), "__name__", None)
-    inner = document.definitions_along("{}.{}".format(request.name, name)) if path and name else []
+    dotted = "{}.{}".format(request.name, name)
+    inner = document.definitions_along(dotted, line) if path and name else []
     return (inner or path or [None])[-1]
 
 

@@ -63,7 +63,7 @@ class Tracer:
     def _assume(self, request: KernelRequest, failures: List[Failure]) -> Outcome:
         document = self._loaded.document
         try:
-            value = None if request.local_to else self._evaluator.lookup(request.name)
+            value = None if request.local_to else self._evaluator.lookup(request)
         except Exception as error:
             failures.append(Failure(CallCandidate(request.name, "module-level"), error))
             return self._failed(request, failures, ())
