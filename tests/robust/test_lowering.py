@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +92,8 @@ class Told:
 
     def status(self, status: Status) -> None:
         self.states.append((status.uri, status.state))
+
+    def report_settings(self, problems: Sequence[str]) -> None: ...
 
     def progress(self, uri: str, message: str | None, done: int, total: int) -> None: ...
 

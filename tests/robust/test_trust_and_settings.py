@@ -62,6 +62,23 @@ def test_20_a_project_file_of_another_encoding_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_20_what_is_wrong_with_a_projects_settings_is_told_once(
+    start: Start, tmp_path: Path, tvm_python: Path
+) -> None:
+    project = tmp_path / "pyproject.toml"
+    project.write_text("[tool.tirlens]\ndevise = 'a30'\n", encoding="utf-8")
+    client = start()
+    client.initialize(trusted=True, interpreter=str(tvm_python), settings={})
+    uri = client.open(tmp_path / "a.py", kernel(1024))
+    client.wait_ready(uri)
+    client.save(uri)
+    client.wait_ready(uri, 2)
+    client.wait_ready(client.open(tmp_path / "b.py", kernel(1024)))
+    said = [p["message"] for name, p in client.notifications if name == "window/logMessage"]
+    assert said == [f"{project}: unknown setting 'devise'; did you mean device?"]
+
+
+@pytest.mark.slow
 def test_20_odd_settings_are_reported_and_the_analysis_goes_on(
     start: Start, tmp_path: Path, tvm_python: Path
 ) -> None:

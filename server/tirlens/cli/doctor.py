@@ -8,6 +8,7 @@ import platform
 from pathlib import Path
 
 from tirlens import source
+from tirlens.cli import work
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, stream
 from tirlens.pipeline import Options
@@ -31,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             hint = source.read(path.read_text(encoding="utf-8")).framework_hint
         except (OSError, UnicodeDecodeError) as error:
-            problems.append(f"{path}: {error}")
+            problems.append(f"{path}: {work.unreadable(error).message}")
     setting = arguments.python or project.python
     chosen = find_interpreter(path, setting=setting, framework_hint=hint)
     if chosen.problem is not None:

@@ -88,7 +88,9 @@ class _File:
     def __init__(self, path: Path, arguments: argparse.Namespace, options: Options) -> None:
         self._path = path
         self._arguments = arguments
-        project, _ = Settings.from_pyproject(path.absolute().parent)
+        project, wrong = Settings.from_pyproject(path.absolute().parent)
+        for message in wrong:
+            outcome.note(message)
         self._options = replace(options, project=project)
         self.failed = False
 

@@ -107,7 +107,7 @@ class Client:
         return next((uri for uri, item in self._progress.items() if item.token == token), None)
 
     def report_settings(self, problems: Sequence[str]) -> None:
-        """Say what is wrong with the settings, in the client's log and the status."""
+        """Say what is wrong with the settings, in the client's log."""
         for problem in problems:
             params = types.LogMessageParams(type=types.MessageType.Warning, message=problem)
             self._server.window_log_message(params)

@@ -23,6 +23,8 @@ from tirlens.worker_client import Interpreter, WorkerClient, find_interpreter
 from tirlens_worker.protocol import Result
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tirlens import pipeline
     from tirlens.session.analysis import Reading
     from tirlens.session.configuration import Configuration
@@ -48,6 +50,7 @@ class Analyses:
         self._lowerings = Lowerings(self.workers, lambda: self._kept, self._publisher)
         self._asked: dict[Document, tuple[Question, Analyze]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._wrong_settings: dict[Path, tuple[str, ...]] = {}
         self._next_id = 0
 
     @cached_property
@@ -129,20 +132,33 @@ class Analyses:
     async def _question(self, document: Document, wanted: int, reading: Reading) -> Question:
         """Who is to analyse `reading`, and what of it is not known yet."""
         configuration = self._configuration()
-        interpreter = await asyncio.to_thread(_interpreter, configuration, document, reading)
+        environment = partial(_environment, configuration, document, reading)
+        interpreter, wrong = await asyncio.to_thread(environment)
+        self._tell_once(document.path.parent, wrong)
         # Its start takes longer than all that is done here meanwhile.
         self.workers.warm(interpreter)
         await import_pipeline()
         self._next_id += 1
-        environment = f"{interpreter.path}\0{interpreter.frameworks}"
+        runs_under = f"{interpreter.path}\0{interpreter.frameworks}"
         path = str(document.path)
-        plan = partial(configuration.plan, self._next_id, document, reading, environment)
+        plan = partial(configuration.plan, self._next_id, document, reading, runs_under)
         while True:
             version = self._kept.version(path)
             found = await asyncio.to_thread(plan, self._kept.of(path))
             # What was told meanwhile is not asked again.
             if found.request is None or self._kept.version(path) == version:
                 return Question(document, wanted, reading, interpreter, found)
+
+    def _tell_once(self, folder: Path, wrong: tuple[str, ...]) -> None:
+        """Tell what is wrong with the settings of the project around `folder`, unless it is told.
+
+        What has been mended is told again when it comes back.
+        """
+        told = {problem for problems in self._wrong_settings.values() for problem in problems}
+        self._wrong_settings[folder] = wrong
+        new = [problem for problem in wrong if problem not in told]
+        if new:
+            self._listener.report_settings(new)
 
     def _is_asked(self, question: Question, request: Analyze) -> bool:
         """Whether it is under way: settings may change that a worker does not hear of."""
@@ -222,13 +238,18 @@ class Analyses:
                 self._listener.status(Status(document.uri, "error", message))
 
 
-def _interpreter(configuration: Configuration, document: Document, reading: Reading) -> Interpreter:
-    return find_interpreter(
+def _environment(
+    configuration: Configuration, document: Document, reading: Reading
+) -> tuple[Interpreter, tuple[str, ...]]:
+    """The interpreter for a reading, and what is wrong with its project's settings."""
+    setting, wrong = configuration.interpreter_setting(document.path)
+    interpreter = find_interpreter(
         document.path,
-        setting=configuration.interpreter_setting(document.path),
+        setting=setting,
         editor=configuration.editor_interpreter,
         framework_hint=reading.source.framework_hint,
     )
+    return interpreter, wrong
 
 
 def _completed(plan: pipeline.Plan, fresh: Result) -> tuple[Result, Mapping[bytes, pipeline.Part]]:

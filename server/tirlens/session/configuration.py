@@ -58,10 +58,11 @@ class Configuration:
             project=replace(project, calls=calls),
         )
 
-    def interpreter_setting(self, path: Path) -> str | None:
-        """The interpreter that the project or the editor's settings name for a file."""
-        project, _ = Settings.from_pyproject(path.parent)
-        return project.python or self.settings.python
+    def interpreter_setting(self, path: Path) -> tuple[str | None, tuple[str, ...]]:
+        """The interpreter that the project or the editor's settings name for a file, and what is
+        wrong with the project's."""
+        project, wrong = Settings.from_pyproject(path.parent)
+        return project.python or self.settings.python, wrong
 
     def plan(
         self,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,9 @@ class Listener(Protocol):
 
     def status(self, status: Status) -> None:
         """The state of a document, or of the server, is another one."""
+
+    def report_settings(self, problems: Sequence[str]) -> None:
+        """Something is wrong with the settings, those of the editor or of a project."""
 
     def progress(self, uri: str, message: str | None, done: int, total: int) -> None:
         """An analysis is under way; `message` is None when it ends."""
