@@ -29,10 +29,11 @@ TVM, TILELANG = "tvm-0.27.0.post1", "tilelang-0.1.15"
 FILES = {
     TVM: ["facts/kernels/tvm_loops.py", "facts/kernels/tvm_macros.py",
           "facts/kernels/tvm_threads.py", "facts/kernels/exact_tvm.py",
-          "facts/kernels/vectors_tvm.py"],
+          "facts/kernels/vectors_tvm.py", "facts/kernels/dynamic_tvm.py"],
     TILELANG: ["facts/kernels/tilelang_tiles.py", "facts/kernels/tilelang_macros.py",
                "facts/kernels/tilelang_plain.py", "facts/kernels/tilelang_constants.py",
                "facts/kernels/exact_tilelang.py", "facts/kernels/vectors_tilelang.py",
+               "facts/kernels/dynamic_tilelang.py",
                "examples/gemm_tilelang.py", "examples/attention_tilelang.py"],
 }  # fmt: skip
 # Two blocks of rows, of heads and of the batch: what a usual size has more of is executed for long.
