@@ -193,6 +193,19 @@ def test_a_flat_index_over_a_large_array_is_one_range():
     assert compulsory_bytes(facts, {}).bytes == 2**31
 
 
+def test_both_sides_of_a_mask_write_all_of_a_large_array():
+    """Two triangles of which neither is a box, and that are too large to be drawn."""
+    store = Statement("s", "s", (), (Access("Y", "write", ("by", "bx")),))
+    band = Branch(("<", "by", ("+", "bx", 9)), (store,), (store,))
+    mask = Branch(("<", "bx", "by"), (store,), (band,))
+    facts = kernel(
+        nest([("grid", "by", 4096), ("grid", "bx", 4096)], (mask,)),
+        (Buffer("Y", "Y", "float16", (4096, 8192)),),
+    )
+    found = compulsory_bytes(facts, {})
+    assert found is not None and found.exact and found.bytes == 2 * 4096 * 4096
+
+
 @pytest.mark.parametrize(
     ("stride", "dtype", "vector", "sectors"),
     [

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from tirlens_worker.facts import Expr
 
-from ..expr import UnknownValueError, conjuncts, simplify, substitute
+from ..expr import UnknownValueError, conjuncts, negate, simplify, substitute
 from .guards import Guard, guard, scope_of
 from .intervals import Interval, bounds
 from .problem import Problem, components, product
@@ -116,6 +116,28 @@ class Domain:
         if tightened is None:
             return self._changed(guards=(*self.guards, solvable))
         return self._changed(box=tightened, empty=_is_empty(tightened, solvable))
+
+    def either(self, other: Domain) -> Domain | None:
+        """The points of both, where the sides of one condition are all that sets them apart.
+
+        None where more does, or something of them is not known.
+        """
+        if self.missing or other.missing or self.empty or other.empty or self.box != other.box:
+            return None
+        mine, theirs = self._conditions(), other._conditions()
+        here = [condition for condition in mine if condition not in theirs]
+        there = [condition for condition in theirs if condition not in mine]
+        if not here and not there:
+            return self
+        if len(here) != 1 or len(there) != 1 or not _are_sides(here[0], there[0]):
+            return None
+        return self._changed(
+            guards=tuple(item for item in self.guards if item != here[0]),
+            predicates=tuple(item for item in self.predicates if item != here[0]),
+        )
+
+    def _conditions(self) -> list[Guard | Expr]:
+        return [*self.guards, *self.predicates]
 
     def joined(self, digits: Sequence[str], name: str) -> tuple[Domain, dict[str, Expr]]:
         """The same points with one variable for some that are its digits, and what those are of it.
@@ -255,6 +277,19 @@ def tighten(condition: Guard, box: Box) -> dict[str, Interval] | None:
     if isinstance(most, int):
         high = min(high, most - 1)
     return {**box, name: (low, high)}
+
+
+def _are_sides(condition: Guard | Expr, other: Guard | Expr) -> bool:
+    """Whether one of two conditions holds wherever the other does not."""
+    if isinstance(condition, Guard) and isinstance(other, Guard):
+        return condition.is_opposite(other)
+    if isinstance(condition, Guard):
+        return _are_sides(other, condition)
+    against = negate(condition)
+    if isinstance(other, Guard):
+        solvable = guard(against)
+        return solvable is not None and solvable.says(other)
+    return against == other
 
 
 def _is_empty(box: Box, condition: Guard) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tirlens_worker.facts import Access, Buffer, Expr, KernelFacts
 
@@ -109,13 +109,8 @@ def _distinct_bits(
         unit = math.gcd(unit, *(width for width in widths if width is not None))
         shape = (whole // unit,)
     size = math.prod(shape)
-    images: dict[object, Image] = {}
-    for access, scope in accesses:
-        # A value that is read and written, or read twice in one place, is looked at once.
-        key = access.buffer, id(scope.domain), id(scope.env)
-        key += access.indices, access.extents, access.lanes
-        if key in images:
-            continue
+    images: list[Image] = []
+    for access, scope in _apart(accesses):
         if views:
             found = _touched_flat(access, scope, root, (size, unit), walker)
         else:
@@ -124,9 +119,34 @@ def _distinct_bits(
             return size * unit, False
         if found.size == size:
             return size * unit, True
-        images[key] = found
-    number, known = union_size(list(images.values()), shape)
+        images.append(found)
+    number, known = union_size(images, shape)
     return number * unit, known
+
+
+def _apart(accesses: Sequence[tuple[Access, Scope]]) -> list[tuple[Access, Scope]]:
+    """The accesses, once those of one place at the same points or on both sides of a branch.
+
+    The two sides of a mask are triangles, say, of which the union would be hard to count.
+    """
+    places: dict[object, list[tuple[Access, Scope]]] = {}
+    for access, scope in accesses:
+        key = access.buffer, id(scope.env), access.indices, access.extents, access.lanes
+        found = places.setdefault(key, [])
+        if all(scope.domain is not other.domain for _, other in found):
+            _add(found, access, scope)
+    return [each for found in places.values() for each in found]
+
+
+def _add(found: list[tuple[Access, Scope]], access: Access, scope: Scope) -> None:
+    for number, (_, other) in enumerate(found):
+        both = other.domain.either(scope.domain)
+        if both is not None:
+            del found[number]
+            # The sides of an outer branch may meet now.
+            _add(found, access, replace(scope, domain=both))
+            return
+    found.append((access, scope))
 
 
 def _touched(access: Access, scope: Scope, shape: tuple[int, ...], solver: Solver) -> Image | None:

@@ -60,6 +60,19 @@ class Guard:
         """The condition as an expression."""
         return ("==" if self.equality else "<", from_linear(dict(self.terms), self.constant), 0)
 
+    def says(self, other: Guard) -> bool:
+        """Whether the other is this, with its terms in any order."""
+        alike = self.constant == other.constant and self.equality == other.equality
+        return alike and dict(self.terms) == dict(other.terms)
+
+    def is_opposite(self, other: Guard) -> bool:
+        """Whether the other holds just where this does not."""
+        if self.equality or other.equality:
+            return False
+        # Not ``x < 0`` is ``-x - 1 < 0``.
+        against = {atom: -factor for atom, factor in self.terms}
+        return against == dict(other.terms) and self.constant + other.constant == -1
+
     def coefficient(self, variable: str) -> int | None:
         """The factor of `variable`; None where it also stands inside an atom or is absent."""
         factor = None
