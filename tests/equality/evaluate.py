@@ -79,6 +79,7 @@ UNCOUNTED = ir.words(
     "tvm_warp_shuffle_down tvm_warp_shuffle_up tvm_warp_activemask ret tvm_thread_invariant "
     "ignore_loop_partition"
 )
+_ROUNDED = ir.words("floor ceil trunc round nearbyint rint infinity tl.infinity")
 _CONSTANT = ("IntImm", "FloatImm", "StringImm", "Cast", "Broadcast")
 _SAME = ir.words("likely ret reinterpret tvm_thread_invariant ignore_loop_partition")
 INTEGERS = ir.words("bitwise_not popcount clz tl.__ffs")
@@ -292,7 +293,7 @@ def _is_fixed(node: Any) -> bool:
     return all(
         ir.kind(part) in _CONSTANT
         or ir.kind(part) in _BINARY
-        or (ir.kind(part) == "Call" and ir.called(part) in {*FUNCTIONS, "tl.infinity", "infinity"})
+        or (ir.kind(part) == "Call" and ir.called(part) in {*FUNCTIONS, *_ROUNDED})
         for part in ir.everything(node)
     )
 
