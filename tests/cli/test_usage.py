@@ -134,6 +134,16 @@ def test_standard_output_that_takes_nothing_is_told_in_a_line(where: str) -> Non
     assert (ended.returncode, ended.stderr) == said[where]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_the_exit_status_does_not_depend_on_who_reads(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    wrong = ["doctor", str(tmp_path), "--python", str(tmp_path / "none")]
+    ended = subprocess.run([sys.executable, "-m", "tirlens", *wrong], stdout=write)
+    os.close(write)
+    assert ended.returncode == 1
+
+
 def test_the_catalogue_and_the_sources_of_one_device(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["devices", "--format", "json"]) == 0
     listed = json.loads(capsys.readouterr().out)

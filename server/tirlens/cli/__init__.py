@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from tirlens.cli.arguments import parse
 from tirlens.cli.errors import UsageError
-from tirlens.cli.output import discard_standard_output
 from tirlens.collector import look_at_new_objects
 
 __all__ = ["main"]
@@ -25,10 +24,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"tirlens: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:
-        # The reader (``head``) has had enough.
-        discard_standard_output()
-        return 0
     except KeyboardInterrupt:
         print("tirlens: interrupted", file=sys.stderr)
         return 130

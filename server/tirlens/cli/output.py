@@ -20,7 +20,7 @@ _WIDTH_OF_A_FILE = 160
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Tell the caller: rich would end the program, with the status of a failed kernel."""
+        """Tell `stream`: rich would end the program, with the status of a failed kernel."""
         raise BrokenPipeError
 
 
@@ -28,8 +28,10 @@ class _Console(Console):
 def stream(path: str | None) -> Generator[TextIO, None, None]:
     """Standard output, or the file `path` in UTF-8.
 
+    Where nobody reads standard output any more (``| head``) the body of the ``with`` ends early
+    and the command goes on: its other files and its exit status do not depend on that.
+
     Raises:
-        BrokenPipeError: nobody reads standard output any more.
         UsageError: it cannot be written.
     """
     try:
@@ -42,16 +44,16 @@ def stream(path: str | None) -> Generator[TextIO, None, None]:
         else:
             yield sys.stdout
             sys.stdout.flush()
-    except BrokenPipeError:
-        raise
     except OSError as error:
         if path is None:
-            discard_standard_output()
+            _discard_standard_output()
+            if isinstance(error, BrokenPipeError):
+                return
         name = path or "standard output"
         raise UsageError(f"{name} cannot be written: {error.strerror}") from error
 
 
-def discard_standard_output() -> None:
+def _discard_standard_output() -> None:
     """Keep Python from writing what is left in the buffer when it ends, which would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
