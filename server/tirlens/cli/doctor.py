@@ -6,6 +6,9 @@ import argparse
 import json
 import platform
 from pathlib import Path
+from typing import Any
+
+from rich.console import Console
 
 from tirlens import source
 from tirlens.cli import work
@@ -23,9 +26,20 @@ def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.file)
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
-    project, wrong = Settings.from_pyproject(
-        path.absolute() if path.is_dir() else path.absolute().parent
-    )
+    found = _findings(path, arguments.python)
+    with stream(arguments.output) as file:
+        if arguments.format == "json":
+            json.dump(found, file, indent=2)
+            file.write("\n")
+        else:
+            _print(console(file, arguments.color), path, found)
+    return 1 if found["problems"] else 0
+
+
+def _findings(path: Path, asked: str | None) -> dict[str, Any]:
+    """What would be used for `path`, and what is wrong with it; `asked` is ``--python``."""
+    absolute = path.absolute()
+    project, wrong = Settings.from_pyproject(absolute if path.is_dir() else absolute.parent)
     hint = None
     problems = list(wrong)
     if path.is_file():
@@ -33,14 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
             hint = source.read(path.read_text(encoding="utf-8")).framework_hint
         except (OSError, UnicodeDecodeError) as error:
             problems.append(f"{path}: {work.unreadable(error).message}")
-    setting = arguments.python or project.python
+    setting = asked or project.python
     chosen = find_interpreter(path, setting=setting, framework_hint=hint)
     if chosen.problem is not None:
         problems.append(chosen.problem.message)
-    found = interpreters(path, setting=setting)
     choice = choose(None, None, Options(project=project))
     problems += [item.message for item in choice.problems]
-    data = {
+    return {
         "tirlens": __version__,
         "python": platform.python_version(),
         "file_imports": hint,
@@ -52,26 +65,22 @@ def run(arguments: argparse.Namespace) -> int:
                 "frameworks": dict(item.frameworks),
                 "used": item.path == chosen.path,
             }
-            for item in found
+            for item in interpreters(path, setting=setting)
         ],
         "device": {"id": choice.device.id, "source": choice.source},
         "problems": problems,
     }
-    with stream(arguments.output) as file:
-        if arguments.format == "json":
-            json.dump(data, file, indent=2)
-            file.write("\n")
-        else:
-            out = console(file, arguments.color)
-            out.print(f"tirlens {__version__} on Python {platform.python_version()}")
-            if hint:
-                out.print(f"{path} imports {hint}")
-            for item in found:
-                mark = "used:" if item.path == chosen.path else "     "
-                has = ", ".join(f"{name} {version}" for name, version in item.frameworks.items())
-                what = f"Python {item.python or '?'}, {has or 'no framework'}"
-                out.print(f"{mark} {item.path} ({item.why}): {what}")
-            out.print(f"device: {choice.device.id} ({choice.source})")
-            for problem in problems:
-                out.print(f"problem: {problem}")
-    return 1 if problems else 0
+
+
+def _print(out: Console, path: Path, found: dict[str, Any]) -> None:
+    out.print(f"tirlens {found['tirlens']} on Python {found['python']}")
+    if found["file_imports"]:
+        out.print(f"{path} imports {found['file_imports']}")
+    for item in found["interpreters"]:
+        mark = "used:" if item["used"] else "     "
+        has = ", ".join(f"{name} {version}" for name, version in item["frameworks"].items())
+        what = f"Python {item['python'] or '?'}, {has or 'no framework'}"
+        out.print(f"{mark} {item['path']} ({item['why']}): {what}")
+    out.print(f"device: {found['device']['id']} ({found['device']['source']})")
+    for problem in found["problems"]:
+        out.print(f"problem: {problem}")
