@@ -113,12 +113,15 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
     out: dict[str, float] = {}
     issued = 0.0
     arith = item.arith
+    # A warp of fewer threads takes as long for an instruction as a whole one.
+    whole = WARP / item.place.lanes
     for name, flop in arith.flop_by_class.items():
         if name.startswith("tensor."):
             # An instruction with too few rows leaves a part of the cores idle.
             filled = float(item.node.attributes.get("filled", 1.0))
             _add(out, "tensor", flop / sustained(device, name) / filled)
-    for (unit, name), instructions in arith.instructions.items():
+    for (unit, name), each in arith.instructions.items():
+        instructions = each * whole
         issued += instructions
         if unit == "fma":
             resource = "fp64" if name == "fp64" else "fp32"
@@ -133,8 +136,8 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
         elif unit == "shuffle":
             _add(out, "shared", instructions / (WARP * device.sm_count * device.clock_hz))
     requests = memory_requests(item, device)
-    issued += requests.instructions * WARP + item.passed_instructions
-    integers = item.index_instructions * requests.most * WARP + item.guard_instructions
+    issued += requests.instructions * WARP + item.passed_instructions * whole
+    integers = item.index_instructions * requests.most * WARP + item.guard_instructions * whole
     if integers:
         issued += integers
         _add(out, "int", integers / sustained(device, "int32"))

@@ -84,3 +84,26 @@ def test_between_barriers_as_well() -> None:
 
     assert seconds("fma", 0.5) < 1.2 * seconds("fma", 1.0)
     assert seconds("max", 0.25) > 1.5 * seconds("max", 1.0)
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_a_warp_of_few_threads_takes_the_slots_of_a_whole_one(threads: int) -> None:
+    load = Access("x", "read", (("*", "k", 32),))
+    total = Access("c", "write", (0,))
+    body = Statement("store", "c", (Arith("exp", "float32", 8),), (load, total), sites=site(3))
+    loop = Loop("serial", "k", 0, TURNS, (body,), sites=site(2))
+    arrays = (*BUFFERS, Buffer("x", "x", "float32", (32 * TURNS,)))
+    few, whole = (launched((loop,), arrays, 10 * H200.sm_count, size) for size in (threads, 32))
+    busy, expected = (busy_seconds(product(facts), H200) for facts in (few, whole))
+    assert busy["issue"] == pytest.approx(expected["issue"])
+    assert busy["sfu"] == pytest.approx(expected["sfu"])
+
+
+def test_a_block_of_few_threads_issues_as_fast_as_one_warp() -> None:
+    """What takes the slots of a whole warp is not slowed down a second time."""
+    total = Access("c", "write", (0,))
+    body = Statement("store", "c", (Arith("exp", "float32", 8),), (total,), sites=site(3))
+    loop = Loop("serial", "k", 0, TURNS, (body,), sites=site(2))
+    facts = [launched((loop,), BUFFERS, H200.sm_count, threads) for threads in (8, 32)]
+    times = [analyze(each, H200).time_s for each in facts]
+    assert times[0] == pytest.approx(times[1], rel=0.02)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from tirlens.hardware.spec import Device
 
 from ..instructions.recurrence import turns
-from ..instructions.spread import WARP
 from ..instructions.work import Item
 from ..roofline import L2_PORT_BYTES_PER_CLK, burst_fraction, filled_slots, sum_seconds
 from .steps import carried_seconds, wait_seconds
@@ -159,5 +158,5 @@ def _drawn_rate(item: Item, beside: float = 1.0) -> float:
     independent = 2.0 * item.place.unrolled * beside
     if item.spread is not None and item.node.per == "block":
         independent = max(independent, item.spread.repeats)
-    threads = max(item.threads, item.reached_by)
-    return min(1.0, threads / WARP * min(independent, MOST_INDEPENDENT) / IN_FLIGHT)
+    warps = max(item.threads, item.reached_by) / item.place.lanes
+    return min(1.0, warps * min(independent, MOST_INDEPENDENT) / IN_FLIGHT)
