@@ -42,6 +42,7 @@ class Requests:
         self.planned = planned
         self.plan: Plan | None = None
         self._in_vector = False
+        self._lane: int | None = None
 
     def note(
         self,
@@ -86,12 +87,12 @@ class Requests:
         TVM makes a vector of the outermost vectorized loop (``VectorizeLoop``), tilelang of the
         innermost loop in it (``VectorizePlanner`` in ``src/transform/loop_vectorize.cc``).
         """
-        before, plan, inside = self.vectors, self.plan, self._in_vector
+        before, plan, inside, lane = self.vectors, self.plan, self._in_vector, self._lane
         if vectorized and not inside:
-            self.vectors, self._in_vector = {variable}, True
+            self.vectors, self._in_vector, self._lane = {variable}, True, variable
             self.plan = Plan() if self.planned else None
         elif inside and self.planned:
-            self.vectors = {variable}
+            self.vectors, self._lane = {variable}, variable
         elif not before.isdisjoint(length):
             self.vectors = set()
         try:
@@ -103,7 +104,7 @@ class Requests:
                         self.found[where].add(None)
                     else:
                         self._add(where, lanes[:, 0], width, width, together)
-            self.vectors, self.plan, self._in_vector = before, plan, inside
+            self.vectors, self.plan, self._in_vector, self._lane = before, plan, inside, lane
 
     def divide(self, condition: Any, at: Points) -> None:
         """The values of a condition on lanes, which a planned vector does not tell apart."""
@@ -113,8 +114,7 @@ class Requests:
     def _in_turn(self, at: Points, values: Any) -> Turns:
         """The values of all points, those of a thread's lanes beside each other."""
         values = at.full(values)
-        found = [at.full(at.columns[name]) for name in self.vectors if name in at.columns]
-        turns = found[0] if len(found) == 1 else np.zeros(at.size, dtype=np.int64)
+        turns = at.full(at.columns.get(self._lane, 0))
         others = [
             value
             for name, value in at.columns.items()
