@@ -158,3 +158,14 @@ def test_a_word_that_is_gone_is_named(run: Run) -> None:
     assert "stands for tvm.script.tir.allocate_const of earlier versions" in problem.message
     assert problem.span is not None
     assert problem.span.line == 10
+
+
+def test_they_are_read_with_the_tvm_of_tilelang(tilelang_python: Path, tmp_path: Path) -> None:
+    text = SIZES
+    for today, before in CASES["sizes"][1]:
+        text = text.replace(today, before)
+    found = worker_client.find_interpreter(tmp_path, setting=tilelang_python)
+    with worker_client.BlockingClient(found) as client:
+        result = client.analyze(request_of(tmp_path / "old.py", OLD + text, limit_s=30.0))
+    assert [problem.kind for problem in result.problems] == ["unsupported"]
+    assert _facts(result).name == "kernel"

@@ -12,6 +12,7 @@ Sources: apache/tvm: ``python/tvm/script/ir_builder/tir/ir.py`` and ``tir`` of 0
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.machinery
 import re
@@ -208,8 +209,16 @@ def _buffers(make: Callable[..., Any]) -> Callable[..., Any]:
 def _scalar(dtype: Any) -> Any:
     """``T.int64``, which could say of a variable that it is not negative (``is_size_var=True``).
 
-    Annotations are told by the class, which therefore stays one of the framework's.
+    Annotations are told by the class, which therefore stays one of the framework's.  Where it is a
+    function, as in tilelang's TVM, there is none.
     """
+    if isinstance(dtype, FunctionType):
+
+        @functools.wraps(dtype)
+        def function(expr: Any = None, is_size_var: bool = False) -> Any:
+            return dtype(expr)
+
+        return function
 
     def called(_self: Any, expr: Any = None, is_size_var: bool = False) -> Any:
         return dtype(expr)
