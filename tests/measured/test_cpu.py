@@ -75,7 +75,7 @@ def test_there_are_kernels_enough(found: list[Row]) -> None:
         ("cpu_cascade_lake", USUAL_ASIDE, 0.16, 0.19, 0.77, 0.92),
         # All in view when the model learnt of this core.
         ("cpu_zen4", LOOKED_AT, 0.16, 0.22, 0.85, 0.95),
-        ("cpu_zen4", HELD_OUT, 0.17, 0.21, 0.83, 0.95),
+        ("cpu_zen4", HELD_OUT, 0.17, 0.21, 0.8, 0.95),
         ("cpu_zen4", LATER, 0.15, 0.25, 0.77, 0.95),
         ("cpu_zen4", ONLY_SCORED, 0.18, 0.23, 0.85, 0.95),
         ("cpu_zen4", THEN, 0.17, 0.27, 0.7, 0.95),

@@ -17,6 +17,7 @@ SIZES = {
     "lanes": 8,
     "vector": 8,
     "l2": 1 << 17,
+    "crowded l2": 1 << 17,
     "l3": 1 << 20,
     "dram": 1 << 22,
     "pages 64": 64,
@@ -24,6 +25,16 @@ SIZES = {
 }
 ALONE = {
     "call",
+    "updates",
+    "two sums",
+    "two vector sums",
+    "two integer sums",
+    "max chain",
+    "multiply-add chain",
+    "integers",
+    "narrow sums",
+    "wide copies",
+    "fill l2",
     "integer chain",
     "float chain",
     "sums",
@@ -34,6 +45,7 @@ ALONE = {
     "exp",
 }
 BY_SIZE = {
+    "crowded walk l2",
     "copy l3",
     "wide copy dram",
     "stream l3",
@@ -44,8 +56,10 @@ BY_SIZE = {
 }
 
 
-def test_every_kernel_runs_and_takes_time(each_tvm_python: Path) -> None:
-    runs = measure(each_tvm_python, SIZES)
+@pytest.mark.parametrize("host", [True, False])
+def test_every_kernel_runs_and_takes_time(each_tvm_python: Path, host: bool) -> None:
+    lanes = {} if host else {"lanes": 4, "vector": 4}
+    runs = measure(each_tvm_python, {**SIZES, **lanes}, host)
     assert all(least <= second for least, second in runs.values())
     found = {name: least for name, (least, _) in runs.items()}
     assert found.keys() >= ALONE | BY_SIZE

@@ -101,6 +101,12 @@ def _devices(commands: Commands) -> None:
     parser.add_argument(
         "--python", metavar="INTERPRETER", help="a Python that has tvm, for --calibrate"
     )
+    parser.add_argument(
+        "--target",
+        choices=("host", "llvm"),
+        default="host",
+        help="with --calibrate: what TVM compiles for, this machine or plain llvm (SSE2 on x86)",
+    )
     parser.add_argument("--format", choices=("table", "json"), default="table")
     _output(parser)
 

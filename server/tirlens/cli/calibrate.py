@@ -36,9 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
             "--calibrate compiles small kernels and needs a Python that has tvm; "
             f"{chosen.path} ({chosen.why}) has not: name one with --python"
         )
-    found = detect_cpu.cpu()
+    host = arguments.target == "host"
+    found = detect_cpu.cpu() if host else detect_cpu.baseline(detect_cpu.cpu())
     print(f"measuring {found.name}, {found.cores} cores, with {chosen.path}", file=sys.stderr)
-    runs = measure(chosen.path, calibrate.sizes(found))
+    runs = measure(chosen.path, calibrate.sizes(found), host)
     numbers = calibrate.numbers(found, {name: least for name, (least, _) in runs.items()})
     apart = calibrate.unsettled(runs)
     text = calibrate.device_file(found, numbers, date.today(), apart)
@@ -72,16 +73,19 @@ def check(text: str) -> None:
             ) from error
 
 
-def measure(python: Path, sizes: Mapping[str, int]) -> dict[str, tuple[float, float]]:
+def measure(
+    python: Path, sizes: Mapping[str, int], host: bool = True
+) -> dict[str, tuple[float, float]]:
     """The two least times of a step in seconds, by kernel of the calibration.
 
-    They run under an interpreter with tvm.
+    They run under an interpreter with tvm, compiled for this `host` or for any of its kind.
 
     Raises:
         UsageError: it failed or took longer than `TIMEOUT_S`; the message says why.
     """
     root = str(Path(tirlens_worker.__file__).parents[1])
-    command = [str(python), "-c", _PROGRAM, root, json.dumps(dict(sizes))]
+    given = json.dumps({"host": host, "sizes": dict(sizes)})
+    command = [str(python), "-c", _PROGRAM, root, given]
     try:
         answer = subprocess.run(
             command,

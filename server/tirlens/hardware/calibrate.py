@@ -50,9 +50,10 @@ BAND = 0.3
 BAND_SOURCE = "80 % of the kernels in tests/measured/cpu.py are as near, on two servers"
 # More than this between two widths is another disturbance.
 MOST_WIDER = 1.25
-VECTORS_SOURCE = "LLVM's preferred vector width for AMD's AVX-512 cores (X86.td)"
+VECTORS_SOURCE = "LLVM's preferred vector width for the target (X86.td)"
 OTHER_SOURCES = {
     "band": BAND_SOURCE,
+    "simd_bytes": VECTORS_SOURCE,
     "cpu.vector_bytes": VECTORS_SOURCE,
     "issue_per_clk_per_sm": ISSUE_SOURCE,
     "cpu.unrolled_instructions": UNROLLED_SOURCE,
@@ -72,7 +73,7 @@ def sizes(found: FoundCpu) -> dict[str, int]:
     last = max((cache.bytes for cache in found.caches.values()), default=base.l2.bytes)
     out = {
         "cores": found.cores,
-        "lanes": base.simd_bytes // FLOAT_BYTES,
+        "lanes": register_bytes(found) // FLOAT_BYTES,
         "vector": vector_bytes(found) // FLOAT_BYTES,
         "l2": int(l2 * WITHIN),
         "crowded l2": int(l2 * WITHIN),
@@ -88,6 +89,11 @@ def sizes(found: FoundCpu) -> dict[str, int]:
     return out
 
 
+def register_bytes(found: FoundCpu) -> int:
+    """The width of the widest registers that the compiler may use."""
+    return found.register_bytes or load(found.base).simd_bytes
+
+
 def vector_bytes(found: FoundCpu) -> int:
     """The width of the vectors that the compiler makes of loops by itself."""
     if found.vector_bytes is not None:
@@ -101,9 +107,10 @@ def numbers(found: FoundCpu, seconds: Mapping[str, float]) -> dict[str, float]:
     """The measured numbers of a device file by dotted key."""
     clock = CHAIN_CLK / seconds["integer chain"]
     clk = {name: value * clock for name, value in seconds.items()}
-    lanes, wide = vector_bytes(found) // FLOAT_BYTES, load(found.base).simd_bytes // FLOAT_BYTES
+    lanes, wide = vector_bytes(found) // FLOAT_BYTES, register_bytes(found) // FLOAT_BYTES
     core = _core(clk, lanes // 2, lanes, wide)
     told = {
+        "simd_bytes": found.register_bytes,
         "issue_per_clk_per_sm": found.issue_per_clk,
         "dram.bytes": found.memory_bytes,
         "cpu.vector_bytes": found.vector_bytes,

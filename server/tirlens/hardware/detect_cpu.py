@@ -10,12 +10,14 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tirlens.hardware.known_cores import issue_per_clk, unrolled_instructions
 
 TIMEOUT_S = 3.0
+# The registers of SSE2, which all x86-64 processors have.
+BASELINE_BYTES = 16
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -32,9 +34,9 @@ class FoundCache:
 class FoundCpu:
     """A CPU as the system describes it; `caches` by level, `cores` those that may be used.
 
-    `base` is the catalogue's generic CPU of the same instruction set; the compiler's vectors have
-    `vector_bytes`, a clock begins `issue_per_clk` instructions, and loops are unrolled to
-    `unrolled_instructions`, None for those of that.
+    `base` is the catalogue's generic CPU of the same instruction set.  The widest registers have
+    `register_bytes`, the compiler's vectors `vector_bytes`, a clock begins `issue_per_clk`
+    instructions, and loops are unrolled to `unrolled_instructions`, None for those of that.
     """
 
     name: str
@@ -43,6 +45,7 @@ class FoundCpu:
     threads_per_core: int
     memory_bytes: int | None
     caches: Mapping[int, FoundCache]
+    register_bytes: int | None = None
     vector_bytes: int | None = None
     issue_per_clk: int | None = None
     unrolled_instructions: int | None = None
@@ -67,6 +70,24 @@ def cpu(root: Path = Path("/")) -> FoundCpu:
         vector_bytes=_vector_bytes(fields, flags),
         issue_per_clk=issue_per_clk(vendor, family, _number(fields, "model")),
         unrolled_instructions=unrolled_instructions(vendor, family),
+    )
+
+
+def baseline(found: FoundCpu) -> FoundCpu:
+    """As what LLVM takes a machine for that it is told nothing of: on x86 one with SSE2.
+
+    X86.td, ``x86-64``: sixteen registers of 16 bytes, scheduled as Sandy Bridge's, whose
+    ``LoopMicroOpBufferSize`` is 28.
+    """
+    if not found.base.startswith("x86"):
+        return found
+    return replace(
+        found,
+        name=f"{found.name} with plain llvm",
+        base="x86-avx2",
+        register_bytes=BASELINE_BYTES,
+        vector_bytes=BASELINE_BYTES,
+        unrolled_instructions=28,
     )
 
 

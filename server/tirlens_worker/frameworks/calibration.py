@@ -1,8 +1,8 @@
 """Small kernels whose times tell the rates of a CPU, compiled with the user's TVM.
 
-``main`` reads sizes (JSON) and prints the two least times of a step of each kernel in seconds
-(JSON): one that was met twice is likely the machine's and not that of what disturbs it.  What a
-step is stands with each kernel; the server makes clocks and rates of them.
+``main`` reads what to measure (JSON) and prints the two least times of a step of each kernel in
+seconds (JSON): one that was met twice is likely the machine's and not that of what disturbs it.
+What a step is stands with each kernel; the server makes clocks and rates of them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,17 @@ LONG_REPEATS = 25
 
 
 def main() -> None:
-    """Measure with the sizes in the first argument and print the seconds."""
-    sizes = json.loads(sys.argv[-1])
+    """Measure with the ``sizes`` in the last argument and print the seconds.
+
+    The kernels are compiled for this machine, or where ``host`` is false for plain ``llvm``.
+    """
+    given = json.loads(sys.argv[-1])
+    sizes = given["sizes"]
     os.environ.setdefault("TVM_NUM_THREADS", str(sizes["cores"]))
-    print(json.dumps(measure(sizes)))
+    print(json.dumps(measure(sizes, given["host"])))
 
 
-def measure(sizes: Dict[str, int]) -> Dict[str, List[float]]:
+def measure(sizes: Dict[str, int], host: bool) -> Dict[str, List[float]]:
     """The two least times of a step in seconds, by kernel.
 
     `sizes` are ``cores``, ``lanes`` and ``vector`` (floats in the widest register and in the
@@ -44,8 +48,10 @@ def measure(sizes: Dict[str, int]) -> Dict[str, List[float]]:
     and ``last`` may be missing.
     """
     tvm: Any = importlib.import_module("tvm")
-    host = tvm.get_global_func("target.llvm_get_system_cpu")
-    target = tvm.target.Target({"kind": "llvm", "mcpu": str(host())})
+    options = {"kind": "llvm"}
+    if host:
+        options["mcpu"] = str(tvm.get_global_func("target.llvm_get_system_cpu")())
+    target = tvm.target.Target(options)
     kernels = [
         Kernel(name, func, _module(tvm.compile(func, target=target)), steps)
         for name, func, steps in _kernels(sizes)
@@ -152,21 +158,24 @@ def _kernels(sizes: Dict[str, int]) -> Iterator[Tuple[str, Any, float]]:
         yield (width + " polynomial", *kernels.explicit_polynomial(elements))
     for level in ("l2", "l3", "dram"):
         if level in sizes:
-            yield ("stream " + level, *kernels.stream(sizes[level]))
-            yield ("walk " + level, *kernels.walk(sizes[level], kernels.SPREAD))
+            yield ("stream " + level, *kernels.stream(sizes[level], lanes))
+            yield ("walk " + level, *kernels.walk(sizes[level], kernels.SPREAD, lanes))
         if "crowded " + level in sizes:
-            pages = kernels.walk(sizes["crowded " + level], kernels.PAGE)
+            pages = kernels.walk(sizes["crowded " + level], kernels.PAGE, lanes)
             yield ("crowded walk " + level, *pages)
-    yield ("fill l2", *kernels.fill(sizes["l2"]))
+    yield ("fill l2", *kernels.fill(sizes["l2"], lanes))
     for level in ("l3", "dram"):
         if level in sizes:
             yield ("copy " + level, *kernels.copy(sizes[level], sizes["vector"]))
             yield ("wide copy " + level, *kernels.copy(sizes[level], lanes))
     for part in (2, 3, 4):
         if "last" in sizes:
-            yield ("stream last {}/4".format(part), *kernels.stream(sizes["last"] * part // 4))
+            yield (
+                "stream last {}/4".format(part),
+                *kernels.stream(sizes["last"] * part // 4, lanes),
+            )
     for name, count in sizes.items():
         if name.startswith("pages "):
-            yield (name, *kernels.touch(count))
-    yield ("stream all", *kernels.stream_all(sizes["dram"], sizes["cores"]))
+            yield (name, *kernels.touch(count, lanes))
+    yield ("stream all", *kernels.stream_all(sizes["dram"], sizes["cores"], lanes))
     yield ("parallel", *kernels.parallel(sizes["cores"]))

@@ -27,6 +27,8 @@ READ = 7
 WRITTEN = 4
 # Operations on integers of one element.
 INTEGERS = 16
+# Vectors that are summed at once, for which there are registers everywhere.
+SUMS = 8
 # Multiply-adds of one element that wait for each other, more than a scheduler has room for.
 CHAINED = 32
 # Floats of a page, and of rows whose lines are in different sets of a cache.
@@ -224,30 +226,41 @@ def updates() -> Made:
     return updates, float(SHORT * TIMES)
 
 
-def touch(pages: int) -> Made:
+def touch(pages: int, lanes: int) -> Made:
     """A step is a line in the next page."""
 
     @T.prim_func
-    def touch(A: T.Buffer((pages // 4, 4, NEXT_PAGE), "float32"), S: T.Buffer((4, 16), "float32")):
+    def touch(
+        A: T.Buffer((pages // 4, 4, NEXT_PAGE), "float32"), S: T.Buffer((4, lanes), "float32")
+    ):
         for _, r in T.grid(TIMES, pages // 4):
             for u in T.unroll(4):
-                for v in T.vectorized(16):
+                for v in T.vectorized(lanes):
                     S[u, v] = S[u, v] + A[r, u, v]
 
     return touch, float(pages * TIMES)
 
 
-def stream(size: int) -> Made:
-    """A step is a line of 64 bytes, one after the other."""
-    rows = size // 256
+def stream(size: int, lanes: int) -> Made:
+    """A step is a line of 64 bytes, one after the other, in sums of few registers.
+
+    The compiler knows all that touches an array on the stack, and stores the sums once.
+    """
+    width = min(64, SUMS * lanes)
+    rows = size // (4 * width)
 
     @T.prim_func
-    def stream(A: T.Buffer((rows, 64), "float32"), S: T.Buffer((64,), "float32")):
+    def stream(A: T.Buffer((rows, width), "float32"), B: T.Buffer((width,), "float32")):
+        s = T.alloc_buffer((width,), "float32")
+        for v in T.vectorized(width):
+            s[v] = T.float32(0)
         for i in range(rows):
-            for v in T.vectorized(64):
-                S[v] = S[v] + A[i, v]
+            for v in T.vectorized(width):
+                s[v] = s[v] + A[i, v]
+        for v in T.vectorized(width):
+            B[v] = s[v]
 
-    return stream, rows * 4.0
+    return stream, rows * width / 16
 
 
 def copy(size: int, lanes: int) -> Made:
@@ -266,47 +279,65 @@ def copy(size: int, lanes: int) -> Made:
     return copy, vectors * lanes / 16
 
 
-def walk(size: int, row: int) -> Made:
-    """A step is a line of 64 bytes in the next row of so many floats, column by column."""
+def walk(size: int, row: int, lanes: int) -> Made:
+    """A step is a line of 64 bytes in the next row of so many floats, column by column.
+
+    Of each line `lanes` floats are read.
+    """
     rows = size // (row * 4) // 4
     columns = row // 16
 
     @T.prim_func
-    def walk(A: T.Buffer((rows, 4, row), "float32"), S: T.Buffer((4, 16), "float32")):
+    def walk(A: T.Buffer((rows, 4, row), "float32"), B: T.Buffer((4, lanes), "float32")):
+        s = T.alloc_buffer((4, lanes), "float32")
+        for u in T.unroll(4):
+            for v in T.vectorized(lanes):
+                s[u, v] = T.float32(0)
         for c, r in T.grid(columns, rows):
             for u in T.unroll(4):
-                for v in T.vectorized(16):
-                    S[u, v] = S[u, v] + A[r, u, c * 16 + v]
+                for v in T.vectorized(lanes):
+                    s[u, v] = s[u, v] + A[r, u, c * 16 + v]
+        for u in T.unroll(4):
+            for v in T.vectorized(lanes):
+                B[u, v] = s[u, v]
 
     return walk, float(rows * 4 * columns)
 
 
-def fill(size: int) -> Made:
-    """A step is a line of 64 bytes in the next row that is stored to, column by column."""
+def fill(size: int, lanes: int) -> Made:
+    """A step is a line of 64 bytes in the next row, of which `lanes` floats are stored."""
     rows = size // (SPREAD * 4)
     columns = SPREAD // 16
 
     @T.prim_func
-    def fill(A: T.Buffer((rows, SPREAD), "float32"), S: T.Buffer((16,), "float32")):
+    def fill(A: T.Buffer((rows, SPREAD), "float32"), S: T.Buffer((lanes,), "float32")):
         for c, r in T.grid(columns, rows):
-            for v in T.vectorized(16):
+            for v in T.vectorized(lanes):
                 A[r, c * 16 + v] = S[v]
 
     return fill, float(rows * columns)
 
 
-def stream_all(size: int, cores: int) -> Made:
+def stream_all(size: int, cores: int, lanes: int) -> Made:
     """As `stream` on all cores at once; a step is still a line."""
-    rows = size // 256 // cores
+    width = min(64, SUMS * lanes)
+    rows = size // (4 * width) // cores
 
     @T.prim_func
-    def stream_all(A: T.Buffer((cores, rows, 64), "float32"), S: T.Buffer((cores, 64), "float32")):
+    def stream_all(
+        A: T.Buffer((cores, rows, width), "float32"), B: T.Buffer((cores, width), "float32")
+    ):
         for p in T.parallel(cores):
+            s = T.alloc_buffer((width,), "float32")
+            for v in T.vectorized(width):
+                s[v] = T.float32(0)
             for i in range(rows):
-                for v in T.vectorized(64):
-                    S[p, v] = S[p, v] + A[p, i, v]
+                for v in T.vectorized(width):
+                    s[v] = s[v] + A[p, i, v]
+            for v in T.vectorized(width):
+                B[p, v] = s[v]
 
-    return stream_all, cores * rows * 4.0
+    return stream_all, cores * rows * width / 16
 
 
 def parallel(cores: int) -> Made:

@@ -103,6 +103,21 @@ def test_the_compilers_vectors_are_whole_registers_on_amd(linux: None, tmp_path:
     assert load(file).sources["cpu.vector_bytes"] == calibrate.VECTORS_SOURCE
 
 
+def test_what_llvm_may_use_when_it_is_told_nothing(linux: None, tmp_path: Path) -> None:
+    found = replace(detect_cpu.baseline(detect_cpu.cpu(machine(tmp_path))), memory_bytes=None)
+    assert calibrate.sizes(found)["vector"] == calibrate.sizes(found)["lanes"] == 4
+    file = tmp_path / "mine.toml"
+    numbers = calibrate.numbers(found, seconds())
+    file.write_text(calibrate.device_file(found, numbers, date(2026, 1, 2)), encoding="utf-8")
+    device = load(file)
+    assert device.cpu is not None
+    assert (device.simd_bytes, device.cpu.vector_bytes) == (16, 16)
+    assert device.limits.registers_per_thread == 16
+    assert device.name.endswith("plain llvm, 8 cores")
+    arm = FoundCpu("Arm", "arm-neoverse", 4, 1, None, {})
+    assert detect_cpu.baseline(arm) == arm
+
+
 def test_a_system_that_tells_nothing(linux: None, tmp_path: Path) -> None:
     found = detect_cpu.cpu(tmp_path)
     assert (found.base, found.caches, found.memory_bytes) == ("x86-avx2", {}, None)
