@@ -56,15 +56,12 @@ def ports(leaf: Leaf, nest: Nest, width: Width, device: Device) -> Ports:
     """What the loads and stores of a leaf's executions in a nest ask of the ports."""
     core = device.cpu
     assert core is not None
-    rates = rates_of(width, core)
-    load, store = rates.load_clk, rates.store_clk
     out = Ports(core.load_store_sharing)
     spilled = spills(leaf, nest, width, device) or through_memory(leaf, nest)
-    widest = device.simd_bytes / core.vector_bytes
     for address in leaf.addresses:
         reads = address.mode == "read" or (address in leaf.reads and address not in leaf.writes)
-        clk, apart = (load, core.gather_clk) if reads else (store, core.scatter_clk)
-        times, cost = _moves(address, leaf, nest, width, clk, apart, spilled, widest, rates.again)
+        times = _times(address, leaf, nest, width, spilled)
+        cost = _each_clk(address, leaf, nest, width, device, reads)
         out.moves += times * width.registers
         if width.elements > 1 and reads:
             out.vector_load_clk += times * cost
@@ -77,79 +74,85 @@ def ports(leaf: Leaf, nest: Nest, width: Width, device: Device) -> Ports:
     taken_apart = odd(leaf, nest, device.simd_bytes, core.unrolled_instructions)
     out.moves += taken_apart
     out.vector_load_clk += taken_apart * SHUFFLES
-    out.vector_store_clk += taken_apart * SCALAR_STORE * store if spilled else 0.0
+    if spilled:
+        store_clk = rates_of(width, core).store_clk
+        out.vector_store_clk += taken_apart * SCALAR_STORE * store_clk
     return out
 
 
-def _moves(
-    address: Address,
-    leaf: Leaf,
-    nest: Nest,
-    width: Width,
-    clk: float,
-    apart_clk: float,
-    spilled: bool,
-    widest: float,
-    again: float,
-) -> tuple[float, float]:
-    """How often an address is loaded or stored, and the clocks of each.
-
-    The widest registers hold `widest` of the vectors that the compiler makes of loops.
-    """
-    ranges = leaf.item.place.ranges
+def _times(address: Address, leaf: Leaf, nest: Nest, width: Width, spilled: bool) -> float:
+    """How often an address is loaded or stored."""
     times = leaf.turns(nest.loop, nest.vectorised) / width.elements
     writes = address.mode != "read"
-    lane = nest.loop.var if nest.vectorised and nest.loop else leaf.lane_loop
+    absent = [loop for loop in leaf.inner if loop.var not in address.variables]
+    shared = math.prod(loop.extent or 1 for loop in absent)
     if nest.vectorised and nest.loop is not None:
         # Within a loop that it vectorises the compiler knows that arrays do not overlap, and loads
         # once what does not change.  Stores stay: those without effect are removed before that.
-        absent = [loop for loop in leaf.inner if loop.var not in address.variables]
         if not writes and together(address, leaf, nest):
-            times /= math.prod(loop.extent or 1 for loop in absent)
-        if nest.loop.var not in address.variables and leaf.chosen(nest.loop.var) and not writes:
-            # Not loaded outside, where the condition may not hold, but gathered under a mask
-            # (LLVM's ``LoopVectorize``: a uniform access that is predicated).
-            return times, apart_clk
-        if nest.loop.var not in address.variables:
-            held = inner(leaf) / math.prod(loop.extent or 1 for loop in absent)
-            if held > HOISTED:
-                return times, clk
-            return times / max(nest.trips / width.elements, 1), clk
-    elif not writes and not spilled and leaf.accumulates(address):
+            times /= shared
+        fixed = nest.loop.var not in address.variables
+        if fixed and not under_mask(address, leaf, nest) and inner(leaf) / shared <= HOISTED:
+            return times / max(nest.trips / width.elements, 1)
+        return times
+    if not writes and not spilled and leaf.accumulates(address):
         if nest.loop is None or nest.loop.var not in address.variables:
             # The sum is in a register from one iteration to the next, but stored in each.
-            return 0.0, clk
+            return 0.0
         # So it is from one unrolled statement to the next.
-        absent = [loop for loop in leaf.inner if loop.var not in address.variables]
-        times /= math.prod(loop.extent or 1 for loop in absent)
+        times /= shared
     elif not spilled and leaf.writes and all(promoted(write, leaf, nest) for write in leaf.writes):
         # Nothing is stored in the loop that could change what its unrolled statements share.
-        absent = [loop for loop in leaf.inner if loop.var not in address.variables]
-        times /= nest.trips if writes else math.prod(loop.extent or 1 for loop in absent)
-    if writes and overwritten(address, leaf, nest):
-        absent = [loop for loop in leaf.inner if loop.var not in address.variables]
-        times /= math.prod(loop.extent or 1 for loop in absent)
-    stride = address.stride(lane, ranges) if lane else 0
+        times /= nest.trips if writes else shared
+    return times / shared if writes and overwritten(address, leaf, nest) else times
+
+
+def _each_clk(
+    address: Address, leaf: Leaf, nest: Nest, width: Width, device: Device, reads: bool
+) -> float:
+    """The clocks of one load, or store where it does not read."""
+    core = device.cpu
+    assert core is not None
+    rates = rates_of(width, core)
+    clk, apart_clk = (
+        (rates.load_clk, core.gather_clk) if reads else (rates.store_clk, core.scatter_clk)
+    )
+    if under_mask(address, leaf, nest):
+        return apart_clk
+    lane = nest.loop.var if nest.vectorised and nest.loop else leaf.lane_loop
+    stride = address.stride(lane, leaf.item.place.ranges) if lane else 0
     if width.elements <= 1 or stride == 0:
-        return times, clk
+        return clk
     if stride == address.size:
-        crossing = 1 + across(address, lane, width, leaf) * again
-        return times, clk * parts(int(width.elements), int(width.registers)) * crossing
+        crossing = 1 + across(address, lane, width, leaf) * rates.again
+        return clk * parts(int(width.elements), int(width.registers)) * crossing
     vectors = width.registers * (2 if width.wide else 1)
     if stride == -address.size:
         # Loaded as it lies and turned round, by one shuffle.
-        return times, (clk + SHUFFLE_CLK) * width.registers
+        return (clk + SHUFFLE_CLK) * width.registers
     if stride is not None and leaf.lanes > 1:
         # TVM takes a vector apart whose elements do not follow each other (``CodeGenLLVM``).
-        return times, max(SHUFFLE_CLK, clk) * width.elements
+        return max(SHUFFLE_CLK, clk) * width.elements
     if stride is not None and grouped(address, stride, nest.leaves):
         step = abs(stride) // address.size
-        return times, group_clk(address, step, nest.leaves, clk, widest) * vectors
+        widest = device.simd_bytes / core.vector_bytes
+        return group_clk(address, step, nest.leaves, clk, widest) * vectors
     if address.size < SHORTEST_GATHERED:
-        return times, max(SHUFFLES, clk) * width.elements
+        return max(SHUFFLES, clk) * width.elements
     # What was just scattered cannot be forwarded to a gather: it goes through the cache.
-    scattered = not writes and leaf.accumulates(address)
-    return times, apart_clk * vectors + (SCATTERED * width.elements if scattered else 0.0)
+    scattered = address.mode == "read" and leaf.accumulates(address)
+    return apart_clk * vectors + (SCATTERED * width.elements if scattered else 0.0)
+
+
+def under_mask(address: Address, leaf: Leaf, nest: Nest) -> bool:
+    """Whether one place is read in each iteration of a vectorised loop where a condition holds.
+
+    It is not loaded outside, where the condition may not hold, but gathered under a mask (LLVM's
+    ``LoopVectorize``: a uniform access that is predicated).
+    """
+    if not nest.vectorised or nest.loop is None or address.mode != "read":
+        return False
+    return nest.loop.var not in address.variables and leaf.chosen(nest.loop.var)
 
 
 def together(address: Address, leaf: Leaf, nest: Nest) -> bool:
