@@ -14,7 +14,7 @@ from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.cpu.address import LINE_BYTES, pattern
 from tirlens.model.cpu.caches import Capacity, resident
-from tirlens.model.report import KernelReport
+from tirlens.model.report import KernelReport, ReadWrite
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -87,6 +87,12 @@ def test_a_float_sum_waits_for_itself() -> None:
     assert (report.bound, report.bound_class) == ("latency", "latency")
     assert "wait for each other" in report.bound_reason
     assert "1 of 16 cores" in report.bound_reason
+
+
+def test_what_stays_in_the_caches_takes_no_part_of_a_line_from_memory() -> None:
+    report = analyze(matmul("ikj", 640), DEVICE)
+    assert report.dram_bytes == ReadWrite(0, 0)
+    assert report.compulsory_bytes is not None and report.compulsory_bytes > 0
 
 
 def test_an_integer_sum_runs_in_vectors() -> None:
@@ -210,7 +216,7 @@ def copied(rows: int, columns: int, order: str, transposed: str = "") -> KernelF
 def test_columns_of_more_pages_than_the_tlb_has_are_walked_for(rows: int, walks: bool) -> None:
     """Of two arrays with a page a row; the TLB has 1536."""
     report = analyze(copied(rows, 1024 + 16, "ji"), DEVICE)
-    assert (report.utilisation["tlb"] > 0.2) == walks
+    assert (report.utilisation.get("tlb", 0.0) > 0.2) == walks
 
 
 def test_rows_are_not_walked_for() -> None:

@@ -184,6 +184,9 @@ def lines_taken(node: Node, cache: Capacity, found: Footprints) -> dict[Signatur
     """
     once = _inside(node, cache, found)
     left = 1 - resident(found.taken(node.streams, 0, cache), cache)
+    if sum(once.values()) * left < 1:
+        # There is no part of a line.
+        left = 0.0
     return {
         signature: lines * left / (1 if signature in found.private else cache.sharers)
         for signature, lines in once.items()
