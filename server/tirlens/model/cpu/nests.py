@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tirlens_worker.facts import Buffer, Loop
 
@@ -33,6 +34,17 @@ class Nest:
     def trips(self) -> int:
         """How often the innermost loop turns each time; 1 for straight-line code."""
         return (self.loop.extent or 1) if self.loop else 1
+
+    @cached_property
+    def in_a_row(self) -> bool:
+        """Whether all that the innermost loop moves is one place or follows each other."""
+        if self.loop is None:
+            return False
+        return all(
+            abs(address.stride(self.loop.var, leaf.item.place.ranges) or 0) in (0, address.size)
+            for leaf in self.leaves
+            for address in leaf.addresses
+        )
 
 
 class Reader:

@@ -65,7 +65,7 @@ def width_of(leaf: Leaf, nest: Nest, device: Device) -> Width:
     if filled > 1 and not nest.vectorised:
         return of_loop(max(core.vector_bytes / size, 1), filled, in_a_row=False)
     if nest.vectorised:
-        return of_loop(max(core.vector_bytes / size, 1), nest.trips, _in_a_row(nest))
+        return of_loop(max(core.vector_bytes / size, 1), nest.trips, nest.in_a_row)
     return SINGLE
 
 
@@ -80,16 +80,6 @@ def _filled(leaf: Leaf) -> int:
     last = leaf.inner[-1]
     rows = (write.stride(last.var, leaf.item.place.ranges) == write.size for write in leaf.writes)
     return (last.extent or 1) if all(rows) else 1
-
-
-def _in_a_row(nest: Nest) -> bool:
-    """Whether all that a nest's loop moves is one place or follows each other."""
-    assert nest.loop is not None
-    return all(
-        abs(address.stride(nest.loop.var, leaf.item.place.ranges) or 0) in (0, address.size)
-        for leaf in nest.leaves
-        for address in leaf.addresses
-    )
 
 
 def of_loop(elements: float, trips: int, in_a_row: bool) -> Width:
