@@ -45,9 +45,9 @@ READ = 7
 WRITTEN = 4
 LEAST_BEYOND = 64 << 20
 MOST_BEYOND = 512 << 20
-# Of the measured kernels on the two machines that it was calibrated for, 80 % are this near.
+# Of the measured kernels on the machines that it was calibrated for, four of five are this near.
 BAND = 0.3
-BAND_SOURCE = "80 % of the kernels in tests/measured/cpu.py are as near, on two servers"
+BAND_SOURCE = "four of five kernels in tests/measured/cpu.py are as near, on three servers"
 # More than this between two widths is another disturbance.
 MOST_WIDER = 1.25
 VECTORS_SOURCE = "LLVM's preferred vector width for the target (X86.td)"
