@@ -13,7 +13,7 @@ from tirlens.advice.independence import nests, with_innermost
 from tirlens.advice.rules import launch_bound
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.nodes import every_node
+from tirlens.model.counting.nodes import every_node
 from tirlens.model.report import Advice
 from tirlens_worker.facts import (
     Access,

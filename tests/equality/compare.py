@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tirlens.model.classes import FREE_OPS, INTEGER_OPS, totals
-from tirlens.model.counted import count_all
+from tirlens.model.counting.classes import FREE_OPS, INTEGER_OPS, totals
+from tirlens.model.counting.counted import count_all
 from tirlens.model.counting.result import Counts, leaves
 from tirlens.model.counting.symbolic import formulas
-from tirlens.model.instructions.spread import memory_of
-from tirlens.model.instructions.tree import build
+from tirlens.model.gpu.mapping.spread import memory_of
+from tirlens.model.gpu.mapping.tree import build
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tirlens.model.nodes import every_node
+from tirlens.model.counting.nodes import every_node
 from tirlens_worker.facts import KernelFacts, Statement
 
 from .test_kernels import TVM, facts_of

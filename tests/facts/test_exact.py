@@ -7,7 +7,7 @@ import pytest
 from facts.test_kernels import TILELANG, TVM, facts_of
 from tirlens import model
 from tirlens.hardware import load
-from tirlens.model.nodes import every_node
+from tirlens.model.counting.nodes import every_node
 from tirlens_worker.facts import Statement
 
 pytestmark = pytest.mark.slow

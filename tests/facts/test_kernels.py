@@ -13,7 +13,7 @@ from support.requests import request_of
 from support.workers import analyzed
 from tirlens import model
 from tirlens.hardware import load
-from tirlens.model.nodes import every_node
+from tirlens.model.counting.nodes import every_node
 from tirlens_worker.facts import KernelFacts, Statement
 
 KERNELS = Path(__file__).parent / "kernels"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from facts.test_kernels import TILELANG, facts_of
-from tirlens.model.nodes import every_node
+from tirlens.model.counting.nodes import every_node
 from tirlens_worker.facts import Branch, Expr
 from tirlens_worker.frameworks.text import text
 

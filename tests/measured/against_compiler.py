@@ -29,10 +29,10 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 
 from tirlens.hardware import Device, load  # noqa: E402
 from tirlens.model.analyze import analyze, counts_of  # noqa: E402
-from tirlens.model.block.occupancy import BlockResources, occupancy  # noqa: E402
-from tirlens.model.instructions.places import SIDE_BY_SIDE, SPATIAL  # noqa: E402
-from tirlens.model.instructions.work import leaves_of  # noqa: E402
-from tirlens.model.roofline import memory_requests, moved_by_tma  # noqa: E402
+from tirlens.model.gpu.block.occupancy import BlockResources, occupancy  # noqa: E402
+from tirlens.model.gpu.units import memory_requests, moved_by_tma  # noqa: E402
+from tirlens.model.tree.context import SIDE_BY_SIDE, SPATIAL  # noqa: E402
+from tirlens.model.tree.node import leaves_of  # noqa: E402
 from tirlens_worker.codec import from_json  # noqa: E402
 from tirlens_worker.facts import KernelFacts, Loop  # noqa: E402
 

@@ -6,7 +6,7 @@ import pytest
 
 from equality.process import TESTS, cases_of
 from ops import cases_tilelang, cases_tvm
-from tirlens.model.expr import to_text
+from tirlens_counting.expressions import to_text
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import Branch, KernelFacts, Let, Loop, Statement
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tirlens.model.counting.walker import Walker
-from tirlens.model.instructions.tree import build
-from tirlens.model.instructions.work import Item, leaves_of
+from tirlens.model.gpu.mapping.tree import build
+from tirlens.model.tree.node import Item, leaves_of
 from tirlens_worker.facts import (
     Access,
     Arith,

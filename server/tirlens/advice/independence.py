@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tirlens.advice import rewrite
-from tirlens.model.expr import free_variables, linear, simplify, substitute
-from tirlens.model.nodes import every_node
+from tirlens.model.counting.nodes import every_node
+from tirlens_counting.expressions import free_variables, linear, simplify, substitute
 from tirlens_worker.facts import (
     Access,
     Branch,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from tirlens.model.expr import free_variables, simplify, substitute
-from tirlens.model.nodes import every_node, expressions
+from tirlens.model.counting.nodes import every_node, expressions
+from tirlens_counting.expressions import free_variables, simplify, substitute
 from tirlens_worker.facts import (
     Access,
     Branch,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tirlens.advice import rewrite
-from tirlens.model.expr import simplify, substitute
+from tirlens_counting.expressions import simplify, substitute
 from tirlens_worker.facts import Access, Expr, KernelFacts, Loop, Node, Statement
 
 _AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z")

@@ -11,31 +11,19 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts
 
 from . import cpu
-from .block.ahead import moved_at_once, started_ahead
-from .block.launch import block_resources, lowered_for
-from .block.leaf import BlockContext
-from .block.occupancy import BlockResources, does_not_fit, occupancy
-from .block.spilling import spilled
-from .block.walk import block_time
-from .counted import Counted, count_all
+from .counting.counted import Counted, count_all
 from .counting.offsets import evenly
 from .counting.result import Counts
 from .counting.told import told
-from .figures import counted, finished, moved, untimed, warm, with_note
-from .foreign import foreign
-from .imbalance import block_costs, stretch
-from .instructions.work import Item, leaves_of, with_leaves
-from .launches import launches, together
-from .memory import traffic
-from .memory.waves import LaunchShape
-from .report import CaveatNote, KernelReport, Occupancy, Waves
-from .roofline import (
-    as_mixed,
-    busy_seconds,
-    repeated_l2_seconds,
-    sum_seconds,
-)
-from .schedule import (
+from .gpu.block.ahead import moved_at_once, started_ahead
+from .gpu.block.leaf import BlockContext
+from .gpu.block.occupancy import BlockResources, does_not_fit, occupancy
+from .gpu.block.resources import block_resources, lowered_for
+from .gpu.block.walk import block_time
+from .gpu.compiler.foreign import foreign
+from .gpu.compiler.spilling import spilled
+from .gpu.launch.imbalance import block_costs, stretch
+from .gpu.launch.schedule import (
     Demand,
     Rounds,
     as_idle,
@@ -45,7 +33,14 @@ from .schedule import (
     kernel_time,
     loaded_share,
 )
-from .unscheduled import at_least, unscheduled
+from .gpu.launch.unscheduled import at_least, unscheduled
+from .gpu.memory import traffic
+from .gpu.memory.waves import LaunchShape
+from .gpu.units import as_mixed, busy_seconds, repeated_l2_seconds, sum_seconds
+from .launches import launches, together
+from .report import CaveatNote, KernelReport, Occupancy, Waves
+from .reporting.figures import counted, finished, moved, untimed, warm, with_note
+from .tree.node import Item, leaves_of, with_leaves
 
 SPILLS = "the fragments take more registers than a thread can have: they will spill"
 

@@ -14,7 +14,7 @@ import pkgutil
 _STEPS = (
     "numpy",
     "tirlens.hardware",
-    "tirlens.model.expr",
+    "tirlens_counting.expressions",
     "tirlens.model",
     "tirlens.advice",
     "tirlens.pipeline",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.instructions.addressing import index_instructions, index_parts
-from tirlens.model.instructions.places import Around, Place
+from tirlens.model.gpu.compiler.addressing import index_instructions, index_parts
+from tirlens.model.tree.context import Around, Place
 from tirlens_worker.facts import Access, Buffer, Expr
 
 FLAT: Expr = ("+", ("*", "row", 1152), ("*", "j", 2))

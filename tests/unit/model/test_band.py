@@ -13,7 +13,7 @@ from support.kernels import gemm, scale
 from tirlens.hardware import load
 from tirlens.hardware.provenance import hearsay, is_measured
 from tirlens.model import analyze
-from tirlens.model.band import Traffic, band_s, uncertainties
+from tirlens.model.reporting.band import Traffic, band_s, uncertainties
 
 H200 = load("h200")
 SHARES = st.floats(0, 1)

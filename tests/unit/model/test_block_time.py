@@ -11,16 +11,16 @@ import pytest
 from support.kernels import gemm, launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.block.liveness import LiveBytes, live_bytes
-from tirlens.model.block.program import led_share
-from tirlens.model.block.roles import concurrent
-from tirlens.model.block.steps import reduce_clocks, scan_clocks
-from tirlens.model.block.timed import Timed
 from tirlens.model.counting.walker import Walker
-from tirlens.model.imbalance import block_costs, stretch
-from tirlens.model.instructions.tree import build
-from tirlens.model.roofline import busy_seconds
-from tirlens.model.schedule import as_loaded
+from tirlens.model.gpu.block.program import led_share
+from tirlens.model.gpu.block.roles import concurrent
+from tirlens.model.gpu.block.steps import reduce_clocks, scan_clocks
+from tirlens.model.gpu.compiler.liveness import LiveBytes, live_bytes
+from tirlens.model.gpu.launch.imbalance import block_costs, stretch
+from tirlens.model.gpu.launch.schedule import as_loaded
+from tirlens.model.gpu.mapping.tree import build
+from tirlens.model.gpu.units import busy_seconds
+from tirlens.model.tree.timed import Timed
 from tirlens_worker.facts import (
     Access,
     Arith,

@@ -7,9 +7,9 @@ import pytest
 from support.kernels import launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.block.chains import longest_chain_s
-from tirlens.model.block.steps import chain_clocks
-from tirlens.model.block.timed import Timed
+from tirlens.model.gpu.block.chains import longest_chain_s
+from tirlens.model.gpu.block.steps import chain_clocks
+from tirlens.model.tree.timed import Timed
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Node, Statement
 
 B200 = load("b200")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tirlens.model.conversions import cast_costs, is_packed
+from tirlens.model.gpu.compiler.conversions import cast_costs, is_packed
 
 
 @pytest.mark.parametrize(

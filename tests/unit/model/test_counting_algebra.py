@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.properties import examples
-from tirlens.model.counting.digits import digits
-from tirlens.model.counting.images import Image, image
-from tirlens.model.counting.problem import problem
-from tirlens.model.counting.solve import Solver
-from tirlens.model.counting.sums import sum_over
-from tirlens.model.counting.unions import union_size
-from tirlens.model.counting.within import within
-from tirlens.model.expr import evaluate, is_integer, linear, simplify
+from tirlens_counting.digits import digits
+from tirlens_counting.expressions import evaluate, is_integer, linear, simplify
+from tirlens_counting.images import Image, image
+from tirlens_counting.problem import problem
+from tirlens_counting.solve import Solver
+from tirlens_counting.sums import sum_over
+from tirlens_counting.unions import union_size
+from tirlens_counting.within import within
 from tirlens_worker.facts import Expr
 
 from .generate import comparisons, conditions, integers

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.properties import examples
-from tirlens.model.counting.closed import closed
-from tirlens.model.counting.problem import Problem, problem
-from tirlens.model.counting.sides import sides
-from tirlens.model.counting.within import within
-from tirlens.model.expr import evaluate, simplify
+from tirlens_counting.closed import closed
+from tirlens_counting.expressions import evaluate, simplify
+from tirlens_counting.problem import Problem, problem
+from tirlens_counting.sides import sides
+from tirlens_counting.within import within
 from tirlens_worker.facts import Expr
 
 NAMES = ("a", "b", "c", "d")

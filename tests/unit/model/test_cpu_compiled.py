@@ -9,7 +9,7 @@ import pytest
 from tirlens.model import analyze
 from tirlens.model.cpu.address import address_of
 from tirlens.model.cpu.lanes import parts
-from tirlens.model.instructions.places import Place
+from tirlens.model.tree.context import Place
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, KernelFacts, Loop
 
 from .test_cpu import DEVICE, FLOAT, facts, loop, store, timed

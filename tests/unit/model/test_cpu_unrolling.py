@@ -11,7 +11,7 @@ from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.cpu.address import address_of
 from tirlens.model.cpu.caches import signature_of
-from tirlens.model.instructions.places import Place
+from tirlens.model.tree.context import Place
 from tirlens_worker.facts import (
     Access,
     Arith,

@@ -11,7 +11,7 @@ from support.kernels import facts as built
 from support.kernels import launched
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.memory.walks import MOST_PLACES, POSITION, TURN, Walk
+from tirlens.model.gpu.memory.walks import MOST_PLACES, POSITION, TURN, Walk
 from tirlens_worker.facts import (
     Access,
     Branch,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.block.events import follow
-from tirlens.model.block.role_steps import Body, Bring, Choice, Meet, Multiply, Repeat, Run
-from tirlens.model.instructions.places import outermost
-from tirlens.model.instructions.work import Item
+from tirlens.model.gpu.block.events import follow
+from tirlens.model.gpu.block.role_steps import Body, Bring, Choice, Meet, Multiply, Repeat, Run
+from tirlens.model.tree.context import outermost
+from tirlens.model.tree.node import Item
 from tirlens_worker.facts import Signal
 
 HERE = Item(None, None, outermost({}))

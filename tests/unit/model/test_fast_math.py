@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.classes import totals
-from tirlens.model.instruction_costs import PIPE
+from tirlens.model.counting.classes import totals
+from tirlens.model.gpu.compiler.instruction_costs import PIPE
 from tirlens_worker.facts import Arith
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.foreign import foreign
+from tirlens.model.gpu.compiler.foreign import foreign
 from tirlens_worker.facts import Arith, Launch, Loop, Span, Statement
 
 from .generate import SPAN, kernel

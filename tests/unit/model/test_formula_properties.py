@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.properties import examples
-from tirlens.model.classes import totals
+from tirlens.model.counting.classes import totals
 from tirlens.model.counting.counts import count, leaves
 from tirlens.model.counting.formula import Formulas
 from tirlens_worker.facts import (

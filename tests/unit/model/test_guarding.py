@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from support.kernels import launched, leaves
-from tirlens.model.instructions.active import active_threads
-from tirlens.model.instructions.guarding import guard_instructions
-from tirlens.model.instructions.places import Around, Place
+from tirlens.model.gpu.compiler.guarding import guard_instructions
+from tirlens.model.gpu.mapping.active import active_threads
+from tirlens.model.tree.context import Around, Place
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Node, Statement
 
 BUFFERS = (Buffer("s", "s", "float32", (512,), "shared"), Buffer("x", "x", "float32", (64, 512)))

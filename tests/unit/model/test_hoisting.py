@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.instructions.hoisting import addressed_share, issued_share, packed_share
-from tirlens.model.instructions.places import Around, Place
-from tirlens.model.instructions.spread import Spread
+from tirlens.model.gpu.compiler.hoisting import addressed_share, issued_share, packed_share
+from tirlens.model.gpu.mapping.spread import Spread
+from tirlens.model.tree.context import Around, Place
 from tirlens_worker.facts import Arith
 
 ROWS_AND_COLUMNS = (("i", "parallel", 64), ("j", "parallel", 128))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirlens.model.counting.intervals import EVERYTHING, Interval, bounds
-from tirlens.model.expr import evaluate
+from tirlens_counting.expressions import evaluate
+from tirlens_counting.intervals import EVERYTHING, Interval, bounds
 from tirlens_worker.facts import Expr
 
 START: Expr = ("load", "starts", "i")

@@ -7,7 +7,7 @@ import pytest
 from support.kernels import gemm
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.memory.lines import HALF_LINES
+from tirlens.model.gpu.memory.lines import HALF_LINES
 
 
 def dram_busy_s(m: int, n: int, tile_k: int) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.instructions.places import Around, Place
-from tirlens.model.instructions.spread import spread
+from tirlens.model.gpu.mapping.spread import spread
+from tirlens.model.tree.context import Around, Place
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
 THREADS = 256

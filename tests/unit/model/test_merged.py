@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.instructions.merged import uses, written_in
-from tirlens.model.instructions.places import Around, Place
+from tirlens.model.gpu.compiler.merged import uses, written_in
+from tirlens.model.tree.context import Around, Place
 from tirlens_worker.facts import Access, Buffer, Expr, Loop, Statement
 
 ARRAY = Buffer("S", "S", "float32", (64, 256), "shared")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tirlens.hardware import load
-from tirlens.model.instructions.operands import times_read
-from tirlens.model.instructions.places import outermost
-from tirlens.model.instructions.work import Item
+from tirlens.model.gpu.compiler.operands import times_read
+from tirlens.model.tree.context import outermost
+from tirlens.model.tree.node import Item
 from tirlens_worker.facts import Statement
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tirlens.hardware import load
-from tirlens.model.instructions.requests import requests_of
-from tirlens.model.roofline import line_clocks
+from tirlens.model.gpu.mapping.requests import requests_of
+from tirlens.model.gpu.units import line_clocks
 from tirlens_worker.facts import Buffer
 
 LANES = range(32)

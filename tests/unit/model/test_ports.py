@@ -9,9 +9,9 @@ import pytest
 from support.kernels import launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.instructions.ports import keeps_operands
-from tirlens.model.instructions.work import Item
-from tirlens.model.roofline import busy_seconds
+from tirlens.model.gpu.compiler.ports import keeps_operands
+from tirlens.model.gpu.units import busy_seconds
+from tirlens.model.tree.node import Item
 from tirlens_worker.facts import Access, Arith, Buffer, Expr, KernelFacts, Loop, Node, Statement
 
 H200 = load("h200")

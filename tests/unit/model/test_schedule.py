@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tirlens.hardware import load
-from tirlens.model.schedule import BLOCK_START_S, Demand, Rounds, as_loaded, kernel_time
+from tirlens.model.gpu.launch.schedule import BLOCK_START_S, Demand, Rounds, as_loaded, kernel_time
 
 DEVICE = load("h200")
 

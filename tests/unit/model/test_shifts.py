@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.instructions.places import Around, Place
-from tirlens.model.memory.shifts import block_strides, blocks_apart, is_straight
+from tirlens.model.gpu.memory.shifts import block_strides, blocks_apart, is_straight
+from tirlens.model.tree.context import Around, Place
 from tirlens_worker.facts import Buffer
 
 GRID = (2, 64, 512)

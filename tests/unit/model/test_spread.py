@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.instructions.active import active_threads
-from tirlens.model.instructions.places import Around, Place, Step
-from tirlens.model.instructions.spread import Requests, Spread, spread
+from tirlens.model.gpu.mapping.active import active_threads
+from tirlens.model.gpu.mapping.spread import Requests, Spread, spread
+from tirlens.model.tree.context import Around, Place, Step
 from tirlens_worker.facts import Access, Arith, Buffer, Expr, Statement
 
 THREADS = 256

@@ -11,13 +11,13 @@ import pytest
 from support.kernels import gemm, scale
 from tirlens.hardware import catalogue, load
 from tirlens.model import analyze
-from tirlens.model.block.occupancy import BlockResources, occupancy, registers
-from tirlens.model.classes import totals
+from tirlens.model.counting.classes import totals
 from tirlens.model.dtypes import tensor_class
-from tirlens.model.instructions.places import outermost
-from tirlens.model.memory.walks import walk_of
-from tirlens.model.memory.waves import Slab, dram_bytes, launch_order
+from tirlens.model.gpu.block.occupancy import BlockResources, occupancy, registers
+from tirlens.model.gpu.memory.walks import walk_of
+from tirlens.model.gpu.memory.waves import Slab, dram_bytes, launch_order
 from tirlens.model.report import Cost, KernelReport
+from tirlens.model.tree.context import outermost
 from tirlens_worker.facts import (
     Access,
     Arith,

@@ -9,8 +9,8 @@ import pytest
 from support.kernels import launched, leaves
 from tirlens.model.counting.passing import slope
 from tirlens.model.counting.walker import Walker
-from tirlens.model.instructions.recurrence import Carried, carried
-from tirlens.model.memory.reuse import fresh_share
+from tirlens.model.gpu.compiler.recurrence import Carried, carried
+from tirlens.model.gpu.memory.reuse import fresh_share
 from tirlens_worker.facts import (
     Access,
     Arith,

@@ -9,9 +9,9 @@ import pytest
 from support.kernels import launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.block.overlap import is_straight
-from tirlens.model.memory.waves import Slab, sharing
-from tirlens.model.schedule import as_loaded
+from tirlens.model.gpu.block.overlap import is_straight
+from tirlens.model.gpu.launch.schedule import as_loaded
+from tirlens.model.gpu.memory.waves import Slab, sharing
 from tirlens_worker.facts import (
     Access,
     Arith,

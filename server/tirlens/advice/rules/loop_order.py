@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 from tirlens.advice.independence import Nest, nests, with_innermost
 from tirlens.advice.rule import Question
-from tirlens.model.expr import linear
 from tirlens.model.report import Advice
+from tirlens_counting.expressions import linear
 from tirlens_worker.facts import Loop
 
 

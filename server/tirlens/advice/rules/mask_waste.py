@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
-from tirlens.model.expr import conjuncts, from_linear, linear, simplify, to_text
 from tirlens.model.report import Advice
+from tirlens_counting.expressions import conjuncts, from_linear, linear, simplify, to_text
 from tirlens_worker.facts import Arith, Expr, Loop
 
 #: The share of masked products from which a bound is worth its while.

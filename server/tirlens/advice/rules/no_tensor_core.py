@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
-from tirlens.model.expr import free_variables
 from tirlens.model.report import Advice
+from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Arith, KernelFacts, Node, Statement
 
 NARROW = frozenset({"float16", "bfloat16", "int8", "uint8", "float8_e4m3fn", "float8_e5m2"})

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from tirlens.advice import rewrite
 from tirlens.advice.independence import is_independent
 from tirlens.advice.rule import Question
-from tirlens.model.expr import to_text
 from tirlens.model.report import Advice
 from tirlens.source.changes import LoopKind
+from tirlens_counting.expressions import to_text
 from tirlens_worker.facts import Loop
 
 #: Waking the threads takes microseconds that vary: a gain of a smaller part of the time, or of less

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
-from tirlens.model.expr import free_variables
 from tirlens.model.report import Advice, Cost
+from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Access, Span, Statement
 
 

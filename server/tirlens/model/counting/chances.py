@@ -5,10 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import cast
 
+from tirlens_counting.domain import Domain
+from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Expr
-
-from ..expr import free_variables
-from .domain import Domain
 
 
 def chosen_trip(condition: Expr, domain: Domain) -> str | None:

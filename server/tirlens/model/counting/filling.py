@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
+from tirlens_counting.expressions import free_variables, is_data_dependent
 from tirlens_worker.facts import Expr
 
-from ..expr import free_variables, is_data_dependent
 from .result import NodeCount, leaves
 
 _LESS = frozenset({"<", "<=", ">", ">="})

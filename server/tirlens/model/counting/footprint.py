@@ -7,19 +7,25 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tirlens_counting.domain import Domain
+from tirlens_counting.expressions import (
+    UnknownValueError,
+    evaluate,
+    free_variables,
+    is_data_dependent,
+    simplify,
+)
+from tirlens_counting.images import Image, image
+from tirlens_counting.intervals import bounds
+from tirlens_counting.solve import Solver
+from tirlens_counting.unions import union_size
+from tirlens_counting.within import within
 from tirlens_worker.facts import Access, Buffer, Expr, KernelFacts
 
 from ..dtypes import bits, byte_count
-from ..expr import UnknownValueError, evaluate, free_variables, is_data_dependent, simplify
-from .domain import Domain
-from .images import Image, image
-from .intervals import bounds
 from .result import Counts, leaves
 from .scope import Scope
-from .solve import Solver
-from .unions import union_size
 from .walker import Walker
-from .within import within
 
 # The variable that runs over the units of an element.
 _PART = "part of an element"

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import tee
 
+from tirlens_counting.expressions import conjuncts, negate, simplify, substitute
+from tirlens_counting.formula_points import NoFormulaError, Points, Weights, number_of
+from tirlens_counting.polynomial import Polynomial
 from tirlens_worker.facts import Access, Branch, Expr, KernelFacts, Let, Loop, Node, Statement
 
-from ..classes import totals
 from ..dtypes import bits
-from ..expr import conjuncts, negate, simplify, substitute
-from .formula_points import NoFormulaError, Points, Weights, number_of
-from .polynomial import Polynomial
+from .classes import totals
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,9 @@ class Formulas:
                 for inner, weights, factor in of_statement(*place):
                     points = inner.points(place[0], weights)
                     if points not in self._points:
-                        self._points[points] = number_of(points, self._facts)
+                        self._points[points] = number_of(
+                            points, [variable.name for variable in self._facts.variables]
+                        )
                     times[points] = times.get(points, 0) + factor
             for points, factor in times.items():
                 total = total + self._points[points] * Polynomial.of(factor)

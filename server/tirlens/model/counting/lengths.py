@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from tirlens_counting.expressions import loads, simplify, substitute
+from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Buffer, Caveat, Expr, KernelFacts, Loop
 
-from ..expr import loads, simplify, substitute
-from ..nodes import with_loads
-from .intervals import bounds
+from .nodes import with_loads
 from .passing import Passed, slope
 from .scope import Scope
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tirlens_counting.expressions import linear, loads, simplify, substitute, to_text
 from tirlens_worker.facts import (
     Branch,
     Caveat,
@@ -20,8 +21,7 @@ from tirlens_worker.facts import (
     Statement,
 )
 
-from ..expr import linear, loads, simplify, substitute, to_text
-from ..nodes import every_node, expressions, with_loads
+from .nodes import every_node, expressions, with_loads
 
 
 def evenly(facts: KernelFacts) -> KernelFacts:

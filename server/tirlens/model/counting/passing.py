@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from tirlens_counting.expressions import free_variables, is_data_dependent, operands
+from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Access, Branch, Buffer, Expr, Let, Loop, Node, Statement
 
-from ..expr import free_variables, is_data_dependent, operands
-from .intervals import bounds
 from .scope import Scope
 
 

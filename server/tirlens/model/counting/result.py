@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tirlens_worker.facts import Access, Arith, Buffer, Caveat, Node, Statement
 
-from ..classes import totals
+from .classes import totals
 
 
 class ArithCount(NamedTuple):

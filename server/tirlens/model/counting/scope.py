@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from tirlens_counting.domain import Domain
+from tirlens_counting.expressions import (
+    NEGATED,
+    free_variables,
+    from_linear,
+    linear,
+    simplify,
+    substitute,
+    to_text,
+)
+from tirlens_counting.within import within
 from tirlens_worker.facts import Expr
-
-from ..expr import NEGATED, free_variables, from_linear, linear, simplify, substitute, to_text
-from .domain import Domain
-from .within import within
 
 ALL = Fraction(1)
 

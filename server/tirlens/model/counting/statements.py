@@ -6,6 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from tirlens_counting.domain import Domain
+from tirlens_counting.expressions import (
+    UnknownValueError,
+    conjuncts,
+    free_variables,
+    is_data_dependent,
+    simplify,
+    substitute,
+    to_text,
+)
+from tirlens_counting.intervals import Interval, bounds
+from tirlens_counting.solve import Solver
+from tirlens_counting.upper import upper
+from tirlens_counting.within import within
 from tirlens_worker.facts import (
     THREADS_TOGETHER,
     Access,
@@ -20,26 +34,12 @@ from tirlens_worker.facts import (
 )
 
 from ..dtypes import bits
-from ..expr import (
-    UnknownValueError,
-    conjuncts,
-    free_variables,
-    is_data_dependent,
-    simplify,
-    substitute,
-    to_text,
-)
 from .chances import chosen_trip, congruence
-from .domain import Domain
 from .filling import limit
-from .intervals import Interval, bounds
 from .lengths import Length
 from .passing import Passed
 from .result import AccessCount, ArithCount, NodeCount
 from .scope import ALL, Scope
-from .solve import Solver
-from .upper import upper
-from .within import within
 
 # Who executes statements as often as they are counted, without a division.
 _BY_ONE = frozenset({"block", *(per for per, number in THREADS_TOGETHER.items() if number == 1)})

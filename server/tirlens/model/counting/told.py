@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tirlens_counting.expressions import is_data_dependent, linear, operands, simplify, substitute
 from tirlens_worker.facts import Branch, Expr, KernelFacts, Let, Loop, Node, While
 
-from ..expr import is_data_dependent, linear, operands, simplify, substitute
-from ..nodes import every_node
+from .nodes import every_node
 
 
 def told(facts: KernelFacts, bindings: Mapping[str, int]) -> KernelFacts:

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from tirlens_worker.facts import Branch, Expr, Let, Loop, Node, Span, Statement, While
-
-from ..dtypes import byte_count
-from ..expr import (
+from tirlens_counting.domain import Domain
+from tirlens_counting.expressions import (
     conjuncts,
     free_variables,
     is_data_dependent,
@@ -19,16 +17,18 @@ from ..expr import (
     substitute,
     to_text,
 )
-from .domain import Domain
+from tirlens_counting.intervals import bounds
+from tirlens_counting.upper import upper
+from tirlens_worker.facts import Branch, Expr, Let, Loop, Node, Span, Statement, While
+
+from ..dtypes import byte_count
 from .either import either, outweighs
 from .filling import filled, limit
-from .intervals import bounds
 from .lengths import length
 from .passing import passed
 from .result import BufferCount, Counts, LaunchCount, NodeCount
 from .scope import Scope
 from .statements import Statements
-from .upper import upper
 
 BLOCK_WIDE = {"block"}
 NEVER = Fraction(0)

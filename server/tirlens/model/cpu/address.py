@@ -12,11 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from tirlens_worker.facts import Access, Buffer, Expr
-
-from ..counting.intervals import Interval, bounds
-from ..dtypes import bits
-from ..expr import (
+from tirlens_counting.expressions import (
     UnknownValueError,
     evaluate,
     free_variables,
@@ -24,7 +20,11 @@ from ..expr import (
     linear,
     simplify,
 )
-from ..instructions.places import Place
+from tirlens_counting.intervals import Interval, bounds
+from tirlens_worker.facts import Access, Buffer, Expr
+
+from ..dtypes import bits
+from ..tree.context import Place
 
 # Of x86-64, and of Arm as Linux mostly runs there.
 LINE_BYTES = 64

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer, Statement
 
-from ..block.timed import Timed
 from ..dtypes import scalar_class
-from ..instructions.work import Item, Moved, leaves_of, with_leaves
-from ..schedule import KernelTime
+from ..gpu.launch.schedule import KernelTime
+from ..tree.node import Item, Moved, leaves_of, with_leaves
+from ..tree.timed import Timed
 from .address import LINE_BYTES
 from .leaves import Leaf
 from .timing import NestTime, cpu_time

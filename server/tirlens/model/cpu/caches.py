@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..expr import is_data_dependent
-from ..instructions.places import Around
+from tirlens_counting.expressions import is_data_dependent
+
+from ..tree.context import Around
 from .address import LINE_BYTES, PAGE_BYTES, Address, Pattern, digit_values, pattern
 from .leaves import Leaf
 from .nests import Nest

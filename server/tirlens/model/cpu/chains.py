@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tirlens.hardware.cpu_core import CpuCore
 from tirlens.hardware.spec import Device
 
-from ..instructions.places import Around
+from ..tree.context import Around
 from .address import Address
 from .leaves import Leaf
 from .nests import Nest

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..instructions.places import Around
+from ..tree.context import Around
 from .address import Address
 from .leaves import Leaf
 

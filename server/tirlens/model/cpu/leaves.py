@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+from tirlens_counting.expressions import free_variables
+
 from ..counting.result import ArithCount
 from ..dtypes import bits, is_float
-from ..expr import free_variables
-from ..instructions.places import Around
-from ..instructions.work import Item
+from ..tree.context import Around
+from ..tree.node import Item
 from .address import Address
 
 # tvm/runtime/device_api.h, kMaxStackAlloca.

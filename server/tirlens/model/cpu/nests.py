@@ -13,8 +13,8 @@ from functools import cached_property
 
 from tirlens_worker.facts import Buffer, Loop
 
-from ..instructions.places import Around
-from ..instructions.work import Item
+from ..tree.context import Around
+from ..tree.node import Item
 from .address import Address, address_of
 from .leaves import Leaf
 from .unrolling import Addresses, Unrolling, opened

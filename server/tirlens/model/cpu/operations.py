@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from tirlens_worker.facts import Arith
 
-from ..classes import FLOAT_OPS, FREE_OPS, INTEGER_OPS
+from ..counting.classes import FLOAT_OPS, FREE_OPS, INTEGER_OPS
 from ..dtypes import bits, is_float
-from ..instructions.places import Around
+from ..tree.context import Around
 from .leaves import Leaf, distinct
 from .nests import Nest
 

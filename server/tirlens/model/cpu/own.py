@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Buffer
 
-from ..expr import free_variables
-from ..instructions.places import Around
-from ..instructions.work import Item, leaves_of
+from ..tree.context import Around
+from ..tree.node import Item, leaves_of
 
 Loops = tuple[Around, ...]
 

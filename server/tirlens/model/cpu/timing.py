@@ -15,8 +15,8 @@ from tirlens.hardware.cpu_core import CpuCore
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer
 
-from ..instructions.places import Around
-from ..instructions.work import Item
+from ..tree.context import Around
+from ..tree.node import Item
 from .address import PAGE_BYTES
 from .caches import (
     Capacity,

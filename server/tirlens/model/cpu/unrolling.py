@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Branch, Loop, Statement
 
 from ..dtypes import is_float
-from ..expr import free_variables
-from ..instructions.work import Item
+from ..tree.node import Item
 from .address import Address
 from .leaves import Leaf, chosen, distinct, operations
 

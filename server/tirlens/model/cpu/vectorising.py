@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tirlens_counting.expressions import free_variables, is_data_dependent
+from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Expr
 
-from ..counting.intervals import bounds
-from ..expr import free_variables, is_data_dependent
-from ..instructions.places import Around
+from ..tree.context import Around
 from .address import Address
 from .groups import grouped
 from .leaves import Leaf, operations

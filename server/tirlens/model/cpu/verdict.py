@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tirlens.hardware.spec import Device
 
-from ..verdict import LAUNCH_SHARE, Verdict
+from ..reporting.verdict import LAUNCH_SHARE, Verdict
 
 _COMPUTE = frozenset(["fp32", "fp64", "int", "sfu", "issue"])
 _REASONS: Mapping[str, str] = {

@@ -1,0 +1,1 @@
+"""GPU kernels: thread mapping, compiler, memory hierarchy, block and launch."""

@@ -1,0 +1,39 @@
+"""Matrix instructions that a kernel issues itself and that its device does not have.
+
+Their cost is told at the rate of the device's own, but the kernel cannot be compiled for it.
+Sources: PTX ISA, "Target ISA Notes" of ``wgmma.mma_async`` (sm_90a alone) and ``tcgen05.mma``
+(sm_100, sm_101, sm_103 and sm_110 and not sm_120); AMD's CDNA 1 to 4 and RDNA 3 and 4 ISA guides,
+"Matrix Arithmetic Instructions" (MFMA: gfx908 to gfx950) and "WMMA" (gfx11 and gfx12).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tirlens_worker.facts import Statement
+
+from ...report import CaveatNote
+
+_WORD = re.compile(r"T\.\w*?(wgmma|tcgen05|mfma|rdna_wmma)")
+_HAVE = {
+    "wgmma": re.compile(r"sm_90a?"),
+    "tcgen05": re.compile(r"sm_1(00|01|03|10)[af]?"),
+    "mfma": re.compile(r"gfx9(08|0a|4\d|5\d)"),
+    "rdna_wmma": re.compile(r"gfx1[12]\d\d"),
+}
+
+
+def foreign(nodes: Iterable[object], arch: str) -> tuple[CaveatNote, ...]:
+    """A note at each line with a matrix instruction that devices of `arch` do not have."""
+    found: dict[CaveatNote, None] = {}
+    for node in nodes:
+        if not isinstance(node, Statement) or all(one.op != "mma" for one in node.arith):
+            continue
+        word = _WORD.match(node.label)
+        if word is None or _HAVE[word[1]].fullmatch(arch):
+            continue
+        name = node.label.partition("(")[0]
+        message = f"{arch} has no {word[1]} instruction: {name} does not compile for this device"
+        found[CaveatNote(message, node.sites[0] if node.sites else None)] = None
+    return tuple(found)

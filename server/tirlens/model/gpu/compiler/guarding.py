@@ -1,0 +1,195 @@
+"""Instructions of branches: what tells whether a thread does something, and what it passes over.
+
+A comparison is one ISETP, which takes the predicate of the one before it along, and what is
+compared is one instruction where a loop that stays a loop changes it: IADD3, IMAD and LOP3 take
+three operands.  In an unrolled loop it is a constant that moves to the other side.  What no loop
+changes is known before them, in a predicate, and what all threads of a block tell alike is left to
+the scalar unit or the uniform datapath.  nvcc 13.0 for sm_80 makes of a turn of a convolution with
+borders ten instructions, of which four are of its guard (IADD3, LOP3, two ISETP; those of the row
+stand outside), of ``t < s`` in a tree two (ISETP, SHF), of ``t % (2 * s)`` eighteen, and 554 ISETP
+of the guards of 900 loads in an unrolled convolution.
+
+Around a short body there is no branch: all warps issue it under the predicate, those too of which
+no lane does anything.  nvcc 13.0 for sm_80 and sm_90 does so up to 8 loads, stores and sums of
+shared memory, 8 stores with their addresses and 7 FFMA, and branches at 10 and more (BSSY, BRA and
+BSYNC beside them); LLVM's AMDGPU target jumps over more than 12 (``amdgpu-skip-threshold``).
+
+A loop that stays one takes three instructions a turn (IADD3, ISETP, BRA).  Short ones of constant
+extent are unrolled whole and others four at a time, but for those with a barrier of which the
+number of turns is not known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tirlens_counting.expressions import (
+    COMPARISONS,
+    free_variables,
+    operands,
+    operators,
+    simplify,
+    walk,
+)
+from tirlens_counting.intervals import bounds
+from tirlens_worker.facts import Expr, Loop, Statement
+
+from ...counting.result import NodeCount
+from ...tree.context import Place
+from ...tree.node import Item, leaves_of
+from .addressing import ZERO, cost_of, costly
+
+# Instructions of one thread, as told above: of each comparison, each value that is compared, each
+# branch, the longest body without one, and each turn of a loop.
+COMPARISON = 1.0
+COMPARED = 1.0
+BRANCH = 3.0
+MOST_PREDICATED = 8.0
+TURN = 3.0
+# Turns that nvcc and LLVM make one, of a short loop of constant extent and of others.  Both go by
+# the size of the body; 64 is an estimate for bodies of a few instructions, four what nvcc 13.0
+# makes of loops whose extent is known at run time.
+WHOLE_UNROLL = 64
+PART_UNROLL = 4
+
+
+def at_branch(
+    sides: tuple[Item, ...], evaluations: int, condition: Expr, place: Place, threads: int
+) -> tuple[Item, ...]:
+    """The sides of a branch with what it takes that threads come to so many times.
+
+    Its first statement has that.  `place` is that of the branch, which `threads` of a block come
+    to.  Statements of tiles are left out: which of their elements a compiler tells apart is not
+    known.
+    """
+    leaves = leaves_of(sides)
+    if not evaluations or not leaves or any(leaf.node.per != "thread" for leaf in leaves):
+        return sides
+    taken = max(side.count.executions or 0 for side in sides)
+    always = taken == evaluations and _is_of_loops(place.resolve(condition), place)
+    told = 0.0 if always else evaluations * guard_instructions(condition, place)
+    body = sum(map(_instructions, leaves))
+    passed = 0.0
+    if taken and body <= MOST_PREDICATED * taken:
+        passed = body / taken * max(evaluations - taken, 0)
+    elif taken and place.turns > 1:
+        passed = BRANCH * evaluations
+    return _at_first(
+        sides,
+        lambda leaf: leaf.but(
+            reached_by=max(leaf.reached_by, threads),
+            guard_instructions=leaf.guard_instructions + told,
+            passed_instructions=leaf.passed_instructions + passed,
+        ),
+    )
+
+
+def at_turns(body: tuple[Item, ...], loop: Loop, turns: int) -> tuple[Item, ...]:
+    """The body of a loop with what its turns take if it stays one, at its first statement."""
+    if loop.kind != "serial" or not turns:
+        return body
+    constant = isinstance(loop.extent, int)
+    if isinstance(loop.extent, int) and loop.extent <= WHOLE_UNROLL:
+        return body
+    leaves = leaves_of(body)
+    if not leaves or any(leaf.node.per != "thread" for leaf in leaves):
+        return body
+    meets = any(leaf.node.op == "sync" for leaf in leaves)
+    each = TURN / (1 if meets and not constant else PART_UNROLL)
+    return _at_first(
+        body, lambda leaf: leaf.but(passed_instructions=leaf.passed_instructions + each * turns)
+    )
+
+
+def of_loads(count: NodeCount, place: Place) -> float:
+    """Integer instructions of the conditions under which a thread's statement loads at all.
+
+    Where it does not, its register is zero beforehand.
+    """
+    node: Any = count.node
+    if node.per != "thread":
+        return 0.0
+    conditions = dict.fromkeys(
+        entry.access.guard
+        for entry in count.accesses
+        if entry.access.guard is not None
+        and entry.access.mode == "read"
+        and entry.executions != count.executions
+    )
+    # A load whose place is chosen has its condition in that (`addressing`).
+    plain = (one for one in conditions if "select" not in operators(simplify(place.resolve(one))))
+    each = sum(guard_instructions(condition, place) + ZERO for condition in plain)
+    return each * (count.executions or 0)
+
+
+def _at_first(items: Sequence[Item], change: Callable[[Item], Item]) -> tuple[Item, ...]:
+    """A body with its first statement changed."""
+    for number, item in enumerate(items):
+        if not item.leaves():
+            continue
+        statement = isinstance(item.node, Statement)
+        new = change(item) if statement else item.but(children=_at_first(item.children, change))
+        return (*items[:number], new, *items[number + 1 :])
+    return tuple(items)
+
+
+def _instructions(leaf: Item) -> float:
+    """What threads issue for a statement, over the launch, but for addresses."""
+    requests = leaf.spread.requests if leaf.spread is not None else ()
+    moved = sum(
+        entry.elements / request.elements
+        for entry, request in zip(leaf.count.accesses, requests, strict=False)
+        if request is not None and entry.elements
+    )
+    return moved + sum(leaf.arith.instructions.values())
+
+
+def guard_instructions(condition: Expr, place: Place) -> float:
+    """Integer instructions of one thread for telling once whether a condition holds, on average.
+
+    `place` is where it is told: what a loop around does not change goes out of it.
+    """
+    turns = place.turns_by_name
+    threads = frozenset(loop.var for loop in place.around if loop.kind == "block")
+    rolled = frozenset(loop.var for loop in place.around if loop.kind != "unroll") & turns.keys()
+    costs: dict[Expr, float] = {}
+    for part in walk(simplify(place.resolve(condition))):
+        if not isinstance(part, tuple) or part[0] not in COMPARISONS:
+            continue
+        if not free_variables(part).isdisjoint(threads) and not _is_known(part, place):
+            costs[part] = COMPARISON
+            costs.update(_compared(part, rolled))
+    told: list[float] = []
+    for part, cost in costs.items():
+        names = free_variables(part)
+        if names.isdisjoint(turns):
+            continue
+        for name, extent in turns.items():
+            if name not in names:
+                cost /= extent
+        told.append(cost)
+    # Parts come in no order, which must not show in the last digit.
+    return math.fsum(told)
+
+
+def _compared(comparison: Expr, rolled: frozenset[str]) -> Iterator[tuple[Expr, float]]:
+    assert isinstance(comparison, tuple)
+    for side in operands(comparison):
+        parts = costly(side)
+        for part in parts:
+            yield part, cost_of(part)
+        if isinstance(side, tuple) and side not in parts and free_variables(side) & rolled:
+            yield side, COMPARED
+
+
+def _is_known(comparison: Expr, place: Place) -> bool:
+    """Whether the compiler knows the result, from the loops around alone."""
+    low, high = bounds(comparison, place.ranges)
+    return low == high and _is_of_loops(comparison, place)
+
+
+def _is_of_loops(condition: Expr, place: Place) -> bool:
+    """Whether nothing but loops takes part in a condition: what always holds then is no code."""
+    return free_variables(condition) <= {loop.var for loop in place.around}

@@ -1,0 +1,152 @@
+"""What operations cost the units of an SM, in instructions of one thread.
+
+A lone add takes the slot of a fused multiply-add, a division several.  `PIPE` is the table: what
+ptxas 12.9 makes of CUDA 12.9's functions for sm_80 and sm_90 on the way that ordinary values take,
+branches included and constants that a loop keeps left out (as NVIDIA's CUDA C++ Programming Guide
+has their throughput, "Arithmetic Instructions").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tirlens_worker.facts import Arith
+
+from ...dtypes import is_float, scalar_class
+from .conversions import cast_costs
+
+# By unit and class of type: ``("fma", "fp32")``.
+Instructions = dict[tuple[str, str], float]
+
+# Instructions per operation by unit: sfu (special functions), fma (the floating-point cores),
+# int (integer, compare and select), cvt (conversions).
+PIPE: Mapping[str, Mapping[str, float]] = {
+    "add": {"fma": 1},
+    "sub": {"fma": 1},
+    "mul": {"fma": 1},
+    "fma": {"fma": 1},
+    "neg": {"fma": 0},
+    "abs": {"fma": 0},
+    "min": {"int": 1},
+    "max": {"int": 1},
+    "compare": {"int": 1},
+    "select": {"int": 1},
+    "logic": {"int": 0.5},
+    "shift": {"int": 1},
+    "bitwise": {"int": 1},
+    "cast": {"cvt": 1},
+    "floor": {"cvt": 1},
+    "ceil": {"cvt": 1},
+    "trunc": {"cvt": 1},
+    "round": {"cvt": 1},
+    "div": {"sfu": 1, "fma": 5, "int": 4},
+    "mod": {"sfu": 1, "fma": 14, "int": 8},
+    "exp": {"sfu": 1, "fma": 6, "int": 1},
+    "exp2": {"sfu": 1, "fma": 2, "int": 1},
+    "exp10": {"sfu": 1, "fma": 6, "int": 1},
+    "log": {"fma": 15, "int": 10},
+    "log2": {"fma": 17, "int": 10},
+    "log10": {"fma": 16, "int": 10},
+    "log1p": {"fma": 17, "int": 11},
+    "sqrt": {"sfu": 1, "fma": 4, "int": 5},
+    "rsqrt": {"sfu": 1, "fma": 2, "int": 1},
+    "rcp": {"sfu": 1, "fma": 3, "int": 6},
+    "sin": {"fma": 15, "int": 10, "cvt": 1},
+    "cos": {"fma": 15, "int": 11, "cvt": 1},
+    "tan": {"sfu": 1, "fma": 26, "int": 14},
+    "tanh": {"sfu": 2, "fma": 9, "int": 4},
+    "sigmoid": {"sfu": 2, "fma": 10, "int": 7},
+    "erf": {"sfu": 1, "fma": 9, "int": 11},
+    "pow": {"sfu": 1, "fma": 44, "int": 27, "cvt": 3},
+    # The logarithm of the base is known: nvcc 13.0 for sm_90a, powf(1e4f, x) in an unrolled loop.
+    "pow_of_constant": {"fma": 14, "int": 12, "cvt": 2},
+    "shuffle": {"shuffle": 1},
+    "place": {"int": 1},
+}
+# nvcc 13.0 for sm_86: a comparison of doubles (``DSETP``) takes their unit, and the larger one is
+# chosen by two words (``FSEL``, ``SEL``).
+_DOUBLE: Mapping[str, Mapping[str, float]] = {
+    "min": {"fma": 1, "int": 2},
+    "max": {"fma": 1, "int": 2},
+    "compare": {"fma": 1},
+}
+# A function that the table has not: an estimate, as the longer ones of it.
+_FUNCTION: Mapping[str, float] = {"sfu": 1, "fma": 24}
+# Division of integers is most often by a constant: a multiplication and shifts (see `addressing`);
+# ``LOP3`` does two logical operations.
+_INTEGER: Mapping[str, float] = {"div": 3, "mod": 4, "fma": 1, "logic": 0.5}
+# An intrinsic: ``MUFU`` and a multiplication before or behind it.
+_FAST: Mapping[str, float] = {"sfu": 1, "fma": 1}
+# What nvcc's --use_fast_math makes of single precision (CUDA C++ Programming Guide, "Intrinsic
+# Functions": what the option affects, and the PTX that each intrinsic is; nvcc: -ftz=true,
+# -prec-div=false, -prec-sqrt=false).
+_FAST_MATH: Mapping[str, Mapping[str, float]] = {
+    **dict.fromkeys(("div", "exp", "exp10", "log", "log10", "sin", "cos", "sqrt"), _FAST),
+    "exp2": {"sfu": 1},
+    "log2": {"sfu": 1},
+    "rcp": {"sfu": 1},
+    "rsqrt": {"sfu": 1},
+    "tan": {"sfu": 3, "fma": 3},
+    "tanh": {"sfu": 1},
+    "sigmoid": {"sfu": 2, "fma": 2},
+    "pow": {"sfu": 2, "fma": 1},
+    "pow_of_constant": {"sfu": 1, "fma": 1},
+}
+# What nvcc makes a way apart of for rare values, to which the code branches, unless it may
+# approximate: nvcc 13.0 for sm_80 and sm_90 starts four to sixteen loads of a loop together where
+# their values are added, or go through exp, exp2, log, log1p, rsqrt, tanh or erf, and each by
+# itself in front of any of these.
+BRANCHING_OPS = frozenset(["div", "mod", "rcp", "sqrt", "sin", "cos", "tan", "pow", "sigmoid"])
+
+
+def has_rare_way(arith: Arith, fast_math: bool) -> bool:
+    """Whether the code of an operation branches for rare values."""
+    name = scalar_class(arith.dtype)
+    if not is_float(arith.dtype) or (fast_math and name == "fp32"):
+        return False
+    return arith.op in BRANCHING_OPS and name in ("fp32", "fp64")
+
+
+def add(out: Instructions, arith: Arith, total: int, share: float, fast_math: bool) -> None:
+    """Add to `out` what `total` of an operation cost, of which `share` are instructions.
+
+    Sums and products that may be contracted are kept apart until `fuse`.
+    """
+    floating = is_float(arith.dtype)
+    name = scalar_class(arith.dtype)
+    fast = arith.op.startswith("fast_")
+    costs = _FAST if fast else PIPE.get(arith.op, _FUNCTION)
+    if fast_math and name == "fp32":
+        costs = _FAST_MATH.get(arith.op, costs)
+    if arith.op == "cast" and arith.accumulator is not None:
+        costs = cast_costs(arith.dtype, arith.accumulator)
+        name = "fp64" if "float64" in (arith.dtype, arith.accumulator) else "fp32"
+    elif name == "fp64":
+        costs = _DOUBLE.get(arith.op, costs)
+    elif not floating and arith.op not in ("cast", "shuffle"):
+        costs = {"int": _INTEGER.get(arith.op, 1.0)}
+    for unit, cost in costs.items():
+        key = (unit, name)
+        if cost:
+            out[key] = out.get(key, 0.0) + cost * total * share
+    if floating and arith.op == "mul":
+        products = ("lone mul", name)
+        out[products] = out.get(products, 0.0) + total * share
+    elif floating and arith.op in ("add", "sub") and ("lone mul", name) in out:
+        # What is added before there is a product has none to be contracted with, and operations
+        # stand in the order of their evaluation.
+        sums = ("lone add", name)
+        out[sums] = out.get(sums, 0.0) + total * share
+
+
+def fuse(out: Instructions) -> None:
+    """Compilers contract ``a * b + c``, ``a * b - c`` and ``c - a * b`` to one instruction.
+
+    A difference is a sum with one sign changed, which costs nothing.  The fewer of sums and
+    products cost nothing more.
+    """
+    for name in dict.fromkeys(name for _, name in out):
+        adds = out.pop(("lone add", name), 0.0)
+        multiplies = out.pop(("lone mul", name), 0.0)
+        if adds and multiplies:
+            out[("fma", name)] -= min(adds, multiplies)

@@ -1,0 +1,237 @@
+"""How many bytes of registers a thread's arrays take at the same time.
+
+The compiler gives the registers of an array that is read for the last time to the next one.  An
+array lives from its first access to its last; one that is used inside a loop and outside of it
+lives through the whole loop, and so does one whose value goes from one iteration to the next.  One
+that each iteration indexes by its number does not: the loop is unrolled, for registers have no
+index, and one array's registers become another's part by part (nvcc 13.0 for sm_90a takes 128
+registers for two arrays of 128 floats a thread, the second made of the first in a loop over their
+four rows).  The registers of a thread's own array live apart where all indices are constants.
+
+Straight code of single threads the compiler puts in an order in which values come and go one by
+one.  What has to be there at the same time is what lives where a thread loads from global memory,
+at barriers, around operations on tiles, and at the beginning of a loop: flashinfer's layer norm of
+16 values a thread takes 32 registers (mlc-ai/TIRx-kernels@51a6c01d, ptxas 13.0), its arrays 80.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tirlens_counting.expressions import free_variables
+from tirlens_worker.facts import Access, Buffer, Loop, Statement, While
+
+from ...counting.result import AccessCount, BufferCount, Counts
+from ...tree.context import SIDE_BY_SIDE, SPATIAL, dtype_bytes
+from ...tree.node import Item, leaves_of
+from ...tree.traits import STRAIGHT, every
+from ..block.trips import mean_trips
+from .straight import straight
+
+REGISTER_SCOPES = ("local", "wmma")
+# Of one register (PTX ISA: they are of 32 bits).
+REGISTER_BYTES = 4.0
+
+#: An array, or one register of it.
+Unit = tuple[str, int | None]
+
+
+@dataclass
+class _Life:
+    """`first` and `last` number the statements in program order.
+
+    `named` has the variables of the indices that each statement uses it with.
+    """
+
+    first: int
+    last: int
+    starts_read: bool
+    bytes: float
+    named: list[tuple[int, frozenset[str]]] = field(
+        default_factory=list[tuple[int, frozenset[str]]]
+    )
+
+    def comes_and_goes(self, low: int, high: int, turning: str | None) -> bool:
+        """Whether each turn of a loop has a part of it for itself, by the loop's variable."""
+        inside = [names for number, names in self.named if low <= number <= high]
+        return bool(inside) and all(turning in names for names in inside)
+
+
+@dataclass(frozen=True)
+class LiveBytes:
+    """What the register arrays of a thread take at the same time, and what of it has to be there.
+
+    The rest comes and goes element by element, as far as there are no registers for all of it.
+    """
+
+    most: float
+    needed: float
+
+
+def live_bytes(items: Sequence[Item], counts: Counts) -> LiveBytes:
+    """The most bytes that the register arrays of one thread take at the same time."""
+    leaves = leaves_of(items)
+    lives = _lives(leaves, counts.buffers)
+    pieces = straight(items)
+    passing = {name for name, life in lives.items() if _passes(life, pieces)}
+    held = {number for number, leaf in enumerate(leaves) if _holds(leaf)}
+    for low, high, turning in _loops(items):
+        if turning is not None:
+            held.add(low)
+        for life in lives.values():
+            if not life.comes_and_goes(low, high, turning):
+                _through(life, low, high)
+    staying = [life for name, life in lives.items() if name not in passing]
+    return LiveBytes(
+        _most_bytes(lives.values(), held, len(leaves)), _most_bytes(staying, held, len(leaves))
+    )
+
+
+def _passes(life: _Life, pieces: Sequence[range]) -> bool:
+    """Whether an array is there in one piece of straight code alone, written before it is read."""
+    inside = any(life.first in piece and life.last in piece for piece in pieces)
+    return inside and not life.starts_read and life.last > life.first
+
+
+def _most_bytes(lives: Iterable[_Life], held: set[int], number_of_leaves: int) -> float:
+    steps = [0.0] * (number_of_leaves + 1)
+    for life in lives:
+        steps[life.first] += life.bytes
+        steps[max(life.last, life.first + 1)] -= life.bytes
+    most = now = 0.0
+    for number, step in enumerate(steps):
+        now += step
+        if number in held:
+            most = max(most, now)
+    return most
+
+
+def _holds(leaf: Item) -> bool:
+    """Whether the compiler cannot move what computes values of registers over a statement."""
+    return bool(leaf.read_bytes) or leaf.node.per != "thread" or not every(leaf, STRAIGHT)
+
+
+def _lives(leaves: Sequence[Item], buffers: Mapping[str, BufferCount]) -> dict[Unit, _Life]:
+    lives: dict[Unit, _Life] = {}
+    used = _used(leaves, buffers)
+    whole = _indexed_at_run_time(use.entry for use in used)
+    for use in used:
+        access, buffer = use.entry.access, use.entry.buffer
+        name = buffer.alias_of or buffer.id
+        # A fragment is spread over the threads, a local array is each thread's own.
+        held = use.bytes / use.threads if buffer.scope == "local.fragment" else float(use.bytes)
+        registers: Iterable[int | None] = (None,)
+        names = frozenset[str]().union(*map(free_variables, access.indices))
+        if name not in whole:
+            registers, held = _registers(access, buffer), REGISTER_BYTES
+        for register in registers:
+            life = lives.get((name, register))
+            if life is None:
+                started = access.mode != "write"
+                life = lives[name, register] = _Life(use.number, use.number, started, held)
+            else:
+                life.last, life.bytes = use.number, max(life.bytes, held)
+            life.named.append((use.number, names))
+    return lives
+
+
+class _Use(NamedTuple):
+    """An access of statement `number` to an array of `bytes` in registers."""
+
+    number: int
+    entry: AccessCount
+    threads: int
+    bytes: int
+
+
+def _used(leaves: Sequence[Item], buffers: Mapping[str, BufferCount]) -> list[_Use]:
+    """The accesses to arrays in registers, but for single values.
+
+    Those come and go with the expressions that need them.
+    """
+    sizes: dict[str, int | None] = {}
+    found: list[_Use] = []
+    for number, leaf in enumerate(leaves):
+        for entry in leaf.count.accesses:
+            name = entry.buffer.id
+            if name not in sizes:
+                sizes[name] = _register_bytes(entry.buffer, buffers)
+            size = sizes[name]
+            if size is not None:
+                found.append(_Use(number, entry, leaf.threads, size))
+    return found
+
+
+def _register_bytes(buffer: Buffer, buffers: Mapping[str, BufferCount]) -> int | None:
+    """The size of an array in registers, or of the one that it views; None for any other."""
+    if not buffer.scope.startswith(REGISTER_SCOPES):
+        return None
+    known = buffers.get(buffer.alias_of or buffer.id)
+    if known is None or math.prod(known.shape or (0,)) == 1:
+        return None
+    return known.bytes
+
+
+def _registers(access: Access, buffer: Buffer) -> range:
+    """Which registers of a thread's array, or of the array that it views, an access touches."""
+    size = dtype_bytes(buffer.dtype)
+    (index,), offset = access.indices, buffer.element_offset
+    assert isinstance(index, int) and isinstance(offset, int)
+    first = (offset + index) * size
+    return range(
+        int(first // REGISTER_BYTES),
+        math.ceil((first + access.lanes * size) / REGISTER_BYTES),
+    )
+
+
+def _indexed_at_run_time(entries: Iterable[AccessCount]) -> set[str]:
+    """The arrays that are not accessed element by element with constant indices alone."""
+    found: set[str] = set()
+    for entry in entries:
+        access, buffer = entry.access, entry.buffer
+        places = (*access.indices, buffer.element_offset)
+        constant = len(places) == 2 and all(isinstance(place, int) for place in places)
+        if not constant or buffer.scope != "local" or access.extents:
+            found.add(buffer.alias_of or buffer.id)
+    return found
+
+
+def _loops(items: Sequence[Item]) -> list[tuple[int, int, str | None]]:
+    """First and last statement of each loop whose iterations are in turn, inner ones first.
+
+    And by which variable it turns, None where the program unrolls it.
+    """
+    found: list[tuple[int, int, str | None]] = []
+
+    def visit(item: Item, number: int) -> int:
+        if isinstance(item.node, Statement):
+            return number + 1
+        after = number
+        for child in item.children:
+            after = visit(child, after)
+        serial = isinstance(item.node, Loop) and item.node.kind not in SPATIAL | SIDE_BY_SIDE
+        serial = serial and mean_trips(item) != 1
+        if (serial or isinstance(item.node, While)) and after > number:
+            found.append((number, after - 1, _turning(item.node)))
+        return after
+
+    number = 0
+    for item in items:
+        number = visit(item, number)
+    return found
+
+
+def _turning(node: Loop | While) -> str | None:
+    if isinstance(node, While):
+        return ""
+    return None if node.kind == "unroll" else node.var
+
+
+def _through(life: _Life, low: int, high: int) -> None:
+    inside = low <= life.first <= high or low <= life.last <= high
+    across = life.first < low or life.last > high
+    if inside and (across or life.starts_read):
+        life.first, life.last = min(life.first, low), max(life.last, high)

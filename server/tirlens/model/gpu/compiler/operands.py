@@ -1,0 +1,77 @@
+"""How often matrix instructions read their operands from shared memory.
+
+A ``wgmma`` of a warpgroup takes 64 rows of A and up to 256 columns of B, and reads both from shared
+memory unless A is in registers (PTX ISA, "wgmma.mma_async").  A tile of B is read once for every 64
+rows of the product, one of A once by each warpgroup that has a part of its columns.  With few
+columns for each warpgroup that takes longer than the products: of 64 x 32 x 16, 24 clocks for 16
+(W. Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture": the full rate from
+64 columns on).  For ``mma.sync`` each warp loads the rows and columns of its own part, so that the
+warps beside each other load the same rows.  The tensor cores of sm_100 read a tile once.
+
+Sources: tilelang ``src/cuda/op/gemm.cc`` (ComputeWgmmaWarpPartition, ComputeDefaultWarpPartition).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from tirlens.hardware.spec import Device
+
+from ...tree.context import WARP, WARPGROUP
+from ...tree.node import Item
+
+# Of one instruction (PTX ISA, "Warpgroup Level Matrix Shape": m64nNk16, N from 8 to 256; "Warp
+# Level Matrix Shape": m16n8).
+MOST_COLUMNS = 256
+WGMMA_ROWS, WGMMA_COLUMNS = 64, 8
+MMA_ROWS, MMA_COLUMNS = 16, 8
+
+
+def times_read(item: Item, device: Device) -> tuple[float, float]:
+    """How often a product of tiles reads A and B from shared memory."""
+    sizes = item.node.attributes.get("m_n_k", ()) if item.node.op == "gemm" else ()
+    if "tcgen05" in device.features or "mfma" in device.features or len(sizes) != 3:
+        return 1.0, 1.0
+    rows, columns, _ = sizes
+    if not isinstance(rows, int) or not isinstance(columns, int):
+        return 1.0, 1.0
+    policy = str(item.node.attributes.get("policy"))
+    groups = item.threads // WARPGROUP
+    if "wgmma" in device.features and rows >= WGMMA_ROWS and groups:
+        down, across = _parts(rows, columns, groups, policy, (WGMMA_ROWS, WGMMA_COLUMNS))
+        return across * -(-columns // across // MOST_COLUMNS), rows / WGMMA_ROWS
+    warps = max(item.threads // WARP, 1)
+    down, across = _parts(rows, columns, warps, policy, (MMA_ROWS, MMA_COLUMNS))
+    return across, down
+
+
+@lru_cache(maxsize=512)
+def _parts(
+    rows: int, columns: int, number: int, policy: str, least: tuple[int, int]
+) -> tuple[int, int]:
+    """Into how many parts the rows and the columns are divided, `number` parts in all."""
+    found = list(_divisions(rows, columns, number, least))
+    if not found:
+        return 1, 1
+    if policy == "full_row":
+        return found[-1]
+    if policy == "full_col":
+        return found[0]
+    ideal = rows / columns
+
+    def unevenness(parts: tuple[int, int]) -> float:
+        down, across = parts
+        return abs((rows / (down * least[0])) / (columns / (across * least[1])) - ideal)
+
+    return min(found, key=unevenness)
+
+
+def _divisions(
+    rows: int, columns: int, number: int, least: tuple[int, int]
+) -> Iterator[tuple[int, int]]:
+    for down in range(1, number + 1):
+        across = number // down
+        whole = down * across == number
+        if whole and rows % (down * least[0]) == 0 and columns % (across * least[1]) == 0:
+            yield down, across

@@ -1,0 +1,48 @@
+"""What it costs that a thread's arrays do not fit into its registers.
+
+The compiler keeps the rest in local memory: each time that a loop comes by, it loads a register
+that is not there and stores it again.  The loads find it in L1, which passes all stores on to L2.
+(RTX 3090, products of 4096^3 with 256 accumulators a thread: 40 to 96 ms, where the stores of the
+53 registers above the limit take 55 ms at the rate of L2 and the product takes 6 ms.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tirlens.hardware.spec import Device
+from tirlens_worker.facts import Buffer
+
+from ...tree.node import Item
+from ..launch.schedule import MEMORY_OF_ALL
+from ..units import L2_WRITE_FRACTION, l2_rate
+from .liveness import REGISTER_SCOPES
+
+# Loads, stores and their addresses between the instructions that compute: an estimate, of a load
+# and a store for each instruction.
+SPILL_FACTOR = 3.0
+# What these do is the same, spilled or not.
+_ELSEWHERE = MEMORY_OF_ALL | {"shared"}
+
+
+def spilled(leaves: Sequence[Item], share: float, device: Device) -> list[Item]:
+    """The leaves with what it takes that `share` of the arrays in registers spill."""
+    return [_spilled(leaf, share, device) for leaf in leaves] if share else list(leaves)
+
+
+def _spilled(leaf: Item, share: float, device: Device) -> Item:
+    held = [entry for entry in leaf.count.accesses if _is_held(entry.buffer)]
+    if not held:
+        return leaf
+    stored = share * sum(entry.bytes or 0 for entry in held if entry.access.mode != "read")
+    seconds = {
+        name: one if name in _ELSEWHERE else one * SPILL_FACTOR
+        for name, one in leaf.seconds.items()
+    }
+    stored_s = stored / L2_WRITE_FRACTION / l2_rate(leaf, device)
+    seconds["l2"] = seconds.get("l2", 0.0) + stored_s
+    return leaf.but(seconds=seconds, spilled_share=share)
+
+
+def _is_held(buffer: Buffer) -> bool:
+    return buffer.scope.startswith(REGISTER_SCOPES)

@@ -1,0 +1,1 @@
+"""Launch: waves, tail, overlap of memory and computation, and launch cost."""

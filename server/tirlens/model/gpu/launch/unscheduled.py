@@ -1,0 +1,86 @@
+"""Functions without thread bindings on a GPU, and any on a device without threads: a lower bound.
+
+How such a workload will be laid out is not known, so what is told of it is what every layout has
+in common: its operations, and every byte of its arrays moved once.  What caches would pass on, and
+how often, belongs to a schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from tirlens.hardware.spec import Device
+
+from ... import cpu
+from ...report import KernelReport
+from ...reporting.figures import finished
+from ...tree.node import Item, with_leaves
+from ..units import peak, sustained, sustained_roofline_seconds
+from .schedule import KernelTime
+
+_UNITS = {"fp64": "fp64", "sfu": "sfu"}
+
+
+def at_least(leaves: Sequence[Item], compulsory_bytes: float | None) -> list[Item]:
+    """The leaves, which move no more between them than each byte of the arrays once."""
+    total = sum(leaf.moved.dram_bytes for leaf in leaves)
+    if compulsory_bytes is None or total <= compulsory_bytes:
+        return list(leaves)
+    share = compulsory_bytes / total
+    return [
+        leaf.but(
+            moved=replace(
+                leaf.moved,
+                dram_read_bytes=leaf.moved.dram_read_bytes * share,
+                dram_write_bytes=leaf.moved.dram_write_bytes * share,
+            )
+        )
+        for leaf in leaves
+    ]
+
+
+def unscheduled(
+    report: KernelReport, device: Device, items: Sequence[Item], leaves: Sequence[Item]
+) -> KernelReport:
+    """The lower bound of a workload: by the datasheet's rates of a GPU, by the sustained ones of
+    an accelerator; and the unit that takes longest."""
+    is_gpu = device.kind == "gpu"
+    bound = report.roofline_time_s or 0.0
+    if not is_gpu:
+        bound = sustained_roofline_seconds(device, report.flop_by_class, report.compulsory_bytes)
+
+    def rate(name: str) -> float:
+        return peak(device, name).flop_per_s if is_gpu else sustained(device, name)
+
+    dram = device.dram.bytes_per_s * (1.0 if is_gpu else device.dram.sustained_fraction)
+    items = with_leaves(items, _taking_turns(report, leaves, rate, dram))
+    block = cpu.weighted(items, lambda leaf: max(leaf.seconds.values(), default=0.0))
+    timed = block, KernelTime(0.0, bound, 0.0, None)
+    report = finished(report.but(schedule="unscheduled"), device, items, timed, device.sm_count)
+    return replace(
+        report, time_band_s=None, uncertainty={}, bound_reason="lower bound, unscheduled"
+    )
+
+
+def _taking_turns(
+    report: KernelReport, leaves: Sequence[Item], rate: Callable[[str], float], dram: float
+) -> Iterator[Item]:
+    """`leaves` with how long each unit is busy with them, of several classes on one unit the
+    longest: the roofline's times, which leave out what else would share a unit."""
+    longest: dict[str, str] = {}
+    for name in sorted(report.flop_by_class, key=lambda one: report.flop_by_class[one] / rate(one)):
+        longest[_unit(name)] = name
+    for leaf in leaves:
+        done = leaf.arith.flop_by_class
+        seconds = {
+            unit: done[name] / rate(name) for unit, name in longest.items() if done.get(name)
+        }
+        moved = leaf.moved.dram_bytes
+        if moved and report.compulsory_bytes is not None:
+            seconds["dram"] = moved / dram
+        yield leaf.but(seconds=seconds)
+
+
+def _unit(name: str) -> str:
+    return "tensor" if name.startswith("tensor.") else _UNITS.get(name, "fp32")

@@ -1,0 +1,1 @@
+"""Thread mapping: which lanes of which warps touch which addresses."""

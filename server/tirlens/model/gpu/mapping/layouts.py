@@ -1,0 +1,87 @@
+"""How many neighbours of a row a thread holds of a tile in registers.
+
+tilelang gives tiles that meet in a statement one layout.  Each of their statements proposes its
+own, and the one is taken with which all of them need the fewest accesses to memory
+(``src/transform/layout_inference.cc``, ``InferInFreeMode``): that of the longest vectors.  A sum in
+float32 of what is copied in halves has the eight neighbours of a copy's 16 bytes on each thread.
+Of tensor memory a thread holds a row, or with more than one warpgroup an even part of it
+(``tcgen05.ld`` of the shape ``.32x32b``, ``src/layout/tcgen05_layout.h``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from tirlens_worker.facts import Buffer, Statement
+
+from ...tree.node import Item, leaves_of, with_leaves
+from .spread import memory_of
+
+FRAGMENT = "local.fragment"
+TENSOR_MEMORY = "shared.tmem"
+
+
+def with_layouts(items: Sequence[Item], buffers: Mapping[str, Buffer]) -> tuple[Item, ...]:
+    """The items of a kernel, whose reductions know how their tiles lie on the threads."""
+    leaves = leaves_of(items)
+    if not any(leaf.node.op == "reduce" for leaf in leaves):
+        return tuple(items)
+    vectors = row_vectors(leaves, buffers)
+    return with_leaves(items, (_told(leaf, vectors, buffers) for leaf in leaves))
+
+
+def _told(leaf: Item, vectors: Mapping[str, int], buffers: Mapping[str, Buffer]) -> Item:
+    if leaf.node.op != "reduce":
+        return leaf
+    tiles = _tiles(leaf.node, buffers)
+    return leaf.but(row_vector=max((vectors.get(name, 0) for name in tiles), default=0))
+
+
+def row_vectors(leaves: Iterable[Item], buffers: Mapping[str, Buffer]) -> dict[str, int]:
+    """The longest vector with which any of the tiles of one layout are loaded or stored.
+
+    Tiles that no statement moves to or from memory are left out.
+    """
+    parents: dict[str, str] = {}
+
+    def first(name: str) -> str:
+        while (parent := parents.setdefault(name, name)) != name:
+            name = parent
+        return name
+
+    longest: dict[str, int] = {}
+    for leaf in leaves:
+        node = leaf.node
+        if node.per != "block" or node.op == "reduce":
+            continue
+        tiles = _tiles(node, buffers)
+        for name in tiles:
+            # Rows of another shape, as those of a sum, have a layout of their own.
+            parents[first(name)] = first(tiles[0])
+        vector = 0
+        if any(buffers[access.buffer].scope == TENSOR_MEMORY for access in node.accesses):
+            vector = _of_tensor_memory(tiles, leaf.threads, buffers)
+        elif any(memory_of(access, buffers) is not None for access in node.accesses):
+            vector = leaf.spread.vector if leaf.spread is not None else 0
+        if tiles and vector:
+            longest[tiles[0]] = max(longest.get(tiles[0], 0), vector)
+    found: dict[str, int] = {}
+    for name, vector in longest.items():
+        found[first(name)] = max(found.get(first(name), 0), vector)
+    return {name: found[first(name)] for name in parents if first(name) in found}
+
+
+def _of_tensor_memory(tiles: Sequence[str], threads: int, buffers: Mapping[str, Buffer]) -> int:
+    shape = buffers[tiles[0]].shape if tiles else ()
+    sizes = [extent for extent in shape if isinstance(extent, int)]
+    if not sizes or len(sizes) < len(shape):
+        return 0
+    return max(min(sizes[-1], math.prod(sizes) // max(threads, 1)), 1)
+
+
+def _tiles(node: Statement, buffers: Mapping[str, Buffer]) -> list[str]:
+    """The tiles in registers of a statement that have the most dimensions, all of one shape."""
+    tiles = [access.buffer for access in node.accesses if buffers[access.buffer].scope == FRAGMENT]
+    shape = max((buffers[name].shape for name in tiles), key=len, default=())
+    return [name for name in tiles if buffers[name].shape == shape]

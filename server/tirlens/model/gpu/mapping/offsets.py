@@ -1,0 +1,88 @@
+"""Where the elements of an access lie in its array, evaluated for many threads at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tirlens_counting.expressions import (
+    UnknownValueError,
+    evaluate,
+    free_variables,
+    is_data_dependent,
+    simplify,
+)
+from tirlens_worker.facts import Access, Buffer, Expr
+
+from ...tree.context import Place, without_loads
+
+IntArray = npt.NDArray[np.int64]
+
+
+def element_offsets(
+    access: Access,
+    buffer: Buffer,
+    place: Place,
+    env: Mapping[str, Any],
+    inside: Sequence[IntArray] = (),
+) -> IntArray | None:
+    """Element offsets of an access; None where they depend on data."""
+    if len(access.indices) != len(buffer.shape):
+        return None
+    try:
+        steps = iter(inside)
+        sizes: Sequence[Expr] = access.extents or (1,) * len(access.indices)
+        flat: Any = 0
+        # How many rows there are says nothing of where one begins.
+        shape = [1, *(_value(extent, place, env) for extent in buffer.shape[1:])]
+        strides = _strides(buffer, place, env)
+        for axis, (index, size) in enumerate(zip(access.indices, sizes, strict=True)):
+            position = _value(index, place, env)
+            if inside and _value(size, place, env) > 1:
+                position = position + next(steps, 0)
+            flat = flat + position * strides[axis] if strides else flat * shape[axis] + position
+        return np.asarray(flat, dtype=np.int64)
+    except (UnknownValueError, TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return None
+
+
+def _strides(buffer: Buffer, place: Place, env: Mapping[str, Any]) -> list[Any]:
+    """The strides of an array in elements; none where it is compact or they are not known."""
+    try:
+        return [_value(stride, place, env) for stride in buffer.strides]
+    except UnknownValueError:
+        return []
+
+
+def _value(expr: Expr, place: Place, env: Mapping[str, Any]) -> Any:
+    return expr if isinstance(expr, int) else evaluate(place.resolve(expr), env)
+
+
+def beyond_loads(
+    access: Access,
+    place: Place,
+    buffers: Mapping[str, Buffer],
+    env: Mapping[str, Any],
+    together: bool = False,
+) -> Access:
+    """An access behind a place that is loaded, the same one for all threads: where it adds to that.
+
+    Such a place, a page's or a token's, begins a row of the array.  Where the threads go through a
+    tile `together`, a variable of each holds the same in all of them.
+    """
+    indices = tuple(place.resolve(index) for index in access.indices)
+    if not any(map(is_data_dependent, indices)):
+        return access
+
+    def shared(load: tuple[Any, ...]) -> bool:
+        own = buffers[load[1]].scope.startswith("local") if load[1] in buffers else True
+        own = own and not together
+        return not own and not any(np.ndim(env.get(name, 0)) for name in free_variables(load))
+
+    return replace(
+        access, indices=tuple(simplify(without_loads(index, shared)) for index in indices)
+    )

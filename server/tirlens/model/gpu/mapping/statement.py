@@ -1,0 +1,233 @@
+"""What a statement issues: operations, addresses, accesses on the lanes of a warp, and bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tirlens_counting.expressions import is_data_dependent
+from tirlens_worker.facts import Access, Arith, Buffer, Expr, Statement
+
+from ...counting.classes import ArithTotals, totals
+from ...counting.result import NodeCount
+from ...tree.context import Place, SetIn
+from ...tree.node import NO_ARITH, Item
+from ..compiler.addressing import chosen_instructions, index_instructions, index_parts
+from ..compiler.guarding import of_loads
+from ..compiler.hoisting import addressed_share, issued_share, packed_share
+from .spread import Spread, memory_of, spread
+from .vectors import VECTOR_BYTES
+from .written import planned_vector
+
+
+@dataclass(frozen=True)
+class Block:
+    """What all statements of a block share: arrays, threads, tiles that matrices set, compiler.
+
+    `written` are the loops around what writes to each array.
+    """
+
+    buffers: Mapping[str, Buffer]
+    threads: int
+    accumulators: frozenset[str]
+    fast_math: bool
+    written: SetIn
+    framework: str
+
+    def spread(
+        self, node: Statement, place: Place, threads: int, widest: int = VECTOR_BYTES
+    ) -> Spread:
+        """How a statement's accesses lie on the `threads` that get to it."""
+        return spread(
+            node,
+            place,
+            self.buffers,
+            threads,
+            self.accumulators,
+            widest,
+            self.written,
+            self.framework,
+        )
+
+
+def leaf_of(
+    count: NodeCount,
+    place: Place,
+    block: Block,
+    threads: int,
+    known: frozenset[Expr],
+    like: dict[object, Item],
+) -> tuple[Item, frozenset[Expr]]:
+    """What a statement does that so many `threads` get to, and what is known of addresses then.
+
+    `known` are the parts of addresses that are known before it.  `like` are leaves of the same
+    place that touch no memory.  What is computed alike from other registers, as copies of unrolled
+    code are, is taken over from them.
+    """
+    node: Any = count.node
+    key = _in_registers(node, block.buffers)
+    if key is not None and key in like:
+        return replace(like[key], node=node, count=count), known
+    lanes = block.spread(node, place, threads)
+    memory = [access for access in node.accesses if memory_of(access, block.buffers) is not None]
+    index, parts = _addresses(memory, place, block, threads, lanes, known)
+    arith = _issued(count, place, lanes, threads, block)
+    flop, useful_flop, masked_flop = _flop(count, arith)
+    read_bytes, write_bytes, shared_bytes = _bytes(count, block.buffers)
+    item = Item(
+        node,
+        count,
+        place,
+        (),
+        arith,
+        flop,
+        useful_flop,
+        masked_flop,
+        read_bytes,
+        write_bytes,
+        shared_bytes,
+        lanes,
+        threads,
+        index,
+        block.accumulators,
+        guard_instructions=of_loads(count, place),
+        passed_instructions=_barrier(count),
+    )
+    if key is not None:
+        like[key] = item
+    return item, known | parts
+
+
+def _barrier(count: NodeCount) -> float:
+    """A barrier is one instruction of each warp."""
+    node: Any = count.node
+    return float(count.executions or 0) if (node.op, node.per) == ("sync", "thread") else 0.0
+
+
+def _addresses(
+    memory: Sequence[Access],
+    place: Place,
+    block: Block,
+    threads: int,
+    lanes: Spread | None,
+    known: frozenset[Expr],
+) -> tuple[float, frozenset[Expr]]:
+    """What a thread computes for the addresses of accesses to memory, and which parts of them."""
+    parts = index_parts(memory, place, block.buffers)
+    instructions = 0.0
+    if parts:
+        # The compiler computes once what is the same in all of a body, but for loads.
+        instructions = index_instructions(
+            parts - known, place, lambda names: addressed_share(names, place, lanes, threads)
+        )
+    instructions += sum(chosen_instructions(access, place) for access in memory)
+    return instructions, frozenset(part for part in parts if not is_data_dependent(part))
+
+
+def _flop(count: NodeCount, arith: ArithTotals) -> tuple[int | None, int | None, int | None]:
+    """The operations of a statement: all, those that contribute, and those behind masks."""
+    pairs = [(entry.arith, entry.total) for entry in count.arith]
+    flop = None if _is_unknown(pairs) else arith.flop
+    if all(entry.useful == entry.total and entry.masked == 0 for entry in count.arith):
+        return flop, flop, 0
+    useful = [(entry.arith, entry.useful) for entry in count.arith]
+    masked = [(entry.arith, entry.masked) for entry in count.arith]
+    return flop, _flop_of(useful), _flop_of(masked)
+
+
+def _in_registers(node: Statement, buffers: Mapping[str, Buffer]) -> object:
+    """What is the same for leaves of one place that compute alike; None for any other.
+
+    Each thread executes them by itself, and all that they touch are its own registers.
+    """
+    if node.per != "thread":
+        return None
+    for access in node.accesses:
+        own = buffers[access.buffer].scope in ("local", "local.var")
+        if not own or access.guard is not None:
+            return None
+    return node.arith, len(node.accesses)
+
+
+def agreed(leaves: Sequence[Item], block: Block) -> list[Item]:
+    """The statements of one tile loop, which are spread over the threads alike."""
+    spreads = [leaf.spread for leaf in leaves if leaf.spread is not None]
+    widest = min((one.vector for one in spreads), default=1)
+    # A condition on data keeps loads apart only where it waits for loads.
+    serial = any(one.serial for one in spreads) and any(map(_loads_at_once, leaves))
+    return [_spread_alike(leaf, block, widest, serial) for leaf in leaves]
+
+
+def planned(leaves: Sequence[Item], block: Block) -> list[Item]:
+    """The statements of one vectorized loop, of which tilelang makes vectors of one length."""
+    widest = min(
+        (planned_vector(leaf.node, leaf.place, block.buffers) for leaf in leaves), default=1
+    )
+    return [_spread_alike(leaf, block, widest) for leaf in leaves]
+
+
+def _spread_alike(leaf: Item, block: Block, widest: int, serial: bool | None = None) -> Item:
+    one, threads = leaf.spread, leaf.threads
+    if one is not None and one.vector > widest:
+        one = block.spread(leaf.node, leaf.place, threads, widest)
+    if one is not None and serial is not None:
+        one = replace(one, serial=serial)
+    return leaf.but(spread=one, arith=_issued(leaf.count, leaf.place, one, threads, block))
+
+
+def _loads_at_once(leaf: Item) -> bool:
+    """Whether a statement loads from global memory without a condition on data."""
+    return any(
+        entry.access.mode == "read"
+        and entry.buffer.scope == "global"
+        and not (
+            entry.access.guard is not None
+            and is_data_dependent(leaf.place.resolve(entry.access.guard))
+        )
+        for entry in leaf.count.accesses
+    )
+
+
+def _issued(
+    count: NodeCount, place: Place, lanes: Spread | None, threads: int, block: Block
+) -> ArithTotals:
+    """A leaf's operations, with the instructions that a compiler makes of them."""
+    if not count.arith:
+        return NO_ARITH
+    pairs = [(entry.arith, entry.total) for entry in count.arith]
+    if lanes is None:
+        return totals(pairs, fast_math=block.fast_math)
+    node: Any = count.node
+    matrix = any(access.buffer in block.accumulators for access in node.accesses)
+    shares = [
+        issued_share(arith, place, lanes, threads, matrix) * packed_share(arith, lanes)
+        for arith, _ in pairs
+    ]
+    return totals(pairs, shares, block.fast_math)
+
+
+def _is_unknown(pairs: Sequence[tuple[Arith, int | None]]) -> bool:
+    return any(number is None and not arith.index for arith, number in pairs)
+
+
+def _flop_of(pairs: Sequence[tuple[Arith, int | None]]) -> int | None:
+    return None if _is_unknown(pairs) else totals(pairs).flop
+
+
+def _bytes(count: NodeCount, buffers: Mapping[str, Buffer]) -> tuple[int | None, int | None, int]:
+    """What a statement reads and writes of global memory, None where not known, and of shared."""
+    read: int | None = 0
+    write: int | None = 0
+    shared = 0
+    for entry in count.accesses:
+        access, number = entry.access, entry.bytes
+        scope = buffers[access.buffer].scope if access.buffer in buffers else "global"
+        if scope == "global":
+            if access.mode != "write":
+                read = None if read is None or number is None else read + number
+            if access.mode != "read":
+                write = None if write is None or number is None else write + number
+        elif number is not None and scope.startswith("shared"):
+            shared += number
+    return read, write, shared

@@ -1,0 +1,180 @@
+"""From the tree of counts to that of items: what each statement does, at its place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from tirlens_worker.facts import (
+    Branch,
+    Buffer,
+    Expr,
+    KernelFacts,
+    Let,
+    Loop,
+    Node,
+    Statement,
+    While,
+)
+
+from ...counting.result import Counts, NodeCount
+from ...tree.context import SIDE_BY_SIDE, SPATIAL, Place, in_tile_loop, outermost
+from ...tree.node import Item, leaves_of, with_leaves
+from ..compiler.guarding import at_branch, at_turns
+from ..compiler.merged import written_in
+from .active import active_threads
+from .layouts import with_layouts
+from .statement import Block, agreed, leaf_of, planned
+
+# How these loops run decides what a thread does, and how often.
+_NOT_IN_TURN = SPATIAL | SIDE_BY_SIDE | {"unroll"}
+
+
+def build(
+    facts: KernelFacts,
+    counts: Counts,
+    bindings: Mapping[str, int],
+    buffers: Mapping[str, Buffer],
+    like: Sequence[Item] | None = None,
+) -> tuple[Item, ...]:
+    """The tree of a kernel with operations and issued bytes of every leaf.
+
+    `like` is that of a kernel which is `alike`: what its leaves do is taken over.
+    """
+    if like is not None:
+        return _placed(counts.root, outermost(bindings), like)
+    block = Block(
+        buffers,
+        max(math.prod(counts.launch.threads or (1,)), 1),
+        frozenset(_accumulators(counts, buffers)),
+        facts.fast_math,
+        written_in(facts.body),
+        facts.framework,
+    )
+    items = _nodes(counts.root, outermost(bindings), block, block.threads, frozenset())
+    return with_layouts(items, buffers)
+
+
+def alike(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
+    """Whether two bodies that are counted alike differ in no more than how loops take their turns.
+
+    What their statements do is the same then; only what runs beside what may differ.
+    """
+    for node, other in zip(nodes, others, strict=True):
+        if node is other:
+            continue
+        if isinstance(node, Loop) and isinstance(other, Loop):
+            same = node.kind == other.kind or {node.kind, other.kind}.isdisjoint(_NOT_IN_TURN)
+            inside = same and alike(node.body, other.body)
+        elif isinstance(node, Branch) and isinstance(other, Branch):
+            inside = alike(node.then, other.then) and alike(node.orelse, other.orelse)
+        elif isinstance(node, While) and isinstance(other, While):
+            inside = alike(node.body, other.body)
+        else:
+            inside = False
+        if not inside:
+            return False
+    return True
+
+
+def _placed(counts: Sequence[NodeCount], place: Place, like: Sequence[Item]) -> tuple[Item, ...]:
+    """The items of a body that has those of another one, which is alike, with its own loops."""
+    items: list[Item] = []
+    old = iter(like)
+    for count in counts:
+        node = count.node
+        if isinstance(node, Let):
+            place = place.with_let(node)
+            continue
+        item = next(old)
+        if isinstance(node, Branch):
+            first = len(node.then)
+            own = sum(not isinstance(inside, Let) for inside in node.then)
+            then, orelse = place.where(node.condition), place.where(("not", node.condition))
+            children = (
+                *_placed(count.children[:first], then, item.children[:own]),
+                *_placed(count.children[first:], orelse, item.children[own:]),
+            )
+        else:
+            children = _placed(count.children, _inside(count, place), item.children)
+        items.append(item.but(node=node, count=count, place=place, children=children))
+    return tuple(items)
+
+
+def _inside(count: NodeCount, place: Place) -> Place:
+    """The place in the body of a loop, or of what repeats until something happens."""
+    node = count.node
+    if isinstance(node, Loop):
+        return place.inside(node, count.trips)
+    if isinstance(node, While):
+        return place.turning(node.var or f"while {id(node)}", count.trips or 1)
+    return place
+
+
+def _accumulators(counts: Counts, buffers: Mapping[str, Buffer]) -> Iterator[str]:
+    for count in counts.statements():
+        for entry in count.accesses:
+            access = entry.access
+            if access.route == "mma" and buffers[access.buffer].scope == "local.fragment":
+                yield access.buffer
+
+
+def _nodes(
+    counts: tuple[NodeCount, ...], place: Place, block: Block, threads: int, known: frozenset[Expr]
+) -> tuple[Item, ...]:
+    """The items of a body that so many `threads` of the block get to.
+
+    `known` are parts of addresses that were computed on the way to it.
+    """
+    items: list[Item] = []
+    like: dict[object, Item] = {}
+    for count in counts:
+        node = count.node
+        if isinstance(node, Let):
+            place = place.with_let(node)
+            like = {}
+            continue
+        if isinstance(node, Statement):
+            item, known = leaf_of(count, place, block, threads, known, like)
+        elif isinstance(node, Branch):
+            sides = tuple(_sides(node, count.children, place, block, known))
+            met = at_branch(sides, count.executions or 0, node.condition, place, threads)
+            item = Item(node, count, place, met)
+        else:
+            inside = _inside(count, place)
+            some = threads
+            if isinstance(node, Loop) and node.kind == "block":
+                some = active_threads(inside, block.threads)
+            body = _nodes(count.children, inside, block, some, known)
+            if isinstance(node, Loop):
+                body = _in_loop(node, count, body, place, block)
+            item = Item(node, count, place, body)
+        items.append(item)
+    return tuple(items)
+
+
+def _in_loop(
+    node: Loop, count: NodeCount, body: tuple[Item, ...], place: Place, block: Block
+) -> tuple[Item, ...]:
+    """The items of a loop's body, whose statements some loops have agree on how they lie."""
+    outermost_tile = not in_tile_loop(place)
+    if node.kind == "parallel" and outermost_tile:
+        return with_leaves(body, agreed(leaves_of(body), block))
+    if node.kind == "vectorized" and outermost_tile and block.framework == "tilelang":
+        body = with_leaves(body, planned(leaves_of(body), block))
+    return at_turns(body, node, count.iterations or 0)
+
+
+def _sides(
+    node: Branch, counts: tuple[NodeCount, ...], place: Place, block: Block, known: frozenset[Expr]
+) -> Iterator[Item]:
+    """The items of both sides of a branch."""
+    first = len(node.then)
+    for side, condition in (
+        (counts[:first], node.condition),
+        (counts[first:], ("not", node.condition)),
+    ):
+        if side:
+            inside = place.where(condition)
+            threads = active_threads(inside, block.threads)
+            yield from _nodes(side, inside, block, threads, known)

@@ -1,0 +1,129 @@
+"""How many neighbouring elements of a tile one instruction of a thread can move.
+
+See `spread` for the rules; addresses are offsets of elements at the first points of a tile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tirlens_counting.expressions import (
+    conjuncts,
+    evaluate,
+    free_variables,
+    is_data_dependent,
+    linear,
+    operators,
+    simplify,
+)
+from tirlens_worker.facts import Access, Buffer, Expr
+
+from ...tree.context import Place, dtype_bytes
+from .offsets import IntArray
+
+# Of one load or store (see `requests`).
+VECTOR_BYTES = 16
+SELECTS = frozenset({"select", "opaque", "load"})
+
+
+def divided(total: int, innermost: int, threads: int) -> int:
+    """The most elements, a power of two, that leave each of `threads` as many vectors of `total`.
+
+    They lie in one row of `innermost` elements.
+    """
+    vector = math.gcd(VECTOR_BYTES, max(innermost, 1))
+    while vector > 1 and total % (threads * vector):
+        vector //= 2
+    return vector
+
+
+def told_apart(access: Access, place: Place) -> bool:
+    """Whether an index is chosen by a condition, which the compiler does not vectorise."""
+    return any(not operators(place.resolve(index)).isdisjoint(SELECTS) for index in access.indices)
+
+
+def begins_anywhere(access: Access, place: Place) -> bool:
+    """Whether data say where in a row an access begins, so that no vector is known to be aligned.
+
+    A loaded row or page, or one of a tile loop's own elements, begins where a row does.
+    """
+    return bool(access.indices) and is_data_dependent(place.resolve(access.indices[-1]))
+
+
+def contiguous(offset: IntArray, buffer: Buffer, most: int) -> int:
+    """The widest vector of at most 16 bytes whose elements are neighbours, or all the same."""
+    limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
+    while most > limit:
+        most //= 2
+    return neighbours(offset, most)
+
+
+def neighbours(offset: IntArray, most: int) -> int:
+    """The widest vector whose elements are aligned neighbours, or all the same."""
+    vector = most
+    while vector > 1:
+        rows = in_rows(offset, vector)
+        steps = rows[:, 1:] - rows[:, :-1]
+        if len(rows) and (steps == 1).all() and not (rows[:, 0] % vector).any():
+            return vector
+        if len(rows) and not steps.any():
+            return vector
+        vector //= 2
+    return 1
+
+
+def undivided(
+    conditions: Sequence[Expr],
+    place: Place,
+    env: Mapping[str, Any],
+    vector: int,
+    along: str | None = None,
+) -> int:
+    """The widest vector whose elements all meet a condition, or none of them.
+
+    They lie `along` the turns of a loop, the innermost tile loop if none is named.
+    """
+    if along is None:
+        along = next((loop.var for loop in reversed(place.around) if loop.kind == "parallel"), None)
+    for condition in conditions:
+        if vector == 1:
+            return 1
+        resolved = place.resolve(condition)
+        if is_data_dependent(resolved) or not all(name in env for name in free_variables(resolved)):
+            continue
+        for bound in _bounds_along(resolved, along):
+            vector = math.gcd(vector, abs(bound)) if bound else vector
+        holds = np.asarray(evaluate(resolved, env), dtype=bool)
+        if holds.ndim == 0:
+            continue
+        while vector > 1:
+            rows = in_rows(holds, vector)
+            if bool(np.all(rows.all(axis=1) == rows.any(axis=1))):
+                break
+            vector //= 2
+    return vector
+
+
+def _bounds_along(condition: Expr, along: str | None) -> Iterator[int]:
+    """The constants of a condition's comparisons in which a loop counts by one.
+
+    ``base + i < n`` cuts through a vector unless `n` is a multiple of its length; the base is.
+    """
+    if along is None:
+        return
+    for part in conjuncts(condition):
+        if isinstance(part, tuple) and part[0] in ("<", ">="):
+            terms, constant = linear(simplify(("-", part[1], part[2])))
+            if abs(terms.get(along, 0)) == 1:
+                yield constant
+
+
+def in_rows(values: npt.NDArray[Any], vector: int) -> Any:
+    """The values in groups of `vector`, a last part of a group left out."""
+    whole: Any = values[: len(values) // vector * vector]
+    return whole.reshape(-1, vector)

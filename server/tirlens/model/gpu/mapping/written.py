@@ -1,0 +1,165 @@
+"""Vectors that a program writes itself: how many lanes of a vectorized loop one instruction moves.
+
+TVM makes the outermost vectorized loop the lanes of each access in it, in whatever loops these
+stand, and scalars of a statement whose lanes a condition or the length of a loop tells apart
+(``Scalarize`` in ``src/tirx/transform/vectorize_loop.cc``).  Accesses whose lanes are no
+neighbours are taken apart one by one.
+
+tilelang plans anew (``VectorizePlanner`` in ``src/transform/loop_vectorize.cc``): the vector lies
+along the innermost loop, and has for all accesses of a vectorized loop the one length for which
+each is of aligned neighbours, or loads one element for all, and which no condition tells apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tirlens_counting.expressions import (
+    UnknownValueError,
+    evaluate,
+    free_variables,
+    is_data_dependent,
+    operands,
+)
+from tirlens_worker.facts import Access, Buffer, Expr, Statement
+
+from ...tree.context import Around, Place
+from .offsets import IntArray, beyond_loads, element_offsets
+from .vectors import VECTOR_BYTES, contiguous, in_rows, neighbours, undivided
+
+COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+
+
+def written_vectors(
+    statement: Statement, place: Place, buffers: Mapping[str, Buffer], planned: bool, widest: int
+) -> tuple[int, ...]:
+    """The lanes of each access of a statement; `planned` by tilelang, of at most `widest`."""
+    alone = (1,) * len(statement.accesses)
+    loop = _vector(place, planned)
+    if loop is None or (not planned and _cut(statement, place, loop)):
+        return alone
+    offsets = [_offsets(access, buffers, place, loop) for access in statement.accesses]
+    if planned:
+        vector = planned_vector(statement, place, buffers, widest)
+        return tuple(1 if _are_one(offset, vector) else vector for offset in offsets)
+    return tuple(loop.extent or 1 if _are_neighbours(offset) else 1 for offset in offsets)
+
+
+def planned_vector(
+    statement: Statement, place: Place, buffers: Mapping[str, Buffer], widest: int = VECTOR_BYTES
+) -> int:
+    """The longest vector, a power of two, that tilelang can make of a statement by itself."""
+    loop = _vector(place, planned=True)
+    if loop is None:
+        return 1
+    vector = math.gcd(loop.extent or 1, widest)
+    for access in statement.accesses:
+        buffer = buffers[access.buffer]
+        offset = _offsets(access, buffers, place, loop)
+        if offset is None:
+            return 1
+        own = buffer.scope.startswith("local")
+        points = offset.ravel()
+        vector = neighbours(points, vector) if own else contiguous(points, buffer, vector)
+        if _are_one(offset, vector):
+            if access.mode != "read":
+                return 1  # of several stores to one element the last counts
+        else:
+            vector = math.gcd(vector, *_steps(access, buffers, place, loop))
+    conditions = list(_chosen_by(statement, place))
+    if any(is_data_dependent(one) and loop.var in free_variables(one) for one in conditions):
+        return 1
+    lanes = _lanes(place, loop)
+    points = {name: _in_order(value, place, loop).ravel() for name, value in lanes.items()}
+    return undivided(conditions, place, points, vector, loop.var)
+
+
+def _vector(place: Place, planned: bool) -> Around | None:
+    """The loop whose turns are lanes, if a vectorized one stands around and has more than one."""
+    loop = next((one for one in place.around if one.kind == "vectorized"), None)
+    if loop is not None and planned:
+        loop = place.around[-1]
+    return loop if loop is not None and (loop.extent or 1) > 1 else None
+
+
+def _chosen_by(statement: Statement, place: Place) -> Iterator[Expr]:
+    """The conditions on the way to a statement, and those of its own accesses and operations."""
+    guards = (item.guard for item in (*statement.accesses, *statement.arith))
+    for condition in (*place.conditions, *guards):
+        if condition is not None:
+            yield place.resolve(condition)
+
+
+def _cut(statement: Statement, place: Place, loop: Around) -> bool:
+    """Whether a condition or the length of a loop tells the lanes of a statement apart."""
+    lengths = (length for name, _, length in place.steps if name)
+    return any(_varies(one, loop, place) for one in (*_chosen_by(statement, place), *lengths))
+
+
+def _varies(expr: Expr, loop: Around, place: Place) -> bool:
+    """Whether something that is compared is another in other lanes.
+
+    A quotient by a multiple of the lanes is not, from which TVM takes them away.
+    """
+    if not isinstance(expr, tuple):
+        return expr == loop.var
+    if loop.var not in free_variables(expr):
+        return False
+    if expr[0] in ("and", "or", "not"):
+        return any(_varies(part, loop, place) for part in operands(expr))
+    compared = operands(expr) if expr[0] in COMPARISONS else (expr,)
+    try:
+        sides = [np.asarray(evaluate(part, _lanes(place, loop))) for part in compared]
+    except (UnknownValueError, ZeroDivisionError):
+        return True
+    return any(bool(side.ndim) and bool(np.any(np.diff(side))) for side in sides)
+
+
+def _lanes(place: Place, loop: Around) -> dict[str, Any]:
+    """The values of variables: a row for each thread of a warp, a column for each turn."""
+    rows = {name: np.asarray(value)[..., None] for name, value in place.warp_values.items()}
+    return {**rows, loop.var: np.arange(loop.extent or 1, dtype=np.int64)}
+
+
+def _in_order(values: Any, place: Place, loop: Around) -> IntArray:
+    """A row for each thread of a warp, a column for each turn, of what may be the same for all."""
+    return np.broadcast_to(np.asarray(values, dtype=np.int64), (place.lanes, loop.extent or 1))
+
+
+def _offsets(
+    access: Access, buffers: Mapping[str, Buffer], place: Place, loop: Around
+) -> IntArray | None:
+    """Where the lanes of each thread of a warp lie; None where that depends on data."""
+    buffer = buffers[access.buffer]
+    lanes = _lanes(place, loop)
+    settled = beyond_loads(access, place, buffers, {**place.warp_values, loop.var: lanes[loop.var]})
+    offset = element_offsets(settled, buffer, place, lanes)
+    return None if offset is None else _in_order(offset, place, loop)
+
+
+def _steps(
+    access: Access, buffers: Mapping[str, Buffer], place: Place, loop: Around
+) -> Iterator[int]:
+    """How far the elements move from turn to turn of the other loops around."""
+    first = _offsets(access, buffers, place, loop)
+    for other in place.around:
+        if other != loop and (other.extent or 1) > 1:
+            low, high = place.ranges[other.var]
+            ranges = {**place.ranges, other.var: (low + 1, high)}
+            moved = _offsets(access, buffers, replace(place, ranges=ranges), loop)
+            if first is not None and moved is not None:
+                yield from np.unique(moved - first).tolist()
+
+
+def _are_neighbours(offset: IntArray | None) -> bool:
+    return offset is not None and bool(np.all(np.diff(offset) == 1))
+
+
+def _are_one(offset: IntArray | None, vector: int) -> bool:
+    """Whether the elements of a vector are all the same."""
+    return offset is None or not np.any(np.diff(in_rows(offset.ravel(), vector)))

@@ -1,0 +1,1 @@
+"""Memory hierarchy: hits and misses in L1 and L2, and the bytes that DRAM moves."""

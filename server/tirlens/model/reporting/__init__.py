@@ -1,0 +1,1 @@
+"""Report: time on source lines, what bounds the kernel, and the uncertainty of the time."""

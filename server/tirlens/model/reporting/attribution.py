@@ -1,0 +1,295 @@
+"""The kernel's time, operations and bytes on its loops and statements, so that they add up.
+
+Siblings that are the same place of the source (a loop that Python unrolled) become one entry,
+summed; nested grid or block loops of one source line become one entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tirlens_worker.facts import Branch, Loop, Span, Statement, While
+
+from ..report import Cost
+from ..tree.node import Item, total
+from ..tree.timed import Timed
+from .verdict import NEAR_LIMIT, SATURATED
+
+SPATIAL_KINDS = ("grid", "block", "cluster")
+_KINDS = {"persistent": "serial", "cluster": "grid"}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What an entry needs of the kernel: its place, its time, the memory level that sets it."""
+
+    span: Span
+    time_s: float | None
+    limiter: str | None = None
+
+
+@dataclass
+class _Sums:
+    """What the statements in a node do together; `busy_s` is the time that each unit takes."""
+
+    flop: int | None = 0
+    global_bytes: int | None = 0
+    dram_bytes: float = 0.0
+    l2_bytes: float = 0.0
+    shared_bytes: int = 0
+    busy_s: dict[str, float] = field(default_factory=dict[str, float])
+
+    def add(self, part: _Sums) -> None:
+        """With those of something inside."""
+        self.flop = None if self.flop is None or part.flop is None else self.flop + part.flop
+        if self.global_bytes is None or part.global_bytes is None:
+            self.global_bytes = None
+        else:
+            self.global_bytes += part.global_bytes
+        self.dram_bytes += part.dram_bytes
+        self.l2_bytes += part.l2_bytes
+        self.shared_bytes += part.shared_bytes
+        busy = self.busy_s
+        for name, seconds in part.busy_s.items():
+            busy[name] = busy[name] + seconds if name in busy else seconds
+
+
+def _of_leaf(leaf: Item) -> _Sums:
+    moved = leaf.moved
+    return _Sums(
+        leaf.flop,
+        leaf.global_bytes,
+        moved.dram_bytes,
+        moved.l2_bytes,
+        leaf.shared_bytes,
+        dict(leaf.seconds),
+    )
+
+
+def breakdown(timed: Timed, frame: Frame) -> tuple[Cost, ...]:
+    """The top entries for the part of the kernel that its own nodes account for."""
+    sums: dict[Item, _Sums] = {}
+    known = [child for child in timed.children if child.item is not None]
+    for child in known:
+        assert child.item is not None
+        if not isinstance(child.item.node, Statement):
+            _add_up(child.item, sums)
+    return _entries(known, frame, sums)
+
+
+def _add_up(item: Item, sums: dict[Item, _Sums]) -> _Sums:
+    """Fill in the sums of a node and of all nodes inside that are no statements."""
+    children = item.children
+    if len(children) == 1 and not isinstance(children[0].node, Statement):
+        found = _add_up(children[0], sums)
+    else:
+        found = _Sums()
+        for child in children:
+            is_leaf = isinstance(child.node, Statement)
+            found.add(_of_leaf(child) if is_leaf else _add_up(child, sums))
+    sums[item] = found
+    return found
+
+
+def overhead(frame: Frame, kind: str, label: str, seconds: float) -> Cost:
+    """An entry for time that belongs to no line: launch and tail."""
+    return Cost(
+        kind=kind,
+        label=label,
+        span=frame.span,
+        trips=None,
+        executions=1,
+        flop=0,
+        global_bytes=0,
+        dram_bytes=0.0,
+        time_s=seconds,
+        share=_share(seconds, frame),
+        bound="launch" if kind == "launch" else "tail",
+        sites=(frame.span,),
+    )
+
+
+def _share(seconds: float | None, frame: Frame) -> float | None:
+    if seconds is None or not frame.time_s:
+        return None
+    return seconds / frame.time_s
+
+
+def _entries(timed: Sequence[Timed], frame: Frame, sums: Mapping[Item, _Sums]) -> tuple[Cost, ...]:
+    """The entries of siblings, those of one place of the source as one."""
+    groups: dict[object, list[Timed]] = {}
+    for number, part in enumerate(timed):
+        assert part.item is not None
+        node = part.item.node
+        alike = isinstance(node, Statement) and bool(node.sites)
+        groups.setdefault((_label(node), node.sites) if alike else number, []).append(part)
+    return _merged([_entry(same, frame, sums) for same in groups.values()])
+
+
+def _entry(same: Sequence[Timed], frame: Frame, sums: Mapping[Item, _Sums]) -> Cost:
+    """The entry of one node, or of statements that are the same place of the source."""
+    items = [part.item for part in same if part.item is not None]
+    node = items[0].node
+    if isinstance(node, Statement):
+        return _of_statements(node, items, [part.own_s for part in same], frame)
+    return _collapsed(_of_node(same[0], items[0], frame, sums))
+
+
+def _of_statements(
+    node: Statement, items: Sequence[Item], times_s: Sequence[float], frame: Frame
+) -> Cost:
+    first = items[0]
+    seconds = None if frame.time_s is None else max(sum(times_s), 0.0)
+    alone = len(items) == 1
+    return Cost(
+        kind="op",
+        label=_label(node),
+        span=node.sites[0] if node.sites else frame.span,
+        trips=None,
+        executions=total([item.count.executions for item in items]),
+        flop=total([item.flop for item in items]),
+        global_bytes=total([item.global_bytes for item in items]),
+        dram_bytes=sum([item.moved.dram_bytes for item in items]),
+        time_s=seconds,
+        share=_share(seconds, frame),
+        bound=_bound(first.seconds, None if seconds is None else times_s[0], frame.limiter),
+        sites=node.sites,
+        op=node.op,
+        l2_bytes=sum([item.moved.l2_bytes for item in items]),
+        shared_bytes=sum([item.shared_bytes for item in items]),
+        hidden_s=_hidden(first.seconds, seconds) if alone else None,
+        details=_details(first),
+    )
+
+
+def _of_node(timed: Timed, item: Item, frame: Frame, sums: Mapping[Item, _Sums]) -> Cost:
+    children = _entries(timed.children, frame, sums)
+    node = item.node
+    inside = sums[item]
+    seconds: float | None = None
+    if frame.time_s is not None:
+        seconds = timed.own_s + sum(child.time_s or 0.0 for child in children)
+    return Cost(
+        kind=_kind(node),
+        label=_label(node),
+        span=node.sites[0] if node.sites else frame.span,
+        trips=item.count.trips if isinstance(node, (Loop, While)) else None,
+        executions=item.count.executions,
+        flop=inside.flop,
+        global_bytes=inside.global_bytes,
+        dram_bytes=inside.dram_bytes,
+        time_s=seconds,
+        share=_share(seconds, frame),
+        bound=_bound(inside.busy_s, seconds, frame.limiter),
+        children=children,
+        sites=node.sites,
+        l2_bytes=inside.l2_bytes,
+        shared_bytes=inside.shared_bytes,
+        details=_details(item),
+    )
+
+
+def _bound(busy: Mapping[str, float], seconds: float | None, limiter: str | None) -> str | None:
+    """The busiest unit, or latency where none is busy enough: the rule of the kernel's verdict."""
+    if not busy:
+        return None
+    if not seconds:
+        return max(busy, key=lambda unit: busy[unit])
+    near = (
+        name
+        for name, busy_s in busy.items()
+        if busy_s
+        >= (NEAR_LIMIT if name in ("dram", "l2") and name != limiter else SATURATED) * seconds
+    )
+    return max(near, key=lambda unit: busy[unit], default="latency")
+
+
+def _hidden(busy: Mapping[str, float], seconds: float | None) -> float | None:
+    if seconds is None or not busy:
+        return None
+    return max(0.0, max(busy.values()) - seconds)
+
+
+def _details(item: Item) -> tuple[tuple[str, str], ...]:
+    details: list[tuple[str, str]] = []
+    sectors = item.moved.sectors_per_request
+    if sectors is not None and sectors > 1.0:
+        details.append(("coalescing", f"{sectors:.3g} bytes moved per byte asked for"))
+    if item.spilled_share:
+        spilled = f"{item.spilled_share:.0%} of its arrays in registers pass through local memory"
+        details.append(("spills", spilled))
+    return tuple(details)
+
+
+def _kind(node: object) -> str:
+    if isinstance(node, Loop):
+        return _KINDS.get(node.kind, node.kind)
+    if isinstance(node, While):
+        return "serial"
+    return "branch" if isinstance(node, Branch) else "op"
+
+
+def _label(node: object) -> str:
+    label = getattr(node, "label", "")
+    if label:
+        return str(label)
+    if isinstance(node, Loop):
+        return f"for {node.var}"
+    if isinstance(node, While):
+        return "while"
+    if isinstance(node, Branch):
+        return "if"
+    return str(getattr(node, "op", ""))
+
+
+def _collapsed(cost: Cost) -> Cost:
+    """Nested grid and block loops of one source line as one entry: ``grid 64 x 8``."""
+    if cost.kind not in SPATIAL_KINDS or len(cost.children) != 1:
+        return cost
+    (child,) = cost.children
+    if child.kind not in SPATIAL_KINDS or child.span.line != cost.span.line:
+        return cost
+    trips, label = cost.trips, cost.label
+    if child.kind == cost.kind:
+        trips = None if cost.trips is None or child.trips is None else cost.trips * child.trips
+        inner = child.label.removeprefix(f"{cost.kind} ") if " x " in child.label else child.trips
+        label = f"{cost.kind} {cost.trips or '?'} x {inner or '?'}"
+    own = (cost.time_s or 0.0) - (child.time_s or 0.0)
+    if own > 0 or cost.flop != child.flop:
+        return cost
+    return replace(cost, trips=trips, label=label, children=child.children)
+
+
+def _merged(costs: Sequence[Cost]) -> tuple[Cost, ...]:
+    if len(costs) < 2:
+        return tuple(costs)
+    groups: dict[tuple[object, ...], list[Cost]] = {}
+    for number, cost in enumerate(costs):
+        key = (cost.kind, cost.label, cost.sites) if cost.sites else (number,)
+        groups.setdefault(key, []).append(cost)
+    return tuple(group[0] if len(group) == 1 else _sum(group) for group in groups.values())
+
+
+def _sum(group: Sequence[Cost]) -> Cost:
+    first = group[0]
+    children = _merged([child for cost in group for child in cost.children])
+    own = sum(
+        (cost.time_s or 0.0) - sum(child.time_s or 0.0 for child in cost.children) for cost in group
+    )
+    known = all(cost.time_s is not None for cost in group)
+    seconds = max(own, 0.0) + sum(child.time_s or 0.0 for child in children) if known else None
+    shares = [cost.share for cost in group if cost.share is not None]
+    return replace(
+        first,
+        executions=total([cost.executions for cost in group]),
+        flop=total([cost.flop for cost in group]),
+        global_bytes=total([cost.global_bytes for cost in group]),
+        dram_bytes=sum(cost.dram_bytes or 0.0 for cost in group),
+        time_s=seconds,
+        share=sum(shares) if shares else None,
+        children=children,
+        l2_bytes=sum(cost.l2_bytes or 0.0 for cost in group),
+        shared_bytes=total([cost.shared_bytes for cost in group]),
+        hidden_s=None,
+    )

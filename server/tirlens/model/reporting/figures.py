@@ -1,0 +1,205 @@
+"""What each stage of an analysis adds to the report of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tirlens.hardware.spec import Device
+
+from .. import cpu
+from ..counting.footprint import Touched
+from ..gpu.launch.schedule import KernelTime
+from ..gpu.units import dominant_class, peak, roofline_seconds, sum_seconds
+from ..report import CaveatNote, Cost, KernelReport, ReadWrite, Waves
+from ..tree.node import Item, leaves_of, total
+from ..tree.timed import Timed
+from . import attribution
+from .band import band_s, traffic_of, uncertainties
+from .verdict import verdict
+
+
+def counted(report: KernelReport, leaves: Sequence[Item]) -> KernelReport:
+    """With operations and the bytes that are issued."""
+    by_class: dict[str, int] = {}
+    unknown: set[str] = set()
+    int_ops = 0
+    for arith in (leaf.arith for leaf in leaves if leaf.count.arith):
+        int_ops += arith.int_ops
+        unknown.update(arith.unknown)
+        for name, flop in arith.flop_by_class.items():
+            by_class[name] = by_class.get(name, 0) + flop
+    # What the facts have told where it stands is not told again for the whole kernel.
+    told = " ".join(note.message for note in report.caveats)
+    notes = tuple(
+        CaveatNote(f"the cost of {name!r} is not known; it is left out")
+        for name in sorted(unknown)
+        if repr(name) not in told
+    )
+    return report.but(
+        flop=total([leaf.flop for leaf in leaves]),
+        useful_flop=total([leaf.useful_flop for leaf in leaves]),
+        masked_flop=total([leaf.masked_flop for leaf in leaves]),
+        flop_by_class=by_class,
+        int_ops=int_ops,
+        global_bytes=ReadWrite(
+            total([leaf.read_bytes for leaf in leaves]),
+            total([leaf.write_bytes for leaf in leaves]),
+        ),
+        shared_bytes=sum([leaf.shared_bytes for leaf in leaves]),
+        caveats=report.caveats + notes,
+    )
+
+
+def moved(
+    report: KernelReport, touched: Touched | None, leaves: Sequence[Item], device: Device
+) -> KernelReport:
+    """With the bytes that L2 and DRAM move, and the roofline that follows."""
+    compulsory = None if touched is None else touched.bytes
+    read = sum(leaf.moved.dram_read_bytes for leaf in leaves)
+    written = sum(leaf.moved.dram_write_bytes for leaf in leaves)
+    known = report.global_bytes.total is not None
+    name = dominant_class(device, report.flop_by_class)
+    rate = peak(device, name).flop_per_s if name else None
+    both = read + written
+    return report.but(
+        compulsory_bytes=compulsory,
+        dram_bytes=ReadWrite(round(read), round(written)) if known else ReadWrite(None, None),
+        l2_bytes=round(sum(leaf.moved.l2_bytes for leaf in leaves)) if known else None,
+        roofline_time_s=roofline_seconds(device, report.flop_by_class, compulsory) or None,
+        arithmetic_intensity=report.flop / both if report.flop is not None and both else None,
+        ridge_point=rate / device.dram.bytes_per_s if rate else None,
+    )
+
+
+def warm(report: KernelReport, device: Device) -> KernelReport:
+    """The roofline of a kernel whose arrays may be in the caches from its last run.
+
+    A CPU's DRAM rate is of reading; lines go back while others come.
+    """
+    read, compulsory = report.dram_bytes.read, report.compulsory_bytes
+    least = read if compulsory is None or read is None else min(read, compulsory)
+    seconds = roofline_seconds(device, report.flop_by_class, least)
+    return report.but(roofline_time_s=seconds or None)
+
+
+def with_note(report: KernelReport, message: str) -> KernelReport:
+    """The report with a caveat at the kernel's line."""
+    return report.but(caveats=(*report.caveats, CaveatNote(message, report.span)))
+
+
+def finished(
+    report: KernelReport,
+    device: Device,
+    items: Sequence[Item],
+    timed: tuple[Timed, KernelTime],
+    blocks: int,
+    by_line: bool = True,
+) -> KernelReport:
+    """With the time, where it goes if `by_line`, how sure it is and what bounds the kernel.
+
+    The report says already by which schedule it was timed.
+    """
+    why = _why_unknown(report)
+    if why:
+        return untimed(report, items, timed, why, by_line)
+    seconds = timed[1].total_s
+    if by_line:
+        report = report.but(loops=_breakdown(report, items, timed, known=True))
+        # To the last digit what its entries add up to.
+        seconds = sum(entry.time_s or 0.0 for entry in report.loops)
+    return _timed_report(report, device, items, seconds, timed[1], blocks)
+
+
+def untimed(
+    report: KernelReport,
+    items: Sequence[Item],
+    timed: tuple[Timed, KernelTime],
+    why: str,
+    by_line: bool,
+) -> KernelReport:
+    """With the reason `why` there is no time, and if `by_line` the breakdown of all else."""
+    report = with_note(report, f"the time is not known: {why}")
+    if by_line:
+        report = report.but(loops=_breakdown(report, items, timed, known=False))
+    return report
+
+
+def _why_unknown(report: KernelReport) -> str:
+    """Why a kernel has no time; nothing where it has."""
+    if report.flop is None or report.global_bytes.total is None:
+        return "some counts are not"
+    if report.schedule == "unscheduled" and not report.roofline_time_s:
+        if report.compulsory_bytes is None:
+            return "the bytes that it touches are not"
+        if report.global_bytes.total:
+            return "an array that it reads or writes has no elements"
+        return "it computes nothing and moves nothing"
+    return ""
+
+
+def _breakdown(
+    report: KernelReport, items: Sequence[Item], timed: tuple[Timed, KernelTime], known: bool
+) -> tuple[Cost, ...]:
+    """The entries that add up to the kernel's time; without times where that is not `known`."""
+    block, time = timed
+    frame = attribution.Frame(report.span, time.total_s if known else None, time.limiter)
+    if time.limiter is not None:
+        name = time.limiter
+        block = cpu.weighted(items, lambda leaf: leaf.seconds.get(name, 0.0))
+    weight = block.total_s
+    scaled = block.scaled(time.body_s / weight if weight else 0.0)
+    entries = list(attribution.breakdown(scaled, frame))
+    if known and report.schedule != "unscheduled":
+        # A kernel whose leaves take no time at all still takes its launch.
+        missing = time.body_s if not weight else 0.0
+        entries.append(attribution.overhead(frame, "launch", "launch", time.launch_s + missing))
+        if time.tail_s:
+            entries.append(attribution.overhead(frame, "tail", "tail", time.tail_s))
+    return tuple(entries)
+
+
+def _timed_report(
+    report: KernelReport,
+    device: Device,
+    items: Sequence[Item],
+    seconds: float,
+    time: KernelTime,
+    blocks: int,
+) -> KernelReport:
+    busy = sum_seconds(leaves_of(items))
+    utilisation = {name: value / seconds for name, value in busy.items()} if seconds else {}
+    tail = time.tail_s / seconds if seconds else 0.0
+    launch = time.launch_s / seconds if seconds else 0.0
+    if device.kind == "cpu":
+        found = cpu.verdict(device, utilisation, blocks, launch)
+        parts: dict[str, float] = {}
+        band = seconds / (1 + device.band), seconds * (1 + device.band)
+    else:
+        found = verdict(device, utilisation, blocks, launch, tail, time.limiter)
+        parts = uncertainties(device, utilisation, launch, traffic_of(report))
+        band = band_s(seconds, parts)
+    name = dominant_class(device, report.flop_by_class)
+    flop = report.flop or 0
+    moved = report.dram_bytes.total
+    per_s = flop / seconds if seconds else None
+    waves = report.waves
+    return report.but(
+        time_s=seconds,
+        time_band_s=band,
+        uncertainty=parts,
+        bound=found.bound,
+        bound_class=found.bound_class,
+        bound_reason=found.reason,
+        flop_per_s=per_s,
+        peak_fraction=(
+            report.flop_by_class[name] / seconds / peak(device, name).flop_per_s
+            if name and seconds
+            else None
+        ),
+        dram_bytes_per_s=moved / seconds if moved is not None and seconds else None,
+        dram_fraction=(
+            moved / seconds / device.dram.bytes_per_s if moved is not None and seconds else None
+        ),
+        utilisation=utilisation,
+        waves=Waves(waves.count, tail) if waves else None,
+    )

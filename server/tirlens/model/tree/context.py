@@ -1,0 +1,258 @@
+"""Where each statement stands, and how many distinct elements its accesses touch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tirlens_counting.expressions import (
+    evaluate,
+    is_data_dependent,
+    operands,
+    simplify,
+    substitute,
+    walk,
+)
+from tirlens_counting.intervals import Interval, bounds
+from tirlens_worker.facts import Access, Expr, Let, Loop
+
+from ..dtypes import bits
+
+# What a transaction of global memory moves (CUDA C++ Programming Guide, "Global Memory").
+SECTOR_BYTES = 32
+# Loops whose iterations run at the same time in one block, not one after the other.
+SIDE_BY_SIDE = frozenset({"block", "parallel", "vectorized"})
+SPATIAL = frozenset({"grid", "cluster"})
+THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+# Threads; PTX ISA, "Warpgroup": four warps.
+WARP = 32
+WARPGROUP = 128
+
+
+# The loops around the stores to an array of a block or thread, by its id.
+SetIn = Mapping[str, frozenset[str]]
+NOWHERE: SetIn = {}
+NOTHING: frozenset[str] = frozenset()
+DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod"})
+
+# A loop (its variable, start and extent) or a condition (no variable) on the way to a statement.
+Step = tuple[str, Expr, Expr]
+
+
+@dataclass(frozen=True)
+class Around:
+    """One loop around a statement, with its largest extent as a number (None: not known).
+
+    `stages` is the depth of a pipelined loop's buffers, 0 where it has none.
+    """
+
+    var: str
+    kind: str
+    extent: int | None
+    tag: str | None = None
+    stages: int = 0
+
+
+@dataclass(frozen=True)
+class Place:
+    """A statement's surroundings: loops from the outside in, ranges of variables, lets, guards.
+
+    `steps` are the loops in turn and the conditions on the way to it, in their order.
+    """
+
+    around: tuple[Around, ...]
+    ranges: Mapping[str, Interval]
+    lets: Mapping[str, Expr]
+    conditions: tuple[Expr, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    @cached_property
+    def first_values(self) -> Mapping[str, int]:
+        """Every variable at its first value."""
+        return {
+            name: int(reach[0]) if math.isfinite(reach[0]) else 0
+            for name, reach in self.ranges.items()
+        }
+
+    @cached_property
+    def first_warp(self) -> Mapping[str, npt.NDArray[np.int64]]:
+        """The values of the thread variables in the lanes of the first warp."""
+        threads = {loop.tag: loop for loop in self.around if loop.kind == "block" and loop.tag}
+        loops = [threads[tag] for tag in THREADS if tag in threads]
+        return _lanes(tuple((loop.var, loop.extent) for loop in loops if loop.extent))
+
+    @cached_property
+    def lanes(self) -> int:
+        """How many threads the first warp has."""
+        return next((len(values) for values in self.first_warp.values()), WARP)
+
+    @cached_property
+    def warp_values(self) -> Mapping[str, Any]:
+        """The first values of all variables, those of the threads in the first warp's lanes."""
+        return {**self.first_values, **self.first_warp}
+
+    @cached_property
+    def extents(self) -> Mapping[str, int]:
+        """The extents of the loops, unknown ones counted 1."""
+        return {loop.var: loop.extent or 1 for loop in self.around}
+
+    @cached_property
+    def unrolled(self) -> int:
+        """The turns of the unrolled loops around, together."""
+        return math.prod(loop.extent or 1 for loop in self.around if loop.kind == "unroll")
+
+    @cached_property
+    def turns_by_name(self) -> Mapping[str, int]:
+        """How often the loops turn whose iterations are not at the same time, unrolled ones too."""
+        apart = SPATIAL | SIDE_BY_SIDE
+        return {loop.var: loop.extent or 1 for loop in self.around if loop.kind not in apart}
+
+    @cached_property
+    def turns(self) -> int:
+        """The turns of the loops whose iterations are not at the same time, nor unrolled."""
+        apart = SPATIAL | SIDE_BY_SIDE | {"unroll"}
+        return math.prod(loop.extent or 1 for loop in self.around if loop.kind not in apart)
+
+    @cached_property
+    def data_of_conditions(self) -> tuple[tuple[Any, ...], ...]:
+        """What is loaded or not known of the conditions around."""
+        return tuple(dict.fromkeys(part for one in self.conditions for part in self.data_of(one)))
+
+    def data_of(self, expr: Expr) -> list[tuple[Any, ...]]:
+        """What is loaded or not known of an expression."""
+        resolved = self.resolve(expr)
+        if not is_data_dependent(resolved):
+            return []
+        return [
+            part
+            for part in walk(resolved)
+            if isinstance(part, tuple) and part[0] in ("load", "opaque")
+        ]
+
+    def inside(self, loop: Loop, counted: int | None = None) -> Place:
+        """The place in a loop's body; `counted` turns are taken where its extent is data."""
+        length = self.resolve(loop.extent)
+        if counted is not None and is_data_dependent(length):
+            length = counted
+        extent = bounds(length, self.ranges)[1]
+        first, last = bounds(self.resolve(loop.start), self.ranges)
+        step = bounds(self.resolve(loop.step), self.ranges)[1]
+        count = int(extent) if math.isfinite(extent) else None
+        reach: Interval = (first, last)
+        if math.isfinite(step):
+            reach = (first, last + max(extent - 1, 0) * max(step, 1))
+        stages = loop.annotations.get("num_stages", 0)
+        stages = stages if isinstance(stages, int) else 0
+        around = Around(loop.var, loop.kind, count, loop.tag, stages)
+        ranges = {**self.ranges, loop.var: reach}
+        steps = self.steps
+        if loop.kind not in SPATIAL | SIDE_BY_SIDE:
+            steps = (*steps, (loop.var, self.resolve(loop.start), length))
+        return Place((*self.around, around), ranges, self.lets, self.conditions, steps)
+
+    def turning(self, name: str, turns: int) -> Place:
+        """The place inside a loop that runs until something happens, `turns` times on average."""
+        around = Around(name, "serial", turns)
+        ranges = {**self.ranges, name: (0, max(turns - 1, 0))}
+        return Place((*self.around, around), ranges, self.lets, self.conditions, self.steps)
+
+    def where(self, condition: Expr) -> Place:
+        """The place behind a condition that holds, in one of its branches."""
+        condition = self.resolve(condition)
+        steps = (*self.steps, ("", condition, 0))
+        return Place(self.around, self.ranges, self.lets, (*self.conditions, condition), steps)
+
+    def with_let(self, let: Let) -> Place:
+        """Inside of a name for a value."""
+        lets = {**self.lets, let.var: substitute(let.value, self.lets)}
+        return Place(self.around, self.ranges, lets, self.conditions, self.steps)
+
+    def resolve(self, expr: Expr) -> Expr:
+        """`expr` with the values of names in their stead."""
+        if isinstance(expr, tuple):
+            return substitute(expr, self.lets) if self.lets else expr
+        return self.lets.get(expr, expr) if isinstance(expr, str) else expr
+
+    def first_value(self, expr: Expr) -> Any:
+        """`expr` with every variable at its first value.
+
+        Raises:
+            UnknownValueError: it depends on data or on a variable without a range.
+        """
+        return expr if isinstance(expr, int) else evaluate(self.resolve(expr), self.first_values)
+
+
+@lru_cache(maxsize=128)
+def _lanes(axes: tuple[tuple[str, int], ...]) -> Mapping[str, npt.NDArray[np.int64]]:
+    """Each variable, the fastest first, in the lanes of a block's first warp."""
+    threads = math.prod(extent for _, extent in axes)
+    lane = np.arange(min(threads, WARP) if axes else WARP, dtype=np.int64)
+    values: dict[str, npt.NDArray[np.int64]] = {}
+    for name, extent in axes:
+        values[name] = lane % extent
+        lane = lane // extent
+    return values
+
+
+def outermost(bindings: Mapping[str, int]) -> Place:
+    """The place outside of all loops, where the shape variables have their bound values."""
+    return Place((), {name: (value, value) for name, value in bindings.items()}, {})
+
+
+def dtype_bytes(dtype: str) -> float:
+    """The size of one element: 2 for ``float16``, 16 for ``float32x4``, 0.5 for ``int4``."""
+    return (bits(dtype) or 32) / 8
+
+
+def set_again(index: Expr, place: Place, set_in: SetIn) -> frozenset[str]:
+    """The loops that turn between settings of the scalars in `index`, which threads share."""
+    threads = {loop.var for loop in place.around if loop.kind in SIDE_BY_SIDE}
+    return NOTHING.union(*(set_in.get(str(load[1]), NOTHING) for load in loads_of(index))) - threads
+
+
+def says_its_place(access: Access, index: Expr, place: Place, set_in: SetIn) -> bool:
+    """Whether an index that data take part in says where they lie, or which turn has set them.
+
+    What threads compute for themselves may be another place in each of them.
+    """
+    turning = {loop.var for loop in place.around if loop.kind not in SPATIAL | SIDE_BY_SIDE}
+    return all(
+        str(load[1]) not in set_in or (access.route == "tma" and set_in[str(load[1])] & turning)
+        for load in loads_of(index)
+    )
+
+
+def loads_of(index: Expr) -> Iterator[tuple[Any, ...]]:
+    """What is loaded for an index."""
+    for part in walk(index):
+        if isinstance(part, tuple) and part[0] == "load":
+            yield part
+
+
+def without_loads(
+    index: Expr, loads: Callable[[tuple[Any, ...]], bool] = lambda load: True
+) -> Expr:
+    """`index` as if nothing lay before the place that is loaded: 0 for those `loads`.
+
+    Where they say how many of something there are, there are enough for all that is counted.
+    """
+    if not isinstance(index, tuple):
+        return index
+    if index[0] == "load" and loads(index):
+        return 0
+    parts = operands(index)
+    inner = tuple(without_loads(operand, loads) for operand in parts)
+    if index[0] in DIVISIONS and inner != parts and simplify(inner[1]) == 0:
+        return 0 if index[0] in ("//", "truncdiv") else inner[0]
+    return index[: len(index) - len(parts)] + inner
+
+
+def in_tile_loop(place: Place) -> bool:
+    """Whether a tile loop stands around a statement, which its block executes together."""
+    return any(loop.kind == "parallel" for loop in place.around)

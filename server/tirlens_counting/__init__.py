@@ -1,0 +1,1 @@
+"""Exact counts of integer points of guarded loop nests, and the expressions that describe them."""

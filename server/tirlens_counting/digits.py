@@ -1,0 +1,317 @@
+"""Changes of variables after which divisions and modulos are gone.
+
+An index like ``(bx * 1024 + tx) // 3136 % 64`` reads digits of one number.  Two steps make the
+digits variables of their own, so that what depends on different digits falls apart:
+
+* variables that appear only together, as a dense mixed-radix sum, are joined into that sum;
+* a variable that is divided by ``c``, by ``c * d`` and so on becomes ``r + c * (s + d * t)``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+from .expressions import (
+    Expr,
+    free_variables,
+    from_linear,
+    is_integer,
+    linear,
+    operands,
+    operators,
+    rebuild,
+    substitute,
+)
+from .within import within
+
+IntBox = Mapping[str, tuple[int, int]]
+_ROUNDS = 8
+_DIVISIONS = frozenset({"//", "%"})
+_Division = tuple[str, Expr, int]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Expressions over the variables of `box`, equal point by point to those that were given.
+
+    `conditions` say which points of the box there are; it is empty if all of them are.
+    `projected` are the variables that stand for those that were.
+    """
+
+    box: IntBox
+    exprs: tuple[Expr, ...]
+    conditions: tuple[Expr, ...] = ()
+    projected: frozenset[str] = frozenset()
+
+
+def digits(
+    box: IntBox, exprs: Sequence[Expr], projected: frozenset[str] = frozenset()
+) -> Change | None:
+    """`exprs` with the variables of `box` joined and split so that divisions go.
+
+    None where there are none or they stay as many; `exprs` are as short as the box allows.
+
+    The points of the new box that meet the conditions are as many as those of the old, and each
+    gives the expressions the values that they have at one of the old.  Variables in `projected`
+    are not joined with others.
+    """
+    number = len(_divisions(exprs))
+    if not number:
+        return None
+    change = Change(box, tuple(exprs), (), projected)
+    for _ in range(_ROUNDS):
+        following = _joined(change) or _split(change)
+        if following is None:
+            break
+        change = following
+    return change if len(_divisions(_everything(change))) < number else None
+
+
+def _divisions(exprs: Iterable[Expr]) -> dict[_Division, None]:
+    """Operator, numerator and divisor of each division of integers by a constant, each once."""
+    found: dict[_Division, None] = {}
+    for expr in exprs:
+        _collect_divisions(expr, found)
+    return found
+
+
+def _collect_divisions(expr: Expr, found: dict[_Division, None]) -> None:
+    if not isinstance(expr, tuple) or operators(expr).isdisjoint(_DIVISIONS):
+        return
+    if expr[0] in _DIVISIONS and isinstance(expr[2], int) and expr[2] > 1:
+        division = expr[0], expr[1], int(expr[2])
+        if division in found:
+            return
+        if is_integer(expr[1]):
+            found[division] = None
+    for operand in operands(expr):
+        _collect_divisions(operand, found)
+
+
+def _everything(change: Change) -> tuple[Expr, ...]:
+    return change.exprs + change.conditions
+
+
+def _replaced(
+    change: Change, old: Collection[str], new: IntBox, exprs: Sequence[Expr], *more: Expr
+) -> Change:
+    """`change` with `exprs` for everything, over `new` variables in the place of `old`."""
+    box = {**{name: reach for name, reach in change.box.items() if name not in old}, **new}
+    known: dict[Expr, Expr] = {}
+    written = [
+        expr if free_variables(expr).isdisjoint(new) else within(expr, box, known=known)
+        for expr in exprs
+    ]
+    return _with(change, old, new, (*written, *more))
+
+
+def _with(change: Change, old: Collection[str], new: IntBox, exprs: Sequence[Expr]) -> Change:
+    """`change` with `exprs`, which are short, and `new` variables in the place of `old`."""
+    box = {**{name: reach for name, reach in change.box.items() if name not in old}, **new}
+    projected = change.projected - set(old)
+    if not change.projected.isdisjoint(old):
+        projected = projected.union(new)
+    number = len(change.exprs)
+    conditions = tuple(condition for condition in exprs[number:] if condition is not True)
+    return Change(box, tuple(exprs[:number]), conditions, projected)
+
+
+def _joined(change: Change) -> Change | None:
+    """One dense sum of variables made a variable."""
+    tried: set[tuple[tuple[str, int], ...]] = set()
+    everything = _everything(change)
+    for terms in _sums(everything):
+        chain = _chain(terms, change)
+        if len(chain) < 2 or chain in tried:
+            continue
+        tried.add(chain)
+        old = dict(chain)
+        name = "+".join(sorted(old))
+        replaced = [_replace(item, old, name) for item in everything]
+        if any(not free_variables(item).isdisjoint(old) for item in replaced):
+            continue
+        low, high = (
+            sum(factor * change.box[variable][end] for variable, factor in chain) for end in (0, 1)
+        )
+        return _replaced(change, old, {name: (low, high)}, replaced)
+    return None
+
+
+def _sums(exprs: Iterable[Expr]) -> Iterator[Mapping[Expr, int]]:
+    """The terms of sums in `exprs` that are divided, or compared at the top."""
+    seen: dict[_Division, None] = {}
+    for expr in exprs:
+        if isinstance(expr, tuple) and expr[0] in ("<", "<=", ">", ">=", "=="):
+            yield linear(("-", expr[1], expr[2]))[0]
+        before = len(seen)
+        _collect_divisions(expr, seen)
+        for _, value, _ in islice(seen, before, None):
+            yield linear(value)[0]
+
+
+def _chain(terms: Mapping[Expr, int], change: Change) -> tuple[tuple[str, int], ...]:
+    """The variables of a sum, from factor 1 up, of which each goes on where those below end."""
+    factors = sorted(
+        (factor, atom)
+        for atom, factor in terms.items()
+        if isinstance(atom, str) and atom in change.box and factor > 0
+    )
+    chain: list[tuple[str, int]] = []
+    reach = 1
+    for factor, name in factors:
+        alike = not chain or (name in change.projected) == (chain[0][0] in change.projected)
+        if factor == reach and alike:
+            chain.append((name, factor))
+            reach *= change.box[name][1] - change.box[name][0] + 1
+    return tuple(chain)
+
+
+def _replace(expr: Expr, chain: Mapping[str, int], name: str) -> Expr:
+    """`expr` with the sum ``chain`` written as `name`, as far as that goes.
+
+    Where whole multiples of a divisor have left a division or modulo, they are put back:
+    ``33 * w + bx // 4`` is ``(132 * w + bx) // 4``.
+    """
+    if not isinstance(expr, tuple) or free_variables(expr).isdisjoint(chain):
+        return expr
+    op = expr[0]
+    if op in ("load", "opaque"):
+        return expr
+    if op in ("//", "%") and isinstance(expr[2], int) and expr[2] > 0:
+        return _replace_in_division(op, expr[1], int(expr[2]), chain, name)
+    if op in ("+", "-", "*"):
+        terms, constant = linear(expr)
+        if terms != {expr: 1}:
+            parts = [rebuild("*", (_replace(atom, chain, name), f)) for atom, f in terms.items()]
+            return _gathered(rebuild("+", (*parts, constant)), chain, name)
+    head = expr[:2] if op == "cast" else expr[:1]
+    return head + tuple(_replace(operand, chain, name) for operand in expr[len(head) :])
+
+
+def _gathered(expr: Expr, chain: Mapping[str, int], name: str) -> Expr:
+    """A sum with multiples of the chain in its terms written as multiples of `name`."""
+    terms, constant = linear(expr)
+    times = terms.get(next(iter(chain)), 0)
+    if not times or any(terms.get(v, 0) != factor * times for v, factor in chain.items()):
+        return expr
+    rest = {atom: factor for atom, factor in terms.items() if atom not in chain}
+    rest[name] = rest.get(name, 0) + times
+    return from_linear(rest, constant)
+
+
+def _replace_in_division(
+    op: str, value: Expr, divisor: int, chain: Mapping[str, int], name: str
+) -> Expr:
+    value = _replace(value, chain, name)
+    terms, constant = linear(value)
+    times = terms.get(next(iter(chain)), 0)
+    missing = {v: factor * times - terms.get(v, 0) for v, factor in chain.items()}
+    if times and not any(amount % divisor for amount in missing.values()):
+        rest = {atom: factor for atom, factor in terms.items() if atom not in chain}
+        rest[name] = rest.get(name, 0) + times
+        value = from_linear(rest, constant)
+    else:
+        missing = {}
+    division = rebuild(op, (value, divisor))
+    if op == "%":
+        return division
+    back: dict[Expr, int] = {v: -amount // divisor for v, amount in missing.items()}
+    return rebuild("+", (division, from_linear(back, 0)))
+
+
+def _split(change: Change) -> Change | None:
+    """One variable written in the radices that it is divided by."""
+    everything = _everything(change)
+    radices: dict[str, set[int]] = {}
+    for _, value, divisor in _divisions(everything):
+        for name, radix in _radices(value, divisor):
+            if name in change.box:
+                radices.setdefault(name, set()).add(radix)
+    for name, found in radices.items():
+        low, high = change.box[name]
+        length = high - low + 1
+        ladder = [1]
+        for radix in sorted(found):
+            if radix % ladder[-1] == 0 and ladder[-1] < radix < length:
+                ladder.append(radix)
+        if len(ladder) > 1 and low == 0:
+            return _in_digits(change, name, ladder)
+        if len(ladder) > 1:
+            shifted = f"{name} - {low}"
+            exprs = [substitute(expr, {name: ("+", shifted, low)}) for expr in everything]
+            return _replaced(change, (name,), {shifted: (0, length - 1)}, exprs)
+    return None
+
+
+def _in_digits(change: Change, name: str, ladder: Sequence[int]) -> Change:
+    length = change.box[name][1] + 1
+    box: dict[str, tuple[int, int]] = {}
+    terms: dict[str, int] = {}
+    for unit, following in pairwise((*ladder, math.inf)):
+        digit = f"{name}/{unit}"
+        size = -(-length // unit) if following == math.inf else following // unit
+        box[digit] = (0, int(size) - 1)
+        terms[digit] = int(unit)
+    value = from_linear({**terms}, 0)
+    tail = () if length % ladder[-1] == 0 else (("<", value, length),)
+    known: dict[Expr, Expr] = {}
+    exprs = [_read(expr, name, terms, known) for expr in _everything(change)]
+    if all(free_variables(expr).isdisjoint((name,)) for expr in exprs):
+        return _with(change, (name,), box, (*exprs, *tail))
+    exprs = [substitute(expr, {name: value}) for expr in exprs]
+    return _replaced(change, (name,), box, exprs, *tail)
+
+
+def _read(expr: Expr, name: str, units: Mapping[str, int], known: dict[Expr, Expr]) -> Expr:
+    """`expr` with each read of digits of a variable, which have these units, by their names."""
+    if not isinstance(expr, tuple) or name not in free_variables(expr):
+        return expr
+    found = known.get(expr)
+    if found is None:
+        reach = _reach(expr, name)
+        digit = next((d for d, unit in units.items() if reach and unit == reach[0]), None)
+        if reach and digit and reach[1] == _following(digit, units):
+            found = digit
+        else:
+            inner = tuple(_read(part, name, units, known) for part in operands(expr))
+            found = expr[: len(expr) - len(inner)] + inner
+        known[expr] = found
+    return found
+
+
+def _following(digit: str, units: Mapping[str, int]) -> float:
+    """The unit of the digit above one."""
+    return min((unit for unit in units.values() if unit > units[digit]), default=math.inf)
+
+
+def _reach(expr: Expr, name: str) -> tuple[int, float] | None:
+    """From which unit up to which `expr` reads a variable's digits, or None: it is no such read."""
+    if not isinstance(expr, tuple):
+        return (1, math.inf) if expr == name else None
+    if expr[0] not in _DIVISIONS or not isinstance(expr[2], int) or expr[2] <= 0:
+        return None
+    inner = _reach(expr[1], name)
+    if inner is None:
+        return None
+    unit, end = inner
+    cut = unit * int(expr[2])
+    if not math.isinf(end) and end % cut:
+        return None
+    return (cut, end) if expr[0] == "//" else (unit, min(cut, end))
+
+
+def _radices(value: Expr, divisor: int) -> Iterator[tuple[str, int]]:
+    """Variables with the units in which ``value // divisor`` and ``value % divisor`` read them."""
+    for atom, factor in linear(value)[0].items():
+        radix = divisor // math.gcd(divisor, factor)
+        if isinstance(atom, str):
+            yield atom, radix
+        elif isinstance(atom, tuple) and atom[0] in ("//", "%") and isinstance(atom[2], int):
+            inner = int(atom[2])
+            if inner > 0 and atom[0] == "//":
+                yield from _radices(atom[1], inner * radix)
+            elif inner > 0 and inner % radix == 0:
+                yield from _radices(atom[1], radix)

@@ -1,0 +1,294 @@
+"""The set of points that a statement runs at: loop variables in a box, thinned by conditions.
+
+A `Domain` is built from the outside in and never changes; `total` sums a product of weights over
+its points, exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from .expressions import Expr, UnknownValueError, conjuncts, negate, simplify, substitute
+from .guards import Guard, guard, scope_of
+from .intervals import Interval, bounds
+from .problem import Problem, components, product
+from .solve import ONE, ZERO, Solver, Sum
+from .within import within
+
+Box = Mapping[str, Interval]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """`box` has inclusive bounds; `empty` says that no point is left.
+
+    `missing` are the expressions that are not known (unbound variables, data); with any of them
+    the number of points is not known either.
+    """
+
+    box: Box = field(default_factory=dict[str, Interval])
+    guards: tuple[Guard, ...] = ()
+    predicates: tuple[Expr, ...] = ()
+    missing: tuple[Expr, ...] = ()
+    empty: bool = False
+    # The domain that this is with one more variable, on which there is no condition, and that one.
+    _outer: tuple[Domain, str] | None = field(default=None, repr=False, compare=False)
+    _points: dict[frozenset[str], Sum] = field(
+        default_factory=dict[frozenset[str], Sum], init=False, repr=False, compare=False
+    )
+
+    def _changed(
+        self,
+        box: Box | None = None,
+        guards: tuple[Guard, ...] | None = None,
+        predicates: tuple[Expr, ...] | None = None,
+        missing: tuple[Expr, ...] = (),
+        empty: bool = False,
+    ) -> Domain:
+        """The domain with another box, guards or predicates, more that is missing, or empty."""
+        return Domain(
+            self.box if box is None else box,
+            self.guards if guards is None else guards,
+            self.predicates if predicates is None else predicates,
+            self.missing + missing,
+            self.empty or empty,
+        )
+
+    def with_axis(self, name: str, start: Expr, extent: Expr) -> Domain:
+        """The points with one more variable, in ``range(start, start + extent)``."""
+        if isinstance(start, int) and isinstance(extent, int) and extent > 0:
+            return self._with_free_axis(name, (int(start), start + extent - 1))
+        stop = simplify(("+", start, extent))
+        low, high = bounds(start, self.box)[0], bounds(stop, self.box)[1]
+        if isinstance(extent, int) and extent <= 0:
+            return self._changed(box={**self.box, name: (0, 0)}, empty=True)
+        unknown = self._unknown(start) + self._unknown(extent)
+        if unknown or math.isinf(low) or math.isinf(high):
+            box = {**self.box, name: (-math.inf, math.inf)}
+            return self._changed(box=box, missing=unknown or (start, extent))
+        if high <= low:
+            return self._changed(box={**self.box, name: (low, low)}, empty=True)
+        domain = self._with_free_axis(name, (low, high - 1))
+        if not isinstance(start, int):
+            domain = domain.where(("<=", start, name))
+        if not isinstance(stop, int):
+            domain = domain.where(("<", name, stop))
+        return domain
+
+    def _with_free_axis(self, name: str, interval: Interval) -> Domain:
+        outer = None if name in self.box else (self, name)
+        box = {**self.box, name: interval}
+        return Domain(box, self.guards, self.predicates, self.missing, self.empty, outer)
+
+    def where(self, condition: Expr) -> Domain:
+        """The points at which `condition`, which holds no data, is true."""
+        domain = self
+        for part in conjuncts(condition):
+            domain = domain.where_part(part)
+        return domain
+
+    def where_part(self, condition: Expr) -> Domain:
+        """`where` for one of a condition's `conjuncts`."""
+        if not isinstance(condition, (str, tuple)):
+            return self if condition else self._changed(empty=True)
+        unknown = self._unknown(condition)
+        if unknown:
+            return self._changed(missing=unknown)
+        solvable = guard(condition)
+        if solvable in self.guards or condition in self.predicates:
+            return self
+        if solvable is None:
+            truth = bounds(condition, self.box)
+            if truth[0] == truth[1] == 0:
+                return self._changed(empty=True)
+            if truth[0] > 0:
+                return self
+            return self._changed(predicates=(*self.predicates, condition))
+        truth = solvable.truth(self.box)
+        if truth is not None:
+            return self if truth else self._changed(empty=True)
+        tightened = tighten(solvable, self.box)
+        if tightened is None:
+            return self._changed(guards=(*self.guards, solvable))
+        return self._changed(box=tightened, empty=_is_empty(tightened, solvable))
+
+    def either(self, other: Domain) -> Domain | None:
+        """The points of both, where the sides of one condition are all that sets them apart.
+
+        None where more does, or something of them is not known.
+        """
+        if self.missing or other.missing or self.empty or other.empty or self.box != other.box:
+            return None
+        mine, theirs = self._conditions(), other._conditions()
+        here = [condition for condition in mine if condition not in theirs]
+        there = [condition for condition in theirs if condition not in mine]
+        if not here and not there:
+            return self
+        if len(here) != 1 or len(there) != 1 or not _are_sides(here[0], there[0]):
+            return None
+        return self._changed(
+            guards=tuple(item for item in self.guards if item != here[0]),
+            predicates=tuple(item for item in self.predicates if item != here[0]),
+        )
+
+    def _conditions(self) -> list[Guard | Expr]:
+        return [*self.guards, *self.predicates]
+
+    def joined(self, digits: Sequence[str], name: str) -> tuple[Domain, dict[str, Expr]]:
+        """The same points with one variable for some that are its digits, and what those are of it.
+
+        The `digits` run from zero, the lowest first.
+        """
+        values: dict[str, Expr] = {}
+        unit = 1
+        for digit in digits:
+            length = int(self.box[digit][1]) + 1
+            values[digit] = ("%", ("//", name, unit), length)
+            unit *= length
+        box = {other: reach for other, reach in self.box.items() if other not in values}
+        box[name] = (0, unit - 1)
+        values = {digit: within(value, box) for digit, value in values.items()}
+        domain = self._changed(box=box, guards=(), predicates=())
+        for condition in (*(item.expr() for item in self.guards), *self.predicates):
+            domain = domain.where(within(substitute(condition, values), domain.box))
+        return domain, values
+
+    def _unknown(self, expr: Expr) -> tuple[Expr, ...]:
+        """What in `expr` is neither a variable of the domain nor computable."""
+        names = scope_of(expr)
+        if not self.missing and names <= self.box.keys():
+            return ()
+        return tuple(
+            name for name in sorted(names) if name not in self.box or self.box[name][0] == -math.inf
+        )
+
+    def unknown(self, weights: Iterable[Expr] = ()) -> Expr | None:
+        """What is not known of the sum of `weights` over all points; None if all is."""
+        if self.empty:
+            return None
+        for weight in weights:
+            if not isinstance(weight, (int, float)) and (unknown := self._unknown(weight)):
+                return unknown[0]
+        return self.missing[0] if self.missing else None
+
+    def total(
+        self,
+        solver: Solver,
+        weights: Sequence[Expr] = (),
+        projected: frozenset[str] = frozenset(),
+    ) -> Sum:
+        """The sum over all points of the product of `weights`.
+
+        Points that differ in `projected` variables alone are one point, and weights must not
+        depend on those.
+
+        Raises:
+            UnknownValueError: a bound, condition or weight is not known.
+        """
+        if self.empty:
+            return ZERO
+        unknown = self.unknown(weights)
+        if unknown is not None:
+            raise UnknownValueError(unknown)
+        scale = 1
+        factors: list[Expr] = []
+        for weight in weights:
+            if isinstance(weight, (int, float)):
+                scale *= int(weight)
+            else:
+                factors.append(weight)
+        if not factors:
+            return Sum(scale) * self.points(solver, projected)
+        touched = frozenset[str]().union(*map(scope_of, factors))
+        result = Sum(scale)
+        tied: list[Problem] = []
+        for part in self.parts:
+            if not touched.isdisjoint(part.box):
+                tied.append(part)
+            elif result.value:
+                result = result * solver.solve_part(part.merging(projected))
+        if result.value:
+            result = result * solver.solve(product(tied, factors, projected))
+        return result
+
+    def points(self, solver: Solver, projected: frozenset[str] = frozenset()) -> Sum:
+        """How many points there are, those that differ in `projected` variables alone being one.
+
+        Raises:
+            UnknownValueError: a bound or condition is not known.
+        """
+        known = self._points.get(projected)
+        if known is None:
+            known = self._points[projected] = self._counted(solver, projected)
+        return known
+
+    def _counted(self, solver: Solver, projected: frozenset[str]) -> Sum:
+        if self.empty:
+            return ZERO
+        if self._outer is not None:
+            outer, name = self._outer
+            low, high = self.box[name]
+            length = 1 if name in projected else int(high) - int(low) + 1
+            return outer.points(solver, projected) * Sum(length)
+        total = ONE
+        for part in self.parts:
+            total = total * solver.solve_part(part.merging(projected))
+        return total
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The number of points, to be solved.
+
+        Raises:
+            UnknownValueError: a bound or condition is not known.
+        """
+        if self.missing:
+            raise UnknownValueError(self.missing[0])
+        box = {name: (int(low), int(high)) for name, (low, high) in self.box.items()}
+        return Problem(box, self.guards, self.predicates)
+
+    @cached_property
+    def parts(self) -> list[Problem]:
+        """The independent parts of the points."""
+        if self._outer is not None and not self.missing:
+            outer, name = self._outer
+            low, high = self.box[name]
+            return [*outer.parts, Problem({name: (int(low), int(high))})]
+        return components(self.problem)
+
+
+def tighten(condition: Guard, box: Box) -> dict[str, Interval] | None:
+    """`box` narrowed by a condition on a single variable; None if it is not of that kind."""
+    if len(condition.scope) != 1:
+        return None
+    (name,) = condition.scope
+    limits = condition.limits(name)
+    if limits is None:
+        return None
+    low, high = box[name]
+    least, most = limits
+    if isinstance(least, int):
+        low = max(low, least)
+    if isinstance(most, int):
+        high = min(high, most - 1)
+    return {**box, name: (low, high)}
+
+
+def _are_sides(condition: Guard | Expr, other: Guard | Expr) -> bool:
+    """Whether one of two conditions holds wherever the other does not."""
+    if isinstance(condition, Guard) and isinstance(other, Guard):
+        return condition.is_opposite(other)
+    if isinstance(condition, Guard):
+        return _are_sides(other, condition)
+    against = negate(condition)
+    if isinstance(other, Guard):
+        solvable = guard(against)
+        return solvable is not None and solvable.says(other)
+    return against == other
+
+
+def _is_empty(box: Box, condition: Guard) -> bool:
+    return any(box[name][0] > box[name][1] for name in condition.scope)

@@ -1,0 +1,56 @@
+"""Conditions with powers of two in them, which all but a few values of a variable settle.
+
+``(2 << step) * i < n`` holds for every step where `i` is zero, and for none of more than a few
+where it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .expressions import NEGATED, Expr, free_variables, operators
+from .intervals import bounds
+from .problem import Problem, problem
+
+
+def settled_ends(part: Problem) -> list[Problem] | None:
+    """The problem on the parts of a variable's range that settle such a condition or do not.
+
+    None where there is no such condition, or no end of a range that settles it.
+    """
+    for condition in part.factors():
+        if not isinstance(condition, tuple) or condition[0] not in NEGATED:
+            continue
+        if "<<" in operators(condition):
+            for name in sorted(free_variables(condition)):
+                cuts = sorted(set(_cuts(condition, name, part)))
+                if cuts:
+                    low, high = part.box[name]
+                    firsts, lasts = (low, *cuts), (*(cut - 1 for cut in cuts), high)
+                    return [
+                        problem({**part.box, name: ends}, part.factors(), part.projected)
+                        for ends in zip(firsts, lasts, strict=True)
+                    ]
+    return None
+
+
+def _cuts(condition: Expr, name: str, part: Problem) -> Iterator[int]:
+    """The first values of a variable behind its settled low end, and of its settled high end."""
+    low, high = part.box[name]
+
+    def is_settled(first: int, last: int) -> bool:
+        least, most = bounds(condition, {**part.box, name: (first, last)})
+        return least == most
+
+    if is_settled(low, low):
+        inside, outside = low, high
+        while outside - inside > 1:
+            middle = (inside + outside) // 2
+            inside, outside = (middle, outside) if is_settled(low, middle) else (inside, middle)
+        yield outside
+    if is_settled(high, high):
+        outside, inside = low, high
+        while inside - outside > 1:
+            middle = (inside + outside) // 2
+            outside, inside = (outside, middle) if is_settled(middle, high) else (middle, inside)
+        yield inside

@@ -1,0 +1,215 @@
+"""Points as digits: what is linear in variables and in digits of them, with no division left.
+
+``t // 8 % 4`` reads digits of ``t``.  Where all divisions are such reads and the radices of each
+variable divide one another, as the layouts of threads do, every condition and position is a sum of
+multiples of digits.  Such sums are short lists of numbers, and most questions that counting asks
+are answered by them without any expression (see `digits` for what is not of that kind).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from .expressions import Expr
+
+# A variable, and the unit of one digit of it.
+Digit = tuple[str, int]
+Terms = dict[Digit, int]
+Reach = dict[Digit, tuple[int, int]]
+_DIVISIONS = frozenset({"//", "%"})
+# How often conditions narrow the digits' ranges again, after others have.
+_ROUNDS = 4
+
+
+class Condition(NamedTuple):
+    """``sum(factor * digit) + constant`` is negative, or with `equality` zero."""
+
+    terms: Terms
+    constant: int
+    equality: bool
+
+
+class NoPointError(Exception):
+    """The conditions hold nowhere."""
+
+
+@lru_cache(maxsize=16384)
+def reading(expr: Expr) -> tuple[str, int, int] | None:
+    """The variable that `expr` reads digits of, from which unit and below which (0: to the top).
+
+    None where it is anything else.
+    """
+    if isinstance(expr, str):
+        return expr, 1, 0
+    if not isinstance(expr, tuple) or expr[0] not in _DIVISIONS or not isinstance(expr[2], int):
+        return None
+    inner = reading(expr[1])
+    if inner is None or expr[2] <= 0:
+        return None
+    name, unit, end = inner
+    cut = unit * int(expr[2])
+    if end and end % cut:
+        return None
+    return (name, cut, end) if expr[0] == "//" else (name, unit, cut)
+
+
+class Radices:
+    """The digits that a box and the sums over it need, and the sums in them."""
+
+    def __init__(self, box: Mapping[str, tuple[int, int]], atoms: Iterable[Expr]) -> None:
+        """Find the digits; `known` tells whether there are any that do."""
+        self.reach: Reach = {}
+        self._lows: dict[str, int] = {}
+        self._ladders: dict[str, list[int]] = {}
+        self._reads: dict[Expr, tuple[str, int, int]] = {}
+        self.known = self._find(box, atoms)
+
+    def _find(self, box: Mapping[str, tuple[int, int]], atoms: Iterable[Expr]) -> bool:
+        cuts: dict[str, set[int]] = {}
+        for atom in atoms:
+            if atom in self._reads:
+                continue
+            read = reading(atom)
+            if read is None or read[0] not in box:
+                return False
+            self._reads[atom] = read
+            if read[1] > 1 or read[2]:
+                cuts.setdefault(read[0], set()).update(read[1:])
+        for name, (low, high) in box.items():
+            length = high - low + 1
+            ladder = [1]
+            for cut in sorted(cuts.get(name, ())):
+                if cut < 2:
+                    continue
+                if cut % ladder[-1] or low % cut:
+                    return False
+                if cut < length:
+                    ladder.append(cut)
+            if length % ladder[-1]:
+                return False
+            self._lows[name], self._ladders[name] = low, ladder
+            for place, unit in enumerate(ladder):
+                end = ladder[place + 1] if place + 1 < len(ladder) else length
+                self.reach[name, unit] = (0, end // unit - 1)
+        return True
+
+    def written(self, terms: Iterable[tuple[Expr, int]], constant: int) -> tuple[Terms, int]:
+        """A sum of multiples of the atoms as one of digits, and its constant."""
+        digits: Terms = {}
+        for atom, factor in terms:
+            name, unit, end = self._reads[atom]
+            if not end:
+                constant += factor * (self._lows[name] // unit)
+            for own in self._ladders[name]:
+                if own >= unit and not 0 < end <= own:
+                    digit = name, own
+                    digits[digit] = digits.get(digit, 0) + factor * (own // unit)
+        return {digit: factor for digit, factor in digits.items() if factor}, constant
+
+
+def ends(terms: Terms, constant: int, reach: Reach) -> tuple[int, int]:
+    """The least and the largest value of a sum."""
+    low = high = constant
+    for digit, factor in terms.items():
+        first, last = reach[digit]
+        if factor > 0:
+            low += factor * first
+            high += factor * last
+        else:
+            low += factor * last
+            high += factor * first
+    return low, high
+
+
+def settled(conditions: Iterable[Condition], reach: Reach) -> list[Condition]:
+    """The conditions that are left when `reach`, which gets narrower, implies the others.
+
+    Raises:
+        NoPointError: no point is left.
+    """
+    pending = list(conditions)
+    for _ in range(_ROUNDS):
+        before = dict(reach)
+        kept: list[Condition] = []
+        while pending:
+            item = pending.pop()
+            low, high = ends(item.terms, item.constant, reach)
+            if (low > 0 or high < 0) if item.equality else low >= 0:
+                raise NoPointError
+            if low == high or (high < 0 and not item.equality):
+                continue
+            parts = _without_small(item, reach)
+            if parts:
+                pending += parts
+                continue
+            _narrow(item, low, high, reach)
+            if len(item.terms) > 1 or item.equality:
+                kept.append(item)
+        pending = kept
+        if reach == before:
+            break
+    return pending
+
+
+def _without_small(item: Condition, reach: Reach) -> list[Condition]:
+    """The condition on the large terms alone, with that on small ones if it is an equality.
+
+    Of ``unit * x + r``, with r from 0 up to below the unit, only x decides whether it is negative.
+    """
+    for unit in sorted({abs(factor) for factor in item.terms.values()} - {1}, reverse=True):
+        small = {digit: factor for digit, factor in item.terms.items() if factor % unit}
+        rest = item.constant % unit
+        least, most = ends(small, rest, reach)
+        if least < 0 or most >= unit:
+            continue
+        large = {d: factor // unit for d, factor in item.terms.items() if not factor % unit}
+        parts = [Condition(large, item.constant // unit, item.equality)]
+        if item.equality and (small or rest):
+            parts.append(Condition(small, rest, True))
+        return parts
+    return []
+
+
+def _narrow(item: Condition, low: int, high: int, reach: Reach) -> None:
+    """Leave each digit the values that the condition leaves it."""
+    for digit, factor in item.terms.items():
+        first, last = reach[digit]
+        # The others' least and largest sum, and so where this term has to be.
+        least = low - min(factor * first, factor * last)
+        most = high - max(factor * first, factor * last)
+        start, stop = first, last
+        if factor > 0:
+            stop = (-least if item.equality else -least - 1) // factor
+            if item.equality:
+                start = -(most // factor)
+        else:
+            start = -(-least // -factor) if item.equality else least // -factor + 1
+            if item.equality:
+                stop = most // -factor
+        if start > first or stop < last:
+            first, last = max(first, start), min(last, stop)
+            if first > last:
+                raise NoPointError
+            reach[digit] = first, last
+            low, high = ends(item.terms, item.constant, reach)
+
+
+def without(
+    merged: Iterable[Digit], conditions: list[Condition], reach: Reach
+) -> list[Condition] | None:
+    """The conditions that hold for some value of the `merged` digits; None: not that simple."""
+    for digit in merged:
+        mine = [item for item in conditions if digit in item.terms]
+        if not mine:
+            continue
+        if len(mine) > 1 or mine[0].equality:
+            return None
+        terms, constant, _ = mine[0]
+        factor = terms[digit]
+        best = min(factor * end for end in reach[digit])
+        rest = {other: times for other, times in terms.items() if other != digit}
+        conditions = [item for item in conditions if item is not mine[0]]
+        conditions.append(Condition(rest, constant + best, False))
+    return conditions

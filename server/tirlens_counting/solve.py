@@ -1,0 +1,307 @@
+"""Sum a product of weights over the integer points of a guarded box, exactly.
+
+The way from cheap to dear: split into components that share no condition; write variables that
+are divided in digits, so that they fall apart; solve conditions that are linear in a variable for
+it, so that its sum is one expression in the others (tails, triangles, clipped tiles); sum over a
+last variable as a quasi-polynomial; else eliminate variable after variable in tables of integers,
+or tell cases apart until that is possible.  Only where even the cases are too many, the sum is
+estimated from a regular sample and says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from .closed import closed
+from .digits import digits
+from .expressions import Expr, free_variables, from_linear, simplify, substitute
+from .guards import Guard
+from .intervals import linear_bounds
+from .powers import settled_ends
+from .problem import Problem, components, is_empty, problem
+from .sums import sum_over
+from .tables import SMALL_TABLE, Table, Tables, TooLargeError, contract
+from .tails import counted, tails
+
+# Largest table of one elimination step at all, in elements.
+TABLE_LIMIT = 2_000_000
+# Values of a variable that are taken one by one, and carries of a sum that are told apart.
+CASES = 64
+CARRIES = 4
+# Cases that are told apart in one analysis, before only tables and samples are left.
+CASE_LIMIT = 2000
+SAMPLES = 129
+# Points that are looked at rather than any condition.
+FEW = 1024
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The sum of a problem; `exact` is False where it is an estimate from a sample."""
+
+    value: int
+    exact: bool = True
+
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(self.value + other.value, self.exact and other.exact)
+
+    def __mul__(self, other: Sum) -> Sum:
+        return Sum(self.value * other.value, self.exact and other.exact)
+
+
+ZERO, ONE = Sum(0), Sum(1)
+
+
+@dataclass
+class Solver:
+    """Remembers what it solved, for one analysis.
+
+    A problem with a table of at most `small_table` elements is evaluated, not thought about, and
+    one of at most `few` points point by point; before, with `in_digits`, a `closed` form is tried.
+    """
+
+    small_table: int = SMALL_TABLE
+    few: int = FEW
+    in_digits: bool = True
+    _cases: int = 0
+    _tables: Tables = field(default_factory=Tables, repr=False)
+    _known: dict[object, Sum] = field(default_factory=dict[object, Sum], repr=False)
+
+    def solve(self, whole: Problem) -> Sum:
+        """The sum over all points."""
+        result = Sum(whole.scale)
+        if whole.scale == 0 or is_empty(whole.box):
+            return ZERO
+        for part in components(whole):
+            result = result * self.solve_part(part)
+            if result.value == 0:
+                return ZERO
+        return result
+
+    def solve_part(self, part: Problem) -> Sum:
+        """The sum over one of the `components`, whose scale is 1."""
+        if is_empty(part.box):
+            return ZERO
+        if not part.guards and not part.weights:
+            free = (interval for name, interval in part.box.items() if name not in part.projected)
+            return Sum(math.prod(high - low + 1 for low, high in free))
+        key = part.key()
+        if key not in self._known:
+            self._known[key] = self._solved(part)
+        return self._known[key]
+
+    def _solved(self, part: Problem) -> Sum:
+        total = closed(part) if self.in_digits else None
+        if total is None:
+            total = self._evaluated(part)
+        if total is not None:
+            return Sum(total)
+        simpler = _narrowed(part) or _in_digits(part)
+        if simpler is not None:
+            return self.solve(simpler)
+        tell_apart = not part.projected and self._cases < CASE_LIMIT
+        if tell_apart and (cases := _carries(part)):
+            return self._cases_of(cases)
+        if simpler := _without_a_variable(part):
+            return self.solve(simpler)
+        try:
+            if len(part.box) == 1 and not part.projected:
+                ((name, (low, high)),) = part.box.items()
+                return Sum(sum_over(name, low, high, part.factors()))
+            return Sum(self._contracted(part, self.small_table))
+        except TooLargeError:
+            pass
+        if tell_apart and (cases := _alternatives(part) or settled_ends(part) or _values(part)):
+            return self._cases_of(cases)
+        try:
+            return Sum(self._contracted(part, TABLE_LIMIT))
+        except TooLargeError:
+            return self._sampled(part)
+
+    def _evaluated(self, part: Problem) -> int | None:
+        """The sum over few points, those of variables that only one condition has not counted."""
+        points = math.prod(high - low + 1 for low, high in part.box.values())
+        found = list(tails(part)) if points > self.few else []
+        alone = {name for tail in found for name in tail.own}
+        box = {name: interval for name, interval in part.box.items() if name not in alone}
+        if math.prod(high - low + 1 for low, high in box.values()) > self.small_table:
+            return None
+        tables: list[Table] = []
+        for tail in found:
+            table = counted(tail, part.box, self._tables)
+            if table is None:
+                return None
+            tables.append(table)
+        solved = {tail.condition for tail in found}
+        rest = [item.expr() for item in part.guards if item not in solved]
+        tables += [self._tables.of(factor, box) for factor in (*rest, *part.weights)]
+        return contract(box, tables, part.projected, self.small_table)
+
+    def _contracted(self, part: Problem, limit: int) -> int:
+        tables = [self._tables.of(factor, part.box, limit) for factor in part.factors()]
+        return contract(part.box, tables, part.projected, limit)
+
+    def _cases_of(self, cases: Sequence[Problem]) -> Sum:
+        self._cases += len(cases)
+        return sum(map(self.solve, cases), ZERO)
+
+    def _sampled(self, part: Problem) -> Sum:
+        """An estimate: the sums at equally spaced values of the longest variable."""
+        free = [name for name in part.box if name not in part.projected] or list(part.box)
+        name = max(free, key=lambda n: part.box[n][1] - part.box[n][0])
+        low, high = part.box[name]
+        length = high - low + 1
+        count = min(SAMPLES, length)
+        total = 0
+        for index in range(count):
+            value = low + (2 * index + 1) * length // (2 * count)
+            total += self.solve(_fixed(part, name, value)).value
+        return Sum(total * length // count, exact=False)
+
+
+def without_projected(whole: Problem) -> Problem:
+    """The same points without those projected variables that can be solved for."""
+    while whole.projected and whole.scale:
+        free = frozenset(name for name in whole.projected if not _is_bound(whole, name))
+        if free and not is_empty(whole.box):
+            box = {name: interval for name, interval in whole.box.items() if name not in free}
+            whole = replace(whole, box=box, projected=whole.projected - free, settled=False)
+            continue
+        simpler = _without_a_variable(whole)
+        if simpler is None:
+            break
+        whole = simpler
+    return whole
+
+
+def _is_bound(whole: Problem, name: str) -> bool:
+    """Whether a condition or weight depends on a variable."""
+    return any(name in item.scope for item in whole.guards) or any(
+        name in free_variables(weight) for weight in whole.weights
+    )
+
+
+def _narrowed(part: Problem) -> Problem | None:
+    """The problem with what follows for the ranges of its variables; None if nothing does."""
+    if part.settled:
+        return None
+    narrower = problem(part.box, part.factors(), part.projected)
+    return None if narrower.scale and narrower.box == part.box else narrower
+
+
+def _in_digits(part: Problem) -> Problem | None:
+    """The problem with divided variables in digits; None if nothing is gained."""
+    change = digits(part.box, part.factors(), part.projected)
+    if change is None:
+        return None
+    return problem(dict(change.box), (*change.exprs, *change.conditions), change.projected)
+
+
+def _without_a_variable(part: Problem) -> Problem | None:
+    """The problem without one variable whose conditions can be solved for it, if there is one."""
+    names = [name for name in part.box if name in part.projected] or list(part.box)
+    weighted = frozenset[str]().union(*map(free_variables, part.weights))
+    for name in sorted(names, key=lambda n: part.box[n][0] - part.box[n][1]):
+        if name in weighted:
+            continue
+        mine = [item for item in part.guards if name in item.scope]
+        solved = [item.limits(name) for item in mine]
+        limits = [limit for limit in solved if limit is not None]
+        if len(limits) < len(solved):
+            continue
+        low, high = part.box[name]
+        lows: list[Expr] = [low, *(least for least, _ in limits if least is not None)]
+        highs: list[Expr] = [high + 1, *(most for _, most in limits if most is not None)]
+        box = {n: interval for n, interval in part.box.items() if n != name}
+        rest = [item.expr() for item in part.guards if item not in mine]
+        if name in part.projected:
+            # Some value exists exactly if every lower bound is below every upper one.
+            rest += [("<", least, most) for least in lows for most in highs]
+        else:
+            rest.append(_length(lows, highs))
+        return problem(box, (*rest, *part.weights), part.projected)
+    return None
+
+
+def _length(lows: Iterable[Expr], highs: Iterable[Expr]) -> Expr:
+    """How many integers lie from the largest of `lows` up to below the least of `highs`."""
+    first, stop = ("max", *lows), ("min", *highs)
+    return simplify(("max", 0, ("-", stop, first)))
+
+
+def _carries(part: Problem) -> list[Problem] | None:
+    """Cases by the carry of a sum of large and small terms, in which the two fall apart.
+
+    ``unit * x + r < 0`` holds exactly if ``x + r // unit < 0``; where ``r // unit`` takes a few
+    values only, each of them is a case with a condition on x and one on r.
+    """
+    for item in part.guards:
+        terms = dict(item.terms)
+        if len(terms) < 3:
+            # One variable solved for leaves one, which is summed over in closed form.
+            continue
+        units = {abs(factor) for factor in terms.values()} - {1}
+        for unit in sorted(units, reverse=True):
+            large = {a: factor // unit for a, factor in terms.items() if factor % unit == 0}
+            small = {a: factor for a, factor in terms.items() if factor % unit}
+            low, high = linear_bounds(small, item.constant, part.box)
+            carries = range(int(low // unit), int(high // unit) + 1)
+            if not small or len(carries) > CARRIES:
+                continue
+            others = [other.expr() for other in part.guards if other is not item]
+            rest = from_linear(small, item.constant)
+            return [
+                problem(
+                    part.box,
+                    (*others, *part.weights, *_carry(item, from_linear(large, 0), rest, unit, c)),
+                )
+                for c in carries
+            ]
+    return None
+
+
+def _carry(item: Guard, large: Expr, rest: Expr, unit: int, carry: int) -> Iterator[Expr]:
+    if item.equality:
+        yield ("==", rest, carry * unit)
+        yield ("==", large, -carry)
+        return
+    yield (">=", rest, carry * unit)
+    yield ("<", rest, (carry + 1) * unit)
+    yield ("<", large, -carry)
+
+
+def _alternatives(part: Problem) -> list[Problem] | None:
+    """A disjunction as disjoint cases, each of which may be solved in closed form."""
+    for weight in part.weights:
+        if not isinstance(weight, tuple) or weight[0] not in ("or", "!="):
+            continue
+        others = list(part.weights)
+        others.remove(weight)
+        if weight[0] == "!=":
+            cases: list[Expr] = [("<", *weight[1:]), (">", *weight[1:])]
+        else:
+            cases = [
+                simplify(("and", *(("not", one) for one in weight[1:index]), weight[index]))
+                for index in range(1, len(weight))
+            ]
+        guards = [item.expr() for item in part.guards]
+        return [problem(part.box, (*guards, *others, case)) for case in cases]
+    return None
+
+
+def _values(part: Problem) -> list[Problem] | None:
+    """The problem at each value of its shortest variable, if those are few and others remain."""
+    name = min(part.box, key=lambda n: part.box[n][1] - part.box[n][0])
+    low, high = part.box[name]
+    if high - low + 1 > CASES or len(part.box) < 2:
+        return None
+    return [_fixed(part, name, value) for value in range(low, high + 1)]
+
+
+def _fixed(part: Problem, name: str, value: int) -> Problem:
+    """The problem at one value of a variable."""
+    box = {n: interval for n, interval in part.box.items() if n != name}
+    factors = [substitute(factor, {name: value}) for factor in part.factors()]
+    return problem(box, factors, part.projected - {name})
