@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tirlens import pipeline, source, worker_client
-from tirlens.model.report import Cost, KernelReport
+from tirlens.model.report import BreakdownEntry, KernelReport
 
 
 @dataclass
@@ -155,7 +155,7 @@ def _broken_rules(report: KernelReport) -> list[str]:
     return broken
 
 
-def _all(costs: tuple[Cost, ...]) -> Iterator[Cost]:
+def _all(costs: tuple[BreakdownEntry, ...]) -> Iterator[BreakdownEntry]:
     for cost in costs:
         yield cost
         yield from _all(cost.children)

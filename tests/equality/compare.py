@@ -218,9 +218,9 @@ def _requests(
     mine: defaultdict[tuple[str, str, str], set[tuple[float, float]]] = defaultdict(set)
     for item in build(facts, counts, sizes, buffers):
         for leaf in item.leaves():
-            if leaf.node.per != "thread" or leaf.node.op not in BY_ELEMENT:
+            if leaf.source.per != "thread" or leaf.source.op not in BY_ELEMENT:
                 continue
-            known = leaf.spread.requests if leaf.spread is not None else ()
+            known = leaf.mapping.requests if leaf.mapping is not None else ()
             for entry, request in zip(leaf.count.accesses, known, strict=False):
                 level = memory_of(entry.access, buffers)
                 if request is None or level is None or not entry.elements:

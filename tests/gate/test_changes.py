@@ -9,7 +9,7 @@ import pytest
 
 from tirlens.budget import Budget
 from tirlens.gate import Limits, changes, grown, limits_of
-from tirlens.model.report import Cost, KernelReport, ReadWrite
+from tirlens.model.report import BreakdownEntry, KernelReport, ReadWrite
 from tirlens.pipeline import FileReport
 from tirlens.source import read
 from tirlens_worker.facts import Span
@@ -114,8 +114,8 @@ def test_what_is_no_limit(text: str) -> None:
         limits_of([text])
 
 
-def leaf(label: str, line: int, time_s: float) -> Cost:
-    return Cost("op", label, Span(line, 0, line, 9), 1, 1, 0, 0, 0, time_s, None, None)
+def leaf(label: str, line: int, time_s: float) -> BreakdownEntry:
+    return BreakdownEntry("op", label, Span(line, 0, line, 9), 1, 1, 0, 0, 0, time_s, None, None)
 
 
 def test_the_line_that_has_grown_most() -> None:

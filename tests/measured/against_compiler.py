@@ -31,7 +31,7 @@ from tirlens.hardware import Device, load  # noqa: E402
 from tirlens.model.analyze import analyze, counts_of  # noqa: E402
 from tirlens.model.gpu.block.occupancy import BlockResources, occupancy  # noqa: E402
 from tirlens.model.gpu.units import memory_requests, moved_by_tma  # noqa: E402
-from tirlens.model.tree.context import SIDE_BY_SIDE, SPATIAL  # noqa: E402
+from tirlens.model.tree.context import CONCURRENT_KINDS, GRID_KINDS  # noqa: E402
 from tirlens.model.tree.node import leaves_of  # noqa: E402
 from tirlens_worker.codec import from_json  # noqa: E402
 from tirlens_worker.facts import KernelFacts, Loop  # noqa: E402
@@ -67,7 +67,7 @@ INTEGER = "int"
 # Kernels of fewer instructions a warp say nothing of their counts.
 FEWEST = 20
 WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
-QUIET = SPATIAL | SIDE_BY_SIDE | {"unroll"}
+QUIET = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
 # What a statement's instructions are; the rest are the way into a kernel, branches and barriers.
 COMPARED = ("fma", "fp64", "int", "sfu", "cvt", "ldg", "stg", "lds", "sts", "shuffle")
 
@@ -119,9 +119,9 @@ def predicted(items: Iterable[Any], device: Device, warps: float) -> Counted:
         for (unit, name), number in leaf.arith.instructions.items():
             units["fp64" if unit == "fma" and name == "fp64" else unit] += number / 32
         requests = memory_requests(leaf, device)
-        units[INTEGER] += leaf.index_instructions * requests.most + leaf.guard_instructions / 32
+        units[INTEGER] += leaf.index_instructions * requests.most + leaf.predicate_instructions / 32
         units["index"] += leaf.index_instructions * requests.most
-        known, anew = (leaf.spread.requests, leaf.spread.anew) if leaf.spread else ((), ())
+        known, anew = (leaf.mapping.requests, leaf.mapping.anew) if leaf.mapping else ((), ())
         loaded: set[Any] = set()
         for number, entry in enumerate(leaf.count.accesses):
             request = known[number] if number < len(known) else None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support.robust import amount
 from tirlens.ide.text import split_lines
-from tirlens.model.report import Cost, KernelReport, ReadWrite
+from tirlens.model.report import BreakdownEntry, KernelReport, ReadWrite
 from tirlens.pipeline import FileReport
 from tirlens.session import Analysis, Document, Reading, view
 from tirlens.source import read
@@ -30,8 +30,8 @@ def _text() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _cost(line: int, end_line: int) -> Cost:
-    return Cost(
+def _cost(line: int, end_line: int) -> BreakdownEntry:
+    return BreakdownEntry(
         kind="op",
         label=f"line {line}",
         span=Span(line, 4, end_line, 20),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tirlens.model.counting.walker import Walker
 from tirlens.model.gpu.mapping.tree import build
-from tirlens.model.tree.node import Item, leaves_of
+from tirlens.model.tree.node import CostNode, leaves_of
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -53,7 +53,7 @@ def launched(
     return facts((grid,), buffers, Launch((blocks,), (threads,)))
 
 
-def leaves(kernel: KernelFacts, sizes: Mapping[str, int] | None = None) -> tuple[Item, ...]:
+def leaves(kernel: KernelFacts, sizes: Mapping[str, int] | None = None) -> tuple[CostNode, ...]:
     """The statements of a kernel as the model works on them, in program order."""
     buffers = {buffer.id: buffer for buffer in kernel.buffers}
     bound = sizes or {}

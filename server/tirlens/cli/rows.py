@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tirlens.cli.errors import UsageError
 from tirlens.ide import lenses
-from tirlens.model.report import Cost, KernelReport
+from tirlens.model.report import BreakdownEntry, KernelReport
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Row:
 
     number: int
     depth: int
-    cost: Cost
+    cost: BreakdownEntry
 
 
 @dataclass(frozen=True)

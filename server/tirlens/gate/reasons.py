@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from tirlens.ide import labels
-from tirlens.model.report import Cost, KernelReport
+from tirlens.model.report import BreakdownEntry, KernelReport
 
 _Key = tuple[str, str]
 _FIGURES: tuple[tuple[str, Callable[[KernelReport], object]], ...] = (
@@ -33,7 +33,7 @@ def reasons(before: KernelReport, now: KernelReport) -> list[str]:
     return out
 
 
-def grown(before: KernelReport, now: KernelReport) -> tuple[Cost, str] | None:
+def grown(before: KernelReport, now: KernelReport) -> tuple[BreakdownEntry, str] | None:
     """The line of `now` that has grown most, with its time before and now; None if none has.
 
     Lines are known again by what they say, loops by what is in them.
@@ -56,12 +56,12 @@ def _only(here: Mapping[_Key, object], there: Mapping[_Key, object]) -> list[_Ke
     return sorted((key for key in here if key not in there), key=lambda key: key[0])
 
 
-def _time_s(costs: Iterable[Cost]) -> float:
+def _time_s(costs: Iterable[BreakdownEntry]) -> float:
     return sum(cost.time_s or 0.0 for cost in costs)
 
 
-def _by_label(kernel: KernelReport) -> dict[_Key, list[Cost]]:
-    found: dict[_Key, list[Cost]] = defaultdict(list)
+def _by_label(kernel: KernelReport) -> dict[_Key, list[BreakdownEntry]]:
+    found: dict[_Key, list[BreakdownEntry]] = defaultdict(list)
     for _, cost in kernel.walk():
         if not cost.children:
             found[cost.kind, cost.label].append(cost)

@@ -10,7 +10,7 @@ from tirlens.ide import labels, places
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tirlens.model.report import Cost, KernelReport
+    from tirlens.model.report import BreakdownEntry, KernelReport
 
 SMALLEST_SHARE = 0.01
 """A line below this share of its kernel's time gets no hint."""
@@ -37,7 +37,7 @@ def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[
     are merged: an outer loop already includes the inner ones, and what stands beside each other
     is summed.  What belongs to no line of its own (the launch, the tail) has no hint.
     """
-    by_line: dict[int, list[Cost]] = {}
+    by_line: dict[int, list[BreakdownEntry]] = {}
     around: dict[int, set[int | None]] = {}
     for outer_line, cost in _outermost_of_line(report.loops, None):
         by_line.setdefault(cost.span.line, []).append(cost)
@@ -63,9 +63,9 @@ def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[
     return found
 
 
-def _hidden(costs: list[Cost], report: KernelReport, smallest_share: float) -> str:
+def _hidden(costs: list[BreakdownEntry], report: KernelReport, smallest_share: float) -> str:
     """``1.4 ms hidden | 1.1 TF``: work that adds no time because it runs beside other work."""
-    hidden_s = sum(cost.hidden_s or 0.0 for cost in costs)
+    hidden_s = sum(cost.overlapped_s or 0.0 for cost in costs)
     if not hidden_s or not report.time_s or hidden_s < smallest_share * report.time_s:
         return ""
     flop = places.total(cost.flop for cost in costs)
@@ -74,8 +74,8 @@ def _hidden(costs: list[Cost], report: KernelReport, smallest_share: float) -> s
 
 
 def _outermost_of_line(
-    costs: Iterable[Cost], parent_line: int | None
-) -> Iterator[tuple[int | None, Cost]]:
+    costs: Iterable[BreakdownEntry], parent_line: int | None
+) -> Iterator[tuple[int | None, BreakdownEntry]]:
     """The nodes that are not inside another node of the same line, each behind the line around it.
 
     Only lines of the document itself count.
@@ -87,12 +87,12 @@ def _outermost_of_line(
         yield from _outermost_of_line(cost.children, line if line is not None else parent_line)
 
 
-def _own_last_line(cost: Cost) -> int:
+def _own_last_line(cost: BreakdownEntry) -> int:
     """The last line of what the hint speaks for: the statement, or the head of a loop."""
     return cost.span.end_line if cost.kind == "op" else cost.span.line
 
 
-def _tooltip(costs: list[Cost], report: KernelReport) -> str:
+def _tooltip(costs: list[BreakdownEntry], report: KernelReport) -> str:
     names = ", ".join(dict.fromkeys(cost.label for cost in costs))
     bound = costs[0].bound
     why = f"; {bound}-bound" if bound and len(costs) == 1 else ""

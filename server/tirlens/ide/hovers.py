@@ -11,7 +11,7 @@ from tirlens.ide import labels, launch, lenses, places, tables
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tirlens.model.report import Cost, KernelReport
+    from tirlens.model.report import BreakdownEntry, KernelReport
     from tirlens_worker.facts import Span
 
 _ROWS = 12
@@ -87,11 +87,11 @@ def kernel(report: KernelReport) -> str:
     return "\n\n".join(section for section in sections if section)
 
 
-def node(cost: Cost, report: KernelReport) -> str:
+def node(cost: BreakdownEntry, report: KernelReport) -> str:
     """One loop or operation."""
     verdict = f"**{_code(cost.label)}**: {labels.seconds(cost.time_s)}"
-    if not cost.time_s and cost.hidden_s:
-        verdict = f"**{_code(cost.label)}**: {labels.seconds(cost.hidden_s)}, all of it hidden"
+    if not cost.time_s and cost.overlapped_s:
+        verdict = f"**{_code(cost.label)}**: {labels.seconds(cost.overlapped_s)}, all of it hidden"
     elif cost.share is not None:
         verdict += f", {labels.percent(cost.share)} of {report.name}"
     if cost.bound:
@@ -107,8 +107,8 @@ def node(cost: Cost, report: KernelReport) -> str:
     ]
     if cost.flop is not None and cost.dram_bytes:
         rows.append(("intensity", intensity(cost.flop / cost.dram_bytes, report.ridge_point)))
-    if cost.hidden_s:
-        rows.append(("hidden behind other work", labels.seconds(cost.hidden_s)))
+    if cost.overlapped_s:
+        rows.append(("hidden behind other work", labels.seconds(cost.overlapped_s)))
     rows.extend(cost.details)
     notes = [
         note.message
@@ -140,7 +140,7 @@ def intensity(value: float | None, ridge: float | None) -> str:
     return f"{text}, ridge point {labels.number(float(ridge))}: {side} side"
 
 
-def inside(costs: Sequence[Cost]) -> str:
+def inside(costs: Sequence[BreakdownEntry]) -> str:
     """The table of what is inside, the most expensive first."""
     if not costs:
         return ""
@@ -165,7 +165,7 @@ def inside(costs: Sequence[Cost]) -> str:
     return "\n".join(lines)
 
 
-def _line(cost: Cost) -> str:
+def _line(cost: BreakdownEntry) -> str:
     """Where `cost` is written: ``38``, or ``common.py:38`` in another file."""
     return tables.place(cost.sites[-1] if cost.sites else cost.span)
 
@@ -266,7 +266,7 @@ def _waves(report: KernelReport) -> str:
     return f"{labels.number(float(found.count))}, tail {labels.percent(found.tail_fraction)}"
 
 
-def _sites(cost: Cost) -> str:
+def _sites(cost: BreakdownEntry) -> str:
     """Where a macro's line is written, beside the place that calls it."""
     if len(cost.sites) < 2:
         return ""

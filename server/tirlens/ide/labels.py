@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tirlens.model.report import Advice, Cost, KernelReport
+    from tirlens.model.report import Advice, BreakdownEntry, KernelReport
 
 _PREFIXES = ((24, "Y"), (21, "Z"), (18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"))
 _LEAST_COUNT = 0.01
@@ -166,10 +166,10 @@ def shorten(call: str, limit: int = 28) -> str:
     return f"{head}({kept}...)"
 
 
-def spent(cost: Cost) -> str:
+def spent(cost: BreakdownEntry) -> str:
     """``2.18 ms``, or ``695 us hidden`` for work that adds nothing beside slower work."""
-    if not cost.time_s and cost.hidden_s:
-        return f"{seconds(cost.hidden_s)} hidden"
+    if not cost.time_s and cost.overlapped_s:
+        return f"{seconds(cost.overlapped_s)} hidden"
     return seconds(cost.time_s)
 
 

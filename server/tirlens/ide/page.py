@@ -10,7 +10,7 @@ from tirlens.ide import labels, lenses, roofline, tables
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tirlens.model.report import Advice, Cost, KernelReport
+    from tirlens.model.report import Advice, BreakdownEntry, KernelReport
     from tirlens_worker.facts import Span
 
 # Colours are those of the text around, thinned: the same page is right on light and dark.
@@ -120,7 +120,7 @@ def _text(column: str) -> str:
     return ' class="text"' if column in tables.WORDS else ""
 
 
-def _row(cost: Cost, depth: int, source: str) -> str:
+def _row(cost: BreakdownEntry, depth: int, source: str) -> str:
     what = escape(" ".join(cost.label.split()))
     return (
         f'<tr><td class="text">{_place(cost.span, source)}</td>'

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tirlens.model.report import Cost
+    from tirlens.model.report import BreakdownEntry
     from tirlens_worker.facts import Span
 
 MACRO = "macro call"
 
 
-def at(loops: Sequence[Cost], line: int, column: int) -> Cost | None:
+def at(loops: Sequence[BreakdownEntry], line: int, column: int) -> BreakdownEntry | None:
     """What stands at a place of the analysed text (1-based line, 0-based column).
 
     The innermost node that starts on the line and includes the column, else the outermost one of
@@ -48,7 +48,7 @@ def total(values: Iterable[float | None]) -> float | None:
     return found
 
 
-def _together(costs: Sequence[Cost]) -> Cost:
+def _together(costs: Sequence[BreakdownEntry]) -> BreakdownEntry:
     """What the statements of a macro cost at the place that calls it."""
     return replace(
         costs[0],
@@ -67,7 +67,7 @@ def _together(costs: Sequence[Cost]) -> Cost:
         sites=(costs[0].span,),
         l2_bytes=total(cost.l2_bytes for cost in costs),
         shared_bytes=_whole(cost.shared_bytes for cost in costs),
-        hidden_s=None,
+        overlapped_s=None,
         details=(),
     )
 
@@ -77,12 +77,12 @@ def _whole(values: Iterable[int | None]) -> int | None:
     return None if found is None else int(found)
 
 
-def _is_called(cost: Cost, line: int) -> bool:
+def _is_called(cost: BreakdownEntry, line: int) -> bool:
     """Whether a macro that is called on `line` has written `cost`."""
     return len(cost.sites) > 1 and cost.span.file is None and cost.span.line == line
 
 
-def _starts(cost: Cost, line: int) -> bool:
+def _starts(cost: BreakdownEntry, line: int) -> bool:
     """Whether `line` speaks of `cost`: any line of an operation, the first line of a loop."""
     if cost.span.file is not None:
         return any(site.file is None and site.line == line for site in cost.sites)

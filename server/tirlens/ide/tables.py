@@ -11,7 +11,7 @@ from tirlens.ide.launch import block, blocks_per_sm, moves
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tirlens.model.report import Cost, KernelReport
+    from tirlens.model.report import BreakdownEntry, KernelReport
     from tirlens_worker.facts import Span
 
 LINE_COLUMNS = ("trips", "time", "share", "FLOP", "global", "DRAM", "bound")
@@ -47,7 +47,7 @@ def kernel_columns(kernels: Sequence[KernelReport]) -> list[str]:
     return list(names)
 
 
-def line_cells(cost: Cost) -> tuple[str, ...]:
+def line_cells(cost: BreakdownEntry) -> tuple[str, ...]:
     """The cells of a line of a breakdown under `LINE_COLUMNS`."""
     return (
         "" if cost.trips is None else labels.number(cost.trips),

@@ -40,7 +40,7 @@ from .gpu.units import as_mixed, busy_seconds, repeated_l2_seconds, sum_seconds
 from .launches import launches, together
 from .report import CaveatNote, KernelReport, Occupancy, Waves
 from .reporting.figures import counted, finished, moved, untimed, warm, with_note
-from .tree.node import Item, leaves_of, with_leaves
+from .tree.node import CostNode, leaves_of, replace_leaves
 
 SPILLS = "the fragments take more registers than a thread can have: they will spill"
 
@@ -66,7 +66,7 @@ def analyze(
         return _modelled(facts, device, bindings, known, by_line)
     except Exception as error:  # the model must not take the editor down, whatever the facts
         message = f"the model could not handle this kernel: {type(error).__name__}: {error}"
-        return _uncounted(facts, device, bindings or {}).but(status="error", message=message)
+        return _uncounted(facts, device, bindings or {}).replace(status="error", message=message)
 
 
 def counts_of(facts: KernelFacts, bindings: Mapping[str, int] | None = None) -> Counted | None:
@@ -172,13 +172,13 @@ def _analyzed(report: KernelReport, found: Counted, device: Device, by_line: boo
         for caveat in counts.caveats
         if (caveat.message, caveat.span) not in seen
     )
-    report = report.but(caveats=report.caveats + notes, formula=found.formula)
+    report = report.replace(caveats=report.caveats + notes, formula=found.formula)
     if found.needs:
         message = f"needs {', '.join(found.needs)}"
-        return report.but(status="needs-bindings", needs=found.needs, message=message)
+        return report.replace(status="needs-bindings", needs=found.needs, message=message)
     negative = _negative_array(counts)
     if negative is not None:
-        return report.but(status="error", message=f"an array of this kernel is {negative}")
+        return report.replace(status="error", message=f"an array of this kernel is {negative}")
     items = found.items
     leaves = leaves_of(items)
     report = counted(report, leaves)
@@ -194,7 +194,7 @@ def _analyzed(report: KernelReport, found: Counted, device: Device, by_line: boo
     if device.kind == "cpu":
         items, block, time = cpu.kernel(items, found.buffers, found.shapes, device)
         leaves = leaves_of(items)
-        report = warm(moved(report, touched, leaves, device), device).but(schedule="cpu")
+        report = warm(moved(report, touched, leaves, device), device).replace(schedule="cpu")
         cores = cpu.cores_at_work(leaves, device)
         return finished(report, device, items, (block, time), cores, by_line)
     leaves = traffic.moved(leaves, found.flows.of(leaves), shape, device, touched)
@@ -202,13 +202,13 @@ def _analyzed(report: KernelReport, found: Counted, device: Device, by_line: boo
         leaves = at_least(leaves, None if touched is None else touched.bytes)
         report = moved(report, touched, leaves, device)
         return unscheduled(report, device, items, leaves)
-    absent = foreign((leaf.node for leaf in leaves), device.arch)
-    report = report.but(caveats=report.caveats + absent)
+    absent = foreign((leaf.source for leaf in leaves), device.arch)
+    report = report.replace(caveats=report.caveats + absent)
     device = as_mixed(device, leaves)
-    leaves = [leaf.but(seconds=busy_seconds(leaf, device)) for leaf in leaves]
+    leaves = [leaf.replace(busy_s=busy_seconds(leaf, device)) for leaf in leaves]
     leaves = spilled(leaves, launch.block.spilled, device)
     report = moved(report, touched, leaves, device)
-    return _on_gpu(report, device, with_leaves(items, leaves), launch, by_line)
+    return _on_gpu(report, device, replace_leaves(items, leaves), launch, by_line)
 
 
 def _negative_array(counts: Counts) -> str | None:
@@ -219,7 +219,9 @@ def _negative_array(counts: Counts) -> str | None:
     return None
 
 
-def _launch(facts: KernelFacts, counts: Counts, items: Sequence[Item], device: Device) -> _Launch:
+def _launch(
+    facts: KernelFacts, counts: Counts, items: Sequence[CostNode], device: Device
+) -> _Launch:
     grid = tuple(counts.launch.grid or (1,)) or (1,)
     block = block_resources(facts, counts, items, device)
     threads = math.prod(counts.launch.threads or (1,))
@@ -254,11 +256,11 @@ def _latency_share(
 def _on_gpu(
     report: KernelReport,
     device: Device,
-    items: Sequence[Item],
+    items: Sequence[CostNode],
     launch: _Launch,
     by_line: bool,
 ) -> KernelReport:
-    report = report.but(
+    report = report.replace(
         schedule="gpu",
         grid=launch.grid,
         threads_per_block=launch.threads_launched,

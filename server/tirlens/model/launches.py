@@ -11,7 +11,7 @@ from statistics import fmean
 
 from tirlens_worker.facts import Branch, Expr, KernelFacts, Let, Loop, Node, Statement, While
 
-from .report import CaveatNote, Cost, KernelReport, ReadWrite
+from .report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite
 
 _BLOCK = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
 _THREAD = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
@@ -114,7 +114,7 @@ def _walk(nodes: Sequence[Node]) -> Iterator[Node]:
             yield from _walk(node.body)
 
 
-def _shared(cost: Cost, time_s: float | None) -> Cost:
+def _shared(cost: BreakdownEntry, time_s: float | None) -> BreakdownEntry:
     known = cost.time_s is not None and time_s
     return replace(
         cost,

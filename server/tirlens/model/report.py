@@ -48,14 +48,14 @@ class Waves:
 
 
 @dataclass(frozen=True)
-class Cost:
+class BreakdownEntry:
     """One line of the breakdown, with all that is inside it.
 
     `kind` is one of the contract's words (``pipelined serial parallel unroll vectorized grid
-    block op branch launch tail``).  `time_s` is its own share plus its children's; `hidden_s` is
-    the busy time of resources that is overlapped by others and so no part of `time_s`.
-    `executions` counts how often the node is entered over the whole launch.  `sites` are the
-    source places, the kernel's own first.
+    block op branch launch tail``).  `time_s` is its own share plus its children's.
+    `overlapped_s` is the busy time of its resources while others bound the kernel; it is no part
+    of `time_s`.  `executions` counts how often the node runs over the whole launch.  `sites` are
+    the source locations, the kernel's own first.
     """
 
     kind: str
@@ -69,15 +69,15 @@ class Cost:
     time_s: float | None
     share: float | None
     bound: str | None
-    children: tuple[Cost, ...] = ()
+    children: tuple[BreakdownEntry, ...] = ()
     sites: tuple[Span, ...] = ()
     op: str | None = None
     l2_bytes: float | None = None
     shared_bytes: int | None = None
-    hidden_s: float | None = None
+    overlapped_s: float | None = None
     details: tuple[tuple[str, str], ...] = ()
 
-    def walk(self, depth: int = 0) -> Iterator[tuple[int, Cost]]:
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, BreakdownEntry]]:
         """The line and all inside it, each behind its depth, a parent before its children."""
         yield depth, self
         for child in self.children:
@@ -172,7 +172,7 @@ class KernelReport:
     occupancy: Occupancy | None = None
     waves: Waves | None = None
     formula: Mapping[str, str] = field(default_factory=dict[str, str])
-    loops: tuple[Cost, ...] = ()
+    loops: tuple[BreakdownEntry, ...] = ()
     advice: tuple[Advice, ...] = ()
     caveats: tuple[CaveatNote, ...] = ()
     device_source: str = ""
@@ -191,12 +191,12 @@ class KernelReport:
             if value is not None and most is not None and value > most
         )
 
-    def walk(self) -> Iterator[tuple[int, Cost]]:
+    def walk(self) -> Iterator[tuple[int, BreakdownEntry]]:
         """Every line of the breakdown behind its depth, a parent before its children."""
         for cost in self.loops:
             yield from cost.walk()
 
-    def but(self, **fields: Any) -> KernelReport:
+    def replace(self, **fields: Any) -> KernelReport:
         """The report with other values in some fields; `replace` looks at each of them."""
         report = object.__new__(KernelReport)
         report.__dict__.update(self.__dict__, **fields)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tirlens.hardware import Device
-from tirlens.model.report import Advice, Cost, KernelReport
+from tirlens.model.report import Advice, BreakdownEntry, KernelReport
 from tirlens.pipeline.reports import FileReport
 from tirlens.source.changes import Replacement
 from tirlens_worker.protocol import NeedsArguments, Problem
@@ -123,7 +123,7 @@ def _lowered_json(kernel: KernelReport) -> dict[str, Any] | None:
     }
 
 
-def cost_json(cost: Cost) -> dict[str, Any]:
+def cost_json(cost: BreakdownEntry) -> dict[str, Any]:
     """One line of the breakdown with what is inside it."""
     return {
         "line": cost.span.line,
@@ -141,7 +141,7 @@ def cost_json(cost: Cost) -> dict[str, Any]:
         "l2_bytes": cost.l2_bytes,
         "shared_bytes": cost.shared_bytes,
         "time_s": cost.time_s,
-        "hidden_s": cost.hidden_s,
+        "overlapped_s": cost.overlapped_s,
         "share": cost.share,
         "bound": cost.bound,
         "details": dict(cost.details),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tirlens.ide.hints import hints
-from tirlens.model.report import Cost, KernelReport
+from tirlens.model.report import BreakdownEntry, KernelReport
 from tirlens_worker.facts import Span
 
 
 def report(hidden_s: float | None, flop: int | None) -> KernelReport:
-    cost = Cost(
+    cost = BreakdownEntry(
         kind="op",
         label="T.gemm(A, B, C)",
         span=Span(3, 4, 3, 20),
@@ -22,7 +22,7 @@ def report(hidden_s: float | None, flop: int | None) -> KernelReport:
         time_s=0.0,
         share=0.0,
         bound="tensor",
-        hidden_s=hidden_s,
+        overlapped_s=hidden_s,
     )
     return KernelReport(
         name="main",

@@ -10,7 +10,7 @@ from support.kernels import gemm
 from tirlens.hardware import load
 from tirlens.ide import hovers
 from tirlens.model import analyze
-from tirlens.model.report import Cost
+from tirlens.model.report import BreakdownEntry
 from tirlens_worker.facts import Span
 
 
@@ -28,8 +28,10 @@ def test_the_band_says_what_makes_it_wide() -> None:
 CALL = Span(7, 4, 7, 20)
 
 
-def written(line: int, file: str | None = None, *children: Cost, kind: str = "op") -> Cost:
-    return Cost(
+def written(
+    line: int, file: str | None = None, *children: BreakdownEntry, kind: str = "op"
+) -> BreakdownEntry:
+    return BreakdownEntry(
         kind=kind,
         label=f"line {line}",
         span=CALL,
@@ -46,7 +48,7 @@ def written(line: int, file: str | None = None, *children: Cost, kind: str = "op
     )
 
 
-def hovered(column: int, *costs: Cost) -> str:
+def hovered(column: int, *costs: BreakdownEntry) -> str:
     report = replace(analyze(gemm(), load("h200")), span=Span(1, 0, 1, 9), loops=costs, caveats=())
     found = hovers.hover([report], CALL.line, column)
     assert found is not None and found.span == CALL

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from tirlens.ide import diagnostics, hints, hovers, lenses, page
-from tirlens.model.report import CaveatNote, Cost, KernelReport, ReadWrite
+from tirlens.model.report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import Problem
 
 
-def cost(label: str, line: int, share: float | None, *children: Cost, **fields: Any) -> Cost:
+def cost(
+    label: str, line: int, share: float | None, *children: BreakdownEntry, **fields: Any
+) -> BreakdownEntry:
     given: dict[str, Any] = {
         "kind": "serial" if children else "op",
         "span": Span(line, 4, fields.pop("end_line", line), 40),
@@ -26,7 +28,7 @@ def cost(label: str, line: int, share: float | None, *children: Cost, **fields: 
         "time_s": None if share is None else share * 1e-4,
         "bound": "tensor",
     }
-    return Cost(label=label, share=share, children=children, **{**given, **fields})
+    return BreakdownEntry(label=label, share=share, children=children, **{**given, **fields})
 
 
 REPORT = KernelReport(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tirlens.model.gpu.compiler.addressing import index_instructions, index_parts
-from tirlens.model.tree.context import Around, Place
+from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Buffer, Expr
 
 FLAT: Expr = ("+", ("*", "row", 1152), ("*", "j", 2))
@@ -24,8 +24,8 @@ FLAT: Expr = ("+", ("*", "row", 1152), ("*", "j", 2))
     ],
 )
 def test_index_instructions(indices: tuple[Expr, ...], expected: float) -> None:
-    around = (Around("row", "grid", 64), Around("j", "parallel", 640))
-    place = Place(around, {"row": (0, 63), "j": (0, 639)}, {})
+    around = (EnclosingLoop("row", "grid", 64), EnclosingLoop("j", "parallel", 640))
+    place = LoopContext(around, {"row": (0, 63), "j": (0, 639)}, {})
     buffers = {"A": Buffer("A", "A", "float16", (64, 1152))}
     parts = index_parts([Access("A", "read", indices)], place, buffers)
     assert index_instructions(parts, place) == expected

@@ -99,7 +99,7 @@ def test_a_reduction_has_the_layout_of_what_is_copied(copied: str, clocks: float
         fragment("sums", 4, 256),
         fragment("y", 4),
     )
-    (leaf,) = (leaf for leaf in leaves(launched(body, buffers)) if leaf.node.op == "reduce")
+    (leaf,) = (leaf for leaf in leaves(launched(body, buffers)) if leaf.source.op == "reduce")
     assert reduce_clocks(leaf) == clocks
 
 
@@ -132,7 +132,7 @@ def test_of_tensor_memory_a_thread_has_a_row(threads: int, clocks: float) -> Non
         fragment("y", 128),
     )
     kernel = launched(body, buffers, threads=threads)
-    (leaf,) = (leaf for leaf in leaves(kernel) if leaf.node.op == "reduce")
+    (leaf,) = (leaf for leaf in leaves(kernel) if leaf.source.op == "reduce")
     assert reduce_clocks(leaf) == clocks
 
 

@@ -27,8 +27,8 @@ def by_path(nodes: tuple[NodeCount, ...], path: Path = ()) -> dict[Path, NodeCou
 
 def by_thread(item: NodeCount) -> bool:
     """Whether threads execute something in a node one by one, so that it is counted so too."""
-    if isinstance(item.node, Statement):
-        return item.node.per == "thread"
+    if isinstance(item.source, Statement):
+        return item.source.per == "thread"
     return any(map(by_thread, item.children))
 
 
@@ -40,7 +40,7 @@ def test_counts_equal_execution(case):
     counts = count(facts, bindings)
     assert counts.needs == () and counts.caveats == ()
     for path, item in by_path(counts.root).items():
-        if isinstance(item.node, Statement):
+        if isinstance(item.source, Statement):
             assert item.executions == tally.executions[path]
             operations = Counter()
             for part in item.arith:
@@ -54,7 +54,7 @@ def test_counts_equal_execution(case):
             assert sizes == tally.bits_by_statement[path]
         elif by_thread(item):
             assert item.executions == tally.reached[path]
-            if isinstance(item.node, (Loop, While)):
+            if isinstance(item.source, (Loop, While)):
                 assert item.iterations == tally.iterations[path]
 
 

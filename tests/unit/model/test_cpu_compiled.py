@@ -9,7 +9,7 @@ import pytest
 from tirlens.model import analyze
 from tirlens.model.cpu.address import address_of
 from tirlens.model.cpu.lanes import parts
-from tirlens.model.tree.context import Place
+from tirlens.model.tree.context import LoopContext
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, KernelFacts, Loop
 
 from .test_cpu import DEVICE, FLOAT, facts, loop, store, timed
@@ -95,7 +95,7 @@ def test_sums_that_may_be_one_go_through_memory() -> None:
 @pytest.mark.parametrize("columns", [500, 512])
 def test_quotient_and_remainder_are_one_address(columns: int) -> None:
     buffer = Buffer("A", "A", FLOAT, (100, columns), is_parameter=True)
-    place = Place((), {}, {})
+    place = LoopContext((), {}, {})
     split = Access("A", "read", (("//", "f", columns), ("%", "f", columns)))
     address = address_of(split, buffer, (100, columns), place)
     assert (address.terms, address.constant) == ((("f", 4),), 0)

@@ -11,7 +11,7 @@ from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.cpu.address import address_of
 from tirlens.model.cpu.caches import signature_of
-from tirlens.model.tree.context import Place
+from tirlens.model.tree.context import LoopContext
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -158,7 +158,7 @@ def test_sums_in_vectors_of_no_power_of_two_go_one_by_one() -> None:
 
 def test_rows_that_other_data_choose_are_other_rows() -> None:
     table = Buffer("W", "W", FLOAT, (4096, 16), is_parameter=True)
-    place = Place((), {"i": (0, 99)}, {})
+    place = LoopContext((), {"i": (0, 99)}, {})
     chosen = [Access("W", "read", (("load", "R", "i", n), 0)) for n in (0, 1, 1)]
     one, other, again = (
         signature_of(address_of(access, table, (4096, 16), place), (), {}) for access in chosen

@@ -6,11 +6,11 @@ import pytest
 
 from tirlens.model.gpu.block.events import follow
 from tirlens.model.gpu.block.role_steps import Body, Bring, Choice, Meet, Multiply, Repeat, Run
-from tirlens.model.tree.context import outermost
-from tirlens.model.tree.node import Item
+from tirlens.model.tree.context import kernel_context
+from tirlens.model.tree.node import CostNode
 from tirlens_worker.facts import Signal
 
-HERE = Item(None, None, outermost({}))
+HERE = CostNode(None, None, kernel_context({}))
 TURNS = 40
 TURN = ("%", ("+", ("*", "k", 4), "part"), 3)
 

@@ -7,7 +7,7 @@ import pytest
 from support.kernels import launched, leaves
 from tirlens.model.gpu.compiler.guarding import guard_instructions
 from tirlens.model.gpu.mapping.active import active_threads
-from tirlens.model.tree.context import Around, Place
+from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Node, Statement
 
 BUFFERS = (Buffer("s", "s", "float32", (512,), "shared"), Buffer("x", "x", "float32", (64, 512)))
@@ -40,15 +40,15 @@ SYNC = Statement("sync", "T.tvm_storage_sync()")
 )
 def test_guard_instructions(condition: Expr, expected: float) -> None:
     around = (
-        Around("bx", "grid", 64),
-        Around("tx", "block", 256, "threadIdx.x"),
-        Around("step", "serial", 8),
-        Around("j", "unroll", 5),
+        EnclosingLoop("bx", "grid", 64),
+        EnclosingLoop("tx", "block", 256, "threadIdx.x"),
+        EnclosingLoop("step", "serial", 8),
+        EnclosingLoop("j", "unroll", 5),
     )
     ranges = {"bx": (0, 63), "tx": (0, 255), "step": (0, 7), "j": (0, 4)}
     names = {name for name in ("step", "j") if name in str(condition)}
     kept = tuple(loop for loop in around if loop.kind in ("grid", "block") or loop.var in names)
-    assert guard_instructions(condition, Place(kept, ranges, {})) == pytest.approx(expected)
+    assert guard_instructions(condition, LoopContext(kept, ranges, {})) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_guard_instructions(condition: Expr, expected: float) -> None:
 def test_what_warps_pass_over(body: tuple[Node, ...], passed: float) -> None:
     branch = Branch(("<", "tx", 128), body)
     first = leaves(launched((Loop("serial", "u", 0, 2, (branch,)),), BUFFERS, threads=256))[0]
-    assert first.passed_instructions == passed * 2 * 8
-    assert (first.threads, first.reached_by) == (128, 256)
+    assert first.skipped_instructions == passed * 2 * 8
+    assert (first.threads, first.reaching_threads) == (128, 256)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_turns_of_loops_that_stay(extent: Expr, barrier: bool, each: float) -> N
     loop = Loop("serial", "k", 0, extent, (load, SYNC) if barrier else (load,))
     first = leaves(launched((loop,), BUFFERS, threads=256), {"n": 50})[0]
     turns = extent if isinstance(extent, int) else 50
-    assert first.passed_instructions == pytest.approx(each * turns * 256 * 8)
+    assert first.skipped_instructions == pytest.approx(each * turns * 256 * 8)
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ def test_loads_behind_a_condition(condition: Expr, each: float) -> None:
     read = Access("x", "read", ("k", "tx"), guard=condition)
     load = Statement("store", "", (), (read, Access("s", "write", ("tx",))))
     first = leaves(launched((Loop("serial", "k", 0, 64, (load,)),), BUFFERS, threads=256))[0]
-    assert first.guard_instructions == pytest.approx(each * 64 * 256 * 8)
+    assert first.predicate_instructions == pytest.approx(each * 64 * 256 * 8)
 
 
 def test_who_is_active_where_the_first_block_is_not() -> None:
-    around = (Around("bx", "grid", 64), Around("tx", "block", 256, "threadIdx.x"))
-    place = Place(around, {"bx": (0, 63), "tx": (0, 255)}, {})
-    inside = place.where(("and", (">", "bx", 0), ("<", "tx", 64)))
+    around = (EnclosingLoop("bx", "grid", 64), EnclosingLoop("tx", "block", 256, "threadIdx.x"))
+    place = LoopContext(around, {"bx": (0, 63), "tx": (0, 255)}, {})
+    inside = place.under_condition(("and", (">", "bx", 0), ("<", "tx", 64)))
     assert active_threads(inside, 256) == 64
 
 
@@ -118,9 +118,9 @@ def test_who_is_active_where_the_first_block_is_not() -> None:
 def test_how_many_threads_are_active_is_an_average_over_blocks(
     blocks: int, condition: Expr, threads: float
 ) -> None:
-    around = (Around("bx", "grid", blocks), Around("tx", "block", 256, "threadIdx.x"))
-    place = Place(around, {"bx": (0, blocks - 1), "tx": (0, 255)}, {})
-    assert active_threads(place.where(condition), 256) == pytest.approx(threads, abs=1)
+    around = (EnclosingLoop("bx", "grid", blocks), EnclosingLoop("tx", "block", 256, "threadIdx.x"))
+    place = LoopContext(around, {"bx": (0, blocks - 1), "tx": (0, 255)}, {})
+    assert active_threads(place.under_condition(condition), 256) == pytest.approx(threads, abs=1)
 
 
 @pytest.mark.parametrize(
@@ -137,6 +137,6 @@ def test_how_many_threads_are_active_is_an_average_over_blocks(
 def test_how_many_threads_are_active_is_an_average_over_turns(
     condition: Expr, threads: float
 ) -> None:
-    around = (Around("tx", "block", 256, "threadIdx.x"), Around("k", "serial", 8))
-    place = Place(around, {"tx": (0, 255), "k": (0, 7)}, {})
-    assert active_threads(place.where(condition), 256) == pytest.approx(threads, abs=1)
+    around = (EnclosingLoop("tx", "block", 256, "threadIdx.x"), EnclosingLoop("k", "serial", 8))
+    place = LoopContext(around, {"tx": (0, 255), "k": (0, 7)}, {})
+    assert active_threads(place.under_condition(condition), 256) == pytest.approx(threads, abs=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tirlens.model.gpu.compiler.hoisting import addressed_share, issued_share, packed_share
-from tirlens.model.gpu.mapping.spread import Spread
-from tirlens.model.tree.context import Around, Place
+from tirlens.model.gpu.mapping.spread import ThreadMapping
+from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Arith
 
 ROWS_AND_COLUMNS = (("i", "parallel", 64), ("j", "parallel", 128))
@@ -18,10 +18,10 @@ def share(
     vector: int = 1,
     matrix: bool = False,
 ) -> float:
-    around = tuple(Around(name, kind, extent) for name, kind, extent in loops)
+    around = tuple(EnclosingLoop(name, kind, extent) for name, kind, extent in loops)
     arith = Arith("mul", "float32", over=over)
-    spread = Spread(vector, 1.0, False, ())
-    return issued_share(arith, Place(around, {}, {}), spread, 128, matrix)
+    spread = ThreadMapping(vector, 1.0, False, ())
+    return issued_share(arith, LoopContext(around, {}, {}), spread, 128, matrix)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_in_a_tile_loop(
     ],
 )
 def test_addresses_in_a_tile_loop(names: tuple[str, ...], expected: float) -> None:
-    around = tuple(Around(name, kind, extent) for name, kind, extent in ROWS_AND_COLUMNS)
-    place, spread = Place(around, {}, {}), Spread(4, 1.0, False, ())
+    around = tuple(EnclosingLoop(name, kind, extent) for name, kind, extent in ROWS_AND_COLUMNS)
+    place, spread = LoopContext(around, {}, {}), ThreadMapping(4, 1.0, False, ())
     assert addressed_share(frozenset(names), place, spread, 128) == expected
 
 
@@ -77,7 +77,7 @@ def test_in_an_unrolled_loop_of_a_thread(over: tuple[str, ...], expected: float)
 )
 def test_neighbours_are_packed_in_one_conversion(target: str, vector: int, expected: float) -> None:
     cast = Arith("cast", "float32", accumulator=target)
-    assert packed_share(cast, Spread(vector, 1.0, False, ())) == expected
+    assert packed_share(cast, ThreadMapping(vector, 1.0, False, ())) == expected
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,11 @@ def test_what_no_turn_of_a_loop_changes_is_computed_before_it(
     loops: tuple[tuple[str, str], ...], over: tuple[str, ...], share: float
 ) -> None:
     around = (
-        Around("tx", "block", 256, "threadIdx.x"),
-        *(Around(name, kind, 8) for name, kind in loops),
+        EnclosingLoop("tx", "block", 256, "threadIdx.x"),
+        *(EnclosingLoop(name, kind, 8) for name, kind in loops),
     )
-    place = Place(around, {loop.var: (0, (loop.extent or 1) - 1) for loop in around}, {})
+    place = LoopContext(around, {loop.var: (0, (loop.extent or 1) - 1) for loop in around}, {})
     cast = Arith("cast", "int32", accumulator="float32", over=("tx", *over))
-    assert issued_share(cast, place, Spread(1, 1.0, False, ()), 256, matrix=False) == pytest.approx(
-        share
-    )
+    assert issued_share(
+        cast, place, ThreadMapping(1, 1.0, False, ()), 256, matrix=False
+    ) == pytest.approx(share)

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.mapping.spread import spread
-from tirlens.model.tree.context import Around, Place
+from tirlens.model.gpu.mapping.spread import map_to_threads
+from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
 
-def at(*loops: tuple[str, str, int], conditions: tuple[Expr, ...] = ()) -> Place:
-    around = (Around("t", "block", 256, "threadIdx.x"), *(Around(*loop) for loop in loops))
+def at(*loops: tuple[str, str, int], conditions: tuple[Expr, ...] = ()) -> LoopContext:
+    around = (
+        EnclosingLoop("t", "block", 256, "threadIdx.x"),
+        *(EnclosingLoop(*loop) for loop in loops),
+    )
     ranges = {loop.var: (0, (loop.extent or 1) - 1) for loop in around}
-    return Place(around, ranges, {}, conditions)
+    return LoopContext(around, ranges, {}, conditions)
 
 
 def moved(
-    index: Expr, place: Place, dtype: str = "float32", scope: str = "shared", again: bool = False
+    index: Expr,
+    place: LoopContext,
+    dtype: str = "float32",
+    scope: str = "shared",
+    again: bool = False,
 ) -> float:
     """Elements of one instruction for a load that goes to a register, or is stored `again`."""
     buffers = {
@@ -25,7 +32,7 @@ def moved(
     }
     target = Access("A", "write", ("t",)) if again else Access("r", "write", (0,))
     accesses = (Access("A", "read", (index,)), target)
-    found = spread(Statement("store", "s", (), accesses, "thread"), place, buffers, 256)
+    found = map_to_threads(Statement("store", "s", (), accesses, "thread"), place, buffers, 256)
     assert found.requests[0] is not None
     return found.requests[0].vector
 

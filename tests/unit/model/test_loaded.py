@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.mapping.spread import spread
-from tirlens.model.tree.context import Around, Place
+from tirlens.model.gpu.mapping.spread import map_to_threads
+from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
 THREADS = 256
@@ -24,12 +24,12 @@ def loaded(
 ) -> float:
     """Load instructions of a thread for a tile of 128 x 128, of which it has 64 elements."""
     around = (
-        Around("bx", "grid", 17, "blockIdx.x"),
-        Around("i", "parallel", 128),
-        Around("j", "parallel", 128),
+        EnclosingLoop("bx", "grid", 17, "blockIdx.x"),
+        EnclosingLoop("i", "parallel", 128),
+        EnclosingLoop("j", "parallel", 128),
     )
     ranges = {loop.var: (0, (loop.extent or 1) - 1) for loop in around}
-    place = Place(around, ranges, {}, () if condition is None else (condition,))
+    place = LoopContext(around, ranges, {}, () if condition is None else (condition,))
     accesses = (
         Access("partial", "read", ("i", "j")),
         Access("scale", "read", (index,)),
@@ -37,7 +37,7 @@ def loaded(
     )
     statement = Statement("store", "s", (), accesses, "block")
     fragments = frozenset({"partial"} if matrix else ())
-    found = spread(statement, place, BUFFERS, THREADS, fragments)
+    found = map_to_threads(statement, place, BUFFERS, THREADS, fragments)
     request = found.requests[1]
     assert request is not None
     return 64 / request.vector * found.anew[1]

@@ -5,29 +5,29 @@ from __future__ import annotations
 import pytest
 
 from tirlens.model.gpu.compiler.merged import uses, written_in
-from tirlens.model.tree.context import Around, Place
+from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Buffer, Expr, Loop, Statement
 
 ARRAY = Buffer("S", "S", "float32", (64, 256), "shared")
 
 
-def straight(kind: str = "unroll", **extents: int) -> Place:
+def straight(kind: str = "unroll", **extents: int) -> LoopContext:
     """Inside a block of 64 threads and unrolled loops of these extents, from the outside in."""
     around = (
-        Around("tx", "block", 64, "threadIdx.x"),
-        Around("k", "serial", 100),
-        *(Around(name, kind, extent) for name, extent in extents.items()),
+        EnclosingLoop("tx", "block", 64, "threadIdx.x"),
+        EnclosingLoop("k", "serial", 100),
+        *(EnclosingLoop(name, kind, extent) for name, extent in extents.items()),
     )
     ranges = {loop.var: (0, (loop.extent or 1) - 1) for loop in around}
-    return Place(around, ranges, {})
+    return LoopContext(around, ranges, {})
 
 
-def loads(place: Place, *indices: tuple[Expr, Expr]) -> float:
+def loads(place: LoopContext, *indices: tuple[Expr, Expr]) -> float:
     """The load instructions of the accesses to `ARRAY` in all turns of the loops."""
     accesses = tuple(Access("S", "read", index) for index in indices)
     statement = Statement("store", "s", (), accesses)
     each = [uses(access, statement, ARRAY, place, {}) for access in accesses]
-    return sum(place.unrolled / one for one in each)
+    return sum(place.unrolled_iterations / one for one in each)
 
 
 def window(rows: int, columns: int) -> tuple[Expr, Expr]:
@@ -85,6 +85,6 @@ def test_what_is_written_in_between_is_loaded_again() -> None:
 
 
 def test_a_condition_of_a_turn_keeps_its_loads_apart() -> None:
-    place = straight(i=8, j=4).where(("<", ("+", "tx", "j"), 60))
+    place = straight(i=8, j=4).under_condition(("<", ("+", "tx", "j"), 60))
     access = Access("S", "read", ("k", "i"))
     assert uses(access, Statement("store", "s", (), (access,)), ARRAY, place, {}) == 1

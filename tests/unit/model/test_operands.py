@@ -6,15 +6,15 @@ import pytest
 
 from tirlens.hardware import load
 from tirlens.model.gpu.compiler.operands import times_read
-from tirlens.model.tree.context import outermost
-from tirlens.model.tree.node import Item
+from tirlens.model.tree.context import kernel_context
+from tirlens.model.tree.node import CostNode
 from tirlens_worker.facts import Statement
 
 
-def product(rows: int, columns: int, threads: int, policy: str) -> Item:
+def product(rows: int, columns: int, threads: int, policy: str) -> CostNode:
     attributes = {"m_n_k": (rows, columns, 64), "policy": policy}
     node = Statement("gemm", "T.gemm(A, B, C)", attributes=attributes)
-    return Item(node, None, outermost({}), threads=threads)
+    return CostNode(node, None, kernel_context({}), threads=threads)
 
 
 @pytest.mark.parametrize(
@@ -42,5 +42,5 @@ def test_times(
 
 
 def test_what_is_no_product_of_tiles_reads_once() -> None:
-    item = Item(Statement("copy", "T.copy(A, B)"), None, outermost({}), threads=256)
+    item = CostNode(Statement("copy", "T.copy(A, B)"), None, kernel_context({}), threads=256)
     assert times_read(item, load("h100-sxm")) == (1, 1)

@@ -11,7 +11,7 @@ from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.compiler.ports import keeps_operands
 from tirlens.model.gpu.units import busy_seconds
-from tirlens.model.tree.node import Item
+from tirlens.model.tree.node import CostNode
 from tirlens_worker.facts import Access, Arith, Buffer, Expr, KernelFacts, Loop, Node, Statement
 
 H200 = load("h200")
@@ -41,8 +41,8 @@ def kernel(
     return launched((loop,), BUFFERS, 10 * H200.sm_count)
 
 
-def product(facts: KernelFacts) -> Item:
-    return next(leaf for leaf in leaves(facts) if leaf.node.op == "store")
+def product(facts: KernelFacts) -> CostNode:
+    return next(leaf for leaf in leaves(facts) if leaf.source.op == "store")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tirlens.model.gpu.memory.shifts import block_strides, blocks_apart, is_straight
-from tirlens.model.tree.context import Around, Place
+from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Buffer
 
 GRID = (2, 64, 512)
@@ -29,20 +29,20 @@ def test_blocks_apart(elements: int, blocks: int) -> None:
     assert blocks_apart(elements, STRIDES, GRID) == blocks
 
 
-def stencil(*inner: Around) -> Place:
+def stencil(*inner: EnclosingLoop) -> LoopContext:
     around = (
-        Around("k", "grid", 512, "blockIdx.z"),
-        Around("j", "grid", 64, "blockIdx.y"),
-        Around("b", "grid", 2, "blockIdx.x"),
-        Around("t", "block", 256, "threadIdx.x"),
+        EnclosingLoop("k", "grid", 512, "blockIdx.z"),
+        EnclosingLoop("j", "grid", 64, "blockIdx.y"),
+        EnclosingLoop("b", "grid", 2, "blockIdx.x"),
+        EnclosingLoop("t", "block", 256, "threadIdx.x"),
         *inner,
     )
-    return Place(around, {loop.var: (0, (loop.extent or 1) - 1) for loop in around}, {})
+    return LoopContext(around, {loop.var: (0, (loop.extent or 1) - 1) for loop in around}, {})
 
 
 def test_strides_of_blocks() -> None:
     buffer = Buffer("U", "U", "float64", (512, 512, 512))
-    place = stencil(Around("i", "unroll", 8))
+    place = stencil(EnclosingLoop("i", "unroll", 8))
     row = ("+", ("*", "j", 8), "i")
     column = ("+", ("+", ("*", "b", 256), "t"), -1)
     assert block_strides(("k", row, column), buffer, place) == STRIDES
@@ -50,5 +50,5 @@ def test_strides_of_blocks() -> None:
 
 
 def test_a_loop_takes_its_turns_one_after_the_other() -> None:
-    assert is_straight(stencil(Around("i", "unroll", 8)))
-    assert not is_straight(stencil(Around("i", "serial", 8)))
+    assert is_straight(stencil(EnclosingLoop("i", "unroll", 8)))
+    assert not is_straight(stencil(EnclosingLoop("i", "serial", 8)))

@@ -5,33 +5,37 @@ from __future__ import annotations
 import pytest
 
 from tirlens.model.gpu.mapping.active import active_threads
-from tirlens.model.gpu.mapping.spread import Requests, Spread, spread
-from tirlens.model.tree.context import Around, Place, Step
+from tirlens.model.gpu.mapping.spread import Requests, ThreadMapping, map_to_threads
+from tirlens.model.tree.context import EnclosingLoop, LoopContext, PathStep
 from tirlens_worker.facts import Access, Arith, Buffer, Expr, Statement
 
 THREADS = 256
 
 
-def tile_place(*extents: int, conditions: tuple[Expr, ...] = ()) -> Place:
+def tile_place(*extents: int, conditions: tuple[Expr, ...] = ()) -> LoopContext:
     """Inside a block of 256 threads and tile loops ``i0``, ``i1`` ... of these extents."""
     around = [
-        Around("bx", "grid", 64, "blockIdx.x"),
-        Around("tx", "block", THREADS, "threadIdx.x"),
-        *(Around(f"i{n}", "parallel", extent) for n, extent in enumerate(extents)),
+        EnclosingLoop("bx", "grid", 64, "blockIdx.x"),
+        EnclosingLoop("tx", "block", THREADS, "threadIdx.x"),
+        *(EnclosingLoop(f"i{n}", "parallel", extent) for n, extent in enumerate(extents)),
     ]
     ranges = {loop.var: (0, (loop.extent or 1) - 1) for loop in around}
-    return Place(tuple(around), ranges, {}, conditions)
+    return LoopContext(tuple(around), ranges, {}, conditions)
 
 
-def thread_place(threads: int = 32) -> Place:
-    around = (Around("tx", "block", threads, "threadIdx.x"),)
-    return Place(around, {"tx": (0, threads - 1)}, {})
+def thread_place(threads: int = 32) -> LoopContext:
+    around = (EnclosingLoop("tx", "block", threads, "threadIdx.x"),)
+    return LoopContext(around, {"tx": (0, threads - 1)}, {})
 
 
-def of_tile(index: Expr, place: Place, dtype: str = "float16", guard: Expr | None = None) -> Spread:
+def of_tile(
+    index: Expr, place: LoopContext, dtype: str = "float16", guard: Expr | None = None
+) -> ThreadMapping:
     buffer = Buffer("A", "A", dtype, (1 << 20,))
     access = Access("A", "read", (index,), guard=guard)
-    return spread(Statement("store", "s", (), (access,), "block"), place, {"A": buffer}, THREADS)
+    return map_to_threads(
+        Statement("store", "s", (), (access,), "block"), place, {"A": buffer}, THREADS
+    )
 
 
 FLAT: Expr = ("+", ("*", ("+", ("*", "bx", 256), "i0"), 8), "i1")
@@ -75,7 +79,7 @@ def test_a_loaded_page_is_read_in_vectors(row: Expr, column: Expr, vector: int) 
     }
     access = Access("P", "read", (("+", row, "i0"), column))
     statement = Statement("store", "s", (), (access,), "block")
-    assert spread(statement, tile_place(64, 128), buffers, THREADS).vector == vector
+    assert map_to_threads(statement, tile_place(64, 128), buffers, THREADS).vector == vector
 
 
 def test_a_condition_inside_a_vector_makes_it_scalar_and_one_on_whole_vectors_does_not() -> None:
@@ -102,7 +106,7 @@ def test_a_full_vector_takes_a_pass_for_each_line() -> None:
 def test_sectors_of_a_warp(index: Expr, sectors: int) -> None:
     buffer = Buffer("A", "A", "float32", (4096,))
     statement = Statement("store", "s", (), (Access("A", "read", (index,)),))
-    (requests,) = spread(statement, thread_place(), {"A": buffer}, 32).requests
+    (requests,) = map_to_threads(statement, thread_place(), {"A": buffer}, 32).requests
     assert requests is not None and requests.sectors == sectors
 
 
@@ -120,7 +124,9 @@ def test_sectors_of_a_warp(index: Expr, sectors: int) -> None:
 def test_bank_conflicts(columns: int, index: tuple[Expr, ...], lanes: int, passes: int) -> None:
     buffer = Buffer("S", "S", "float32", (64, columns), "shared")
     access = Access("S", "read", index, lanes=lanes)
-    found = spread(Statement("store", "s", (), (access,)), thread_place(), {"S": buffer}, 32)
+    found = map_to_threads(
+        Statement("store", "s", (), (access,)), thread_place(), {"S": buffer}, 32
+    )
     assert found.requests[0] is not None and found.requests[0].wavefronts == passes
 
 
@@ -167,7 +173,7 @@ def test_a_condition_waits_for_data_that_come_anew(
     access = Access("S", "read", ("i0", "i1"), guard=guard)
     statement = Statement("store", "s", (), (access,), "block")
     loops = {"n": frozenset(written)}
-    found = spread(statement, tile_place(64, 64), buffers, THREADS, written=loops)
+    found = map_to_threads(statement, tile_place(64, 64), buffers, THREADS, written=loops)
     assert found.serial is serial
 
 
@@ -179,7 +185,7 @@ def test_matrix_results_are_stored_in_pairs() -> None:
     }
     accesses = (Access("acc", "read", ("i0", "i1")), Access("C", "write", ("i0", "i1")))
     statement = Statement("store", "s", (Arith("cast", "float32"),), accesses, "block")
-    found = spread(statement, tile_place(128, 128), buffers, THREADS, frozenset({"acc"}))
+    found = map_to_threads(statement, tile_place(128, 128), buffers, THREADS, frozenset({"acc"}))
     assert (found.vector, found.requests[1]) == (2, Requests(2, 8.0, 8.0, lines=8))
 
 
@@ -187,7 +193,7 @@ def test_a_warp_of_a_small_block_has_no_more_lanes_than_threads() -> None:
     """16 threads load 16 neighbours of 8 bytes, two of their 32 banks apart, in one pass."""
     buffer = Buffer("S", "S", "float32", (16, 2), "shared")
     statement = Statement("store", "s", (), (Access("S", "read", ("tx", 0), lanes=2),))
-    (found,) = spread(statement, thread_place(16), {"S": buffer}, 16).requests
+    (found,) = map_to_threads(statement, thread_place(16), {"S": buffer}, 16).requests
     assert found == Requests(2, 0.0, 1.0, lanes=16)
     assert found.elements_of_warp == 32
 
@@ -200,7 +206,9 @@ def test_a_tile_of_fewer_vectors_than_lanes_is_one_request() -> None:
 def test_a_vector_of_the_program_is_cut_into_instructions_of_16_bytes() -> None:
     buffer = Buffer("A", "A", "float32", (32, 64))
     access = Access("A", "read", ("tx", 0), lanes=64)
-    found = spread(Statement("store", "s", (), (access,)), thread_place(), {"A": buffer}, 32)
+    found = map_to_threads(
+        Statement("store", "s", (), (access,)), thread_place(), {"A": buffer}, 32
+    )
     assert found.requests == (Requests(4, 32.0, 32.0, lines=32),)
 
 
@@ -217,11 +225,11 @@ def test_a_vectorized_loop_is_one_instruction_where_it_runs_along_the_memory(
     index: Expr, lanes: int
 ) -> None:
     place = thread_place()
-    inside = (*place.around, Around("v", "vectorized", 4))
-    place = Place(inside, {**place.ranges, "v": (0, 3)}, {})
+    inside = (*place.loops, EnclosingLoop("v", "vectorized", 4))
+    place = LoopContext(inside, {**place.ranges, "v": (0, 3)}, {})
     buffer = Buffer("A", "A", "float32", (1 << 20,))
     statement = Statement("store", "s", (), (Access("A", "read", (index,)),))
-    assert spread(statement, place, {"A": buffer}, 32).vector == lanes
+    assert map_to_threads(statement, place, {"A": buffer}, 32).vector == lanes
 
 
 @pytest.mark.parametrize(
@@ -237,12 +245,12 @@ def test_a_vectorized_loop_is_one_instruction_where_it_runs_along_the_memory(
 )
 def test_lanes_told_apart_are_scalars(around: Expr, guard: Expr | None, vector: int) -> None:
     place = thread_place()
-    inside = (*place.around, Around("v", "vectorized", 4))
-    place = Place(inside, {**place.ranges, "v": (0, 3)}, {"n": ("+", "v", 1)}, (around,))
+    inside = (*place.loops, EnclosingLoop("v", "vectorized", 4))
+    place = LoopContext(inside, {**place.ranges, "v": (0, 3)}, {"n": ("+", "v", 1)}, (around,))
     buffer = Buffer("A", "A", "float32", (1 << 20,))
     index: Expr = ("+", ("*", "tx", 4), "v")
     accesses = (Access("A", "read", (index,), guard=guard), Access("A", "write", (index,)))
-    found = spread(Statement("store", "s", (), accesses), place, {"A": buffer}, 32)
+    found = map_to_threads(Statement("store", "s", (), accesses), place, {"A": buffer}, 32)
     assert (found.vector, [one and one.vector for one in found.requests]) == (vector, [vector] * 2)
 
 
@@ -255,15 +263,15 @@ def test_a_vectorized_loop_around_another_is_the_vector_of_tvm() -> None:
 @pytest.mark.parametrize("framework", ["tvm", "tilelang"])
 def test_a_vectorized_loop_without_lanes_is_none(extent: int | None, framework: str) -> None:
     place = thread_place()
-    inside = (*place.around, Around("v", "vectorized", extent))
-    place = Place(inside, {**place.ranges, "v": (0, 0)}, {})
+    inside = (*place.loops, EnclosingLoop("v", "vectorized", extent))
+    place = LoopContext(inside, {**place.ranges, "v": (0, 0)}, {})
     statement = Statement("store", "s", (), (Access("A", "read", (("+", "tx", "v"),)),))
     buffers = {"A": Buffer("A", "A", "float32", (1 << 20,))}
-    assert spread(statement, place, buffers, 32, framework=framework).vector == 1
+    assert map_to_threads(statement, place, buffers, 32, framework=framework).vector == 1
 
 
 def test_lanes_of_loops_of_their_own_length_are_scalars() -> None:
-    longer: Step = ("k", 0, ("+", "v", 1))
+    longer: PathStep = ("k", 0, ("+", "v", 1))
     index: Expr = ("+", ("*", "tx", 32), ("+", ("*", "k", 4), "v"))
     assert of_nest(("v", 4), ("k", 8), index, steps=(longer,)) == 1
 
@@ -301,29 +309,32 @@ def of_nest(
     read: Expr,
     written: Expr | None = None,
     conditions: tuple[Expr, ...] = (),
-    steps: tuple[Step, ...] = (),
+    steps: tuple[PathStep, ...] = (),
     framework: str = "tvm",
 ) -> int:
     """The vector of ``B[written] = A[read]`` in a vectorized loop with a serial one in it."""
     place = thread_place()
-    loops = Around(outer[0], "vectorized", outer[1]), Around(inner[0], "serial", inner[1])
+    loops = (
+        EnclosingLoop(outer[0], "vectorized", outer[1]),
+        EnclosingLoop(inner[0], "serial", inner[1]),
+    )
     ranges = {**place.ranges, **{loop.var: (0, (loop.extent or 1) - 1) for loop in loops}}
-    place = Place((*place.around, *loops), ranges, {}, conditions, steps)
+    place = LoopContext((*place.loops, *loops), ranges, {}, conditions, steps)
     buffers = {name: Buffer(name, name, "float32", (1 << 20,)) for name in "AB"}
     accesses = Access("A", "read", (read,)), Access("B", "write", (written or read,))
     statement = Statement("store", "s", (), accesses)
-    return spread(statement, place, buffers, 32, framework=framework).vector
+    return map_to_threads(statement, place, buffers, 32, framework=framework).vector
 
 
 def test_an_element_of_a_long_vector_type_takes_several_instructions() -> None:
     buffer = Buffer("A", "A", "bfloat16x128", (64,))
     statement = Statement("store", "s", (), (Access("A", "read", ("tx",)),))
-    found = spread(statement, thread_place(), {"A": buffer}, 32)
+    found = map_to_threads(statement, thread_place(), {"A": buffer}, 32)
     assert found.requests == (Requests(1 / 16, 32.0, 32.0, lines=32),)
 
 
 def test_rows_lie_as_far_apart_as_strides_say() -> None:
     buffer = Buffer("A", "A", "float32", (32, 8), "shared", (32, 1))
     statement = Statement("store", "s", (), (Access("A", "read", ("tx", 0)),))
-    found = spread(statement, thread_place(), {"A": buffer}, 32)
+    found = map_to_threads(statement, thread_place(), {"A": buffer}, 32)
     assert found.requests == (Requests(1, 0.0, 32.0),)

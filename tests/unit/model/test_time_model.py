@@ -16,8 +16,8 @@ from tirlens.model.dtypes import tensor_class
 from tirlens.model.gpu.block.occupancy import BlockResources, occupancy, registers
 from tirlens.model.gpu.memory.walks import walk_of
 from tirlens.model.gpu.memory.waves import Slab, dram_bytes, launch_order
-from tirlens.model.report import Cost, KernelReport
-from tirlens.model.tree.context import outermost
+from tirlens.model.report import BreakdownEntry, KernelReport
+from tirlens.model.tree.context import kernel_context
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -32,7 +32,7 @@ from tirlens_worker.facts import (
 )
 
 
-def entries(costs: tuple[Cost, ...]) -> Iterator[Cost]:
+def entries(costs: tuple[BreakdownEntry, ...]) -> Iterator[BreakdownEntry]:
     for cost in costs:
         yield cost
         yield from entries(cost.children)
@@ -285,7 +285,7 @@ def test_blocks_that_walk_share_what_their_turns_have_in_common(tall: int, place
     tile = ("+", ("*", "turn", 8), "bx")
     block = Loop("grid", "bx", 0, 8, (), tag="blockIdx.x")
     turns = Loop("serial", "turn", 0, 2, ())
-    place = outermost({}).inside(block).inside(turns)
+    place = kernel_context({}).in_loop(block).in_loop(turns)
     access = Access("A", "read", (("*", ("//", tile, tall), 128), 0), (128, 64))
     walk = walk_of(access, place, (("opaque", "rows"), 64))
     assert (walk is None) == (tall == 1)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
-from tirlens.model.report import Advice, Cost
+from tirlens.model.report import Advice, BreakdownEntry
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Access, Span, Statement
 
@@ -47,7 +47,7 @@ def check(question: Question) -> Iterator[Advice]:
                 )
 
 
-def _is_uncoalesced(cost: Cost) -> bool:
+def _is_uncoalesced(cost: BreakdownEntry) -> bool:
     return any(name == "coalescing" for name, _ in cost.details) or any(
         map(_is_uncoalesced, cost.children)
     )

@@ -14,7 +14,7 @@ from tirlens_worker.facts import Branch, Buffer, KernelFacts, Let, Loop, Node, S
 
 from ..gpu.mapping.tree import alike, build
 from ..gpu.memory.flows import Flows, flows
-from ..tree.node import Item, leaves_of
+from ..tree.node import CostNode, leaves_of
 from .footprint import Touched, touched_bytes
 from .lengths import Length, with_lengths
 from .result import Counts, NodeCount
@@ -54,7 +54,7 @@ class Counted:
         return {key: value.shape or () for key, value in self.counts.buffers.items()}
 
     @cached_property
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[CostNode, ...]:
         """The tree of what the statements do, on any device."""
         like = self._alike
         if like is None:
@@ -124,15 +124,15 @@ def _matched(counts: Sequence[NodeCount], nodes: Sequence[Node]) -> tuple[NodeCo
         return None
     matched: list[NodeCount] = []
     for count, node in zip(counts, nodes, strict=True):
-        if count.node is node:
+        if count.source is node:
             matched.append(count)
             continue
-        if _read(count.node) != _read(node):
+        if _read(count.source) != _read(node):
             return None
         children = _matched(count.children, _inside(node))
         if children is None:
             return None
-        matched.append(replace(count, node=node, children=children))
+        matched.append(replace(count, source=node, children=children))
     return tuple(matched)
 
 

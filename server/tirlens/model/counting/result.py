@@ -42,7 +42,7 @@ class NodeCount:
     one entry, so that ``iterations == executions * trips`` unless the extent varies.
     """
 
-    node: Node
+    source: Node
     trips: int | None
     executions: int | None
     arith: tuple[ArithCount, ...] = ()
@@ -80,7 +80,7 @@ def cost(nodes: Iterable[NodeCount]) -> Cost:
 
 def _own(node: NodeCount) -> Cost:
     """What one statement costs; a loop or branch without any in it costs nothing."""
-    if not isinstance(node.node, Statement):
+    if not isinstance(node.source, Statement):
         return Cost(0, 0, 0)
     flop: int | None = 0
     for item in node.arith:
@@ -145,7 +145,7 @@ def leaves(nodes: Iterable[NodeCount]) -> Iterator[NodeCount]:
             if item.children:
                 left.append(iter(item.children))
                 break
-            if isinstance(item.node, Statement):
+            if isinstance(item.source, Statement):
                 yield item
         else:
             left.pop()

@@ -24,7 +24,7 @@ from tirlens_counting.intervals import Interval, bounds
 from tirlens_worker.facts import Access, Buffer, Expr
 
 from ..dtypes import bits
-from ..tree.context import Place
+from ..tree.context import LoopContext
 
 # Of x86-64, and of Arm as Linux mostly runs there.
 LINE_BYTES = 64
@@ -73,7 +73,7 @@ def _step(atom: Expr, var: str, ranges: tuple[tuple[str, Interval], ...]) -> int
         return None
 
 
-def address_of(access: Access, buffer: Buffer, shape: Sequence[int], place: Place) -> Address:
+def address_of(access: Access, buffer: Buffer, shape: Sequence[int], place: LoopContext) -> Address:
     """The address of an access in a compact or strided array whose shape is known."""
     width = bits(buffer.dtype) or 32
     strides: list[Expr] = list(buffer.strides)
@@ -162,7 +162,9 @@ def pattern(digits: Sequence[tuple[int, int]], size: int, line: int = LINE_BYTES
     return Pattern(run, tuple(copies), line)
 
 
-def digit_values(atom: Expr, free: frozenset[str], place: Place, extents: Mapping[str, int]) -> int:
+def digit_values(
+    atom: Expr, free: frozenset[str], place: LoopContext, extents: Mapping[str, int]
+) -> int:
     """How many values a digit has while the loops over `free` run."""
     if isinstance(atom, str):
         return extents.get(atom, 1) if atom in free else 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from tirlens_counting.expressions import is_data_dependent
 
-from ..tree.context import Around
+from ..tree.context import EnclosingLoop
 from .address import LINE_BYTES, PAGE_BYTES, Address, Pattern, digit_values, pattern
 from .leaves import Leaf
 from .nests import Nest
@@ -80,7 +80,7 @@ class Stream:
 
     leaf: Leaf
     address: Address
-    around: tuple[Around, ...]
+    around: tuple[EnclosingLoop, ...]
     extents: Mapping[str, int]
     signature: Signature
 
@@ -107,7 +107,7 @@ class Footprints:
         if key not in self._patterns:
             free = frozenset(loop.var for loop in stream.around[depth:])
             digits = [
-                (stride, digit_values(atom, free, stream.leaf.item.place, stream.extents))
+                (stride, digit_values(atom, free, stream.leaf.item.context, stream.extents))
                 for atom, stride in stream.address.terms
             ]
             self._patterns[key] = pattern(digits, stream.address.size, self.line)
@@ -162,15 +162,15 @@ class Footprints:
 class Node:
     """A loop at `depth` (None: the whole kernel) with the streams inside it."""
 
-    loop: Around | None
+    loop: EnclosingLoop | None
     depth: int
     streams: tuple[Stream, ...]
     children: tuple[Node, ...]
 
 
-def tree(streams: Sequence[Stream], depth: int = 0, loop: Around | None = None) -> Node:
+def tree(streams: Sequence[Stream], depth: int = 0, loop: EnclosingLoop | None = None) -> Node:
     """Loops shared by streams become one node; order does not matter here."""
-    groups: dict[Around, list[Stream]] = {}
+    groups: dict[EnclosingLoop, list[Stream]] = {}
     for stream in streams:
         if len(stream.around) > depth:
             groups.setdefault(stream.around[depth], []).append(stream)
@@ -245,7 +245,7 @@ def streams_of(nests: Iterable[Nest], cores: int, vector_bytes: int) -> list[Str
 
 
 def _stream(nest: Nest, leaf: Leaf, address: Address, cores: int, vector_bytes: int) -> Stream:
-    around = leaf.item.place.around
+    around = leaf.item.context.loops
     extents = {
         loop.var: -(-(loop.extent or 1) // cores) if loop.kind == "parallel" else loop.extent or 1
         for loop in around
@@ -267,7 +267,7 @@ def _stream(nest: Nest, leaf: Leaf, address: Address, cores: int, vector_bytes: 
 
 
 def signature_of(
-    address: Address, around: Sequence[Around], extents: Mapping[str, int]
+    address: Address, around: Sequence[EnclosingLoop], extents: Mapping[str, int]
 ) -> Signature:
     """Equal for addresses that run over the same places, up to a constant.
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tirlens.hardware.cpu_core import CpuCore
 from tirlens.hardware.spec import Device
 
-from ..tree.context import Around
+from ..tree.context import EnclosingLoop
 from .address import Address
 from .leaves import Leaf
 from .nests import Nest
@@ -110,7 +110,7 @@ def again(leaf: Leaf, write: Address) -> int:
     return math.prod(loop.extent or 1 for loop in leaf.inner if loop.var not in write.variables)
 
 
-def edges(nest: Nest, loop: Around | None, device: Device) -> Iterator[Edge]:
+def edges(nest: Nest, loop: EnclosingLoop | None, device: Device) -> Iterator[Edge]:
     """What waits for what in a loop, or (None) in the copies of one iteration's statements."""
     core = device.cpu
     assert core is not None
@@ -143,10 +143,10 @@ def _same_place(one: Address, other: Address) -> bool:
 
 
 def _steps(
-    write: Address, read: Address, leaf: Leaf, loop: Around | None, nest: Nest, later: bool
+    write: Address, read: Address, leaf: Leaf, loop: EnclosingLoop | None, nest: Nest, later: bool
 ) -> int | None:
     """Iterations until what is written is read; None if it is not."""
-    stride = write.stride(loop.var, leaf.item.place.ranges) if loop is not None else 0
+    stride = write.stride(loop.var, leaf.item.context.ranges) if loop is not None else 0
     if stride is None:
         return None
     if not stride:

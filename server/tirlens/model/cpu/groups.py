@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..tree.context import Around
+from ..tree.context import EnclosingLoop
 from .address import Address
 from .leaves import Leaf
 
@@ -60,9 +60,9 @@ def grouped(address: Address, stride: int, leaves: Sequence[Leaf]) -> bool:
     return complete or (address.mode == "read" and step <= LONGEST_GROUP // 2)
 
 
-def gaps(loop: Around, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
+def gaps(loop: EnclosingLoop, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
     """Whether a statement reads elements apart, in vectors of which some are not asked for."""
-    ranges = leaf.item.place.ranges
+    ranges = leaf.item.context.ranges
     for read in leaf.reads:
         stride = read.stride(loop.var, ranges)
         step = abs(stride or 0) // read.size

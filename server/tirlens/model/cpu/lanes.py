@@ -76,7 +76,7 @@ def _instructions(leaf: Leaf, register_bytes: int) -> float:
     registers = math.ceil(2 ** math.ceil(math.log2(leaf.lanes)) * leaf.bits / 8 / register_bytes)
     lane = leaf.lane_loop
     strides = [
-        read.stride(lane, leaf.item.place.ranges) if lane else 0
+        read.stride(lane, leaf.item.context.ranges) if lane else 0
         for read in leaf.reads
         if not leaf.accumulates(read)
     ]

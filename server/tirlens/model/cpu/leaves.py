@@ -10,8 +10,8 @@ from tirlens_counting.expressions import free_variables
 
 from ..counting.result import ArithCount
 from ..dtypes import bits, is_float
-from ..tree.context import Around
-from ..tree.node import Item
+from ..tree.context import EnclosingLoop
+from ..tree.node import CostNode
 from .address import Address
 
 # tvm/runtime/device_api.h, kMaxStackAlloca.
@@ -25,10 +25,10 @@ WRITTEN_OUT = {"rsqrt": 2, "sigmoid": 4, "tanh": 12, "exp10": 2, "tan": 3}
 class Leaf:
     """A statement with its addresses, and the loops inside its nest: unrolled or vectors."""
 
-    item: Item
+    item: CostNode
     reads: tuple[Address, ...]
     writes: tuple[Address, ...]
-    inner: tuple[Around, ...]
+    inner: tuple[EnclosingLoop, ...]
 
     @property
     def executions(self) -> int:
@@ -51,7 +51,7 @@ class Leaf:
         return self._lane_loops[-1].var if self._lane_loops else None
 
     @cached_property
-    def _lane_loops(self) -> tuple[Around, ...]:
+    def _lane_loops(self) -> tuple[EnclosingLoop, ...]:
         """The explicit vectors; ``VectorizeLoop`` makes a loop of one that has a condition."""
         return tuple(
             loop for loop in self.inner if loop.kind == "vectorized" and not self.chosen(loop.var)
@@ -61,11 +61,11 @@ class Leaf:
         """Whether a condition around the statement holds for some values of a loop alone."""
         return chosen(self.item, var)
 
-    def turns(self, loop: Around | None, vectorised: bool) -> int:
+    def turns(self, loop: EnclosingLoop | None, vectorised: bool) -> int:
         """How often the statement runs, vectors of a loop also where a condition leaves it out."""
         if loop is None or not vectorised or not self.chosen(loop.var):
             return self.executions
-        every = math.prod(around.extent or 1 for around in self.item.place.around)
+        every = math.prod(around.extent or 1 for around in self.item.context.loops)
         return max(self.executions, every)
 
     @cached_property
@@ -110,12 +110,12 @@ class Leaf:
         )
 
 
-def chosen(item: Item, var: str) -> bool:
+def chosen(item: CostNode, var: str) -> bool:
     """Whether a condition around a statement holds for some values of a variable alone."""
-    return any(var in free_variables(condition) for condition in item.place.conditions)
+    return any(var in free_variables(condition) for condition in item.context.conditions)
 
 
-def operations(item: Item) -> float:
+def operations(item: CostNode) -> float:
     """Arithmetic operations on data in one execution of a statement."""
     executions = max(item.count.executions or 1, 1)
     return sum(

@@ -120,7 +120,7 @@ def _each_clk(
     if under_mask(address, leaf, nest):
         return apart_clk
     lane = nest.loop.var if nest.vectorised and nest.loop else leaf.lane_loop
-    stride = address.stride(lane, leaf.item.place.ranges) if lane else 0
+    stride = address.stride(lane, leaf.item.context.ranges) if lane else 0
     if width.elements <= 1 or stride == 0:
         return clk
     if stride == address.size:
@@ -167,7 +167,7 @@ def apart(address: Address, leaf: Leaf, nest: Nest) -> bool:
     """Whether the elements of a vector are gathered or scattered."""
     if nest.loop is None or nest.loop.var not in address.variables:
         return False
-    stride = address.stride(nest.loop.var, leaf.item.place.ranges)
+    stride = address.stride(nest.loop.var, leaf.item.context.ranges)
     return stride is None or not grouped(address, stride, nest.leaves)
 
 
@@ -227,7 +227,7 @@ def through_memory(leaf: Leaf, nest: Nest) -> bool:
         if any(
             other_write.buffer != write.buffer
             and not other.on_stack(other_write)
-            and any(x.var in again for x in other.item.place.around)
+            and any(x.var in again for x in other.item.context.loops)
             for other in nest.leaves
             for other_write in other.writes
         ):

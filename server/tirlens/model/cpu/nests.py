@@ -13,8 +13,8 @@ from functools import cached_property
 
 from tirlens_worker.facts import Buffer, Loop
 
-from ..tree.context import Around
-from ..tree.node import Item
+from ..tree.context import EnclosingLoop
+from ..tree.node import CostNode
 from .address import Address, address_of
 from .leaves import Leaf
 from .unrolling import Addresses, Unrolling, opened
@@ -25,8 +25,8 @@ from .vectorising import vectorisable
 class Nest:
     """Statements that one innermost loop repeats (None: straight-line code in `outer`)."""
 
-    loop: Around | None
-    outer: tuple[Around, ...]
+    loop: EnclosingLoop | None
+    outer: tuple[EnclosingLoop, ...]
     leaves: tuple[Leaf, ...]
     vectorised: bool
 
@@ -41,7 +41,7 @@ class Nest:
         if self.loop is None:
             return False
         return all(
-            abs(address.stride(self.loop.var, leaf.item.place.ranges) or 0) in (0, address.size)
+            abs(address.stride(self.loop.var, leaf.item.context.ranges) or 0) in (0, address.size)
             for leaf in self.leaves
             for address in leaf.addresses
         )
@@ -69,11 +69,13 @@ class Reader:
         self._unrolling = Unrolling(self._addresses, register_bytes)
         self._known: dict[int, Addresses] = {}
 
-    def nests(self, items: Sequence[Item], outer: tuple[Around, ...] = ()) -> Iterator[Nest]:
+    def nests(
+        self, items: Sequence[CostNode], outer: tuple[EnclosingLoop, ...] = ()
+    ) -> Iterator[Nest]:
         """The nests of `items`, which stand in the loops `outer`, in program order."""
-        straight: list[Item] = []
+        straight: list[CostNode] = []
         for item in opened(items):
-            if not isinstance(item.node, Loop) or self._unrolling.unrolled(item):
+            if not isinstance(item.source, Loop) or self._unrolling.unrolled(item):
                 straight += item.leaves()
                 continue
             yield from self._straight(straight, outer)
@@ -91,22 +93,24 @@ class Reader:
                 yield from self.nests(item.children, around)
         yield from self._straight(straight, outer)
 
-    def _straight(self, items: Sequence[Item], outer: tuple[Around, ...]) -> Iterator[Nest]:
+    def _straight(
+        self, items: Sequence[CostNode], outer: tuple[EnclosingLoop, ...]
+    ) -> Iterator[Nest]:
         if items:
             yield Nest(None, outer, tuple(self.leaf(item, len(outer)) for item in items), False)
 
-    def leaf(self, item: Item, depth: int) -> Leaf:
+    def leaf(self, item: CostNode, depth: int) -> Leaf:
         """A statement that stands in `depth` loops outside of its nest."""
         reads, writes = self._addresses(item)
-        return Leaf(item, reads, writes, item.place.around[depth:])
+        return Leaf(item, reads, writes, item.context.loops[depth:])
 
-    def _addresses(self, item: Item) -> Addresses:
+    def _addresses(self, item: CostNode) -> Addresses:
         """What a statement reads and writes."""
         if id(item) not in self._known:
             self._known[id(item)] = self._read(item)
         return self._known[id(item)]
 
-    def _read(self, item: Item) -> Addresses:
+    def _read(self, item: CostNode) -> Addresses:
         reads: list[Address] = []
         writes: list[Address] = []
         for entry in item.count.accesses:
@@ -114,7 +118,7 @@ class Reader:
             shape = tuple(self.shapes.get(access.buffer, ()))
             if len(shape) != len(access.indices):
                 continue
-            address = address_of(access, self.buffers[access.buffer], shape, item.place)
+            address = address_of(access, self.buffers[access.buffer], shape, item.context)
             own = self.own.get(access.buffer)
             if own is not None:
                 width_bytes = address.size // max(access.lanes, 1)
@@ -137,7 +141,9 @@ def _add(reads: list[Address], address: Address) -> None:
         reads[known] = address
 
 
-def _with_loop(item: Item, outer: tuple[Around, ...]) -> tuple[Around, ...] | None:
+def _with_loop(
+    item: CostNode, outer: tuple[EnclosingLoop, ...]
+) -> tuple[EnclosingLoop, ...] | None:
     """`outer` and the loop of `item`; None of a loop with nothing in it."""
-    around = item.children[0].place.around if item.children else ()
+    around = item.children[0].context.loops if item.children else ()
     return around[: len(outer) + 1] if len(around) > len(outer) else None

@@ -9,7 +9,7 @@ from tirlens_worker.facts import Arith
 
 from ..counting.classes import FLOAT_OPS, FREE_OPS, INTEGER_OPS
 from ..dtypes import bits, is_float
-from ..tree.context import Around
+from ..tree.context import EnclosingLoop
 from .leaves import Leaf, distinct
 from .nests import Nest
 
@@ -114,7 +114,7 @@ def _hoisted(arith: Arith, leaf: Leaf, nest: Nest) -> float:
     return float(math.prod(shared))
 
 
-def _outside(over: Sequence[str], loop: Around, leaf: Leaf, nest: Nest) -> bool:
+def _outside(over: Sequence[str], loop: EnclosingLoop, leaf: Leaf, nest: Nest) -> bool:
     """Whether what depends on the loops `over` is computed outside of another one."""
     if loop.var in over:
         return False

@@ -8,20 +8,20 @@ from collections.abc import Mapping, Sequence
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Buffer
 
-from ..tree.context import Around
-from ..tree.node import Item, leaves_of
+from ..tree.context import EnclosingLoop
+from ..tree.node import CostNode, leaves_of
 
-Loops = tuple[Around, ...]
+Loops = tuple[EnclosingLoop, ...]
 
 
-def common_loops(items: Sequence[Item], buffers: Mapping[str, Buffer]) -> dict[str, Loops]:
+def common_loops(items: Sequence[CostNode], buffers: Mapping[str, Buffer]) -> dict[str, Loops]:
     """The loops that all uses of each own array have in common, in which it is allocated."""
     common: dict[str, Loops] = {}
     for leaf in leaves_of(items):
         for entry in leaf.count.accesses:
             name = entry.access.buffer
             if not buffers[name].is_parameter:
-                common[name] = shared(common.get(name, leaf.place.around), leaf.place.around)
+                common[name] = shared(common.get(name, leaf.context.loops), leaf.context.loops)
     return common
 
 
@@ -36,7 +36,7 @@ def shared(one: Loops, other: Loops) -> Loops:
 
 
 def own_elements(
-    items: Sequence[Item], buffers: Mapping[str, Buffer], common: Mapping[str, Loops]
+    items: Sequence[CostNode], buffers: Mapping[str, Buffer], common: Mapping[str, Loops]
 ) -> dict[str, int]:
     """At most so many elements each own array has after TVM's ``CompactBufferAllocation``."""
     most: dict[str, int] = {}
@@ -45,9 +45,9 @@ def own_elements(
             name = entry.access.buffer
             if buffers[name].is_parameter:
                 continue
-            indices = (leaf.place.resolve(index) for index in entry.access.indices)
+            indices = (leaf.context.resolve(index) for index in entry.access.indices)
             names = frozenset[str]().union(*map(free_variables, indices))
-            inside = leaf.place.around[len(common[name]) :]
+            inside = leaf.context.loops[len(common[name]) :]
             elements = math.prod(loop.extent or 1 for loop in inside if loop.var in names)
             most[name] = max(most.get(name, 1), elements)
     return most

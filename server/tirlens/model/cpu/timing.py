@@ -15,8 +15,8 @@ from tirlens.hardware.cpu_core import CpuCore
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer
 
-from ..tree.context import Around
-from ..tree.node import Item
+from ..tree.context import EnclosingLoop
+from ..tree.node import CostNode
 from .address import PAGE_BYTES
 from .caches import (
     Capacity,
@@ -73,7 +73,7 @@ class CpuTime:
 
 
 def cpu_time(
-    items: Sequence[Item],
+    items: Sequence[CostNode],
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[int]],
     device: Device,
@@ -114,7 +114,7 @@ def cpu_time(
 
 def launches(nests: Iterable[Nest]) -> int:
     """How often a parallel loop begins, each time with a call that wakes the other cores."""
-    begun: dict[tuple[Around, ...], int] = {}
+    begun: dict[tuple[EnclosingLoop, ...], int] = {}
     for nest in nests:
         loops = nest.outer + ((nest.loop,) if nest.loop else ())
         for depth, loop in enumerate(loops):
@@ -152,7 +152,9 @@ def levels(core: CpuCore, device: Device, cores: int) -> list[tuple[str, Capacit
     return out
 
 
-def compacted(streams: Sequence[Stream], common: Mapping[str, Sequence[Around]]) -> list[Stream]:
+def compacted(
+    streams: Sequence[Stream], common: Mapping[str, Sequence[EnclosingLoop]]
+) -> list[Stream]:
     """An array of the kernel's own is only as large as the loops that fill and read it need.
 
     TVM allocates it inside the loops that all its uses have in `common`.
@@ -160,7 +162,7 @@ def compacted(streams: Sequence[Stream], common: Mapping[str, Sequence[Around]])
     return [_without(stream, common.get(stream.address.buffer, ())) for stream in streams]
 
 
-def _without(stream: Stream, loops: Iterable[Around]) -> Stream:
+def _without(stream: Stream, loops: Iterable[EnclosingLoop]) -> Stream:
     names = frozenset(loop.var for loop in loops)
     if not names & stream.address.variables:
         return stream

@@ -13,7 +13,7 @@ from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Branch, Loop, Statement
 
 from ..dtypes import is_float
-from ..tree.node import Item
+from ..tree.node import CostNode
 from .address import Address
 from .leaves import Leaf, chosen, distinct, operations
 
@@ -33,44 +33,44 @@ Addresses = tuple[tuple[Address, ...], tuple[Address, ...]]
 class Unrolling:
     """The instructions of unrolled loops, from what each of their statements reads and writes."""
 
-    def __init__(self, addresses: Callable[[Item], Addresses], register_bytes: int) -> None:
+    def __init__(self, addresses: Callable[[CostNode], Addresses], register_bytes: int) -> None:
         self._addresses = addresses
         self._register_bytes = register_bytes
         self._known: dict[tuple[int, str | None], float] = {}
 
-    def unrolled(self, item: Item) -> bool:
+    def unrolled(self, item: CostNode) -> bool:
         """Whether there is no loop left in a node."""
         return self._instructions(item, None) < math.inf
 
-    def _instructions(self, item: Item, loop: Loop | None) -> float:
+    def _instructions(self, item: CostNode, loop: Loop | None) -> float:
         """Instructions of a node in a loop when all loops in it are unrolled, else infinity."""
         key = (id(item), loop.var if loop else None)
         if key not in self._known:
             self._known[key] = self._count(item, loop)
         return self._known[key]
 
-    def _count(self, item: Item, loop: Loop | None) -> float:
-        if isinstance(item.node, Statement):
+    def _count(self, item: CostNode, loop: Loop | None) -> float:
+        if isinstance(item.source, Statement):
             return self._statement(item, loop)
-        if not isinstance(item.node, Loop):
+        if not isinstance(item.source, Loop):
             return sum(self._instructions(child, loop) for child in item.children)
-        unroll = item.node.kind == "unroll"
+        unroll = item.source.kind == "unroll"
         vector = _is_vector(item)
-        inner = loop if unroll or vector else item.node
+        inner = loop if unroll or vector else item.source
         inside = sum(self._instructions(child, inner) for child in item.children)
         if vector:
             return inside
         trips = item.count.trips
-        if trips is None or item.node.kind == "parallel":
+        if trips is None or item.source.kind == "parallel":
             return math.inf
         if unroll:
             return trips * inside
         total = trips * (inside + LOOP_INSTRUCTIONS) + ONCE
         return total if total < THRESHOLD else math.inf
 
-    def _statement(self, item: Item, loop: Loop | None) -> float:
+    def _statement(self, item: CostNode, loop: Loop | None) -> float:
         reads, writes = self._addresses(item)
-        around = item.place.around
+        around = item.context.loops
         names = [other.var for other in around]
         inner = around[names.index(loop.var) :] if loop is not None else around
         leaf = Leaf(item, reads, writes, inner)
@@ -78,7 +78,7 @@ class Unrolling:
         total = registers * _contracted(item)
         if loop is not None and any(
             loop.var in names and len(names) > 1
-            for names in map(free_variables, item.place.conditions)
+            for names in map(free_variables, item.context.conditions)
         ):
             total += CONDITION_INSTRUCTIONS
         moved: list[Address] = []
@@ -94,9 +94,9 @@ class Unrolling:
         return total + (_indices(moved, item, loop) if loop else 0)
 
 
-def _is_vector(item: Item) -> bool:
+def _is_vector(item: CostNode) -> bool:
     """Whether a loop is an explicit vector; TVM makes a loop of one with a condition."""
-    node = item.node
+    node = item.source
     return node.kind == "vectorized" and not any(chosen(leaf, node.var) for leaf in item.leaves())
 
 
@@ -111,7 +111,7 @@ def _same(one: Address, other: Address) -> bool:
     return (one.buffer, one.terms, one.constant) == (other.buffer, other.terms, other.constant)
 
 
-def _contracted(item: Item) -> float:
+def _contracted(item: CostNode) -> float:
     """Operations of a statement, ``a * b + c`` as one (``llvm.fmuladd``).
 
     The lesser or greater of two is a comparison and a choice (``CodeGenLLVM``).
@@ -128,7 +128,7 @@ def _contracted(item: Item) -> float:
     return operations(item) + chosen - (adds if multiplies >= adds else max(multiplies - 1, 0.0))
 
 
-def _indices(moved: Sequence[Address], item: Item, loop: Loop) -> int:
+def _indices(moved: Sequence[Address], item: CostNode, loop: Loop) -> int:
     """Instructions that make addresses in each iteration.
 
     One for each place that is not the next element's.  Additions of what a loop does not change are
@@ -141,20 +141,20 @@ def _indices(moved: Sequence[Address], item: Item, loop: Loop) -> int:
         if loop.var in address.variables:
             place = tuple((atom, factor / address.size) for atom, factor in address.terms)
             places.setdefault(place, set()).add((address.buffer, address.constant))
-            stride = address.stride(loop.var, item.place.ranges)
+            stride = address.stride(loop.var, item.context.ranges)
             if stride is None or abs(stride) != address.size:
                 apart.add(place)
-    called = any(around.kind == "parallel" for around in item.place.around)
+    called = any(around.kind == "parallel" for around in item.context.loops)
     if not called and all(len(users) == 1 for users in places.values()):
         return len(apart)
     beside = any(len({offset for _, offset in users}) > 1 for users in places.values())
     return len(apart) + max(len(places), 1 + beside)
 
 
-def opened(items: Sequence[Item]) -> Iterator[Item]:
+def opened(items: Sequence[CostNode]) -> Iterator[CostNode]:
     """The items with branches replaced by what is in them."""
     for item in items:
-        if isinstance(item.node, Branch):
+        if isinstance(item.source, Branch):
             yield from opened(item.children)
         else:
             yield item

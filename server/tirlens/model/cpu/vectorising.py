@@ -8,7 +8,7 @@ from tirlens_counting.expressions import free_variables, is_data_dependent
 from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Expr
 
-from ..tree.context import Around
+from ..tree.context import EnclosingLoop
 from .address import Address
 from .groups import grouped
 from .leaves import Leaf, operations
@@ -19,7 +19,7 @@ GATHER_OVERHEAD = 2
 TINY = 16
 
 
-def vectorisable(loop: Around, leaves: Sequence[Leaf], vector_bytes: int) -> bool:
+def vectorisable(loop: EnclosingLoop, leaves: Sequence[Leaf], vector_bytes: int) -> bool:
     """Whether the compiler runs several iterations of a loop at once by itself."""
     if loop.kind == "vectorized" and not any(leaf.chosen(loop.var) for leaf in leaves):
         return True
@@ -40,13 +40,13 @@ def vectorisable(loop: Around, leaves: Sequence[Leaf], vector_bytes: int) -> boo
         scalar += elements * (len(leaf.addresses) + compute)
         vector += compute
         for address in leaf.addresses:
-            stride = address.stride(loop.var, leaf.item.place.ranges)
+            stride = address.stride(loop.var, leaf.item.context.ranges)
             near = stride is not None and grouped(address, stride, leaves)
             vector += 1 if near else GATHER_OVERHEAD + elements
     return vector < scalar
 
 
-def unbounded(loop: Around, leaf: Leaf) -> bool:
+def unbounded(loop: EnclosingLoop, leaf: Leaf) -> bool:
     """Whether the compiler cannot tell between which addresses a loop reads or writes an array.
 
     Data or a quotient tell the place, which is then no recurrence that adds a constant.  Without
@@ -60,20 +60,20 @@ def unbounded(loop: Around, leaf: Leaf) -> bool:
     )
 
 
-def several_sums(loop: Around, leaf: Leaf) -> bool:
+def several_sums(loop: EnclosingLoop, leaf: Leaf) -> bool:
     """Whether an iteration adds to several places, each of which is stored every time.
 
     A sum of integers that is stored runs in vectors where it is the only one.
     """
     return any(
-        write.stride(loop.var, leaf.item.place.ranges) == 0
+        write.stride(loop.var, leaf.item.context.ranges) == 0
         and leaf.reads_back(write)
         and any(x.var in write.variables and (x.extent or 1) > 1 for x in leaf.inner)
         for write in leaf.writes
     )
 
 
-def handed_on(loop: Around, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
+def handed_on(loop: EnclosingLoop, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
     """Whether a statement stores in one place what another of the iteration reads.
 
     Values that a TVMScript program names are such, in memory of scope ``local``.  The compiler
@@ -105,7 +105,7 @@ def compared(leaves: Sequence[Leaf]) -> bool:
     return bool(stored) and len(seen) > 1
 
 
-def entangled(loop: Around, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
+def entangled(loop: EnclosingLoop, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
     """Whether a statement stores to an array of which the loop touches other places in between."""
     return any(
         _between(write, other, loop, one)
@@ -116,7 +116,7 @@ def entangled(loop: Around, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
     )
 
 
-def _between(write: Address, other: Address, loop: Around, leaf: Leaf) -> bool:
+def _between(write: Address, other: Address, loop: EnclosingLoop, leaf: Leaf) -> bool:
     """Whether two accesses of one array are among each other's places, for all the compiler knows.
 
     At different strides they have to lie apart whatever the loops around are at (LLVM's
@@ -124,7 +124,7 @@ def _between(write: Address, other: Address, loop: Around, leaf: Leaf) -> bool:
     counter around tells both.  At the same stride it compares their places at run time, and goes on
     element by element where they are among each other (``MemoryDepChecker``).
     """
-    ranges = leaf.item.place.ranges
+    ranges = leaf.item.context.ranges
     one, two = (address.stride(loop.var, ranges) for address in (write, other))
     places, others = dict(write.terms), dict(other.terms)
     offset: Expr = other.constant - write.constant
@@ -144,12 +144,12 @@ def _between(write: Address, other: Address, loop: Around, leaf: Leaf) -> bool:
     return hidden or (low < behind and high > -before)
 
 
-def chosen_sum(loop: Around, leaf: Leaf) -> bool:
+def chosen_sum(loop: EnclosingLoop, leaf: Leaf) -> bool:
     """Whether data choose if an iteration stores to the place that the last one may have stored to.
 
     Such a store is left in its branch, and no branch in a loop that runs in vectors.
     """
-    return any(map(is_data_dependent, leaf.item.place.conditions)) and any(
+    return any(map(is_data_dependent, leaf.item.context.conditions)) and any(
         loop.var not in write.variables for write in leaf.writes
     )
 
@@ -160,10 +160,10 @@ def distance(write: Address, read: Address, stride: int, trips: int) -> int:
     return steps if not rest and 0 < steps < trips else 0
 
 
-def carried(loop: Around, leaf: Leaf) -> bool:
+def carried(loop: EnclosingLoop, leaf: Leaf) -> bool:
     """Whether an iteration of a loop needs what the one before it has stored."""
     for write in leaf.writes:
-        stride = write.stride(loop.var, leaf.item.place.ranges)
+        stride = write.stride(loop.var, leaf.item.context.ranges)
         for read in leaf.reads:
             if read.buffer != write.buffer or read.terms != write.terms:
                 continue

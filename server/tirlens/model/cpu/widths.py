@@ -78,7 +78,7 @@ def _filled(leaf: Leaf) -> int:
     if leaf.reads or leaf.item.count.arith or not leaf.inner:
         return 1
     last = leaf.inner[-1]
-    rows = (write.stride(last.var, leaf.item.place.ranges) == write.size for write in leaf.writes)
+    rows = (write.stride(last.var, leaf.item.context.ranges) == write.size for write in leaf.writes)
     return (last.extent or 1) if all(rows) else 1
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tirlens.hardware.spec import Device, Peak
 
 from ..tree.context import WARP
-from ..tree.node import Item
+from ..tree.node import CostNode
 from .compiler.operands import times_read
 from .compiler.ports import keeps_operands
 from .memory.lines import line_share
@@ -64,7 +64,7 @@ _WIDER: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def burst_fraction(item: Item, device: Device) -> float:
+def burst_fraction(item: CostNode, device: Device) -> float:
     """Time of a leaf's matrix products without the power limit over their time with it."""
     classes = [name for name in item.arith.flop_by_class if name.startswith("tensor.")]
     limited = max((peak(device, name).sustained_fraction for name in classes), default=1.0)
@@ -77,7 +77,7 @@ def sustained(device: Device, name: str) -> float:
     return found.flop_per_s * found.sustained_fraction
 
 
-def as_mixed(device: Device, leaves: Iterable[Item]) -> Device:
+def as_mixed(device: Device, leaves: Iterable[CostNode]) -> Device:
     """The device with the rate that its DRAM has for a kernel's mix of reads and writes.
 
     Turning between the two takes time, the more often the more even they are: on A100, H100, L40,
@@ -89,8 +89,8 @@ def as_mixed(device: Device, leaves: Iterable[Item]) -> Device:
         return device
     read = write = 0.0
     for leaf in leaves:
-        read += leaf.moved.dram_read_bytes
-        write += leaf.moved.dram_write_bytes
+        read += leaf.traffic.dram_read_bytes
+        write += leaf.traffic.dram_write_bytes
     if not read + write:
         return device
     turning = 2 * min(read, write) / (read + write)
@@ -98,7 +98,7 @@ def as_mixed(device: Device, leaves: Iterable[Item]) -> Device:
     return replace(device, dram=replace(device.dram, sustained_fraction=fraction))
 
 
-def filled_slots(item: Item, device: Device) -> float:
+def filled_slots(item: CostNode, device: Device) -> float:
     """The share of an SM's issue slots that a leaf's instructions fill with as many warps as fit.
 
     Products of register tiles fill them all; what else a compiler makes is of many kinds, of which
@@ -108,17 +108,17 @@ def filled_slots(item: Item, device: Device) -> float:
     return 1.0 if fraction == 1.0 or keeps_operands(item) else fraction
 
 
-def busy_seconds(item: Item, device: Device) -> dict[str, float]:
+def busy_seconds(item: CostNode, device: Device) -> dict[str, float]:
     """How long each unit of the whole device is busy with one leaf."""
     out: dict[str, float] = {}
     issued = 0.0
     arith = item.arith
     # A warp of fewer threads takes as long for an instruction as a whole one.
-    whole = WARP / item.place.lanes
+    whole = WARP / item.context.first_warp_lanes
     for name, flop in arith.flop_by_class.items():
         if name.startswith("tensor."):
             # An instruction with too few rows leaves a part of the cores idle.
-            filled = float(item.node.attributes.get("filled", 1.0))
+            filled = float(item.source.attributes.get("filled", 1.0))
             _add(out, "tensor", flop / sustained(device, name) / filled)
     for (unit, name), each in arith.instructions.items():
         instructions = each * whole
@@ -136,8 +136,8 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
         elif unit == "shuffle":
             _add(out, "shared", instructions / (WARP * device.sm_count * device.clock_hz))
     requests = memory_requests(item, device)
-    issued += requests.instructions * WARP + item.passed_instructions * whole
-    integers = item.index_instructions * requests.most * WARP + item.guard_instructions * whole
+    issued += requests.instructions * WARP + item.skipped_instructions * whole
+    integers = item.index_instructions * requests.most * WARP + item.predicate_instructions * whole
     if integers:
         issued += integers
         _add(out, "int", integers / sustained(device, "int32"))
@@ -149,7 +149,7 @@ def busy_seconds(item: Item, device: Device) -> dict[str, float]:
     clocks = requests.clocks + requests.tile_bytes / device.shared_bytes_per_clk_per_sm
     if clocks:
         _add(out, "shared", clocks / (device.sm_count * device.clock_hz))
-    moved = item.moved
+    moved = item.traffic
     l2 = moved.l2_read_bytes + moved.l2_write_bytes / L2_WRITE_FRACTION
     if l2:
         _add(out, "l2", l2 / l2_rate(item, device))
@@ -178,28 +178,30 @@ class MemoryRequests(NamedTuple):
 _NO_REQUESTS = MemoryRequests(0.0, 0.0, 0.0)
 
 
-def moved_by_tma(item: Item, device: Device) -> bool:
+def moved_by_tma(item: CostNode, device: Device) -> bool:
     """Whether TMA can copy a leaf's tile between global and shared memory."""
-    moves = item.node.op in TILE_COPIES and bool(item.global_bytes)
+    moves = item.source.op in TILE_COPIES and bool(item.global_bytes)
     return moves and item.shared_bytes > 0 and "tma" in device.features
 
 
-def memory_requests(item: Item, device: Device) -> MemoryRequests:
+def memory_requests(item: CostNode, device: Device) -> MemoryRequests:
     """What the accesses of a leaf ask of the path to L1 and shared memory, over the launch.
 
     An instruction takes a clock for each pass of the data and for each group of lanes whose
     addresses the load and store units take at a time, whichever are more.
     Kernels of matrix products copy their tiles by TMA where there is one, past L1.
     """
-    if not item.count.accesses and not item.node.attributes:
+    if not item.count.accesses and not item.source.attributes:
         return _NO_REQUESTS
     instructions = clocks = most = 0.0
     pass_clocks = PASS_BYTES / device.shared_bytes_per_clk_per_sm
     least = WARP / device.load_store_lanes_per_clk_per_sm
-    known, anew = (item.spread.requests, item.spread.anew) if item.spread is not None else ((), ())
+    known, anew = (
+        (item.mapping.requests, item.mapping.anew) if item.mapping is not None else ((), ())
+    )
     tile_bytes = _operand_bytes(item)
     by_tma = bool(item.accumulators) and moved_by_tma(item, device)
-    times = times_read(item, device) if item.node.op == "gemm" else ()
+    times = times_read(item, device) if item.source.op == "gemm" else ()
     loaded: set[tuple[Any, ...]] = set()
     for number, entry in enumerate(item.count.accesses):
         request = known[number] if number < len(known) else None
@@ -240,9 +242,9 @@ def line_clocks(lines: float, loads: bool, device: Device) -> float:
     return lines * PASS_BYTES / device.shared_bytes_per_clk_per_sm
 
 
-def _operand_bytes(item: Item) -> float:
+def _operand_bytes(item: CostNode) -> float:
     """What instructions that name their operands by descriptors read of shared memory."""
-    each = float(item.node.attributes.get("operand_bytes", 0.0))
+    each = float(item.source.attributes.get("operand_bytes", 0.0))
     if not each:
         return 0.0
     return sum(
@@ -254,7 +256,7 @@ def _operand_bytes(item: Item) -> float:
     )
 
 
-def l2_rate(item: Item, device: Device) -> float:
+def l2_rate(item: CostNode, device: Device) -> float:
     """Bytes per second between L2 and the SMs for what a leaf moves.
 
     The measured rates of L2 are of load instructions.  Tiles that TMA copies reach 12 to 15 TB/s
@@ -267,11 +269,11 @@ def l2_rate(item: Item, device: Device) -> float:
     return rate
 
 
-def repeated_l2_seconds(leaves: Iterable[Item], device: Device) -> float:
+def repeated_l2_seconds(leaves: Iterable[CostNode], device: Device) -> float:
     """How long L2 is busy with what does not come from or go to DRAM."""
     total = 0.0
     for leaf in leaves:
-        moved = leaf.moved
+        moved = leaf.traffic
         asked = moved.l2_read_bytes + moved.l2_write_bytes / L2_WRITE_FRACTION
         if not asked:
             continue
@@ -286,11 +288,11 @@ def _add(table: dict[str, float], key: str, value: float) -> None:
         table[key] = table.get(key, 0.0) + value
 
 
-def sum_seconds(items: Iterable[Item]) -> dict[str, float]:
+def sum_seconds(items: Iterable[CostNode]) -> dict[str, float]:
     """How long each part of the device is busy with `items`, in seconds by its name."""
     out: dict[str, float] = {}
     for item in items:
-        for key, value in item.seconds.items():
+        for key, value in item.busy_s.items():
             out[key] = out[key] + value if key in out else value
     return out
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from tirlens_worker.facts import Branch, Loop, Span, Statement, While
 
-from ..report import Cost
-from ..tree.node import Item, total
+from ..report import BreakdownEntry
+from ..tree.node import CostNode, known_sum
 from ..tree.timed import Timed
 from .verdict import NEAR_LIMIT, SATURATED
 
@@ -55,46 +55,46 @@ class _Sums:
             busy[name] = busy[name] + seconds if name in busy else seconds
 
 
-def _of_leaf(leaf: Item) -> _Sums:
-    moved = leaf.moved
+def _of_leaf(leaf: CostNode) -> _Sums:
+    moved = leaf.traffic
     return _Sums(
         leaf.flop,
         leaf.global_bytes,
         moved.dram_bytes,
         moved.l2_bytes,
         leaf.shared_bytes,
-        dict(leaf.seconds),
+        dict(leaf.busy_s),
     )
 
 
-def breakdown(timed: Timed, frame: Frame) -> tuple[Cost, ...]:
+def breakdown(timed: Timed, frame: Frame) -> tuple[BreakdownEntry, ...]:
     """The top entries for the part of the kernel that its own nodes account for."""
-    sums: dict[Item, _Sums] = {}
+    sums: dict[CostNode, _Sums] = {}
     known = [child for child in timed.children if child.item is not None]
     for child in known:
         assert child.item is not None
-        if not isinstance(child.item.node, Statement):
+        if not isinstance(child.item.source, Statement):
             _add_up(child.item, sums)
     return _entries(known, frame, sums)
 
 
-def _add_up(item: Item, sums: dict[Item, _Sums]) -> _Sums:
+def _add_up(item: CostNode, sums: dict[CostNode, _Sums]) -> _Sums:
     """Fill in the sums of a node and of all nodes inside that are no statements."""
     children = item.children
-    if len(children) == 1 and not isinstance(children[0].node, Statement):
+    if len(children) == 1 and not isinstance(children[0].source, Statement):
         found = _add_up(children[0], sums)
     else:
         found = _Sums()
         for child in children:
-            is_leaf = isinstance(child.node, Statement)
+            is_leaf = isinstance(child.source, Statement)
             found.add(_of_leaf(child) if is_leaf else _add_up(child, sums))
     sums[item] = found
     return found
 
 
-def overhead(frame: Frame, kind: str, label: str, seconds: float) -> Cost:
+def overhead(frame: Frame, kind: str, label: str, seconds: float) -> BreakdownEntry:
     """An entry for time that belongs to no line: launch and tail."""
-    return Cost(
+    return BreakdownEntry(
         kind=kind,
         label=label,
         span=frame.span,
@@ -116,61 +116,65 @@ def _share(seconds: float | None, frame: Frame) -> float | None:
     return seconds / frame.time_s
 
 
-def _entries(timed: Sequence[Timed], frame: Frame, sums: Mapping[Item, _Sums]) -> tuple[Cost, ...]:
+def _entries(
+    timed: Sequence[Timed], frame: Frame, sums: Mapping[CostNode, _Sums]
+) -> tuple[BreakdownEntry, ...]:
     """The entries of siblings, those of one place of the source as one."""
     groups: dict[object, list[Timed]] = {}
     for number, part in enumerate(timed):
         assert part.item is not None
-        node = part.item.node
+        node = part.item.source
         alike = isinstance(node, Statement) and bool(node.sites)
         groups.setdefault((_label(node), node.sites) if alike else number, []).append(part)
     return _merged([_entry(same, frame, sums) for same in groups.values()])
 
 
-def _entry(same: Sequence[Timed], frame: Frame, sums: Mapping[Item, _Sums]) -> Cost:
+def _entry(same: Sequence[Timed], frame: Frame, sums: Mapping[CostNode, _Sums]) -> BreakdownEntry:
     """The entry of one node, or of statements that are the same place of the source."""
     items = [part.item for part in same if part.item is not None]
-    node = items[0].node
+    node = items[0].source
     if isinstance(node, Statement):
         return _of_statements(node, items, [part.own_s for part in same], frame)
     return _collapsed(_of_node(same[0], items[0], frame, sums))
 
 
 def _of_statements(
-    node: Statement, items: Sequence[Item], times_s: Sequence[float], frame: Frame
-) -> Cost:
+    node: Statement, items: Sequence[CostNode], times_s: Sequence[float], frame: Frame
+) -> BreakdownEntry:
     first = items[0]
     seconds = None if frame.time_s is None else max(sum(times_s), 0.0)
     alone = len(items) == 1
-    return Cost(
+    return BreakdownEntry(
         kind="op",
         label=_label(node),
         span=node.sites[0] if node.sites else frame.span,
         trips=None,
-        executions=total([item.count.executions for item in items]),
-        flop=total([item.flop for item in items]),
-        global_bytes=total([item.global_bytes for item in items]),
-        dram_bytes=sum([item.moved.dram_bytes for item in items]),
+        executions=known_sum([item.count.executions for item in items]),
+        flop=known_sum([item.flop for item in items]),
+        global_bytes=known_sum([item.global_bytes for item in items]),
+        dram_bytes=sum([item.traffic.dram_bytes for item in items]),
         time_s=seconds,
         share=_share(seconds, frame),
-        bound=_bound(first.seconds, None if seconds is None else times_s[0], frame.limiter),
+        bound=_bound(first.busy_s, None if seconds is None else times_s[0], frame.limiter),
         sites=node.sites,
         op=node.op,
-        l2_bytes=sum([item.moved.l2_bytes for item in items]),
+        l2_bytes=sum([item.traffic.l2_bytes for item in items]),
         shared_bytes=sum([item.shared_bytes for item in items]),
-        hidden_s=_hidden(first.seconds, seconds) if alone else None,
+        overlapped_s=_hidden(first.busy_s, seconds) if alone else None,
         details=_details(first),
     )
 
 
-def _of_node(timed: Timed, item: Item, frame: Frame, sums: Mapping[Item, _Sums]) -> Cost:
+def _of_node(
+    timed: Timed, item: CostNode, frame: Frame, sums: Mapping[CostNode, _Sums]
+) -> BreakdownEntry:
     children = _entries(timed.children, frame, sums)
-    node = item.node
+    node = item.source
     inside = sums[item]
     seconds: float | None = None
     if frame.time_s is not None:
         seconds = timed.own_s + sum(child.time_s or 0.0 for child in children)
-    return Cost(
+    return BreakdownEntry(
         kind=_kind(node),
         label=_label(node),
         span=node.sites[0] if node.sites else frame.span,
@@ -211,9 +215,9 @@ def _hidden(busy: Mapping[str, float], seconds: float | None) -> float | None:
     return max(0.0, max(busy.values()) - seconds)
 
 
-def _details(item: Item) -> tuple[tuple[str, str], ...]:
+def _details(item: CostNode) -> tuple[tuple[str, str], ...]:
     details: list[tuple[str, str]] = []
-    sectors = item.moved.sectors_per_request
+    sectors = item.traffic.sectors_per_request
     if sectors is not None and sectors > 1.0:
         details.append(("coalescing", f"{sectors:.3g} bytes moved per byte asked for"))
     if item.spilled_share:
@@ -243,7 +247,7 @@ def _label(node: object) -> str:
     return str(getattr(node, "op", ""))
 
 
-def _collapsed(cost: Cost) -> Cost:
+def _collapsed(cost: BreakdownEntry) -> BreakdownEntry:
     """Nested grid and block loops of one source line as one entry: ``grid 64 x 8``."""
     if cost.kind not in SPATIAL_KINDS or len(cost.children) != 1:
         return cost
@@ -261,17 +265,17 @@ def _collapsed(cost: Cost) -> Cost:
     return replace(cost, trips=trips, label=label, children=child.children)
 
 
-def _merged(costs: Sequence[Cost]) -> tuple[Cost, ...]:
+def _merged(costs: Sequence[BreakdownEntry]) -> tuple[BreakdownEntry, ...]:
     if len(costs) < 2:
         return tuple(costs)
-    groups: dict[tuple[object, ...], list[Cost]] = {}
+    groups: dict[tuple[object, ...], list[BreakdownEntry]] = {}
     for number, cost in enumerate(costs):
         key = (cost.kind, cost.label, cost.sites) if cost.sites else (number,)
         groups.setdefault(key, []).append(cost)
     return tuple(group[0] if len(group) == 1 else _sum(group) for group in groups.values())
 
 
-def _sum(group: Sequence[Cost]) -> Cost:
+def _sum(group: Sequence[BreakdownEntry]) -> BreakdownEntry:
     first = group[0]
     children = _merged([child for cost in group for child in cost.children])
     own = sum(
@@ -282,14 +286,14 @@ def _sum(group: Sequence[Cost]) -> Cost:
     shares = [cost.share for cost in group if cost.share is not None]
     return replace(
         first,
-        executions=total([cost.executions for cost in group]),
-        flop=total([cost.flop for cost in group]),
-        global_bytes=total([cost.global_bytes for cost in group]),
+        executions=known_sum([cost.executions for cost in group]),
+        flop=known_sum([cost.flop for cost in group]),
+        global_bytes=known_sum([cost.global_bytes for cost in group]),
         dram_bytes=sum(cost.dram_bytes or 0.0 for cost in group),
         time_s=seconds,
         share=sum(shares) if shares else None,
         children=children,
         l2_bytes=sum(cost.l2_bytes or 0.0 for cost in group),
-        shared_bytes=total([cost.shared_bytes for cost in group]),
-        hidden_s=None,
+        shared_bytes=known_sum([cost.shared_bytes for cost in group]),
+        overlapped_s=None,
     )

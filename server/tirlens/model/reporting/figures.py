@@ -10,15 +10,15 @@ from .. import cpu
 from ..counting.footprint import Touched
 from ..gpu.launch.schedule import KernelTime
 from ..gpu.units import dominant_class, peak, roofline_seconds, sum_seconds
-from ..report import CaveatNote, Cost, KernelReport, ReadWrite, Waves
-from ..tree.node import Item, leaves_of, total
+from ..report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite, Waves
+from ..tree.node import CostNode, known_sum, leaves_of
 from ..tree.timed import Timed
 from . import attribution
 from .band import band_s, traffic_of, uncertainties
 from .verdict import verdict
 
 
-def counted(report: KernelReport, leaves: Sequence[Item]) -> KernelReport:
+def counted(report: KernelReport, leaves: Sequence[CostNode]) -> KernelReport:
     """With operations and the bytes that are issued."""
     by_class: dict[str, int] = {}
     unknown: set[str] = set()
@@ -35,15 +35,15 @@ def counted(report: KernelReport, leaves: Sequence[Item]) -> KernelReport:
         for name in sorted(unknown)
         if repr(name) not in told
     )
-    return report.but(
-        flop=total([leaf.flop for leaf in leaves]),
-        useful_flop=total([leaf.useful_flop for leaf in leaves]),
-        masked_flop=total([leaf.masked_flop for leaf in leaves]),
+    return report.replace(
+        flop=known_sum([leaf.flop for leaf in leaves]),
+        useful_flop=known_sum([leaf.useful_flop for leaf in leaves]),
+        masked_flop=known_sum([leaf.masked_flop for leaf in leaves]),
         flop_by_class=by_class,
         int_ops=int_ops,
         global_bytes=ReadWrite(
-            total([leaf.read_bytes for leaf in leaves]),
-            total([leaf.write_bytes for leaf in leaves]),
+            known_sum([leaf.read_bytes for leaf in leaves]),
+            known_sum([leaf.write_bytes for leaf in leaves]),
         ),
         shared_bytes=sum([leaf.shared_bytes for leaf in leaves]),
         caveats=report.caveats + notes,
@@ -51,20 +51,20 @@ def counted(report: KernelReport, leaves: Sequence[Item]) -> KernelReport:
 
 
 def moved(
-    report: KernelReport, touched: Touched | None, leaves: Sequence[Item], device: Device
+    report: KernelReport, touched: Touched | None, leaves: Sequence[CostNode], device: Device
 ) -> KernelReport:
     """With the bytes that L2 and DRAM move, and the roofline that follows."""
     compulsory = None if touched is None else touched.bytes
-    read = sum(leaf.moved.dram_read_bytes for leaf in leaves)
-    written = sum(leaf.moved.dram_write_bytes for leaf in leaves)
+    read = sum(leaf.traffic.dram_read_bytes for leaf in leaves)
+    written = sum(leaf.traffic.dram_write_bytes for leaf in leaves)
     known = report.global_bytes.total is not None
     name = dominant_class(device, report.flop_by_class)
     rate = peak(device, name).flop_per_s if name else None
     both = read + written
-    return report.but(
+    return report.replace(
         compulsory_bytes=compulsory,
         dram_bytes=ReadWrite(round(read), round(written)) if known else ReadWrite(None, None),
-        l2_bytes=round(sum(leaf.moved.l2_bytes for leaf in leaves)) if known else None,
+        l2_bytes=round(sum(leaf.traffic.l2_bytes for leaf in leaves)) if known else None,
         roofline_time_s=roofline_seconds(device, report.flop_by_class, compulsory) or None,
         arithmetic_intensity=report.flop / both if report.flop is not None and both else None,
         ridge_point=rate / device.dram.bytes_per_s if rate else None,
@@ -79,18 +79,18 @@ def warm(report: KernelReport, device: Device) -> KernelReport:
     read, compulsory = report.dram_bytes.read, report.compulsory_bytes
     least = read if compulsory is None or read is None else min(read, compulsory)
     seconds = roofline_seconds(device, report.flop_by_class, least)
-    return report.but(roofline_time_s=seconds or None)
+    return report.replace(roofline_time_s=seconds or None)
 
 
 def with_note(report: KernelReport, message: str) -> KernelReport:
     """The report with a caveat at the kernel's line."""
-    return report.but(caveats=(*report.caveats, CaveatNote(message, report.span)))
+    return report.replace(caveats=(*report.caveats, CaveatNote(message, report.span)))
 
 
 def finished(
     report: KernelReport,
     device: Device,
-    items: Sequence[Item],
+    items: Sequence[CostNode],
     timed: tuple[Timed, KernelTime],
     blocks: int,
     by_line: bool = True,
@@ -104,7 +104,7 @@ def finished(
         return untimed(report, items, timed, why, by_line)
     seconds = timed[1].total_s
     if by_line:
-        report = report.but(loops=_breakdown(report, items, timed, known=True))
+        report = report.replace(loops=_breakdown(report, items, timed, known=True))
         # To the last digit what its entries add up to.
         seconds = sum(entry.time_s or 0.0 for entry in report.loops)
     return _timed_report(report, device, items, seconds, timed[1], blocks)
@@ -112,7 +112,7 @@ def finished(
 
 def untimed(
     report: KernelReport,
-    items: Sequence[Item],
+    items: Sequence[CostNode],
     timed: tuple[Timed, KernelTime],
     why: str,
     by_line: bool,
@@ -120,7 +120,7 @@ def untimed(
     """With the reason `why` there is no time, and if `by_line` the breakdown of all else."""
     report = with_note(report, f"the time is not known: {why}")
     if by_line:
-        report = report.but(loops=_breakdown(report, items, timed, known=False))
+        report = report.replace(loops=_breakdown(report, items, timed, known=False))
     return report
 
 
@@ -138,14 +138,14 @@ def _why_unknown(report: KernelReport) -> str:
 
 
 def _breakdown(
-    report: KernelReport, items: Sequence[Item], timed: tuple[Timed, KernelTime], known: bool
-) -> tuple[Cost, ...]:
+    report: KernelReport, items: Sequence[CostNode], timed: tuple[Timed, KernelTime], known: bool
+) -> tuple[BreakdownEntry, ...]:
     """The entries that add up to the kernel's time; without times where that is not `known`."""
     block, time = timed
     frame = attribution.Frame(report.span, time.total_s if known else None, time.limiter)
     if time.limiter is not None:
         name = time.limiter
-        block = cpu.weighted(items, lambda leaf: leaf.seconds.get(name, 0.0))
+        block = cpu.weighted(items, lambda leaf: leaf.busy_s.get(name, 0.0))
     weight = block.total_s
     scaled = block.scaled(time.body_s / weight if weight else 0.0)
     entries = list(attribution.breakdown(scaled, frame))
@@ -161,7 +161,7 @@ def _breakdown(
 def _timed_report(
     report: KernelReport,
     device: Device,
-    items: Sequence[Item],
+    items: Sequence[CostNode],
     seconds: float,
     time: KernelTime,
     blocks: int,
@@ -183,7 +183,7 @@ def _timed_report(
     moved = report.dram_bytes.total
     per_s = flop / seconds if seconds else None
     waves = report.waves
-    return report.but(
+    return report.replace(
         time_s=seconds,
         time_band_s=band,
         uncertainty=parts,

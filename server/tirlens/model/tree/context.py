@@ -27,8 +27,8 @@ from ..dtypes import bits
 # What a transaction of global memory moves (CUDA C++ Programming Guide, "Global Memory").
 SECTOR_BYTES = 32
 # Loops whose iterations run at the same time in one block, not one after the other.
-SIDE_BY_SIDE = frozenset({"block", "parallel", "vectorized"})
-SPATIAL = frozenset({"grid", "cluster"})
+CONCURRENT_KINDS = frozenset({"block", "parallel", "vectorized"})
+GRID_KINDS = frozenset({"grid", "cluster"})
 THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 # Threads; PTX ISA, "Warpgroup": four warps.
 WARP = 32
@@ -36,17 +36,17 @@ WARPGROUP = 128
 
 
 # The loops around the stores to an array of a block or thread, by its id.
-SetIn = Mapping[str, frozenset[str]]
-NOWHERE: SetIn = {}
-NOTHING: frozenset[str] = frozenset()
+StoreLoops = Mapping[str, frozenset[str]]
+NO_STORE_LOOPS: StoreLoops = {}
+NO_LOOPS: frozenset[str] = frozenset()
 DIVISIONS = frozenset({"//", "%", "truncdiv", "truncmod"})
 
 # A loop (its variable, start and extent) or a condition (no variable) on the way to a statement.
-Step = tuple[str, Expr, Expr]
+PathStep = tuple[str, Expr, Expr]
 
 
 @dataclass(frozen=True)
-class Around:
+class EnclosingLoop:
     """One loop around a statement, with its largest extent as a number (None: not known).
 
     `stages` is the depth of a pipelined loop's buffers, 0 where it has none.
@@ -60,17 +60,17 @@ class Around:
 
 
 @dataclass(frozen=True)
-class Place:
+class LoopContext:
     """A statement's surroundings: loops from the outside in, ranges of variables, lets, guards.
 
     `steps` are the loops in turn and the conditions on the way to it, in their order.
     """
 
-    around: tuple[Around, ...]
+    loops: tuple[EnclosingLoop, ...]
     ranges: Mapping[str, Interval]
     lets: Mapping[str, Expr]
     conditions: tuple[Expr, ...] = ()
-    steps: tuple[Step, ...] = ()
+    path: tuple[PathStep, ...] = ()
 
     @cached_property
     def first_values(self) -> Mapping[str, int]:
@@ -83,48 +83,50 @@ class Place:
     @cached_property
     def first_warp(self) -> Mapping[str, npt.NDArray[np.int64]]:
         """The values of the thread variables in the lanes of the first warp."""
-        threads = {loop.tag: loop for loop in self.around if loop.kind == "block" and loop.tag}
+        threads = {loop.tag: loop for loop in self.loops if loop.kind == "block" and loop.tag}
         loops = [threads[tag] for tag in THREADS if tag in threads]
         return _lanes(tuple((loop.var, loop.extent) for loop in loops if loop.extent))
 
     @cached_property
-    def lanes(self) -> int:
+    def first_warp_lanes(self) -> int:
         """How many threads the first warp has."""
         return next((len(values) for values in self.first_warp.values()), WARP)
 
     @cached_property
-    def warp_values(self) -> Mapping[str, Any]:
+    def first_warp_values(self) -> Mapping[str, Any]:
         """The first values of all variables, those of the threads in the first warp's lanes."""
         return {**self.first_values, **self.first_warp}
 
     @cached_property
     def extents(self) -> Mapping[str, int]:
         """The extents of the loops, unknown ones counted 1."""
-        return {loop.var: loop.extent or 1 for loop in self.around}
+        return {loop.var: loop.extent or 1 for loop in self.loops}
 
     @cached_property
-    def unrolled(self) -> int:
+    def unrolled_iterations(self) -> int:
         """The turns of the unrolled loops around, together."""
-        return math.prod(loop.extent or 1 for loop in self.around if loop.kind == "unroll")
+        return math.prod(loop.extent or 1 for loop in self.loops if loop.kind == "unroll")
 
     @cached_property
-    def turns_by_name(self) -> Mapping[str, int]:
+    def sequential_trip_counts(self) -> Mapping[str, int]:
         """How often the loops turn whose iterations are not at the same time, unrolled ones too."""
-        apart = SPATIAL | SIDE_BY_SIDE
-        return {loop.var: loop.extent or 1 for loop in self.around if loop.kind not in apart}
+        apart = GRID_KINDS | CONCURRENT_KINDS
+        return {loop.var: loop.extent or 1 for loop in self.loops if loop.kind not in apart}
 
     @cached_property
-    def turns(self) -> int:
+    def sequential_iterations(self) -> int:
         """The turns of the loops whose iterations are not at the same time, nor unrolled."""
-        apart = SPATIAL | SIDE_BY_SIDE | {"unroll"}
-        return math.prod(loop.extent or 1 for loop in self.around if loop.kind not in apart)
+        apart = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
+        return math.prod(loop.extent or 1 for loop in self.loops if loop.kind not in apart)
 
     @cached_property
-    def data_of_conditions(self) -> tuple[tuple[Any, ...], ...]:
+    def condition_data_loads(self) -> tuple[tuple[Any, ...], ...]:
         """What is loaded or not known of the conditions around."""
-        return tuple(dict.fromkeys(part for one in self.conditions for part in self.data_of(one)))
+        return tuple(
+            dict.fromkeys(part for one in self.conditions for part in self.data_loads(one))
+        )
 
-    def data_of(self, expr: Expr) -> list[tuple[Any, ...]]:
+    def data_loads(self, expr: Expr) -> list[tuple[Any, ...]]:
         """What is loaded or not known of an expression."""
         resolved = self.resolve(expr)
         if not is_data_dependent(resolved):
@@ -135,7 +137,7 @@ class Place:
             if isinstance(part, tuple) and part[0] in ("load", "opaque")
         ]
 
-    def inside(self, loop: Loop, counted: int | None = None) -> Place:
+    def in_loop(self, loop: Loop, counted: int | None = None) -> LoopContext:
         """The place in a loop's body; `counted` turns are taken where its extent is data."""
         length = self.resolve(loop.extent)
         if counted is not None and is_data_dependent(length):
@@ -149,29 +151,29 @@ class Place:
             reach = (first, last + max(extent - 1, 0) * max(step, 1))
         stages = loop.annotations.get("num_stages", 0)
         stages = stages if isinstance(stages, int) else 0
-        around = Around(loop.var, loop.kind, count, loop.tag, stages)
+        around = EnclosingLoop(loop.var, loop.kind, count, loop.tag, stages)
         ranges = {**self.ranges, loop.var: reach}
-        steps = self.steps
-        if loop.kind not in SPATIAL | SIDE_BY_SIDE:
+        steps = self.path
+        if loop.kind not in GRID_KINDS | CONCURRENT_KINDS:
             steps = (*steps, (loop.var, self.resolve(loop.start), length))
-        return Place((*self.around, around), ranges, self.lets, self.conditions, steps)
+        return LoopContext((*self.loops, around), ranges, self.lets, self.conditions, steps)
 
-    def turning(self, name: str, turns: int) -> Place:
+    def in_while(self, name: str, turns: int) -> LoopContext:
         """The place inside a loop that runs until something happens, `turns` times on average."""
-        around = Around(name, "serial", turns)
+        around = EnclosingLoop(name, "serial", turns)
         ranges = {**self.ranges, name: (0, max(turns - 1, 0))}
-        return Place((*self.around, around), ranges, self.lets, self.conditions, self.steps)
+        return LoopContext((*self.loops, around), ranges, self.lets, self.conditions, self.path)
 
-    def where(self, condition: Expr) -> Place:
+    def under_condition(self, condition: Expr) -> LoopContext:
         """The place behind a condition that holds, in one of its branches."""
         condition = self.resolve(condition)
-        steps = (*self.steps, ("", condition, 0))
-        return Place(self.around, self.ranges, self.lets, (*self.conditions, condition), steps)
+        steps = (*self.path, ("", condition, 0))
+        return LoopContext(self.loops, self.ranges, self.lets, (*self.conditions, condition), steps)
 
-    def with_let(self, let: Let) -> Place:
+    def with_let(self, let: Let) -> LoopContext:
         """Inside of a name for a value."""
         lets = {**self.lets, let.var: substitute(let.value, self.lets)}
-        return Place(self.around, self.ranges, lets, self.conditions, self.steps)
+        return LoopContext(self.loops, self.ranges, lets, self.conditions, self.path)
 
     def resolve(self, expr: Expr) -> Expr:
         """`expr` with the values of names in their stead."""
@@ -200,9 +202,9 @@ def _lanes(axes: tuple[tuple[str, int], ...]) -> Mapping[str, npt.NDArray[np.int
     return values
 
 
-def outermost(bindings: Mapping[str, int]) -> Place:
+def kernel_context(bindings: Mapping[str, int]) -> LoopContext:
     """The place outside of all loops, where the shape variables have their bound values."""
-    return Place((), {name: (value, value) for name, value in bindings.items()}, {})
+    return LoopContext((), {name: (value, value) for name, value in bindings.items()}, {})
 
 
 def dtype_bytes(dtype: str) -> float:
@@ -210,18 +212,20 @@ def dtype_bytes(dtype: str) -> float:
     return (bits(dtype) or 32) / 8
 
 
-def set_again(index: Expr, place: Place, set_in: SetIn) -> frozenset[str]:
+def reassigning_loops(index: Expr, place: LoopContext, set_in: StoreLoops) -> frozenset[str]:
     """The loops that turn between settings of the scalars in `index`, which threads share."""
-    threads = {loop.var for loop in place.around if loop.kind in SIDE_BY_SIDE}
-    return NOTHING.union(*(set_in.get(str(load[1]), NOTHING) for load in loads_of(index))) - threads
+    threads = {loop.var for loop in place.loops if loop.kind in CONCURRENT_KINDS}
+    return (
+        NO_LOOPS.union(*(set_in.get(str(load[1]), NO_LOOPS) for load in loads_of(index))) - threads
+    )
 
 
-def says_its_place(access: Access, index: Expr, place: Place, set_in: SetIn) -> bool:
+def has_known_offset(access: Access, index: Expr, place: LoopContext, set_in: StoreLoops) -> bool:
     """Whether an index that data take part in says where they lie, or which turn has set them.
 
     What threads compute for themselves may be another place in each of them.
     """
-    turning = {loop.var for loop in place.around if loop.kind not in SPATIAL | SIDE_BY_SIDE}
+    turning = {loop.var for loop in place.loops if loop.kind not in GRID_KINDS | CONCURRENT_KINDS}
     return all(
         str(load[1]) not in set_in or (access.route == "tma" and set_in[str(load[1])] & turning)
         for load in loads_of(index)
@@ -235,9 +239,7 @@ def loads_of(index: Expr) -> Iterator[tuple[Any, ...]]:
             yield part
 
 
-def without_loads(
-    index: Expr, loads: Callable[[tuple[Any, ...]], bool] = lambda load: True
-) -> Expr:
+def drop_loads(index: Expr, loads: Callable[[tuple[Any, ...]], bool] = lambda load: True) -> Expr:
     """`index` as if nothing lay before the place that is loaded: 0 for those `loads`.
 
     Where they say how many of something there are, there are enough for all that is counted.
@@ -247,12 +249,12 @@ def without_loads(
     if index[0] == "load" and loads(index):
         return 0
     parts = operands(index)
-    inner = tuple(without_loads(operand, loads) for operand in parts)
+    inner = tuple(drop_loads(operand, loads) for operand in parts)
     if index[0] in DIVISIONS and inner != parts and simplify(inner[1]) == 0:
         return 0 if index[0] in ("//", "truncdiv") else inner[0]
     return index[: len(index) - len(parts)] + inner
 
 
-def in_tile_loop(place: Place) -> bool:
+def is_in_tile_loop(place: LoopContext) -> bool:
     """Whether a tile loop stands around a statement, which its block executes together."""
-    return any(loop.kind == "parallel" for loop in place.around)
+    return any(loop.kind == "parallel" for loop in place.loops)

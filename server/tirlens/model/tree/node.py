@@ -15,8 +15,8 @@ from tirlens_worker.facts import Statement
 
 from ..counting.classes import ArithTotals
 from ..counting.result import NodeCount
-from ..gpu.mapping.spread import Spread
-from .context import Place
+from ..gpu.mapping.spread import ThreadMapping
+from .context import LoopContext
 from .traits import Registers, Traits, registers_of, traits_of
 
 # Shared by all that compute nothing.
@@ -24,19 +24,19 @@ NO_ARITH = ArithTotals()
 
 
 @dataclass(frozen=True)
-class Moved:
+class Traffic:
     """The bytes that a leaf moves at each level of the memory of a device, over the whole launch.
 
-    Blocks that ask for the same bytes at the same time all wait for the one fetch from DRAM:
-    `dram_waited_bytes` are the bytes of all who wait.  `sectors_per_request` are the bytes of the
-    sectors that a warp touches over the bytes that it asks for; None where no warp asks.
+    Several blocks may wait for one fetch of the same bytes from DRAM: `dram_requested_bytes` counts
+    them once for each waiting block.  `sectors_per_request` is the bytes of touched sectors over
+    the requested bytes of a warp; None without a request.
     """
 
     l2_read_bytes: float = 0.0
     l2_write_bytes: float = 0.0
     dram_read_bytes: float = 0.0
     dram_write_bytes: float = 0.0
-    dram_waited_bytes: float = 0.0
+    dram_requested_bytes: float = 0.0
     sectors_per_request: float | None = None
 
     @property
@@ -50,11 +50,11 @@ class Moved:
         return self.dram_read_bytes + self.dram_write_bytes
 
 
-NOTHING_MOVED = Moved()
+NO_TRAFFIC = Traffic()
 
 
 @dataclass(frozen=True, eq=False)
-class Item:
+class CostNode:
     """One node of the tree; `flop` and `global_bytes` are exact, or None where not known.
 
     `useful_flop` of `flop` contribute to the result, and masks hide `masked_flop`.
@@ -73,10 +73,10 @@ class Item:
     in local memory.
     """
 
-    node: Any
+    source: Any
     count: NodeCount
-    place: Place
-    children: tuple[Item, ...] = ()
+    context: LoopContext
+    children: tuple[CostNode, ...] = ()
     arith: ArithTotals = NO_ARITH
     flop: int | None = 0
     useful_flop: int | None = 0
@@ -84,16 +84,16 @@ class Item:
     read_bytes: int | None = 0
     write_bytes: int | None = 0
     shared_bytes: int = 0
-    spread: Spread | None = None
+    mapping: ThreadMapping | None = None
     threads: int = 1
     index_instructions: float = 0.0
     accumulators: frozenset[str] = frozenset()
     row_vector: int = 0
-    reached_by: int = 0
-    guard_instructions: float = 0.0
-    passed_instructions: float = 0.0
-    moved: Moved = NOTHING_MOVED
-    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    reaching_threads: int = 0
+    predicate_instructions: float = 0.0
+    skipped_instructions: float = 0.0
+    traffic: Traffic = NO_TRAFFIC
+    busy_s: Mapping[str, float] = field(default_factory=dict[str, float])
     spilled_share: float = 0.0
 
     @property
@@ -103,23 +103,23 @@ class Item:
             return None
         return self.read_bytes + self.write_bytes
 
-    def leaves(self) -> tuple[Item, ...]:
+    def leaves(self) -> tuple[CostNode, ...]:
         """The statements inside, in program order."""
-        return (self,) if isinstance(self.node, Statement) else self._leaves
+        return (self,) if isinstance(self.source, Statement) else self._leaves
 
-    def but(self, **changed: Any) -> Item:
+    def replace(self, **changed: Any) -> CostNode:
         """The same item with other fields; what was worked out of its node is kept.
 
         Nothing of that may depend on what changes: `traits` and `registers` are of statements.
         """
-        item = object.__new__(Item)
+        item = object.__new__(CostNode)
         item.__dict__.update(self.__dict__, **changed)
         if "children" in changed:
             item.__dict__.pop("_leaves", None)
         return item
 
     @cached_property
-    def _leaves(self) -> tuple[Item, ...]:
+    def _leaves(self) -> tuple[CostNode, ...]:
         if len(self.children) == 1:
             return self.children[0].leaves()
         return tuple(leaves_of(self.children))
@@ -135,30 +135,30 @@ class Item:
         return registers_of(self)
 
 
-def leaves_of(items: Iterable[Item]) -> list[Item]:
+def leaves_of(items: Iterable[CostNode]) -> list[CostNode]:
     """All statements of a body, in program order."""
-    found: list[Item] = []
+    found: list[CostNode] = []
     for item in items:
-        if isinstance(item.node, Statement):
+        if isinstance(item.source, Statement):
             found.append(item)
         else:
             found += item.leaves()
     return found
 
 
-def with_leaves(items: Sequence[Item], leaves: Iterable[Item]) -> tuple[Item, ...]:
+def replace_leaves(items: Sequence[CostNode], leaves: Iterable[CostNode]) -> tuple[CostNode, ...]:
     """The body `items` with these `leaves`, as many as it has, in program order."""
     return tuple(_with_leaves(items, iter(leaves)))
 
 
-def _with_leaves(items: Sequence[Item], leaves: Iterator[Item]) -> Iterator[Item]:
+def _with_leaves(items: Sequence[CostNode], leaves: Iterator[CostNode]) -> Iterator[CostNode]:
     for item in items:
-        if isinstance(item.node, Statement):
+        if isinstance(item.source, Statement):
             yield next(leaves)
         else:
-            yield item.but(children=tuple(_with_leaves(item.children, leaves)))
+            yield item.replace(children=tuple(_with_leaves(item.children, leaves)))
 
 
-def total(values: Sequence[int | None]) -> int | None:
+def known_sum(values: Sequence[int | None]) -> int | None:
     """The sum, unknown as soon as one of the values is."""
     return None if None in values else sum(cast("Sequence[int]", values))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from .node import Item
+from .node import CostNode
 
 
 class Busy(NamedTuple):
@@ -15,11 +15,11 @@ class Busy(NamedTuple):
     longest_s: float
 
 
-BusyOf = Callable[[Item], Busy]
+BusyOf = Callable[[CostNode], Busy]
 #: The same of a leaf of which so many times its own instructions are independent of each other.
-BusyBeside = Callable[[Item, float], Busy]
+BusyBeside = Callable[[CostNode, float], Busy]
 #: The time of a node that runs so many times in a block.
-TimedOf = Callable[[Item, float], "Timed"]
+TimedOf = Callable[[CostNode, float], "Timed"]
 
 
 class Timed:
@@ -27,7 +27,9 @@ class Timed:
 
     __slots__ = ("children", "item", "own_s", "total_s")
 
-    def __init__(self, item: Item | None, own_s: float, children: tuple[Timed, ...] = ()) -> None:
+    def __init__(
+        self, item: CostNode | None, own_s: float, children: tuple[Timed, ...] = ()
+    ) -> None:
         self.item = item
         self.own_s = own_s
         self.children = children

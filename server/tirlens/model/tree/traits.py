@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tirlens_worker.facts import Statement
 
 if TYPE_CHECKING:
-    from .node import Item
+    from .node import CostNode
 
 # Statements that the compiler moves about freely: no barrier, no operation on a whole tile.
 _STRAIGHT_OPS = frozenset({"store", "let", "call", "load"})
@@ -43,9 +43,9 @@ ORDERED: Traits = 1 << 11
 _ALL: Traits = (1 << 12) - 1
 
 
-def traits_of(item: Item) -> tuple[Traits, Traits]:
+def traits_of(item: CostNode) -> tuple[Traits, Traits]:
     """What holds for every statement in a node, and what for some of them."""
-    if isinstance(item.node, Statement):
+    if isinstance(item.source, Statement):
         mine = _of_statement(item)
         return mine, mine
     every, some = _ALL, 0
@@ -56,8 +56,8 @@ def traits_of(item: Item) -> tuple[Traits, Traits]:
     return every, some
 
 
-def _of_statement(item: Item) -> Traits:
-    node = item.node
+def _of_statement(item: CostNode) -> Traits:
+    node = item.source
     op, found = node.op, 0
     reads = False
     # A tile's copy from shared memory, its conversion and its first value are code that each
@@ -109,7 +109,7 @@ Register = tuple[str, int | None]
 Registers = tuple[tuple[Register, ...], tuple[Register, ...]]
 
 
-def registers_of(leaf: Item) -> Registers:
+def registers_of(leaf: CostNode) -> Registers:
     """What a statement reads and writes of registers and of tiles."""
     reads: list[Register] = []
     writes: list[Register] = []
@@ -119,7 +119,7 @@ def registers_of(leaf: Item) -> Registers:
             continue
         name, place = buffer.alias_of or buffer.id, None
         if len(access.indices) == 1 and access.lanes == 1 and not access.extents:
-            index = leaf.place.resolve(access.indices[0])
+            index = leaf.context.resolve(access.indices[0])
             place = index if isinstance(index, int) and buffer.alias_of is None else None
         if access.mode != "write":
             reads.append((name, place))
@@ -128,25 +128,25 @@ def registers_of(leaf: Item) -> Registers:
     return tuple(reads), tuple(writes)
 
 
-def starts_product(leaf: Item) -> bool:
+def starts_product(leaf: CostNode) -> bool:
     """Whether a statement starts a product that something else waits for."""
-    attributes = leaf.node.attributes
+    attributes = leaf.source.attributes
     if not attributes:
         return False
     return attributes.get("wg_wait") == -1 or bool(attributes.get("asynchronous"))
 
 
-def every(item: Item, trait: Traits) -> bool:
+def every(item: CostNode, trait: Traits) -> bool:
     """Whether all statements in a node are so; all of none are."""
     return bool(item.traits[0] & trait)
 
 
-def some(item: Item, trait: Traits) -> bool:
+def some(item: CostNode, trait: Traits) -> bool:
     """Whether a statement in a node is so."""
     return bool(item.traits[1] & trait)
 
 
-def only(item: Item, trait: Traits) -> bool:
+def only(item: CostNode, trait: Traits) -> bool:
     """Whether a node has statements, and all of them are so."""
     of_all, of_some = item.traits
     return bool(of_all & of_some & trait)

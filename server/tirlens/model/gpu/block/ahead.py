@@ -6,59 +6,61 @@ from collections.abc import Sequence
 
 from tirlens_worker.facts import Statement
 
-from ...tree.context import SIDE_BY_SIDE, SPATIAL
-from ...tree.node import Item
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
+from ...tree.node import CostNode
 
 
-def is_load(item: Item) -> bool:
+def is_load(item: CostNode) -> bool:
     """Whether a leaf only moves global data into shared memory, so that it can run ahead.
 
     A tile loop that copies element by element does, inside a pipelined loop.  One that chooses
     between the element and a zero does not: tilelang makes plain loads and stores of it, in one
     buffer (``IsPureCopyStmt`` in ``src/transform/pipeline_planning.cc``).
     """
-    if not isinstance(item.node, Statement) or not item.read_bytes:
+    if not isinstance(item.source, Statement) or not item.read_bytes:
         return False
-    if item.node.op in ("copy", "async_copy", "tma_copy", "load"):
+    if item.source.op in ("copy", "async_copy", "tma_copy", "load"):
         return True
-    return copies_elements(item) and any(loop.kind == "pipelined" for loop in item.place.around)
+    return copies_elements(item) and any(loop.kind == "pipelined" for loop in item.context.loops)
 
 
-def copies_elements(item: Item) -> bool:
+def copies_elements(item: CostNode) -> bool:
     """Whether a statement of a tile loop stores an element of a global array in shared memory."""
-    node = item.node
+    node = item.source
     if node.op != "store" or node.per != "block" or node.arith or item.shared_bytes <= 0:
         return False
     return not any(access.guard is not None for access in node.accesses if access.mode == "read")
 
 
-def started_ahead(leaves: Sequence[Item]) -> float:
+def started_ahead(leaves: Sequence[CostNode]) -> float:
     """The share of all traffic to L2 that is started ahead of its use, and makes nobody wait.
 
     That is what pipelined loops load, and what TMA and cp.async bring.
     """
-    moved = sum(leaf.moved.l2_bytes for leaf in leaves)
+    moved = sum(leaf.traffic.l2_bytes for leaf in leaves)
     ahead = sum(
-        leaf.moved.l2_read_bytes
+        leaf.traffic.l2_read_bytes
         for leaf in leaves
-        if leaf.moved.l2_read_bytes and is_load(leaf) and _is_ahead(leaf)
+        if leaf.traffic.l2_read_bytes and is_load(leaf) and _is_ahead(leaf)
     )
     return ahead / moved if moved else 0.0
 
 
-def moved_at_once(leaves: Sequence[Item]) -> float:
+def moved_at_once(leaves: Sequence[CostNode]) -> float:
     """The share of all traffic to L2 that a block starts in one go, not turn by turn of a loop."""
-    amounts = [leaf.moved.l2_bytes for leaf in leaves]
+    amounts = [leaf.traffic.l2_bytes for leaf in leaves]
     moved = sum(amounts)
     once = sum(
-        amount / leaf.place.turns for leaf, amount in zip(leaves, amounts, strict=True) if amount
+        amount / leaf.context.sequential_iterations
+        for leaf, amount in zip(leaves, amounts, strict=True)
+        if amount
     )
     return once / moved if moved else 0.0
 
 
-def _is_ahead(leaf: Item) -> bool:
-    if any(loop.kind == "pipelined" and loop.stages > 1 for loop in leaf.place.around):
+def _is_ahead(leaf: CostNode) -> bool:
+    if any(loop.kind == "pipelined" and loop.stages > 1 for loop in leaf.context.loops):
         return True
     # One that is started outside of any loop has nothing of its block to run beside.
-    turns = any(loop.kind not in SPATIAL | SIDE_BY_SIDE for loop in leaf.place.around)
+    turns = any(loop.kind not in GRID_KINDS | CONCURRENT_KINDS for loop in leaf.context.loops)
     return turns and any(entry.access.route in ("tma", "async") for entry in leaf.count.accesses)

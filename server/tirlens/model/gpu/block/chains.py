@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tirlens_worker.facts import Loop, Statement, While
 
-from ...tree.context import SIDE_BY_SIDE, SPATIAL
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.timed import Timed
 from ...tree.traits import Register
 
-_AT_ONCE = SPATIAL | SIDE_BY_SIDE | {"unroll"}
+_AT_ONCE = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
 
 
 def longest_chain_s(parts: Sequence[Timed], waits_s: Callable[[Timed], float]) -> float:
@@ -27,13 +27,13 @@ def longest_chain_s(parts: Sequence[Timed], waits_s: Callable[[Timed], float]) -
         item = part.item
         if item is None:
             continue
-        if isinstance(item.node, Statement):
+        if isinstance(item.source, Statement):
             reads, writes = item.registers
             begin_s = max(floor_s, known.latest_s(reads))
             if item.read_bytes:
                 # Loads that start together wait once already.
                 end_s = loaded_s = max(begin_s, loaded_s) + waits_s(part)
-                if item.node.op == "let" and not writes:
+                if item.source.op == "let" and not writes:
                     # A value without a place of its own is for what stands behind it.
                     named_s = end_s
             else:
@@ -49,7 +49,7 @@ def longest_chain_s(parts: Sequence[Timed], waits_s: Callable[[Timed], float]) -
 def _flat(parts: Iterable[Timed]) -> Iterator[Timed]:
     """Statements and loops that turn, in program order."""
     for part in parts:
-        node = None if part.item is None else part.item.node
+        node = None if part.item is None else part.item.source
         turns = isinstance(node, While) or (isinstance(node, Loop) and node.kind not in _AT_ONCE)
         if turns or isinstance(node, Statement):
             yield part

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tirlens.hardware.spec import Device
 
-from ...tree.node import Item
+from ...tree.node import CostNode
 from ...tree.timed import Busy, BusyBeside
 from ..compiler.recurrence import turns
 from ..units import L2_PORT_BYTES_PER_CLK, burst_fraction, filled_slots, sum_seconds
@@ -37,15 +37,17 @@ class BlockContext:
     blocks: int
     drifts: bool = False
     latency_share: Callable[[float], float] | None = None
-    busy: dict[Item, Busy] = field(default_factory=dict[Item, Busy], repr=False, compare=False)
+    busy: dict[CostNode, Busy] = field(
+        default_factory=dict[CostNode, Busy], repr=False, compare=False
+    )
 
 
-def leaf_seconds(item: Item, context: BlockContext) -> float:
+def leaf_seconds(item: CostNode, context: BlockContext) -> float:
     """The greatest busy time that one block's share of a leaf causes on its SM."""
     return busy_of_block(item, context).longest_s
 
 
-def busy_of_block(item: Item, context: BlockContext) -> Busy:
+def busy_of_block(item: CostNode, context: BlockContext) -> Busy:
     """How long one block's share of a leaf keeps each unit of its SM busy."""
     known = context.busy.get(item)
     if known is None:
@@ -57,7 +59,7 @@ def busy_of_block(item: Item, context: BlockContext) -> Busy:
 def busy_beside(context: BlockContext) -> BusyBeside:
     """Tells the same of a leaf of which so many times its own instructions are independent."""
 
-    def busy(leaf: Item, beside: float) -> Busy:
+    def busy(leaf: CostNode, beside: float) -> Busy:
         known = busy_of_block(leaf, context)
         if beside == 1.0:
             return known
@@ -70,12 +72,14 @@ def busy_beside(context: BlockContext) -> BusyBeside:
     return busy
 
 
-def step_seconds(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> float:
+def step_seconds(
+    item: CostNode, context: BlockContext, repeats: float, waits: bool = True
+) -> float:
     """What the executions of a leaf in one block take beside throughput."""
     together = 1.0
     if item.count.executions is not None:
         # A guarded statement runs less often than its loops turn.
-        each = item.threads if item.node.per == "thread" else 1
+        each = item.threads if item.source.per == "thread" else 1
         repeats = min(repeats, item.count.executions / (context.blocks * each))
         if repeats and waits and item.read_bytes:
             together = max(turns(item, context.blocks) / repeats, 1.0)
@@ -85,7 +89,7 @@ def step_seconds(item: Item, context: BlockContext, repeats: float, waits: bool 
 
 
 def _waited_seconds(
-    item: Item, context: BlockContext, waits: bool, together: float, repeats: float
+    item: CostNode, context: BlockContext, waits: bool, together: float, repeats: float
 ) -> float:
     """What `repeats` waits take, each for the loads of `together` turns.
 
@@ -94,7 +98,7 @@ def _waited_seconds(
     """
     if context.latency_share is None or not repeats or not item.read_bytes:
         return wait_seconds(item, context.device, waits, together) * repeats
-    bytes_of_wait = item.moved.l2_read_bytes * together / (context.blocks * repeats)
+    bytes_of_wait = item.traffic.l2_read_bytes * together / (context.blocks * repeats)
     idle_s, waited_s = (
         wait_seconds(item, context.device, waits, together, context.latency_share(moved)) * repeats
         for moved in (0.0, bytes_of_wait)
@@ -105,18 +109,18 @@ def _waited_seconds(
     return idle_s + max(others_s + waited_s - idle_s, dram_s) - busy.longest_s
 
 
-def transfer_seconds(loads: Sequence[Item], context: BlockContext) -> float:
+def transfer_seconds(loads: Sequence[CostNode], context: BlockContext) -> float:
     """What one block's loads take together: DRAM and L2 serve them at the same time."""
     share = context.device.sm_count / context.blocks
     drawn = max(sum_seconds(loads).values(), default=0.0) * share / _alone(context, ALONE_SHARE)
     return max(drawn, sum(_port_seconds(leaf, context) for leaf in loads))
 
 
-def _busy_seconds(item: Item, context: BlockContext, beside: float = 1.0) -> dict[str, float]:
+def _busy_seconds(item: CostNode, context: BlockContext, beside: float = 1.0) -> dict[str, float]:
     share = context.device.sm_count / context.blocks
     drawn = _drawn_rate(item, beside)
     out: dict[str, float] = {}
-    for name, seconds in item.seconds.items():
+    for name, seconds in item.busy_s.items():
         mine = seconds * share
         if name in ("dram", "l2"):
             # Other blocks load at other times, but those of a wave end and store together unless
@@ -142,21 +146,21 @@ def _alone(context: BlockContext, least: float) -> float:
     return max(least, sms / min(context.blocks, sms))
 
 
-def _port_seconds(item: Item, context: BlockContext) -> float:
+def _port_seconds(item: CostNode, context: BlockContext) -> float:
     """How long what a block reads of L2, or stores there, takes through the port of its SM."""
     port = L2_PORT_BYTES_PER_CLK * context.device.clock_hz
-    return max(item.moved.l2_read_bytes, item.moved.l2_write_bytes) / context.blocks / port
+    return max(item.traffic.l2_read_bytes, item.traffic.l2_write_bytes) / context.blocks / port
 
 
-def _drawn_rate(item: Item, beside: float = 1.0) -> float:
+def _drawn_rate(item: CostNode, beside: float = 1.0) -> float:
     """The share of an SM's issue rate that the warps of one block can draw with a leaf.
 
     Eight warps with two independent instructions each keep the pipelines of an SM full, and four
     warps with four: those of an unrolled loop over a thread's own elements, or of `beside` chains
     in straight code.  Those who come to a branch and pass on draw as well.
     """
-    independent = 2.0 * item.place.unrolled * beside
-    if item.spread is not None and item.node.per == "block":
-        independent = max(independent, item.spread.repeats)
-    warps = max(item.threads, item.reached_by) / item.place.lanes
+    independent = 2.0 * item.context.unrolled_iterations * beside
+    if item.mapping is not None and item.source.per == "block":
+        independent = max(independent, item.mapping.repeats)
+    warps = max(item.threads, item.reaching_threads) / item.context.first_warp_lanes
     return min(1.0, warps * min(independent, MOST_INDEPENDENT) / IN_FLIGHT)

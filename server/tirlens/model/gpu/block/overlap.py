@@ -15,8 +15,8 @@ from functools import cached_property
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Loop, Statement
 
-from ...tree.context import SIDE_BY_SIDE, SPATIAL, WARPGROUP
-from ...tree.node import Item
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, WARPGROUP
+from ...tree.node import CostNode
 from ...tree.timed import BusyBeside, BusyOf, Timed
 from ...tree.traits import (
     COPIES,
@@ -44,7 +44,7 @@ STARTED_SHARE = 0.1
 
 
 def settled(
-    items: Sequence[Item], timed: Sequence[Timed], device: Device, repeats: float
+    items: Sequence[CostNode], timed: Sequence[Timed], device: Device, repeats: float
 ) -> tuple[Timed, ...]:
     """The times of siblings, with the waits for what some of them start for others."""
     if not any(map(_is_waited_for, items)):
@@ -107,11 +107,11 @@ def _kept(timed: Timed, share: float) -> Timed:
 
 
 def _is_asynchronous(timed: Timed) -> bool:
-    node = None if timed.item is None else timed.item.node
+    node = None if timed.item is None else timed.item.source
     return isinstance(node, Statement) and bool(node.attributes.get("asynchronous"))
 
 
-def is_straight(item: Item) -> bool:
+def is_straight(item: CostNode) -> bool:
     """Whether a node is code of single threads, or of a tile loop, without a barrier."""
     return every(item, STRAIGHT)
 
@@ -162,7 +162,7 @@ def _mixed_run(run: Sequence[Timed], busy_beside: BusyBeside) -> tuple[Timed, ..
 
 
 def _statements(part: Timed) -> Iterator[Timed]:
-    if part.item is not None and isinstance(part.item.node, Statement):
+    if part.item is not None and isinstance(part.item.source, Statement):
         yield part
     for child in part.children:
         yield from _statements(child)
@@ -171,20 +171,24 @@ def _statements(part: Timed) -> Iterator[Timed]:
 def _shortened(part: Timed, kept: float, waits: float, busy_beside: BusyBeside) -> Timed:
     """A part with these shares of the time that its units are busy, and of its waits."""
     own = part.own_s
-    if part.item is not None and isinstance(part.item.node, Statement):
+    if part.item is not None and isinstance(part.item.source, Statement):
         busy_s = min(busy_beside(part.item, 1.0).longest_s, own)
         own = kept * busy_s + waits * (own - busy_s)
     children = tuple(_shortened(child, kept, waits, busy_beside) for child in part.children)
     return Timed(part.item, own, children)
 
 
-def drifted(item: Item, timed: Timed, busy_of: BusyOf) -> Timed:
+def drifted(item: CostNode, timed: Timed, busy_of: BusyOf) -> Timed:
     """A loop of which two or more warpgroups do their own rows, out of step with each other.
 
     Wholly so, they would take the time of the busiest unit; in step, that of all parts in turn.
     """
-    node = item.node
-    if not isinstance(node, Loop) or node.kind in SPATIAL | SIDE_BY_SIDE or not some(item, PRODUCT):
+    node = item.source
+    if (
+        not isinstance(node, Loop)
+        or node.kind in GRID_KINDS | CONCURRENT_KINDS
+        or not some(item, PRODUCT)
+    ):
         return timed
     threads = _threads_of(item)
     if threads < 2 * WARPGROUP:
@@ -200,12 +204,12 @@ def drifted(item: Item, timed: Timed, busy_of: BusyOf) -> Timed:
     return timed.scaled(1 - DRIFT * apart / timed.total_s)
 
 
-def _threads_of(item: Item) -> int:
+def _threads_of(item: CostNode) -> int:
     """The threads of the role that a node belongs to."""
     return max((leaf.threads for leaf in item.leaves()), default=1)
 
 
-def _has_own_rows(item: Item, groups: int) -> bool:
+def _has_own_rows(item: CostNode, groups: int) -> bool:
     """Whether products have rows for each warpgroup.
 
     Groups that share rows have parts of their columns, and wait for each other to put the parts of
@@ -223,40 +227,40 @@ def _product_seconds(timed: Timed) -> Iterator[float]:
         yield from _product_seconds(child)
 
 
-def _is_product(item: Item) -> bool:
-    return isinstance(item.node, Statement) and item.node.op == "gemm"
+def _is_product(item: CostNode) -> bool:
+    return isinstance(item.source, Statement) and item.source.op == "gemm"
 
 
-def _is_waited_for(item: Item) -> bool:
+def _is_waited_for(item: CostNode) -> bool:
     """Whether a node may start what a later one waits for."""
     of_all, of_some = item.traits
     return bool(
         of_all & of_some & LOADS_REGISTERS
         or (of_some & PRODUCT and of_all & STARTED)
-        or (of_some & COPIES and isinstance(item.node, Statement))
+        or (of_some & COPIES and isinstance(item.source, Statement))
     )
 
 
-def _starts_copy(item: Item) -> bool:
+def _starts_copy(item: CostNode) -> bool:
     """Whether a node starts copies, which nothing in it reads."""
-    if isinstance(item.node, Statement) or not some(item, COPIES):
+    if isinstance(item.source, Statement) or not some(item, COPIES):
         return some(item, COPIES)
     return not set(_written(item, "shared")) & set(_read(item, "shared"))
 
 
-def _starts_product(item: Item) -> bool:
+def _starts_product(item: CostNode) -> bool:
     """Whether a node, perhaps on two sides of a branch, only starts products."""
     return some(item, PRODUCT) and every(item, STARTED)
 
 
-def _read(item: Item, scope: str) -> Iterator[str]:
+def _read(item: CostNode, scope: str) -> Iterator[str]:
     for leaf in item.leaves():
         for entry in leaf.count.accesses:
             if entry.access.mode == "read" and entry.buffer.scope.startswith(scope):
                 yield entry.access.buffer
 
 
-def _written(item: Item, scope: str) -> Iterator[str]:
+def _written(item: CostNode, scope: str) -> Iterator[str]:
     for leaf in item.leaves():
         for entry in leaf.count.accesses:
             if entry.access.mode != "read" and entry.buffer.scope.startswith(scope):
@@ -266,7 +270,7 @@ def _written(item: Item, scope: str) -> Iterator[str]:
 class _Readers:
     """Which of some siblings read each buffer, products that add to their own registers apart."""
 
-    def __init__(self, items: Sequence[Item]) -> None:
+    def __init__(self, items: Sequence[CostNode]) -> None:
         self._items = items
 
     def first(self, number: int, targets: Iterable[str]) -> int | None:
@@ -288,7 +292,7 @@ class _Readers:
         return found
 
 
-def _waited_for(item: Item) -> Iterator[str]:
+def _waited_for(item: CostNode) -> Iterator[str]:
     for leaf in item.leaves():
         product = _is_product(leaf)
         for entry in leaf.count.accesses:

@@ -18,7 +18,7 @@ from itertools import chain
 
 from tirlens_worker.facts import Statement
 
-from ...tree.node import Item
+from ...tree.node import CostNode
 from ...tree.timed import Timed, TimedOf
 from .ahead import is_load
 from .leaf import BlockContext, busy_beside, busy_of_block, leaf_seconds, transfer_seconds
@@ -33,13 +33,13 @@ BUFFER_HANDOVER_CLOCKS = 60.0
 
 
 def pipelined(
-    item: Item, context: BlockContext, repeats: float, trips: float, timed_of: TimedOf
+    item: CostNode, context: BlockContext, repeats: float, trips: float, timed_of: TimedOf
 ) -> Timed:
     """The time of a loop of `trips` that runs `repeats` times in a block.
 
     `timed_of` times the nodes in it that load nothing ahead.
     """
-    node = item.node
+    node = item.source
     stages = node.annotations.get("num_stages", 0)
     stages = stages if isinstance(stages, int) else 0
     iterations = max(repeats * trips, 1e-9)
@@ -66,7 +66,7 @@ def pipelined(
 
 
 def _computing(
-    items: Sequence[Item], context: BlockContext, repeats: float, timed_of: TimedOf
+    items: Sequence[CostNode], context: BlockContext, repeats: float, timed_of: TimedOf
 ) -> tuple[Timed, ...]:
     """The times of siblings without the loads that run ahead of them."""
     here = [item for item in items if not is_load(item)]
@@ -76,22 +76,24 @@ def _computing(
     return (*done, *(Timed(item, 0.0) for item in items if is_load(item)))
 
 
-def _computing_one(item: Item, context: BlockContext, repeats: float, timed_of: TimedOf) -> Timed:
-    if isinstance(item.node, Statement) or not any(map(is_load, item.leaves())):
+def _computing_one(
+    item: CostNode, context: BlockContext, repeats: float, timed_of: TimedOf
+) -> Timed:
+    if isinstance(item.source, Statement) or not any(map(is_load, item.leaves())):
         return timed_of(item, repeats)
     parts = (_computing(side, context, repeats * share, timed_of) for side, share in shares(item))
     return Timed(item, 0.0, tuple(chain.from_iterable(parts)))
 
 
-def _by_loads(item: Item, context: BlockContext, own: float, factor: float) -> Timed:
+def _by_loads(item: CostNode, context: BlockContext, own: float, factor: float) -> Timed:
     """The time of a pipelined loop given to its loads, in proportion to their transfers."""
 
-    def part(node: Item) -> Timed:
+    def part(node: CostNode) -> Timed:
         mine = leaf_seconds(node, context) * factor if is_load(node) else 0.0
         return Timed(node, mine, tuple(part(child) for child in node.children))
 
     return Timed(item, max(own, 0.0), tuple(part(child) for child in item.children))
 
 
-def _latency(loads: Sequence[Item], context: BlockContext) -> float:
+def _latency(loads: Sequence[CostNode], context: BlockContext) -> float:
     return max((load_latency_s(leaf, context.device) for leaf in loads), default=0.0)

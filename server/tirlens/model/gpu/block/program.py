@@ -16,7 +16,7 @@ from tirlens_counting.expressions import (
 from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Loop, Statement
 
 from ...counting.filling import limit
-from ...tree.node import Item
+from ...tree.node import CostNode
 from ...tree.timed import BusyOf, Timed
 from ...tree.traits import EVENT, some, starts_product
 from .role_steps import Body, Bring, Choice, Meet, Multiply, Repeat, Run, Step, choices
@@ -47,11 +47,11 @@ class Costs:
 
     device: Device
     blocks: float
-    run: Callable[[Sequence[Item], float], tuple[Timed, ...]]
+    run: Callable[[Sequence[CostNode], float], tuple[Timed, ...]]
     busy: BusyOf
 
 
-def program(items: Sequence[Item], costs: Costs, entries: float) -> Body:
+def program(items: Sequence[CostNode], costs: Costs, entries: float) -> Body:
     """The steps of siblings that are executed `entries` times in a block.
 
     Raises:
@@ -60,8 +60,8 @@ def program(items: Sequence[Item], costs: Costs, entries: float) -> Body:
     return tuple(_steps(items, costs, entries))
 
 
-def _steps(items: Sequence[Item], costs: Costs, entries: float) -> Iterator[Step]:
-    run: list[Item] = []
+def _steps(items: Sequence[CostNode], costs: Costs, entries: float) -> Iterator[Step]:
+    run: list[CostNode] = []
     for item in items:
         if not some(item, EVENT):
             run.append(item)
@@ -72,7 +72,7 @@ def _steps(items: Sequence[Item], costs: Costs, entries: float) -> Iterator[Step
     yield from _run(run, costs, entries)
 
 
-def _run(items: Sequence[Item], costs: Costs, entries: float) -> Iterator[Run]:
+def _run(items: Sequence[CostNode], costs: Costs, entries: float) -> Iterator[Run]:
     if not items or not entries:
         return
     timed = costs.run(items, entries)
@@ -80,14 +80,14 @@ def _run(items: Sequence[Item], costs: Costs, entries: float) -> Iterator[Run]:
     units: dict[str, float] = {}
     for item in items:
         for leaf in item.leaves():
-            for unit, seconds in leaf.seconds.items():
+            for unit, seconds in leaf.busy_s.items():
                 if unit in UNITS:
                     units[unit] = units.get(unit, 0.0) + seconds * share
     yield Run(timed, sum(part.total_s for part in timed) / entries, units)
 
 
-def _event(item: Item, costs: Costs, entries: float) -> Iterator[Step]:
-    node = item.node
+def _event(item: CostNode, costs: Costs, entries: float) -> Iterator[Step]:
+    node = item.source
     if isinstance(node, Statement):
         yield from _actions(item, costs)
     elif isinstance(node, Branch):
@@ -107,7 +107,7 @@ def _event(item: Item, costs: Costs, entries: float) -> Iterator[Step]:
         if isinstance(node, Loop):
             trips, body = _ended(trips, body, node.var)
         if isinstance(node, Loop):
-            start, stride = item.place.resolve(node.start), item.place.resolve(node.step)
+            start, stride = item.context.resolve(node.start), item.context.resolve(node.step)
             if isinstance(start, int) and isinstance(stride, int):
                 yield Repeat(item, trips, body, node.var, start, stride)
             else:
@@ -116,12 +116,12 @@ def _event(item: Item, costs: Costs, entries: float) -> Iterator[Step]:
             yield Repeat(item, trips, body)
 
 
-def _actions(item: Item, costs: Costs) -> Iterator[Step]:
+def _actions(item: CostNode, costs: Costs) -> Iterator[Step]:
     """A statement's copy or product, and then what it does to barriers."""
     runs = _runs(item, costs)
     device = costs.device
     told = ARRIVAL_CLOCKS / device.clock_hz
-    brings = tuple(signal for signal in item.node.signals if signal.kind == "bring")
+    brings = tuple(signal for signal in item.source.signals if signal.kind == "bring")
     busy = costs.busy(item)
     if not runs:
         return
@@ -129,11 +129,11 @@ def _actions(item: Item, costs: Costs) -> Iterator[Step]:
         seconds = busy.longest_s / runs
         yield Bring(item, runs, told, seconds, load_latency_s(item, device), brings)
     elif starts_product(item):
-        gemm = item.node.op == "gemm"
+        gemm = item.source.op == "gemm"
         clocks = MATRIX_CLOCKS["wgmma" in device.features] if gemm else TCGEN05_CLOCKS
         seconds = max(busy.units.get("tensor", 0.0), busy.units.get("shared", 0.0)) / runs
         yield Multiply(item, runs, told, seconds, clocks / device.clock_hz)
-    for signal in item.node.signals:
+    for signal in item.source.signals:
         if signal.kind != "bring":
             seconds = sum(part.total_s for part in costs.run((item,), runs)) / runs
             own = 0.0 if starts_product(item) else seconds
@@ -143,24 +143,24 @@ def _actions(item: Item, costs: Costs) -> Iterator[Step]:
             yield meet if guard is None else Choice(item, 1.0, (meet,), (), guard)
 
 
-def _by_turns(item: Item, guard: Expr) -> Expr | None:
+def _by_turns(item: CostNode, guard: Expr) -> Expr | None:
     """What the loops around it decide of a predicate; which thread is elected, it tells besides."""
-    parts = [part for part in conjuncts(item.place.resolve(guard)) if _is_of_turns(part, item)]
+    parts = [part for part in conjuncts(item.context.resolve(guard)) if _is_of_turns(part, item)]
     return ("and", *parts) if len(parts) > 1 else parts[0] if parts else None
 
 
-def _decided(item: Item) -> Expr | None:
+def _decided(item: CostNode) -> Expr | None:
     """A condition that the loops around it decide, in the same way in all blocks and threads."""
-    condition = item.place.resolve(item.node.condition)
+    condition = item.context.resolve(item.source.condition)
     return condition if _is_of_turns(condition, item) else None
 
 
-def _until(item: Item) -> str:
+def _until(item: CostNode) -> str:
     """The one loop around a branch whose turns it lets go up to a number in memory, or ""."""
-    condition = item.place.resolve(item.node.condition)
-    if item.node.orelse or limit(condition) is None:
+    condition = item.context.resolve(item.source.condition)
+    if item.source.orelse or limit(condition) is None:
         return ""
-    turning = {loop.var for loop in item.place.around if loop.kind in _IN_TURN}
+    turning = {loop.var for loop in item.context.loops if loop.kind in _IN_TURN}
     found = free_variables(condition) & turning
     return next(iter(found)) if len(found) == 1 else ""
 
@@ -189,29 +189,29 @@ def _taken_more_often(body: Body, var: str, times: float) -> Body:
     return tuple(map(longer, body))
 
 
-def _is_of_turns(condition: Expr, item: Item) -> bool:
-    turning = {loop.var for loop in item.place.around if loop.kind in _IN_TURN}
+def _is_of_turns(condition: Expr, item: CostNode) -> bool:
+    turning = {loop.var for loop in item.context.loops if loop.kind in _IN_TURN}
     return not is_data_dependent(condition) and free_variables(condition) <= turning
 
 
-def led(item: Item, costs: Costs) -> Costs:
+def led(item: CostNode, costs: Costs) -> Costs:
     """The costs inside a branch, where one block of a cluster may work for the others."""
     share = led_share(item)
     return replace(costs, blocks=costs.blocks * share) if share else costs
 
 
-def led_share(item: Item) -> float:
+def led_share(item: CostNode) -> float:
     """The share of the blocks for which a one-sided branch is the work of the first of a cluster.
 
     The blocks of a cluster follow each other in the grid (CUDA C++ Programming Guide, "Thread Block
     Clusters"), at most 16 of them.  Which share holds, the conditions on a block's place in it tell
     that hold for the first and not for all.  0 for any other branch.
     """
-    if item.node.orelse:
+    if item.source.orelse:
         return 0.0
-    grid = {loop.var for loop in item.place.around if loop.kind == "grid"}
+    grid = {loop.var for loop in item.context.loops if loop.kind == "grid"}
     share = 1.0
-    for part in conjuncts(item.place.resolve(item.node.condition)):
+    for part in conjuncts(item.context.resolve(item.source.condition)):
         names = free_variables(part)
         if is_data_dependent(part) or not names or not names <= grid:
             continue
@@ -230,22 +230,22 @@ def led_share(item: Item) -> float:
     return share if share < 1.0 else 0.0
 
 
-def _runs(leaf: Item, costs: Costs) -> float:
+def _runs(leaf: CostNode, costs: Costs) -> float:
     """How often a block executes a statement."""
     if leaf.count.executions is None:
-        raise NotKnownError(leaf.node.label)
-    together = THREADS_TOGETHER.get(leaf.node.per)
+        raise NotKnownError(leaf.source.label)
+    together = THREADS_TOGETHER.get(leaf.source.per)
     each = 1.0 if together is None else max(leaf.threads / together, 1.0)
     return leaf.count.executions / costs.blocks / each
 
 
-def _entered(items: Sequence[Item], costs: Costs) -> float:
+def _entered(items: Sequence[CostNode], costs: Costs) -> float:
     """How often a block gets to siblings, by the one that it executes most often."""
     most = 0.0
     for item in items:
-        if isinstance(item.node, Statement):
+        if isinstance(item.source, Statement):
             most = max(most, _runs(item, costs))
-        elif isinstance(item.node, Branch):
+        elif isinstance(item.source, Branch):
             most = max(most, sum(_entered(side, costs) for side in sides(item)))
         else:
             trips = mean_trips(item)

@@ -9,7 +9,7 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Branch, KernelFacts, LoweredLaunch, Statement
 
 from ...counting.result import Counts
-from ...tree.node import Item
+from ...tree.node import CostNode
 from ...tree.traits import PRODUCT, some
 from ..compiler.liveness import live_bytes
 from ..compiler.loading import loading_registers, temporaries
@@ -23,7 +23,7 @@ PRODUCER_THREADS = 128
 
 
 def block_resources(
-    facts: KernelFacts, counts: Counts, items: Sequence[Item], device: Device
+    facts: KernelFacts, counts: Counts, items: Sequence[CostNode], device: Device
 ) -> BlockResources:
     """What a block takes.
 
@@ -38,7 +38,7 @@ def block_resources(
     # Warps that wgmma feeds from shared memory and TMA from other warps hold no operands.
     apart = specialised(facts, items, device)
     tensor = not apart and any(some(item, PRODUCT) for item in items)
-    said = "\n".join({leaf.node.label for item in items for leaf in item.leaves()})
+    said = "\n".join({leaf.source.label for item in items for leaf in item.leaves()})
     said = said.replace("_", "")
     divided = (apart or "maxnreg" in said) and "nosetmaxnreg" not in said
     loading = loading_registers(items, LOADING_REGISTERS)
@@ -74,7 +74,7 @@ def _divided_registers(device: Device, threads: int) -> int:
     return min(240, device.limits.registers_per_sm // (8 * threads) * 8)
 
 
-def specialised(facts: KernelFacts, items: Sequence[Item], device: Device) -> bool:
+def specialised(facts: KernelFacts, items: Sequence[CostNode], device: Device) -> bool:
     """Whether tilelang splits the block into a TMA producer and consumers of wgmma.
 
     Right for 133 of 140 example kernels that tilelang 0.1.15 lowered for sm_90.  It looks for
@@ -88,21 +88,21 @@ def specialised(facts: KernelFacts, items: Sequence[Item], device: Device) -> bo
     return any(
         stage_count(loop) > 0
         and some(loop, PRODUCT)
-        and any(isinstance(item.node, Statement) and _copies_tiles(item) for item in _body(loop))
+        and any(isinstance(item.source, Statement) and _copies_tiles(item) for item in _body(loop))
         for loop in pipelines(items)
     )
 
 
-def _body(loop: Item) -> Sequence[Item]:
+def _body(loop: CostNode) -> Sequence[CostNode]:
     children = loop.children
-    if len(children) == 1 and isinstance(children[0].node, Branch):
-        return children if children[0].node.orelse else children[0].children
+    if len(children) == 1 and isinstance(children[0].source, Branch):
+        return children if children[0].source.orelse else children[0].children
     return children
 
 
-def _copies_tiles(leaf: Item) -> bool:
+def _copies_tiles(leaf: CostNode) -> bool:
     """Whether a statement copies a tile from global to shared memory, by TMA if that can do it."""
     scopes = {(entry.access.mode, entry.buffer.scope) for entry in leaf.count.accesses}
     shared = any(mode == "write" and scope.startswith("shared") for mode, scope in scopes)
-    allowed = leaf.node.attributes.get("tma") is not False
-    return allowed and leaf.node.op == "copy" and ("read", "global") in scopes and shared
+    allowed = leaf.source.attributes.get("tma") is not False
+    return allowed and leaf.source.op == "copy" and ("read", "global") in scopes and shared

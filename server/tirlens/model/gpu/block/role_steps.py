@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tirlens_worker.facts import Expr, Signal, Statement
 
-from ...tree.node import Item
+from ...tree.node import CostNode
 from ...tree.timed import Timed
 
 
@@ -29,7 +29,7 @@ class Run:
 class Action:
     """A statement that is executed `runs` times in a block and takes `seconds` of its warps."""
 
-    item: Item
+    item: CostNode
     runs: float
     seconds: float
 
@@ -67,7 +67,7 @@ class Meet(Action):
 class Repeat:
     """`start` is the variable's first value, None where it is not known."""
 
-    item: Item
+    item: CostNode
     trips: float
     body: Body
     var: str = ""
@@ -82,7 +82,7 @@ class Choice:
     These are the first turns of the loop over `until`, where it asks for a number in memory.
     """
 
-    item: Item
+    item: CostNode
     share: float
     then: Body
     orelse: Body
@@ -126,7 +126,9 @@ def retimed(body: Body, waited: Callable[[Step], float]) -> Iterator[Timed]:
         elif isinstance(step, Choice):
             parts = tuple(retimed((*step.then, *step.orelse), waited))
             yield from (
-                parts if isinstance(step.item.node, Statement) else (Timed(step.item, 0.0, parts),)
+                parts
+                if isinstance(step.item.source, Statement)
+                else (Timed(step.item, 0.0, parts),)
             )
         else:
             yield Timed(step.item, step.runs * (step.seconds + waited(step)))

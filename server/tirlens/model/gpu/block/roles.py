@@ -22,8 +22,8 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import Branch, Expr
 
-from ...tree.context import Place
-from ...tree.node import Item
+from ...tree.context import LoopContext
+from ...tree.node import CostNode
 from ...tree.timed import Timed
 from ..mapping.spread import WARP
 from .events import follow
@@ -32,19 +32,19 @@ from .role_steps import Body, Choice, Meet, meetings, retimed
 from .trips import sides
 
 
-def splits_the_block(item: Item) -> bool:
+def splits_the_block(item: CostNode) -> bool:
     """Whether a branch gives the warps of a block different roles that run at the same time."""
-    threads = {loop.var for loop in item.place.around if loop.kind == "block"}
-    condition = item.place.resolve(item.node.condition)
-    return bool(item.node.orelse) and bool(free_variables(condition) & threads)
+    threads = {loop.var for loop in item.context.loops if loop.kind == "block"}
+    condition = item.context.resolve(item.source.condition)
+    return bool(item.source.orelse) and bool(free_variables(condition) & threads)
 
 
-def concurrent(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
+def concurrent(items: Sequence[CostNode]) -> Iterator[tuple[CostNode, ...]]:
     """The items in groups: a group's run at the same time, the groups one after the other."""
-    if not any(isinstance(item.node, Branch) for item in items):
+    if not any(isinstance(item.source, Branch) for item in items):
         yield from ((item,) for item in items)
         return
-    group: list[Item] = []
+    group: list[CostNode] = []
     taken: frozenset[int] = frozenset()
     for item in items:
         mine = _warps_of(item)
@@ -57,16 +57,16 @@ def concurrent(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
         yield tuple(group)
 
 
-def _warps_of(item: Item) -> frozenset[int] | None:
+def _warps_of(item: CostNode) -> frozenset[int] | None:
     """The warps that enter a branch which has one side only; None for everything else."""
-    if not isinstance(item.node, Branch) or item.node.orelse:
+    if not isinstance(item.source, Branch) or item.source.orelse:
         return None
-    condition = item.place.resolve(item.node.condition)
-    return _warps(condition, _axes(item.place))
+    condition = item.context.resolve(item.source.condition)
+    return _warps(condition, _axes(item.context))
 
 
-def _axes(place: Place) -> tuple[tuple[str, int], ...]:
-    loops = [loop for loop in place.around if loop.kind == "block"]
+def _axes(place: LoopContext) -> tuple[tuple[str, int], ...]:
+    loops = [loop for loop in place.loops if loop.kind == "block"]
     loops.sort(key=lambda loop: loop.tag or "")
     return tuple((loop.var, loop.extent or 1) for loop in loops)
 
@@ -100,7 +100,9 @@ def _warps(condition: Expr, axes: tuple[tuple[str, int], ...]) -> frozenset[int]
     return warps if len(warps) * WARP < len(index) else None
 
 
-def at_barriers(items: Sequence[Item], costs: Costs, entries: float) -> tuple[Timed, ...] | None:
+def at_barriers(
+    items: Sequence[CostNode], costs: Costs, entries: float
+) -> tuple[Timed, ...] | None:
     """The times of roles that wait for each other; None where they do not, or not as is known.
 
     `items` give the warps of a block their roles, `entries` times in a block.
@@ -127,7 +129,7 @@ def at_barriers(items: Sequence[Item], costs: Costs, entries: float) -> tuple[Ti
     return _merged(parts)
 
 
-def _roles(items: Sequence[Item], costs: Costs, entries: float) -> list[Body]:
+def _roles(items: Sequence[CostNode], costs: Costs, entries: float) -> list[Body]:
     """What each role does, with what all of them do before and after."""
     position = 0
     for group in concurrent(items):
@@ -146,8 +148,8 @@ def _roles(items: Sequence[Item], costs: Costs, entries: float) -> list[Body]:
     return [program(items, costs, entries)]
 
 
-def _splits(item: Item) -> bool:
-    return isinstance(item.node, Branch) and splits_the_block(item)
+def _splits(item: CostNode) -> bool:
+    return isinstance(item.source, Branch) and splits_the_block(item)
 
 
 def _linked(met: Sequence[Sequence[Meet]]) -> bool:

@@ -9,8 +9,8 @@ from tirlens.hardware.spec import Device
 from tirlens_counting.expressions import is_data_dependent
 from tirlens_worker.facts import Branch, Loop, Statement
 
-from ...tree.context import SIDE_BY_SIDE, SPATIAL, in_tile_loop, loads_of
-from ...tree.node import Item
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, is_in_tile_loop, loads_of
+from ...tree.node import CostNode
 from ...tree.traits import LOADS, ORDERED, READS, STORES, STRAIGHT, every, some
 from ..compiler.guarding import PART_UNROLL, WHOLE_UNROLL
 
@@ -19,17 +19,17 @@ from ..compiler.guarding import PART_UNROLL, WHOLE_UNROLL
 PREDICATED = 20
 
 
-def starts_loads(item: Item) -> bool:
+def starts_loads(item: CostNode) -> bool:
     """Whether a node loads from memory."""
     return some(item, LOADS)
 
 
-def is_unrolled(item: Item) -> bool:
+def is_unrolled(item: CostNode) -> bool:
     """Whether a node is a statement, or becomes a row of them.
 
     So do the lanes of a vector, and a short branch, whose instructions carry its condition.
     """
-    node = item.node
+    node = item.source
     if isinstance(node, Loop):
         return node.kind in ("unroll", "vectorized") and all(map(is_unrolled, item.children))
     if isinstance(node, Branch):
@@ -41,25 +41,25 @@ def is_unrolled(item: Item) -> bool:
     return isinstance(node, Statement)
 
 
-def is_entered_once(item: Item) -> bool:
+def is_entered_once(item: CostNode) -> bool:
     """Whether what stands first in a node follows what stands before it, and no data tell.
 
     So it is in a branch, and in a loop that turns no more than once.
     """
-    node = item.node
+    node = item.source
     if isinstance(node, Branch):
         return not _asks_data(item)
-    turns = isinstance(node, Loop) and node.kind not in SPATIAL | SIDE_BY_SIDE
+    turns = isinstance(node, Loop) and node.kind not in GRID_KINDS | CONCURRENT_KINDS
     return turns and (item.count.trips or 2) <= 1
 
 
-def _asks_data(item: Item) -> bool:
-    return is_data_dependent(item.place.resolve(item.node.condition))
+def _asks_data(item: CostNode) -> bool:
+    return is_data_dependent(item.context.resolve(item.source.condition))
 
 
-def _instructions(item: Item) -> float:
+def _instructions(item: CostNode) -> float:
     """About how many instructions a thread has for one execution of straight code."""
-    node = item.node
+    node = item.source
     if isinstance(node, Statement):
         executions = item.count.executions
         if not executions:
@@ -71,7 +71,7 @@ def _instructions(item: Item) -> float:
     return turns * sum(map(_instructions, item.children))
 
 
-def places_from(item: Item) -> set[str]:
+def places_from(item: CostNode) -> set[str]:
     """The arrays in which loads of a node find their own places."""
     return {
         str(load[1])
@@ -80,11 +80,11 @@ def places_from(item: Item) -> set[str]:
         for entry in leaf.count.accesses
         if entry.access.mode == "read" and entry.buffer.scope == "global"
         for index in entry.access.indices
-        for load in loads_of(leaf.place.resolve(index))
+        for load in loads_of(leaf.context.resolve(index))
     }
 
 
-def loaded(item: Item) -> set[str]:
+def loaded(item: CostNode) -> set[str]:
     """The global arrays that a node loads from."""
     if not some(item, READS):
         return set()
@@ -97,15 +97,15 @@ def loaded(item: Item) -> set[str]:
     }
 
 
-def starts_at_once(item: Item) -> bool:
+def starts_at_once(item: CostNode) -> bool:
     """Whether the compiler starts all loads of an unrolled loop first.
 
     Not if its turns store, and load by instructions that have to stay behind a store.
     """
-    return item.node.kind == "unroll" and not (some(item, STORES) and some(item, ORDERED))
+    return item.source.kind == "unroll" and not (some(item, STORES) and some(item, ORDERED))
 
 
-def branches(item: Item, device: Device) -> bool:
+def branches(item: CostNode, device: Device) -> bool:
     """Whether the code of a node branches by itself, so that no load is moved before what it does.
 
     LLVM's division for AMD has no branch (``AMDGPUTargetLowering``: ``DIV_SCALE``, ``DIV_FIXUP``),
@@ -127,7 +127,7 @@ def waits_for_loads(loop: Loop, trips: float) -> float:
     return max(1.0, whole + rest)
 
 
-def brings_together(item: Item) -> bool:
+def brings_together(item: CostNode) -> bool:
     """Whether the compiler can bring the loads of a loop's iterations together.
 
     Barriers and conditions on data keep them apart; a tile in shared memory brings barriers, unless
@@ -141,18 +141,18 @@ def brings_together(item: Item) -> bool:
     for leaf in item.leaves():
         for entry in leaf.count.accesses:
             if entry.buffer.scope.startswith("shared"):
-                resolved = tuple(leaf.place.resolve(index) for index in entry.access.indices)
+                resolved = tuple(leaf.context.resolve(index) for index in entry.access.indices)
                 places.setdefault(entry.access.buffer, set()).add(resolved)
     shared = {name for name, indices in places.items() if len(indices) > 1}
     return all(
-        (leaf.node.per == "thread" or _is_of_threads(leaf, shared))
-        and leaf.node.op != "sync"
-        and not (leaf.spread is not None and leaf.spread.serial)
+        (leaf.source.per == "thread" or _is_of_threads(leaf, shared))
+        and leaf.source.op != "sync"
+        and not (leaf.mapping is not None and leaf.mapping.serial)
         for leaf in item.leaves()
     )
 
 
-def _is_of_threads(leaf: Item, exchanged: Container[str]) -> bool:
+def _is_of_threads(leaf: CostNode, exchanged: Container[str]) -> bool:
     """Whether a tile loop's statement becomes code that each thread runs without the others.
 
     Threads hand each other what is in the `exchanged` tiles.
@@ -161,4 +161,4 @@ def _is_of_threads(leaf: Item, exchanged: Container[str]) -> bool:
         entry.access.mode != "read" and entry.access.buffer in exchanged
         for entry in leaf.count.accesses
     )
-    return in_tile_loop(leaf.place) and not stores
+    return is_in_tile_loop(leaf.context) and not stores

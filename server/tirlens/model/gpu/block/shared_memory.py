@@ -18,7 +18,7 @@ from tirlens_worker.facts import Buffer, Loop
 
 from ...counting.result import Counts
 from ...dtypes import byte_count
-from ...tree.node import Item
+from ...tree.node import CostNode
 from .ahead import copies_elements
 
 _BINDINGS = frozenset({"grid", "cluster", "block"})
@@ -36,7 +36,7 @@ class _Use:
     stages: int = 1
 
 
-def shared_bytes(counts: Counts, items: Sequence[Item]) -> int:
+def shared_bytes(counts: Counts, items: Sequence[CostNode]) -> int:
     """The most bytes that the buffers of a block take at the same time."""
     uses: dict[str, _Use] = {}
     statements = _of_block(items)
@@ -56,9 +56,11 @@ def shared_bytes(counts: Counts, items: Sequence[Item]) -> int:
     )
 
 
-def _of_block(items: Sequence[Item]) -> Sequence[Item]:
+def _of_block(items: Sequence[CostNode]) -> Sequence[CostNode]:
     """The statements that each block executes in turn, inside the loops over blocks and threads."""
-    while len(items) == 1 and isinstance(items[0].node, Loop) and items[0].node.kind in _BINDINGS:
+    while (
+        len(items) == 1 and isinstance(items[0].source, Loop) and items[0].source.kind in _BINDINGS
+    ):
         items = items[0].children
     return items
 
@@ -84,26 +86,26 @@ def _elements(buffer: Buffer, shape: Sequence[int]) -> int:
     return shape[0] * first if shape and isinstance(first, int) else math.prod(shape)
 
 
-def _stages(items: Sequence[Item]) -> Iterator[tuple[str, int]]:
+def _stages(items: Sequence[CostNode]) -> Iterator[tuple[str, int]]:
     """The buffers that pipelined loops load from global memory, and the stages of their loops."""
     for loop in pipelines(items):
         for leaf in loop.leaves():
-            if not leaf.read_bytes or not (leaf.node.op == "copy" or copies_elements(leaf)):
+            if not leaf.read_bytes or not (leaf.source.op == "copy" or copies_elements(leaf)):
                 continue
             for entry in leaf.count.accesses:
                 if entry.access.mode == "write" and entry.buffer.scope.startswith("shared"):
                     yield entry.buffer.alias_of or entry.buffer.id, stage_count(loop)
 
 
-def pipelines(items: Sequence[Item]) -> Iterator[Item]:
+def pipelines(items: Sequence[CostNode]) -> Iterator[CostNode]:
     """The pipelined loops, outer ones first."""
     for item in items:
-        if isinstance(item.node, Loop) and item.node.kind == "pipelined":
+        if isinstance(item.source, Loop) and item.source.kind == "pipelined":
             yield item
         yield from pipelines(item.children)
 
 
-def stage_count(item: Item) -> int:
+def stage_count(item: CostNode) -> int:
     """The stages of a pipelined loop, 0 where none are asked for."""
-    stages = item.node.annotations.get("num_stages", 0)
+    stages = item.source.annotations.get("num_stages", 0)
     return stages if isinstance(stages, int) else 0

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from tirlens.hardware.spec import Device
 
 from ...tree.context import WARP, WARPGROUP, dtype_bytes
-from ...tree.node import Item
+from ...tree.node import CostNode
 from ..compiler.recurrence import carried
 from ..memory.reuse import fresh_share
 
@@ -69,7 +69,7 @@ _STATEMENT_CLOCKS: Mapping[str, float] = {
 
 
 def wait_seconds(
-    item: Item,
+    item: CostNode,
     device: Device,
     waits: bool = True,
     together: float = 1.0,
@@ -82,7 +82,7 @@ def wait_seconds(
     loads of `together` turns of a loop into one execution.  They wait for a part of the latencies
     where less is under way at a time.
     """
-    if item.node.op == "gemm":
+    if item.source.op == "gemm":
         return _matrix_wait(item, device)
     seconds = _step_clocks(item, waits) / device.clock_hz
     started = any(entry.access.route in ("tma", "async") for entry in item.count.accesses)
@@ -96,9 +96,9 @@ def wait_seconds(
     return seconds
 
 
-def carried_seconds(item: Item, device: Device, blocks: int) -> float:
+def carried_seconds(item: CostNode, device: Device, blocks: int) -> float:
     """How long a thread's chain of turns takes that each need the result of the one before."""
-    if item.node.op not in ("store", "let"):
+    if item.source.op not in ("store", "let"):
         return 0.0
     chain = carried(item, blocks)
     if chain is None:
@@ -111,7 +111,7 @@ def carried_seconds(item: Item, device: Device, blocks: int) -> float:
     return chain.turns * link
 
 
-def _matrix_wait(item: Item, device: Device) -> float:
+def _matrix_wait(item: CostNode, device: Device) -> float:
     """What starting and draining matrix instructions adds to them.
 
     Warpgroups that share a product, each with its rows, fill each other's waits.
@@ -119,29 +119,29 @@ def _matrix_wait(item: Item, device: Device) -> float:
     clocks = MATRIX_CLOCKS["wgmma" in device.features] / device.clock_hz
     groups = max(item.threads / WARPGROUP, 1.0)
     executions = item.count.executions or 1
-    once = item.seconds.get("tensor", 0.0) * device.sm_count / executions
+    once = item.busy_s.get("tensor", 0.0) * device.sm_count / executions
     return max(clocks - once * (1 - 1 / groups), 0.0)
 
 
-def load_latency_s(item: Item, device: Device, walks: bool = False) -> float:
+def load_latency_s(item: CostNode, device: Device, walks: bool = False) -> float:
     """How long a leaf's loads take to come, on average over the levels that they come from.
 
     Who `walks` from sector to sector finds every second one in L2, which fetches two at a time
     (``cudaLimitMaxL2FetchGranularity``: 64 bytes).
     """
-    asked = item.moved.l2_read_bytes
-    if item.node.per == "thread" and asked < 0.25 * (item.read_bytes or 0):
+    asked = item.traffic.l2_read_bytes
+    if item.source.per == "thread" and asked < 0.25 * (item.read_bytes or 0):
         return SHARED_CLOCKS / device.clock_hz
-    missed = min(item.moved.dram_waited_bytes / asked, 1.0) if asked else 1.0
+    missed = min(item.traffic.dram_requested_bytes / asked, 1.0) if asked else 1.0
     if walks:
         missed /= FETCHED_SECTORS
     return missed * device.dram.latency_s + (1 - missed) * device.l2.latency_s
 
 
-def _batches(item: Item) -> float:
+def _batches(item: CostNode) -> float:
     """How many times one execution waits: as often as its registers for loads are filled."""
-    spread = item.spread
-    if spread is None or item.node.per == "thread":
+    spread = item.mapping
+    if spread is None or item.source.per == "thread":
         return 1.0
     if spread.serial:
         return spread.repeats
@@ -154,15 +154,15 @@ def _batches(item: Item) -> float:
     return max(math.ceil(spread.repeats * held / LOADING_REGISTERS), 1)
 
 
-def _step_clocks(item: Item, waits: bool) -> float:
-    op = item.node.op
+def _step_clocks(item: CostNode, waits: bool) -> float:
+    op = item.source.op
     if op == "reduce":
         return reduce_clocks(item)
     if op == "scan":
         return scan_clocks(item)
     if op == "sync":
-        return _sync_clocks(item.node.label)
-    if item.node.attributes.get("asynchronous"):
+        return _sync_clocks(item.source.label)
+    if item.source.attributes.get("asynchronous"):
         # A barrier tells when it is done, and who needs it waits there.
         return 0.0
     clocks = _STATEMENT_CLOCKS.get(op, 0.0)
@@ -183,9 +183,9 @@ def _sync_clocks(label: str) -> float:
     return ARRIVAL_CLOCKS if told else BARRIER_CLOCKS
 
 
-def chain_clocks(item: Item) -> float:
+def chain_clocks(item: CostNode) -> float:
     """A thread's dependent instructions for one element, which its other elements overlap with."""
-    elements = item.count.executions if item.node.op in ELEMENTWISE else None
+    elements = item.count.executions if item.source.op in ELEMENTWISE else None
     if elements is None:
         elements = max((entry.total or 0 for entry in item.count.arith), default=0)
     if not elements:
@@ -197,7 +197,7 @@ def chain_clocks(item: Item) -> float:
     return min(total / elements, LONGEST_CHAIN_CLOCKS)
 
 
-def reduce_clocks(item: Item) -> float:
+def reduce_clocks(item: CostNode) -> float:
     """A reduction of a tile: each thread's serial part, then the exchange between threads.
 
     The template halves the number of threads in each step: by a round trip through shared memory
@@ -220,14 +220,14 @@ def reduce_clocks(item: Item) -> float:
     return math.ceil(mine / 4) * (serial + exchange)
 
 
-def _tile(item: Item) -> tuple[float, float] | None:
+def _tile(item: CostNode) -> tuple[float, float] | None:
     """Outputs of a reduction or scan, and the elements of each."""
     reads = [entry for entry in item.count.accesses if entry.access.mode == "read"]
     executions = item.count.executions
     if not reads or not executions or reads[0].elements is None:
         return None
     elements = reads[0].elements / executions
-    dim = item.node.attributes.get("dim")
+    dim = item.source.attributes.get("dim")
     extents = reads[0].access.extents
     if not isinstance(dim, int) or not -len(extents) <= dim < len(extents):
         return (1.0, max(elements, 1.0))
@@ -237,27 +237,27 @@ def _tile(item: Item) -> tuple[float, float] | None:
     return (max(elements / row, 1.0), float(row))
 
 
-def _sharing(item: Item, rows: float, row: float, threads: int) -> float:
+def _sharing(item: CostNode, rows: float, row: float, threads: int) -> float:
     """How many threads hold a part of one row, a power of two.
 
     Four do in the result of a matrix instruction; elsewhere vectors of a row lie on neighbouring
     threads.  In a tile of shared memory or registers of one thread nobody else has a part.
     """
-    if any(access.buffer in item.accumulators for access in item.node.accesses):
+    if any(access.buffer in item.accumulators for access in item.source.accesses):
         return 4.0
-    if item.node.per == "thread":
+    if item.source.per == "thread":
         return 1.0
     vector = max(_tile_vector(item, row), 1)
     return float(2 ** int(math.log2(max(min(threads, row / vector), 1))))
 
 
-def _tile_vector(item: Item, row: float) -> int:
+def _tile_vector(item: CostNode, row: float) -> int:
     """Neighbours of a row on one thread: those of a copy, else 16 bytes of the tile itself."""
     own = 16 / max(dtype_bytes(item.count.accesses[0].buffer.dtype), 0.5)
     return int(min(item.row_vector or own, max(row, 1)))
 
 
-def scan_clocks(item: Item) -> float:
+def scan_clocks(item: CostNode) -> float:
     """A scan along one dimension: a warp takes a line, 32 values at a time."""
     sizes = _tile(item)
     if sizes is None:

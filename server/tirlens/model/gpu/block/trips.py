@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Branch, Let
 
-from ...tree.context import SIDE_BY_SIDE
-from ...tree.node import Item
+from ...tree.context import CONCURRENT_KINDS
+from ...tree.node import CostNode
 
 
-def mean_trips(item: Item) -> float:
+def mean_trips(item: CostNode) -> float:
     """How often a loop turns each time that it runs, on average."""
     count = item.count
     if count.iterations is not None and count.executions:
@@ -19,20 +19,20 @@ def mean_trips(item: Item) -> float:
     return float(count.trips or 1)
 
 
-def sides(item: Item) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+def sides(item: CostNode) -> tuple[tuple[CostNode, ...], tuple[CostNode, ...]]:
     """What stands on the two sides of a branch."""
-    first = sum(not isinstance(node, Let) for node in item.node.then)
+    first = sum(not isinstance(node, Let) for node in item.source.then)
     return item.children[:first], item.children[first:]
 
 
-def shares(item: Item) -> Iterator[tuple[Sequence[Item], float]]:
+def shares(item: CostNode) -> Iterator[tuple[Sequence[CostNode], float]]:
     """What is inside a node and how often that runs of each time: the sides of a branch in part.
 
     A condition on threads or on elements of a tile keeps no warp from waiting with the others; one
     that holds for the whole block thins its turns.
     """
-    node, place = item.node, item.place
-    within = {loop.var for loop in place.around if loop.kind in SIDE_BY_SIDE}
+    node, place = item.source, item.context
+    within = {loop.var for loop in place.loops if loop.kind in CONCURRENT_KINDS}
     if not isinstance(node, Branch) or within & free_variables(place.resolve(node.condition)):
         yield item.children, 1.0
         return
@@ -44,7 +44,7 @@ def shares(item: Item) -> Iterator[tuple[Sequence[Item], float]]:
         yield side, min(max(known) / times, 1.0) if times and thinned else 1.0
 
 
-def _turns_of(item: Item) -> float | None:
+def _turns_of(item: CostNode) -> float | None:
     """How often the blocks get to a node, together; None where only some threads may do so.
 
     A node is counted by block if all of its statements are, else by thread.
@@ -52,7 +52,7 @@ def _turns_of(item: Item) -> float | None:
     leaves, number = item.leaves(), item.count.executions
     if number is None or not leaves:
         return None
-    kinds = {leaf.node.per for leaf in leaves}
+    kinds = {leaf.source.per for leaf in leaves}
     if kinds == {"block"}:
         return float(number)
     threads = {leaf.threads for leaf in leaves}

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from tirlens_worker.facts import Branch, Loop, Statement, While
 
-from ...tree.context import SIDE_BY_SIDE, SPATIAL
-from ...tree.node import Item
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
+from ...tree.node import CostNode
 from ...tree.timed import Timed
 from ...tree.traits import BRINGS, ORDERED, STORES, only, some
 from .leaf import BlockContext, busy_beside, busy_of_block, step_seconds
@@ -33,16 +33,16 @@ from .runs import (
 from .trips import mean_trips, shares, sides
 
 # Loops of which no thread takes the turns one after the other.
-_SPREAD = SPATIAL | SIDE_BY_SIDE
+_SPREAD = GRID_KINDS | CONCURRENT_KINDS
 
 
-def block_time(items: Sequence[Item], context: BlockContext) -> Timed:
+def block_time(items: Sequence[CostNode], context: BlockContext) -> Timed:
     """The time of an average block that has its SM for itself."""
     return Timed(None, 0.0, _in_turn(items, context, 1.0))
 
 
 def _in_turn(
-    items: Sequence[Item],
+    items: Sequence[CostNode],
     context: BlockContext,
     repeats: float,
     mixes: bool = True,
@@ -60,7 +60,7 @@ def _in_turn(
         follows = only(item, BRINGS) or (is_straight(item) and is_unrolled(item))
         ahead = waited and (follows or is_entered_once(item))
         alone = (_timed(item, context, repeats, waits=not ahead),)
-        if not mixes or isinstance(item.node, Statement):
+        if not mixes or isinstance(item.source, Statement):
             return alone
         return mixed(alone, busy_beside(context))
     out: list[Timed] = []
@@ -86,8 +86,8 @@ def _in_turn(
     return mixed(done, busy_beside(context)) if mixes else done
 
 
-def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True) -> Timed:
-    node = item.node
+def _timed(item: CostNode, context: BlockContext, repeats: float, waits: bool = True) -> Timed:
+    node = item.source
     if isinstance(node, Statement):
         busy_s = busy_of_block(item, context).longest_s
         return Timed(item, busy_s + step_seconds(item, context, repeats, waits))
@@ -119,16 +119,16 @@ def _timed(item: Item, context: BlockContext, repeats: float, waits: bool = True
     return released(timed) if _is_outermost(item) else timed
 
 
-def _is_outermost(item: Item) -> bool:
+def _is_outermost(item: CostNode) -> bool:
     """Whether a node is a loop over turns that stands in no other one."""
-    if not isinstance(item.node, (Loop, While)):
+    if not isinstance(item.source, (Loop, While)):
         return False
-    if isinstance(item.node, Loop) and item.node.kind in _SPREAD:
+    if isinstance(item.source, Loop) and item.source.kind in _SPREAD:
         return False
-    return all(loop.kind in _SPREAD for loop in item.place.around)
+    return all(loop.kind in _SPREAD for loop in item.context.loops)
 
 
-def _roles(item: Item, context: BlockContext, repeats: float) -> Timed:
+def _roles(item: CostNode, context: BlockContext, repeats: float) -> Timed:
     """A branch of which the warps of a block take different sides at the same time."""
     met = at_barriers((item,), _costs(context), repeats)
     if met is not None:

@@ -32,7 +32,7 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import Access, Buffer, Expr
 
-from ...tree.context import DIVISIONS, Place
+from ...tree.context import DIVISIONS, LoopContext
 
 # Integer instructions of one thread, as told above: of a quotient or remainder by what,
 POWER_OF_TWO = 1.0
@@ -51,7 +51,7 @@ _MAY_COST = _COSTLY | {">>", "&"}
 
 
 def index_parts(
-    accesses: Iterable[Access], place: Place, buffers: Mapping[str, Buffer]
+    accesses: Iterable[Access], place: LoopContext, buffers: Mapping[str, Buffer]
 ) -> frozenset[Expr]:
     """The parts of these accesses' offsets that take instructions of their own."""
     return frozenset(
@@ -64,7 +64,9 @@ def index_parts(
 
 
 def index_instructions(
-    parts: Iterable[Expr], place: Place, share_of: Callable[[frozenset[str]], float] = lambda _: 1.0
+    parts: Iterable[Expr],
+    place: LoopContext,
+    share_of: Callable[[frozenset[str]], float] = lambda _: 1.0,
 ) -> float:
     """Integer instructions of one thread for one execution of all these parts, on average.
 
@@ -74,8 +76,8 @@ def index_instructions(
     parts = frozenset(parts)
     if not parts:
         return 0.0
-    turns = place.turns_by_name
-    tiles = frozenset(loop.var for loop in place.around if loop.kind == "parallel")
+    turns = place.sequential_trip_counts
+    tiles = frozenset(loop.var for loop in place.loops if loop.kind == "parallel")
     costs: list[float] = []
     for part in parts:
         names = free_variables(part)
@@ -89,7 +91,7 @@ def index_instructions(
     return math.fsum(costs)
 
 
-def chosen_instructions(access: Access, place: Place) -> float:
+def chosen_instructions(access: Access, place: LoopContext) -> float:
     """Integer instructions of one thread for each load whose place is chosen under a guard."""
     if access.mode != "read" or access.guard is None:
         return 0.0
@@ -105,13 +107,13 @@ def _choice(part: Expr) -> float:
     return 1.0 if part[0] in COMPARISONS else CHOICE if part[0] == "select" else 0.0
 
 
-def _may_cost(access: Access, place: Place) -> bool:
+def _may_cost(access: Access, place: LoopContext) -> bool:
     return any(
         not operators(place.resolve(index)).isdisjoint(_MAY_COST) for index in access.indices
     )
 
 
-def _offsets(access: Access, place: Place, buffer: Buffer) -> Iterator[Expr]:
+def _offsets(access: Access, place: LoopContext, buffer: Buffer) -> Iterator[Expr]:
     """The indices of an access, those that are quotient and remainder of one index as that."""
     parts = [place.resolve(index) for index in access.indices]
     for number, part in enumerate(parts):

@@ -37,8 +37,8 @@ from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Expr, Loop, Statement
 
 from ...counting.result import NodeCount
-from ...tree.context import Place
-from ...tree.node import Item, leaves_of
+from ...tree.context import LoopContext
+from ...tree.node import CostNode, leaves_of
 from .addressing import ZERO, cost_of, costly
 
 # Instructions of one thread, as told above: of each comparison, each value that is compared, each
@@ -56,8 +56,8 @@ PART_UNROLL = 4
 
 
 def at_branch(
-    sides: tuple[Item, ...], evaluations: int, condition: Expr, place: Place, threads: int
-) -> tuple[Item, ...]:
+    sides: tuple[CostNode, ...], evaluations: int, condition: Expr, place: LoopContext, threads: int
+) -> tuple[CostNode, ...]:
     """The sides of a branch with what it takes that threads come to so many times.
 
     Its first statement has that.  `place` is that of the branch, which `threads` of a block come
@@ -65,7 +65,7 @@ def at_branch(
     known.
     """
     leaves = leaves_of(sides)
-    if not evaluations or not leaves or any(leaf.node.per != "thread" for leaf in leaves):
+    if not evaluations or not leaves or any(leaf.source.per != "thread" for leaf in leaves):
         return sides
     taken = max(side.count.executions or 0 for side in sides)
     always = taken == evaluations and _is_of_loops(place.resolve(condition), place)
@@ -74,19 +74,19 @@ def at_branch(
     passed = 0.0
     if taken and body <= MOST_PREDICATED * taken:
         passed = body / taken * max(evaluations - taken, 0)
-    elif taken and place.turns > 1:
+    elif taken and place.sequential_iterations > 1:
         passed = BRANCH * evaluations
     return _at_first(
         sides,
-        lambda leaf: leaf.but(
-            reached_by=max(leaf.reached_by, threads),
-            guard_instructions=leaf.guard_instructions + told,
-            passed_instructions=leaf.passed_instructions + passed,
+        lambda leaf: leaf.replace(
+            reaching_threads=max(leaf.reaching_threads, threads),
+            predicate_instructions=leaf.predicate_instructions + told,
+            skipped_instructions=leaf.skipped_instructions + passed,
         ),
     )
 
 
-def at_turns(body: tuple[Item, ...], loop: Loop, turns: int) -> tuple[Item, ...]:
+def at_turns(body: tuple[CostNode, ...], loop: Loop, turns: int) -> tuple[CostNode, ...]:
     """The body of a loop with what its turns take if it stays one, at its first statement."""
     if loop.kind != "serial" or not turns:
         return body
@@ -94,21 +94,22 @@ def at_turns(body: tuple[Item, ...], loop: Loop, turns: int) -> tuple[Item, ...]
     if isinstance(loop.extent, int) and loop.extent <= WHOLE_UNROLL:
         return body
     leaves = leaves_of(body)
-    if not leaves or any(leaf.node.per != "thread" for leaf in leaves):
+    if not leaves or any(leaf.source.per != "thread" for leaf in leaves):
         return body
-    meets = any(leaf.node.op == "sync" for leaf in leaves)
+    meets = any(leaf.source.op == "sync" for leaf in leaves)
     each = TURN / (1 if meets and not constant else PART_UNROLL)
     return _at_first(
-        body, lambda leaf: leaf.but(passed_instructions=leaf.passed_instructions + each * turns)
+        body,
+        lambda leaf: leaf.replace(skipped_instructions=leaf.skipped_instructions + each * turns),
     )
 
 
-def of_loads(count: NodeCount, place: Place) -> float:
+def of_loads(count: NodeCount, place: LoopContext) -> float:
     """Integer instructions of the conditions under which a thread's statement loads at all.
 
     Where it does not, its register is zero beforehand.
     """
-    node: Any = count.node
+    node: Any = count.source
     if node.per != "thread":
         return 0.0
     conditions = dict.fromkeys(
@@ -124,20 +125,22 @@ def of_loads(count: NodeCount, place: Place) -> float:
     return each * (count.executions or 0)
 
 
-def _at_first(items: Sequence[Item], change: Callable[[Item], Item]) -> tuple[Item, ...]:
+def _at_first(
+    items: Sequence[CostNode], change: Callable[[CostNode], CostNode]
+) -> tuple[CostNode, ...]:
     """A body with its first statement changed."""
     for number, item in enumerate(items):
         if not item.leaves():
             continue
-        statement = isinstance(item.node, Statement)
-        new = change(item) if statement else item.but(children=_at_first(item.children, change))
+        statement = isinstance(item.source, Statement)
+        new = change(item) if statement else item.replace(children=_at_first(item.children, change))
         return (*items[:number], new, *items[number + 1 :])
     return tuple(items)
 
 
-def _instructions(leaf: Item) -> float:
+def _instructions(leaf: CostNode) -> float:
     """What threads issue for a statement, over the launch, but for addresses."""
-    requests = leaf.spread.requests if leaf.spread is not None else ()
+    requests = leaf.mapping.requests if leaf.mapping is not None else ()
     moved = sum(
         entry.elements / request.elements
         for entry, request in zip(leaf.count.accesses, requests, strict=False)
@@ -146,14 +149,14 @@ def _instructions(leaf: Item) -> float:
     return moved + sum(leaf.arith.instructions.values())
 
 
-def guard_instructions(condition: Expr, place: Place) -> float:
+def guard_instructions(condition: Expr, place: LoopContext) -> float:
     """Integer instructions of one thread for telling once whether a condition holds, on average.
 
     `place` is where it is told: what a loop around does not change goes out of it.
     """
-    turns = place.turns_by_name
-    threads = frozenset(loop.var for loop in place.around if loop.kind == "block")
-    rolled = frozenset(loop.var for loop in place.around if loop.kind != "unroll") & turns.keys()
+    turns = place.sequential_trip_counts
+    threads = frozenset(loop.var for loop in place.loops if loop.kind == "block")
+    rolled = frozenset(loop.var for loop in place.loops if loop.kind != "unroll") & turns.keys()
     costs: dict[Expr, float] = {}
     for part in walk(simplify(place.resolve(condition))):
         if not isinstance(part, tuple) or part[0] not in COMPARISONS:
@@ -184,12 +187,12 @@ def _compared(comparison: Expr, rolled: frozenset[str]) -> Iterator[tuple[Expr, 
             yield side, COMPARED
 
 
-def _is_known(comparison: Expr, place: Place) -> bool:
+def _is_known(comparison: Expr, place: LoopContext) -> bool:
     """Whether the compiler knows the result, from the loops around alone."""
     low, high = bounds(comparison, place.ranges)
     return low == high and _is_of_loops(comparison, place)
 
 
-def _is_of_loops(condition: Expr, place: Place) -> bool:
+def _is_of_loops(condition: Expr, place: LoopContext) -> bool:
     """Whether nothing but loops takes part in a condition: what always holds then is no code."""
-    return free_variables(condition) <= {loop.var for loop in place.around}
+    return free_variables(condition) <= {loop.var for loop in place.loops}

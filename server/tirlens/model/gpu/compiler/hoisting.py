@@ -12,22 +12,24 @@ from collections.abc import Iterator
 
 from tirlens_worker.facts import Arith
 
-from ...tree.context import SIDE_BY_SIDE, SPATIAL, Place
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext
 from ..mapping.shares import of_matrix, of_rows, of_starts
-from ..mapping.spread import Spread
+from ..mapping.spread import ThreadMapping
 from .conversions import is_packed
 
 STRAIGHT_LOOPS = frozenset({"unroll", "vectorized"})
 
 
-def issued_share(arith: Arith, place: Place, spread: Spread, threads: int, matrix: bool) -> float:
+def issued_share(
+    arith: Arith, place: LoopContext, spread: ThreadMapping, threads: int, matrix: bool
+) -> float:
     """The share of an operation's executions that are instructions, at most 1.
 
     `matrix` tells that the elements lie on the threads as a matrix instruction's result does.
     """
     if arith.over is None:
         return 1.0
-    tile = [loop for loop in place.around if loop.kind in ("parallel", "vectorized")]
+    tile = [loop for loop in place.loops if loop.kind in ("parallel", "vectorized")]
     over = frozenset(arith.over)
     if any(loop.kind == "parallel" for loop in tile):
         extents = tuple(loop.extent or 1 for loop in tile)
@@ -40,11 +42,11 @@ def issued_share(arith: Arith, place: Place, spread: Spread, threads: int, matri
     return 1.0 / max(math.prod(_invariant(place, over)), 1)
 
 
-def _invariant(place: Place, over: frozenset[str]) -> Iterator[int]:
+def _invariant(place: LoopContext, over: frozenset[str]) -> Iterator[int]:
     """The turns of the loops around, from the inside out, for all of which a value is the same."""
     out = True  # of all the loops inside
-    for loop in reversed(place.around):
-        if loop.kind in SPATIAL | SIDE_BY_SIDE - STRAIGHT_LOOPS:
+    for loop in reversed(place.loops):
+        if loop.kind in GRID_KINDS | CONCURRENT_KINDS - STRAIGHT_LOOPS:
             continue
         if loop.var in over:
             # One value for each turn would have to be kept in registers.
@@ -54,10 +56,10 @@ def _invariant(place: Place, over: frozenset[str]) -> Iterator[int]:
 
 
 def addressed_share(
-    names: frozenset[str], place: Place, spread: Spread | None, threads: int
+    names: frozenset[str], place: LoopContext, spread: ThreadMapping | None, threads: int
 ) -> float:
     """For how many of its vectors of a tile a thread computes anew what `names` change."""
-    tile = [loop for loop in place.around if loop.kind in ("parallel", "vectorized")]
+    tile = [loop for loop in place.loops if loop.kind in ("parallel", "vectorized")]
     varies = tuple(loop.var in names for loop in tile)
     if spread is None or not tile or all(varies):
         return 1.0
@@ -65,7 +67,7 @@ def addressed_share(
     return of_starts(extents, varies, max(threads, 1), spread.vector)
 
 
-def packed_share(arith: Arith, spread: Spread) -> float:
+def packed_share(arith: Arith, spread: ThreadMapping) -> float:
     """Instructions of an operation on neighbours: two floats become two halves in one (F2FP)."""
     if arith.op != "cast" or arith.accumulator is None or spread.vector < 2:
         return 1.0

@@ -18,7 +18,7 @@ import numpy as np
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Access, Buffer, Statement
 
-from ...tree.context import Around, Place, dtype_bytes
+from ...tree.context import EnclosingLoop, LoopContext, dtype_bytes
 from ..mapping.offsets import IntArray, element_offsets
 
 # Of one instruction, as told above.
@@ -27,7 +27,7 @@ MOST_BYTES = 16
 
 
 def joined(
-    access: Access, statement: Statement, buffer: Buffer, place: Place, env: Mapping[str, Any]
+    access: Access, statement: Statement, buffer: Buffer, place: LoopContext, env: Mapping[str, Any]
 ) -> int:
     """How many elements one instruction moves that the program moves in turns of unrolled loops."""
     if not buffer.scope.startswith("shared") or access.guard is not None:
@@ -49,9 +49,9 @@ def joined(
     return 1
 
 
-def _unrolled(place: Place) -> Iterator[Around]:
+def _unrolled(place: LoopContext) -> Iterator[EnclosingLoop]:
     """The loops around whose turns are straight code, from the inside out."""
-    for loop in reversed(place.around):
+    for loop in reversed(place.loops):
         if loop.kind != "unroll":
             return
         yield loop
@@ -60,9 +60,9 @@ def _unrolled(place: Place) -> Iterator[Around]:
 def _aligned(
     access: Access,
     buffer: Buffer,
-    place: Place,
+    place: LoopContext,
     env: Mapping[str, Any],
-    loop: Around,
+    loop: EnclosingLoop,
     most: int,
 ) -> int:
     """The longest vector along `loop` that starts at a multiple of its length in every turn."""
@@ -70,7 +70,7 @@ def _aligned(
     if first is None:
         return 1
     steps: list[IntArray] = []
-    for other in place.around:
+    for other in place.loops:
         if other.kind in ("grid", "cluster", "block") or (other.extent or 1) == 1:
             continue
         moved = element_offsets(access, buffer, place, {**env, other.var: env[other.var] + 1})

@@ -25,8 +25,8 @@ from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Access, Buffer, Loop, Statement, While
 
 from ...counting.result import AccessCount, BufferCount, Counts
-from ...tree.context import SIDE_BY_SIDE, SPATIAL, dtype_bytes
-from ...tree.node import Item, leaves_of
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, dtype_bytes
+from ...tree.node import CostNode, leaves_of
 from ...tree.traits import STRAIGHT, every
 from ..block.trips import mean_trips
 from .straight import straight
@@ -71,7 +71,7 @@ class LiveBytes:
     needed: float
 
 
-def live_bytes(items: Sequence[Item], counts: Counts) -> LiveBytes:
+def live_bytes(items: Sequence[CostNode], counts: Counts) -> LiveBytes:
     """The most bytes that the register arrays of one thread take at the same time."""
     leaves = leaves_of(items)
     lives = _lives(leaves, counts.buffers)
@@ -109,12 +109,12 @@ def _most_bytes(lives: Iterable[_Life], held: set[int], number_of_leaves: int) -
     return most
 
 
-def _holds(leaf: Item) -> bool:
+def _holds(leaf: CostNode) -> bool:
     """Whether the compiler cannot move what computes values of registers over a statement."""
-    return bool(leaf.read_bytes) or leaf.node.per != "thread" or not every(leaf, STRAIGHT)
+    return bool(leaf.read_bytes) or leaf.source.per != "thread" or not every(leaf, STRAIGHT)
 
 
-def _lives(leaves: Sequence[Item], buffers: Mapping[str, BufferCount]) -> dict[Unit, _Life]:
+def _lives(leaves: Sequence[CostNode], buffers: Mapping[str, BufferCount]) -> dict[Unit, _Life]:
     lives: dict[Unit, _Life] = {}
     used = _used(leaves, buffers)
     whole = _indexed_at_run_time(use.entry for use in used)
@@ -147,7 +147,7 @@ class _Use(NamedTuple):
     bytes: int
 
 
-def _used(leaves: Sequence[Item], buffers: Mapping[str, BufferCount]) -> list[_Use]:
+def _used(leaves: Sequence[CostNode], buffers: Mapping[str, BufferCount]) -> list[_Use]:
     """The accesses to arrays in registers, but for single values.
 
     Those come and go with the expressions that need them.
@@ -199,23 +199,25 @@ def _indexed_at_run_time(entries: Iterable[AccessCount]) -> set[str]:
     return found
 
 
-def _loops(items: Sequence[Item]) -> list[tuple[int, int, str | None]]:
+def _loops(items: Sequence[CostNode]) -> list[tuple[int, int, str | None]]:
     """First and last statement of each loop whose iterations are in turn, inner ones first.
 
     And by which variable it turns, None where the program unrolls it.
     """
     found: list[tuple[int, int, str | None]] = []
 
-    def visit(item: Item, number: int) -> int:
-        if isinstance(item.node, Statement):
+    def visit(item: CostNode, number: int) -> int:
+        if isinstance(item.source, Statement):
             return number + 1
         after = number
         for child in item.children:
             after = visit(child, after)
-        serial = isinstance(item.node, Loop) and item.node.kind not in SPATIAL | SIDE_BY_SIDE
+        serial = (
+            isinstance(item.source, Loop) and item.source.kind not in GRID_KINDS | CONCURRENT_KINDS
+        )
         serial = serial and mean_trips(item) != 1
-        if (serial or isinstance(item.node, While)) and after > number:
-            found.append((number, after - 1, _turning(item.node)))
+        if (serial or isinstance(item.source, While)) and after > number:
+            found.append((number, after - 1, _turning(item.source)))
         return after
 
     number = 0

@@ -17,7 +17,7 @@ from tirlens_counting.expressions import free_variables, is_data_dependent
 from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Access, Expr
 
-from ...tree.context import Place
+from ...tree.context import LoopContext
 from ..mapping.shares import of_matrix, of_starts
 
 
@@ -34,7 +34,7 @@ class Tile(NamedTuple):
 def loaded_anew(
     access: Access,
     beside: Sequence[Access],
-    place: Place,
+    place: LoopContext,
     conditions: Sequence[Expr],
     tile: Tile,
 ) -> float:
@@ -57,7 +57,7 @@ def loaded_anew(
     return share if varies[-1] else min(share * tile.vector, 1.0)
 
 
-def _tells_apart(condition: Expr, place: Place, names: Sequence[str]) -> bool:
+def _tells_apart(condition: Expr, place: LoopContext, names: Sequence[str]) -> bool:
     """Whether a condition may hold for some elements of a tile and not for others."""
     resolved = place.resolve(condition)
     if free_variables(resolved).isdisjoint(names) and not is_data_dependent(resolved):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from ...dtypes import is_float
 from ...tree.context import dtype_bytes
-from ...tree.node import Item, leaves_of
+from ...tree.node import CostNode, leaves_of
 from .liveness import REGISTER_BYTES, REGISTER_SCOPES
 
 # Values of an element at the same time, beside what it is made of: ptxas 13.0 for sm_90a gives a
@@ -23,7 +23,7 @@ VALUES: Mapping[str, float] = {"log": 1.5, "log1p": 1.5, "log2": 1.5, "tanh": 2.
 MOST_SIDE_BY_SIDE = 8
 
 
-def temporaries(items: Sequence[Item]) -> int:
+def temporaries(items: Sequence[CostNode]) -> int:
     """The registers of the intermediate values of a thread's elements.
 
     How many of them the compiler has side by side is known of tiles; code of single threads is
@@ -31,30 +31,30 @@ def temporaries(items: Sequence[Item]) -> int:
     """
     most = 0.0
     for leaf in leaves_of(items):
-        if leaf.node.per == "thread":
+        if leaf.source.per == "thread":
             most = max(most, MOST_SIDE_BY_SIDE)
             continue
         computed = [entry.arith for entry in leaf.count.arith if is_float(entry.arith.dtype)]
-        if not computed or leaf.node.op == "gemm":
+        if not computed or leaf.source.op == "gemm":
             continue
-        spread = leaf.spread
+        spread = leaf.mapping
         mine = 1.0 if spread is None else spread.vector * spread.repeats
         values = sum(VALUES.get(arith.op, 0.0) for arith in computed)
         most = max(most, max(values, 1.0) * min(mine, MOST_SIDE_BY_SIDE))
     return math.ceil(most)
 
 
-def loading_registers(items: Sequence[Item], most: int) -> int:
+def loading_registers(items: Sequence[CostNode], most: int) -> int:
     """The registers, at most `most`, in which a thread's loads for one tile loop wait for data.
 
     A half has a register for itself where it is loaded alone.
     """
     bodies: dict[tuple[str, ...], float] = {}
     for leaf in leaves_of(items):
-        spread = leaf.spread
-        if leaf.node.op not in ("let", "store") or spread is None or spread.serial:
+        spread = leaf.mapping
+        if leaf.source.op not in ("let", "store") or spread is None or spread.serial:
             continue
-        tiles = tuple(loop.var for loop in leaf.place.around if loop.kind == "parallel")
+        tiles = tuple(loop.var for loop in leaf.context.loops if loop.kind == "parallel")
         kept = {entry.buffer.scope for entry in leaf.count.accesses if entry.access.mode == "write"}
         if not tiles or any(scope.startswith(REGISTER_SCOPES) for scope in kept):
             continue

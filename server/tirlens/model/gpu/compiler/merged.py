@@ -24,16 +24,16 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import Access, Branch, Buffer, Loop, Node, Statement, While
 
-from ...tree.context import NOTHING, Around, Place, SetIn
+from ...tree.context import NO_LOOPS, EnclosingLoop, LoopContext, StoreLoops
 
 # Straight code of more turns than these is taken to be as if its outer loops were not unrolled.
 MOST_TURNS = 1 << 14
 
 
-def written_in(nodes: Sequence[Node]) -> SetIn:
+def written_in(nodes: Sequence[Node]) -> StoreLoops:
     """The loops around the statements that write to each array, by its id."""
     found: dict[str, frozenset[str]] = {}
-    _collect(nodes, NOTHING, found)
+    _collect(nodes, NO_LOOPS, found)
     return found
 
 
@@ -44,7 +44,7 @@ def _collect(
         if isinstance(node, Statement):
             for access in node.accesses:
                 if access.mode != "read":
-                    found[access.buffer] = found.get(access.buffer, NOTHING) | around
+                    found[access.buffer] = found.get(access.buffer, NO_LOOPS) | around
         elif isinstance(node, Loop):
             _collect(node.body, around | {node.var}, found)
         elif isinstance(node, While):
@@ -55,7 +55,7 @@ def _collect(
 
 
 def uses(
-    access: Access, statement: Statement, buffer: Buffer, place: Place, written: SetIn
+    access: Access, statement: Statement, buffer: Buffer, place: LoopContext, written: StoreLoops
 ) -> float:
     """How many times the program reads, on average, what one load of straight code brings.
 
@@ -63,7 +63,7 @@ def uses(
     """
     if access.mode != "read" or access.extents or access.guard is not None:
         return 1.0
-    loops = _straight(place, written.get(access.buffer, NOTHING))
+    loops = _straight(place, written.get(access.buffer, NO_LOOPS))
     if not loops:
         return 1.0
     together = [
@@ -75,7 +75,7 @@ def uses(
     indices = list(dict.fromkeys(tuple(map(place.resolve, one.indices)) for one in together))
     if any(is_data_dependent(index) for indices_of in indices for index in indices_of):
         return 1.0
-    names = NOTHING.union(*(free_variables(one) for indices_of in indices for one in indices_of))
+    names = NO_LOOPS.union(*(free_variables(one) for indices_of in indices for one in indices_of))
     # Lanes that load elements of their own are one instruction as it is.
     loops = [loop for loop in loops if loop.kind == "unroll" or loop.var not in names]
     varying = [loop for loop in loops if loop.var in names]
@@ -88,12 +88,12 @@ def uses(
     return same * turns * len(indices) / max(distinct, 1)
 
 
-def _straight(place: Place, written: frozenset[str]) -> list[Around]:
+def _straight(place: LoopContext, written: frozenset[str]) -> list[EnclosingLoop]:
     """The loops around that are straight code in which nothing writes to the array."""
-    chosen = NOTHING.union(*map(free_variables, place.conditions))
-    found: list[Around] = []
+    chosen = NO_LOOPS.union(*map(free_variables, place.conditions))
+    found: list[EnclosingLoop] = []
     turns = 1
-    for loop in reversed(place.around):
+    for loop in reversed(place.loops):
         turns *= loop.extent or MOST_TURNS
         straight = loop.kind in ("unroll", "vectorized") and turns <= MOST_TURNS
         if not straight or loop.var in written or loop.var in chosen:
@@ -103,7 +103,10 @@ def _straight(place: Place, written: frozenset[str]) -> list[Around]:
 
 
 def _distinct(
-    indices: Sequence[tuple[Any, ...]], buffer: Buffer, place: Place, loops: Sequence[Around]
+    indices: Sequence[tuple[Any, ...]],
+    buffer: Buffer,
+    place: LoopContext,
+    loops: Sequence[EnclosingLoop],
 ) -> int:
     """How many elements these accesses touch while the loops turn, in one thread."""
     first: Mapping[str, Any] = place.first_values

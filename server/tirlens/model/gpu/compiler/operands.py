@@ -19,7 +19,7 @@ from functools import lru_cache
 from tirlens.hardware.spec import Device
 
 from ...tree.context import WARP, WARPGROUP
-from ...tree.node import Item
+from ...tree.node import CostNode
 
 # Of one instruction (PTX ISA, "Warpgroup Level Matrix Shape": m64nNk16, N from 8 to 256; "Warp
 # Level Matrix Shape": m16n8).
@@ -28,15 +28,15 @@ WGMMA_ROWS, WGMMA_COLUMNS = 64, 8
 MMA_ROWS, MMA_COLUMNS = 16, 8
 
 
-def times_read(item: Item, device: Device) -> tuple[float, float]:
+def times_read(item: CostNode, device: Device) -> tuple[float, float]:
     """How often a product of tiles reads A and B from shared memory."""
-    sizes = item.node.attributes.get("m_n_k", ()) if item.node.op == "gemm" else ()
+    sizes = item.source.attributes.get("m_n_k", ()) if item.source.op == "gemm" else ()
     if "tcgen05" in device.features or "mfma" in device.features or len(sizes) != 3:
         return 1.0, 1.0
     rows, columns, _ = sizes
     if not isinstance(rows, int) or not isinstance(columns, int):
         return 1.0, 1.0
-    policy = str(item.node.attributes.get("policy"))
+    policy = str(item.source.attributes.get("policy"))
     groups = item.threads // WARPGROUP
     if "wgmma" in device.features and rows >= WGMMA_ROWS and groups:
         down, across = _parts(rows, columns, groups, policy, (WGMMA_ROWS, WGMMA_COLUMNS))

@@ -15,29 +15,31 @@ from collections.abc import Sequence
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Access
 
-from ...tree.node import Item
+from ...tree.node import CostNode
 
 
-def keeps_operands(item: Item) -> bool:
+def keeps_operands(item: CostNode) -> bool:
     """Whether a leaf is a product of a register tile: multiply-adds whose neighbours share factors.
 
     Each element that an unrolled loop has of a row, or of a column, has a factor of all of it.
     """
-    if item.place.unrolled == 1 or {unit for unit, _ in item.arith.instructions} != {"fma"}:
+    if item.context.unrolled_iterations == 1 or {unit for unit, _ in item.arith.instructions} != {
+        "fma"
+    }:
         return False
-    unrolled = {loop.var for loop in item.place.around if loop.kind == "unroll"}
-    results = [entry for entry in item.node.accesses if entry.mode != "read"]
+    unrolled = {loop.var for loop in item.context.loops if loop.kind == "unroll"}
+    results = [entry for entry in item.source.accesses if entry.mode != "read"]
     targets = {entry.buffer for entry in results}
     varies = unrolled & _variables(item, results)
     return any(
         varies - _variables(item, [entry])
-        for entry in item.node.accesses
+        for entry in item.source.accesses
         if entry.mode == "read" and entry.buffer not in targets
     )
 
 
-def _variables(item: Item, accesses: Sequence[Access]) -> frozenset[str]:
-    resolve = item.place.resolve
+def _variables(item: CostNode, accesses: Sequence[Access]) -> frozenset[str]:
+    resolve = item.context.resolve
     return frozenset[str]().union(
         *(free_variables(resolve(index)) for access in accesses for index in access.indices)
     )

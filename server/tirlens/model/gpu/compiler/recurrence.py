@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from tirlens_counting.expressions import simplify, substitute
 from tirlens_worker.facts import Access, Expr
 
-from ...tree.context import SIDE_BY_SIDE, SPATIAL, Around, Place
-from ...tree.node import Item
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, EnclosingLoop, LoopContext
+from ...tree.node import CostNode
 
 TILES = frozenset({"parallel", "vectorized"})
 
@@ -26,7 +26,7 @@ class Carried:
     turns: float
 
 
-def carried(item: Item, blocks: int) -> Carried | None:
+def carried(item: CostNode, blocks: int) -> Carried | None:
     """What a statement hands on from turn to turn; None where no turn waits for another."""
     if not item.count.executions or all(entry.arith.index for entry in item.count.arith):
         return None
@@ -35,26 +35,26 @@ def carried(item: Item, blocks: int) -> Carried | None:
         for read in entries:
             same = written.access.buffer == read.access.buffer
             if same and (written.access.mode, read.access.mode) == ("write", "read"):
-                beside = _beside(read.access, written.access, item.place)
+                beside = _beside(read.access, written.access, item.context)
                 if beside is not None:
                     return Carried(read.buffer.scope, turns(item, blocks) / beside)
     return None
 
 
-def turns(item: Item, blocks: int) -> float:
+def turns(item: CostNode, blocks: int) -> float:
     """How many times one thread runs a statement in turn, for each element of a tile loop."""
-    threads = item.threads if item.node.per == "thread" else 1
-    tiles = (loop.extent or 1 for loop in item.place.around if loop.kind in TILES)
+    threads = item.threads if item.source.per == "thread" else 1
+    tiles = (loop.extent or 1 for loop in item.context.loops if loop.kind in TILES)
     return (item.count.executions or 0) / (blocks * threads * math.prod(tiles))
 
 
-def _beside(read: Access, written: Access, place: Place) -> int | None:
+def _beside(read: Access, written: Access, place: LoopContext) -> int | None:
     """How many chains one thread has side by side, for one element of a tile loop."""
     if read.extents or written.extents or len(read.indices) != len(written.indices):
         return None
     beside = 1
-    for loop in reversed(place.around):
-        if loop.kind in SPATIAL | SIDE_BY_SIDE:
+    for loop in reversed(place.loops):
+        if loop.kind in GRID_KINDS | CONCURRENT_KINDS:
             continue
         if _next_reads(read, written, loop, place):
             return beside
@@ -62,7 +62,7 @@ def _beside(read: Access, written: Access, place: Place) -> int | None:
     return None
 
 
-def _next_reads(read: Access, written: Access, loop: Around, place: Place) -> bool:
+def _next_reads(read: Access, written: Access, loop: EnclosingLoop, place: LoopContext) -> bool:
     """Whether the next turn of a loop reads what this one writes."""
     following: Expr = ("+", loop.var, 1)
     return all(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer
 
-from ...tree.node import Item
+from ...tree.node import CostNode
 from ..launch.schedule import MEMORY_OF_ALL
 from ..units import L2_WRITE_FRACTION, l2_rate
 from .liveness import REGISTER_SCOPES
@@ -25,23 +25,22 @@ SPILL_FACTOR = 3.0
 _ELSEWHERE = MEMORY_OF_ALL | {"shared"}
 
 
-def spilled(leaves: Sequence[Item], share: float, device: Device) -> list[Item]:
+def spilled(leaves: Sequence[CostNode], share: float, device: Device) -> list[CostNode]:
     """The leaves with what it takes that `share` of the arrays in registers spill."""
     return [_spilled(leaf, share, device) for leaf in leaves] if share else list(leaves)
 
 
-def _spilled(leaf: Item, share: float, device: Device) -> Item:
+def _spilled(leaf: CostNode, share: float, device: Device) -> CostNode:
     held = [entry for entry in leaf.count.accesses if _is_held(entry.buffer)]
     if not held:
         return leaf
     stored = share * sum(entry.bytes or 0 for entry in held if entry.access.mode != "read")
     seconds = {
-        name: one if name in _ELSEWHERE else one * SPILL_FACTOR
-        for name, one in leaf.seconds.items()
+        name: one if name in _ELSEWHERE else one * SPILL_FACTOR for name, one in leaf.busy_s.items()
     }
     stored_s = stored / L2_WRITE_FRACTION / l2_rate(leaf, device)
     seconds["l2"] = seconds.get("l2", 0.0) + stored_s
-    return leaf.but(seconds=seconds, spilled_share=share)
+    return leaf.replace(busy_s=seconds, spilled_share=share)
 
 
 def _is_held(buffer: Buffer) -> bool:

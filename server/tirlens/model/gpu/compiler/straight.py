@@ -13,15 +13,15 @@ from collections.abc import Iterator, Sequence
 
 from tirlens_worker.facts import Branch, Loop, Statement
 
-from ...tree.context import SIDE_BY_SIDE, SPATIAL
-from ...tree.node import Item
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
+from ...tree.node import CostNode
 from ..block.trips import mean_trips
 
 _OF_ELEMENTS = frozenset({"store", "let", "copy", "fill", "reduce"})
-_TOGETHER = SPATIAL | SIDE_BY_SIDE
+_TOGETHER = GRID_KINDS | CONCURRENT_KINDS
 
 
-def straight(items: Sequence[Item]) -> list[range]:
+def straight(items: Sequence[CostNode]) -> list[range]:
     """The pieces of straight code, by the numbers of their statements in program order.
 
     A loop that turns once is none.
@@ -30,7 +30,7 @@ def straight(items: Sequence[Item]) -> list[range]:
     begin = number = 0
     handed: set[str] = set()
     for leaf in _leaves(items):
-        belongs = leaf is not None and leaf.node.per == "block" and leaf.node.op in _OF_ELEMENTS
+        belongs = leaf is not None and leaf.source.per == "block" and leaf.source.op in _OF_ELEMENTS
         if leaf is None or not belongs or _reads(leaf, handed):
             found.append(range(begin, number))
             begin, handed = number, set[str]()
@@ -38,23 +38,23 @@ def straight(items: Sequence[Item]) -> list[range]:
             continue
         number += 1
         handed |= _shared(leaf, "write")
-        if leaf.node.op == "reduce" or not belongs:
+        if leaf.source.op == "reduce" or not belongs:
             found.append(range(begin, number) if belongs else range(0))
             begin, handed = number, set[str]()
     found.append(range(begin, number))
     return [piece for piece in found if len(piece) > 1]
 
 
-def _leaves(items: Sequence[Item]) -> Iterator[Item | None]:
+def _leaves(items: Sequence[CostNode]) -> Iterator[CostNode | None]:
     """The statements in program order; None where a loop that turns or a branch begins or ends."""
     for item in items:
-        node = item.node
+        node = item.source
         if isinstance(node, Statement):
             yield item
             continue
         together = isinstance(node, Loop) and (node.kind in _TOGETHER or mean_trips(item) == 1)
         in_tile = isinstance(node, Branch) and any(
-            loop.kind in SIDE_BY_SIDE for loop in item.place.around
+            loop.kind in CONCURRENT_KINDS for loop in item.context.loops
         )
         if together or in_tile:
             yield from _leaves(item.children)
@@ -64,11 +64,11 @@ def _leaves(items: Sequence[Item]) -> Iterator[Item | None]:
             yield None
 
 
-def _reads(leaf: Item, names: set[str]) -> bool:
+def _reads(leaf: CostNode, names: set[str]) -> bool:
     return bool(names) and not names.isdisjoint(_shared(leaf, "read"))
 
 
-def _shared(leaf: Item, mode: str) -> set[str]:
+def _shared(leaf: CostNode, mode: str) -> set[str]:
     return {
         entry.buffer.alias_of or entry.buffer.id
         for entry in leaf.count.accesses

@@ -24,8 +24,8 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import Statement
 
-from ...tree.context import SIDE_BY_SIDE, SPATIAL, Place, Step
-from ...tree.node import Item
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext, PathStep
+from ...tree.node import CostNode
 from ...tree.timed import Timed
 from ..memory.waves import launch_order
 
@@ -49,16 +49,16 @@ def block_costs(
     blocks = math.prod(grid)
     if not 1 < blocks <= MOST_BLOCKS:
         return None
-    leaves: list[tuple[Item, float]] = []
+    leaves: list[tuple[CostNode, float]] = []
     _gather(timed, leaves)
     paths = _paths([item for item, _ in leaves])
     if not any(paths):
         return None
     coordinates = launch_order(grid, panel, order)
-    weights: dict[tuple[Step, ...], FloatArray | None] = {}
+    weights: dict[tuple[PathStep, ...], FloatArray | None] = {}
     for path, (item, _) in zip(paths, leaves, strict=True):
         if path not in weights:
-            weights[path] = _weight(path, item.place, coordinates)
+            weights[path] = _weight(path, item.context, coordinates)
     if all(weight is None or weight.min() == weight.max() for weight in weights.values()):
         return None
     means = {path: None if one is None else float(one.mean()) for path, one in weights.items()}
@@ -73,13 +73,13 @@ def block_costs(
     return costs
 
 
-def _paths(items: Sequence[Item]) -> list[tuple[Step, ...]]:
+def _paths(items: Sequence[CostNode]) -> list[tuple[PathStep, ...]]:
     """What decides how often each statement is reached; those of one body share their place."""
-    found: dict[int, tuple[Step, ...]] = {}
+    found: dict[int, tuple[PathStep, ...]] = {}
     for item in items:
-        if id(item.place) not in found:
-            found[id(item.place)] = _relevant(item.place)
-    return [found[id(item.place)] for item in items]
+        if id(item.context) not in found:
+            found[id(item.context)] = _relevant(item.context)
+    return [found[id(item.context)] for item in items]
 
 
 def _together(
@@ -112,27 +112,27 @@ def _makespan(costs: FloatArray, places: int) -> float:
     return max(free_at)
 
 
-def _gather(timed: Timed, found: list[tuple[Item, float]]) -> None:
+def _gather(timed: Timed, found: list[tuple[CostNode, float]]) -> None:
     """What takes time, a loop's own share with its first statement."""
     for child in timed.children:
         _gather(child, found)
     if timed.item is None or not timed.own_s:
         return
-    if isinstance(timed.item.node, Statement):
+    if isinstance(timed.item.source, Statement):
         found.append((timed.item, timed.own_s))
     elif inside := timed.item.leaves():
         found.append((inside[0], timed.own_s))
 
 
-def _relevant(place: Place) -> tuple[Step, ...]:
+def _relevant(place: LoopContext) -> tuple[PathStep, ...]:
     """The conditions and loops around a statement that depend on the block, and what they use."""
-    wanted = {loop.var for loop in place.around if loop.kind in SPATIAL}
-    apart = {loop.var for loop in place.around if loop.kind in SIDE_BY_SIDE}
+    wanted = {loop.var for loop in place.loops if loop.kind in GRID_KINDS}
+    apart = {loop.var for loop in place.loops if loop.kind in CONCURRENT_KINDS}
     found: set[int] = set()
     more = True
     while more:
         more = False
-        for number, (name, first, second) in enumerate(place.steps):
+        for number, (name, first, second) in enumerate(place.path):
             names = free_variables(first) | free_variables(second)
             if number in found or names & apart or not (names & wanted or name in wanted):
                 continue
@@ -140,11 +140,11 @@ def _relevant(place: Place) -> tuple[Step, ...]:
                 found.add(number)
                 wanted |= names | ({name} if name else set())
                 more = True
-    return tuple(place.steps[number] for number in sorted(found))
+    return tuple(place.path[number] for number in sorted(found))
 
 
 def _weight(
-    path: tuple[Step, ...], place: Place, coordinates: tuple[npt.NDArray[np.int64], ...]
+    path: tuple[PathStep, ...], place: LoopContext, coordinates: tuple[npt.NDArray[np.int64], ...]
 ) -> FloatArray | None:
     """How often each block gets there; None where that is not known or the same for all."""
     if not path:
@@ -152,8 +152,8 @@ def _weight(
     axes = {"blockIdx.x": 0, "blockIdx.y": 1, "blockIdx.z": 2}
     env: dict[str, Any] = {
         loop.var: coordinates[axes[loop.tag]]
-        for loop in place.around
-        if loop.kind in SPATIAL and loop.tag in axes
+        for loop in place.loops
+        if loop.kind in GRID_KINDS and loop.tag in axes
     }
     for name, reach in place.ranges.items():
         if name not in env and reach[0] == reach[1] and math.isfinite(reach[0]):
@@ -164,13 +164,15 @@ def _weight(
         return None
 
 
-def _counted(path: tuple[Step, ...], env: Mapping[str, Any], blocks: int) -> FloatArray:
+def _counted(path: tuple[PathStep, ...], env: Mapping[str, Any], blocks: int) -> FloatArray:
     """The sum over the loops of a path of how often each block passes its conditions."""
     found = _passed(path, env, (blocks,))
     return np.array(np.broadcast_to(found, (blocks,)))
 
 
-def _passed(path: tuple[Step, ...], env: Mapping[str, Any], shape: tuple[int, ...]) -> FloatArray:
+def _passed(
+    path: tuple[PathStep, ...], env: Mapping[str, Any], shape: tuple[int, ...]
+) -> FloatArray:
     """The same along the turns of the loops around, on the axes before that of the blocks."""
     if not path:
         return np.ones(())

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tirlens.hardware.spec import Device
 
-from ...tree.node import Item
+from ...tree.node import CostNode
 
 # Starting a block on an SM and draining its stores, when nothing else hides it: 0.22 to 0.27 us
 # from one block of 64 threads that store a value each to the next, on V100, A40, A100, L40, H100
@@ -95,13 +95,13 @@ def _with_latency(device: Device, share: float) -> Device:
     return replace(device, dram=dram, l2=replace(device.l2, latency_s=device.l2.latency_s * share))
 
 
-def drifts_apart(leaves: Iterable[Item]) -> bool:
+def drifts_apart(leaves: Iterable[CostNode]) -> bool:
     """Whether each warp goes through a kernel by itself, without a barrier.
 
     Who writes code of single threads says where they wait; what shares memory otherwise waits.
     """
     return all(
-        leaf.node.op in _WAITLESS and (not leaf.shared_bytes or leaf.node.per == "thread")
+        leaf.source.op in _WAITLESS and (not leaf.shared_bytes or leaf.source.per == "thread")
         for leaf in leaves
     )
 

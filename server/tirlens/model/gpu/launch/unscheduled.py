@@ -15,25 +15,25 @@ from tirlens.hardware.spec import Device
 from ... import cpu
 from ...report import KernelReport
 from ...reporting.figures import finished
-from ...tree.node import Item, with_leaves
+from ...tree.node import CostNode, replace_leaves
 from ..units import peak, sustained, sustained_roofline_seconds
 from .schedule import KernelTime
 
 _UNITS = {"fp64": "fp64", "sfu": "sfu"}
 
 
-def at_least(leaves: Sequence[Item], compulsory_bytes: float | None) -> list[Item]:
+def at_least(leaves: Sequence[CostNode], compulsory_bytes: float | None) -> list[CostNode]:
     """The leaves, which move no more between them than each byte of the arrays once."""
-    total = sum(leaf.moved.dram_bytes for leaf in leaves)
+    total = sum(leaf.traffic.dram_bytes for leaf in leaves)
     if compulsory_bytes is None or total <= compulsory_bytes:
         return list(leaves)
     share = compulsory_bytes / total
     return [
-        leaf.but(
-            moved=replace(
-                leaf.moved,
-                dram_read_bytes=leaf.moved.dram_read_bytes * share,
-                dram_write_bytes=leaf.moved.dram_write_bytes * share,
+        leaf.replace(
+            traffic=replace(
+                leaf.traffic,
+                dram_read_bytes=leaf.traffic.dram_read_bytes * share,
+                dram_write_bytes=leaf.traffic.dram_write_bytes * share,
             )
         )
         for leaf in leaves
@@ -41,7 +41,7 @@ def at_least(leaves: Sequence[Item], compulsory_bytes: float | None) -> list[Ite
 
 
 def unscheduled(
-    report: KernelReport, device: Device, items: Sequence[Item], leaves: Sequence[Item]
+    report: KernelReport, device: Device, items: Sequence[CostNode], leaves: Sequence[CostNode]
 ) -> KernelReport:
     """The lower bound of a workload: by the datasheet's rates of a GPU, by the sustained ones of
     an accelerator; and the unit that takes longest."""
@@ -54,18 +54,18 @@ def unscheduled(
         return peak(device, name).flop_per_s if is_gpu else sustained(device, name)
 
     dram = device.dram.bytes_per_s * (1.0 if is_gpu else device.dram.sustained_fraction)
-    items = with_leaves(items, _taking_turns(report, leaves, rate, dram))
-    block = cpu.weighted(items, lambda leaf: max(leaf.seconds.values(), default=0.0))
+    items = replace_leaves(items, _taking_turns(report, leaves, rate, dram))
+    block = cpu.weighted(items, lambda leaf: max(leaf.busy_s.values(), default=0.0))
     timed = block, KernelTime(0.0, bound, 0.0, None)
-    report = finished(report.but(schedule="unscheduled"), device, items, timed, device.sm_count)
+    report = finished(report.replace(schedule="unscheduled"), device, items, timed, device.sm_count)
     return replace(
         report, time_band_s=None, uncertainty={}, bound_reason="lower bound, unscheduled"
     )
 
 
 def _taking_turns(
-    report: KernelReport, leaves: Sequence[Item], rate: Callable[[str], float], dram: float
-) -> Iterator[Item]:
+    report: KernelReport, leaves: Sequence[CostNode], rate: Callable[[str], float], dram: float
+) -> Iterator[CostNode]:
     """`leaves` with how long each unit is busy with them, of several classes on one unit the
     longest: the roofline's times, which leave out what else would share a unit."""
     longest: dict[str, str] = {}
@@ -76,10 +76,10 @@ def _taking_turns(
         seconds = {
             unit: done[name] / rate(name) for unit, name in longest.items() if done.get(name)
         }
-        moved = leaf.moved.dram_bytes
+        moved = leaf.traffic.dram_bytes
         if moved and report.compulsory_bytes is not None:
             seconds["dram"] = moved / dram
-        yield leaf.but(seconds=seconds)
+        yield leaf.replace(busy_s=seconds)
 
 
 def _unit(name: str) -> str:

@@ -17,7 +17,7 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import Expr
 
-from ...tree.context import SIDE_BY_SIDE, Place
+from ...tree.context import CONCURRENT_KINDS, LoopContext
 
 # What is looked at of an axis of the grid, or of a loop: the first, and the middle of eight parts;
 # of fewer where there are several of them.
@@ -27,7 +27,7 @@ _PARTS = 8
 Axes = tuple[tuple[str, int, int], ...]
 
 
-def active_threads(place: Place, threads: int) -> int:
+def active_threads(place: LoopContext, threads: int) -> int:
     """How many of a block's threads meet the conditions around a statement.
 
     It is the average over the blocks, and the turns of loops, in which some do: a causal mask
@@ -36,12 +36,12 @@ def active_threads(place: Place, threads: int) -> int:
     """
     if not place.conditions:
         return threads
-    axes = tuple((loop.var, 0, loop.extent or 1) for loop in place.around if loop.kind == "block")
+    axes = tuple((loop.var, 0, loop.extent or 1) for loop in place.loops if loop.kind == "block")
     names = {name for name, _, _ in axes}
     turning = {
         loop.var: (place.first_values.get(loop.var, 0), loop.extent)
-        for loop in place.around
-        if loop.kind not in SIDE_BY_SIDE and loop.extent
+        for loop in place.loops
+        if loop.kind not in CONCURRENT_KINDS and loop.extent
     }
     mine = tuple(
         substitute(item, {name: place.first_values.get(name, name) for name in others})

@@ -15,30 +15,30 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tirlens_worker.facts import Buffer, Statement
 
-from ...tree.node import Item, leaves_of, with_leaves
+from ...tree.node import CostNode, leaves_of, replace_leaves
 from .spread import memory_of
 
 FRAGMENT = "local.fragment"
 TENSOR_MEMORY = "shared.tmem"
 
 
-def with_layouts(items: Sequence[Item], buffers: Mapping[str, Buffer]) -> tuple[Item, ...]:
+def with_layouts(items: Sequence[CostNode], buffers: Mapping[str, Buffer]) -> tuple[CostNode, ...]:
     """The items of a kernel, whose reductions know how their tiles lie on the threads."""
     leaves = leaves_of(items)
-    if not any(leaf.node.op == "reduce" for leaf in leaves):
+    if not any(leaf.source.op == "reduce" for leaf in leaves):
         return tuple(items)
     vectors = row_vectors(leaves, buffers)
-    return with_leaves(items, (_told(leaf, vectors, buffers) for leaf in leaves))
+    return replace_leaves(items, (_told(leaf, vectors, buffers) for leaf in leaves))
 
 
-def _told(leaf: Item, vectors: Mapping[str, int], buffers: Mapping[str, Buffer]) -> Item:
-    if leaf.node.op != "reduce":
+def _told(leaf: CostNode, vectors: Mapping[str, int], buffers: Mapping[str, Buffer]) -> CostNode:
+    if leaf.source.op != "reduce":
         return leaf
-    tiles = _tiles(leaf.node, buffers)
-    return leaf.but(row_vector=max((vectors.get(name, 0) for name in tiles), default=0))
+    tiles = _tiles(leaf.source, buffers)
+    return leaf.replace(row_vector=max((vectors.get(name, 0) for name in tiles), default=0))
 
 
-def row_vectors(leaves: Iterable[Item], buffers: Mapping[str, Buffer]) -> dict[str, int]:
+def row_vectors(leaves: Iterable[CostNode], buffers: Mapping[str, Buffer]) -> dict[str, int]:
     """The longest vector with which any of the tiles of one layout are loaded or stored.
 
     Tiles that no statement moves to or from memory are left out.
@@ -52,7 +52,7 @@ def row_vectors(leaves: Iterable[Item], buffers: Mapping[str, Buffer]) -> dict[s
 
     longest: dict[str, int] = {}
     for leaf in leaves:
-        node = leaf.node
+        node = leaf.source
         if node.per != "block" or node.op == "reduce":
             continue
         tiles = _tiles(node, buffers)
@@ -63,7 +63,7 @@ def row_vectors(leaves: Iterable[Item], buffers: Mapping[str, Buffer]) -> dict[s
         if any(buffers[access.buffer].scope == TENSOR_MEMORY for access in node.accesses):
             vector = _of_tensor_memory(tiles, leaf.threads, buffers)
         elif any(memory_of(access, buffers) is not None for access in node.accesses):
-            vector = leaf.spread.vector if leaf.spread is not None else 0
+            vector = leaf.mapping.vector if leaf.mapping is not None else 0
         if tiles and vector:
             longest[tiles[0]] = max(longest.get(tiles[0], 0), vector)
     found: dict[str, int] = {}

@@ -18,7 +18,7 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import Access, Buffer, Expr
 
-from ...tree.context import Place, without_loads
+from ...tree.context import LoopContext, drop_loads
 
 IntArray = npt.NDArray[np.int64]
 
@@ -26,7 +26,7 @@ IntArray = npt.NDArray[np.int64]
 def element_offsets(
     access: Access,
     buffer: Buffer,
-    place: Place,
+    place: LoopContext,
     env: Mapping[str, Any],
     inside: Sequence[IntArray] = (),
 ) -> IntArray | None:
@@ -50,7 +50,7 @@ def element_offsets(
         return None
 
 
-def _strides(buffer: Buffer, place: Place, env: Mapping[str, Any]) -> list[Any]:
+def _strides(buffer: Buffer, place: LoopContext, env: Mapping[str, Any]) -> list[Any]:
     """The strides of an array in elements; none where it is compact or they are not known."""
     try:
         return [_value(stride, place, env) for stride in buffer.strides]
@@ -58,13 +58,13 @@ def _strides(buffer: Buffer, place: Place, env: Mapping[str, Any]) -> list[Any]:
         return []
 
 
-def _value(expr: Expr, place: Place, env: Mapping[str, Any]) -> Any:
+def _value(expr: Expr, place: LoopContext, env: Mapping[str, Any]) -> Any:
     return expr if isinstance(expr, int) else evaluate(place.resolve(expr), env)
 
 
 def beyond_loads(
     access: Access,
-    place: Place,
+    place: LoopContext,
     buffers: Mapping[str, Buffer],
     env: Mapping[str, Any],
     together: bool = False,
@@ -83,6 +83,4 @@ def beyond_loads(
         own = own and not together
         return not own and not any(np.ndim(env.get(name, 0)) for name in free_variables(load))
 
-    return replace(
-        access, indices=tuple(simplify(without_loads(index, shared)) for index in indices)
-    )
+    return replace(access, indices=tuple(simplify(drop_loads(index, shared)) for index in indices))

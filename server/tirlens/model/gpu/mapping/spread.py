@@ -27,7 +27,7 @@ import numpy as np
 from tirlens_counting.expressions import UnknownValueError, free_variables
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
-from ...tree.context import NOWHERE, WARP, Place, SetIn, dtype_bytes
+from ...tree.context import NO_STORE_LOOPS, WARP, LoopContext, StoreLoops, dtype_bytes
 from ..compiler.joining import joined
 from ..compiler.loaded import Tile, loaded_anew
 from ..compiler.merged import uses
@@ -38,7 +38,7 @@ from .written import written_vectors
 
 
 @dataclass(frozen=True)
-class Spread:
+class ThreadMapping:
     """`repeats`: how many times a thread does its part of one execution of the statement.
 
     `serial` tells that a condition on data keeps those from running at the same time.  `requests`
@@ -54,7 +54,7 @@ class Spread:
     anew: tuple[float, ...] = ()
 
 
-NOTHING = Spread(1, 1.0, False, ())
+NO_MAPPING = ThreadMapping(1, 1.0, False, ())
 
 
 @lru_cache(maxsize=512)
@@ -64,16 +64,16 @@ def _coordinates(extents: tuple[int, ...], first: int) -> tuple[IntArray, ...]:
     return tuple(np.asarray(axis, dtype=np.int64) for axis in np.unravel_index(index, extents))
 
 
-def spread(
+def map_to_threads(
     statement: Statement,
-    place: Place,
+    place: LoopContext,
     buffers: Mapping[str, Buffer],
     threads: int,
     fragments: frozenset[str] = frozenset(),
     widest: int = VECTOR_BYTES,
-    written: SetIn = NOWHERE,
+    written: StoreLoops = NO_STORE_LOOPS,
     framework: str = "tvm",
-) -> Spread:
+) -> ThreadMapping:
     """How a statement's accesses lie on the `threads` that execute it.
 
     `fragments` are the tiles whose layout a matrix instruction has set; `widest` is the longest
@@ -82,15 +82,15 @@ def spread(
     """
     accesses = statement.accesses
     if not accesses and not statement.arith:
-        return NOTHING
+        return NO_MAPPING
     guards = [item.guard for item in (*accesses, *statement.arith) if item.guard is not None]
-    data = [part for guard in guards for part in place.data_of(guard)]
-    turning = {loop.var for loop in place.around if loop.kind in ("parallel", "vectorized")}
+    data = [part for guard in guards for part in place.data_loads(guard)]
+    turning = {loop.var for loop in place.loops if loop.kind in ("parallel", "vectorized")}
     if statement.per == "thread":
-        turning |= {loop.var for loop in place.around[-1:]}
+        turning |= {loop.var for loop in place.loops[-1:]}
     if turning:
         # What a branch around a whole tile operation asks is known before its first element.
-        data.extend(place.data_of_conditions)
+        data.extend(place.condition_data_loads)
     serial = _comes_anew(data, turning, buffers, written)
     if statement.per == "thread":
         planned = framework == "tilelang"
@@ -109,7 +109,7 @@ def _comes_anew(
     data: Sequence[tuple[Any, ...]],
     turning: Set[str],
     buffers: Mapping[str, Buffer],
-    written: SetIn,
+    written: StoreLoops,
 ) -> bool:
     """Whether the data of conditions come anew with the elements that they are asked for.
 
@@ -127,18 +127,18 @@ def _comes_anew(
 
 def _of_threads(
     statement: Statement,
-    place: Place,
+    place: LoopContext,
     buffers: Mapping[str, Buffer],
     vectors: Sequence[int],
     serial: bool,
-    written: SetIn,
-) -> Spread:
+    written: StoreLoops,
+) -> ThreadMapping:
     """Statements that each thread executes by itself: its `vectors` are written in the program.
 
     Beside these there are those that the compiler joins.
     """
-    env = place.warp_values
-    threads = any(loop.kind == "block" and loop.tag for loop in place.around)
+    env = place.first_warp_values
+    threads = any(loop.kind == "block" and loop.tag for loop in place.loops)
     out: list[Requests | None] = []
     widest = 1
     for access, along in zip(statement.accesses, vectors, strict=True):
@@ -157,14 +157,14 @@ def _of_threads(
             widest = max(widest, vector)
             if vector == 1:
                 vector = joined(access, statement, buffer, place, env)
-            starts = start.tolist() if start.ndim else [start.item()] * place.lanes
+            starts = start.tolist() if start.ndim else [start.item()] * place.first_warp_lanes
             loads = access.mode == "read"
             known = requests_of(starts, vector, buffer, written=True, loads=loads)
             often = uses(access, statement, buffer, place, written)
             if often > 1:
                 known = replace(known, uses=often)
         out.append(known)
-    return Spread(widest, 1.0, serial, tuple(out))
+    return ThreadMapping(widest, 1.0, serial, tuple(out))
 
 
 @dataclass(frozen=True)
@@ -188,14 +188,14 @@ def _lanes(points: int, innermost: int, vector: int, matrix: bool) -> IntArray:
 
 def _of_block(
     accesses: Sequence[Access],
-    place: Place,
+    place: LoopContext,
     buffers: Mapping[str, Buffer],
     layout: _Layout,
     conditions: Sequence[Expr],
     serial: bool,
-) -> Spread:
+) -> ThreadMapping:
     threads = layout.threads
-    parallel = [loop for loop in place.around if loop.kind in ("parallel", "vectorized")]
+    parallel = [loop for loop in place.loops if loop.kind in ("parallel", "vectorized")]
     box = _box(accesses, place)
     extents = (*(loop.extent or 1 for loop in parallel), *box) or (1,)
     total = max(math.prod(extents), 1)
@@ -240,7 +240,7 @@ def _of_block(
         layout.matrix,
     )
     anew = tuple(loaded_anew(access, accesses, place, conditions, tile) for access in accesses)
-    return Spread(vector, max(total / (vector * threads), 1.0), serial, requests, anew)
+    return ThreadMapping(vector, max(total / (vector * threads), 1.0), serial, requests, anew)
 
 
 def memory_of(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
@@ -251,7 +251,7 @@ def memory_of(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
     return "shared" if scope in ("shared", "shared.dyn") else None
 
 
-def _box(accesses: Sequence[Access], place: Place) -> tuple[int, ...]:
+def _box(accesses: Sequence[Access], place: LoopContext) -> tuple[int, ...]:
     """The extents of the boxes of a tile operation, those of the larger box without its ones."""
     found: tuple[int, ...] = ()
     for access in accesses:

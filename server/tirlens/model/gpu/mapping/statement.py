@@ -11,12 +11,12 @@ from tirlens_worker.facts import Access, Arith, Buffer, Expr, Statement
 
 from ...counting.classes import ArithTotals, totals
 from ...counting.result import NodeCount
-from ...tree.context import Place, SetIn
-from ...tree.node import NO_ARITH, Item
+from ...tree.context import LoopContext, StoreLoops
+from ...tree.node import NO_ARITH, CostNode
 from ..compiler.addressing import chosen_instructions, index_instructions, index_parts
 from ..compiler.guarding import of_loads
 from ..compiler.hoisting import addressed_share, issued_share, packed_share
-from .spread import Spread, memory_of, spread
+from .spread import ThreadMapping, map_to_threads, memory_of
 from .vectors import VECTOR_BYTES
 from .written import planned_vector
 
@@ -32,14 +32,14 @@ class Block:
     threads: int
     accumulators: frozenset[str]
     fast_math: bool
-    written: SetIn
+    written: StoreLoops
     framework: str
 
     def spread(
-        self, node: Statement, place: Place, threads: int, widest: int = VECTOR_BYTES
-    ) -> Spread:
+        self, node: Statement, place: LoopContext, threads: int, widest: int = VECTOR_BYTES
+    ) -> ThreadMapping:
         """How a statement's accesses lie on the `threads` that get to it."""
-        return spread(
+        return map_to_threads(
             node,
             place,
             self.buffers,
@@ -53,29 +53,29 @@ class Block:
 
 def leaf_of(
     count: NodeCount,
-    place: Place,
+    place: LoopContext,
     block: Block,
     threads: int,
     known: frozenset[Expr],
-    like: dict[object, Item],
-) -> tuple[Item, frozenset[Expr]]:
+    like: dict[object, CostNode],
+) -> tuple[CostNode, frozenset[Expr]]:
     """What a statement does that so many `threads` get to, and what is known of addresses then.
 
     `known` are the parts of addresses that are known before it.  `like` are leaves of the same
     place that touch no memory.  What is computed alike from other registers, as copies of unrolled
     code are, is taken over from them.
     """
-    node: Any = count.node
+    node: Any = count.source
     key = _in_registers(node, block.buffers)
     if key is not None and key in like:
-        return replace(like[key], node=node, count=count), known
+        return replace(like[key], source=node, count=count), known
     lanes = block.spread(node, place, threads)
     memory = [access for access in node.accesses if memory_of(access, block.buffers) is not None]
     index, parts = _addresses(memory, place, block, threads, lanes, known)
     arith = _issued(count, place, lanes, threads, block)
     flop, useful_flop, masked_flop = _flop(count, arith)
     read_bytes, write_bytes, shared_bytes = _bytes(count, block.buffers)
-    item = Item(
+    item = CostNode(
         node,
         count,
         place,
@@ -91,8 +91,8 @@ def leaf_of(
         threads,
         index,
         block.accumulators,
-        guard_instructions=of_loads(count, place),
-        passed_instructions=_barrier(count),
+        predicate_instructions=of_loads(count, place),
+        skipped_instructions=_barrier(count),
     )
     if key is not None:
         like[key] = item
@@ -101,16 +101,16 @@ def leaf_of(
 
 def _barrier(count: NodeCount) -> float:
     """A barrier is one instruction of each warp."""
-    node: Any = count.node
+    node: Any = count.source
     return float(count.executions or 0) if (node.op, node.per) == ("sync", "thread") else 0.0
 
 
 def _addresses(
     memory: Sequence[Access],
-    place: Place,
+    place: LoopContext,
     block: Block,
     threads: int,
-    lanes: Spread | None,
+    lanes: ThreadMapping | None,
     known: frozenset[Expr],
 ) -> tuple[float, frozenset[Expr]]:
     """What a thread computes for the addresses of accesses to memory, and which parts of them."""
@@ -150,47 +150,49 @@ def _in_registers(node: Statement, buffers: Mapping[str, Buffer]) -> object:
     return node.arith, len(node.accesses)
 
 
-def agreed(leaves: Sequence[Item], block: Block) -> list[Item]:
+def agreed(leaves: Sequence[CostNode], block: Block) -> list[CostNode]:
     """The statements of one tile loop, which are spread over the threads alike."""
-    spreads = [leaf.spread for leaf in leaves if leaf.spread is not None]
+    spreads = [leaf.mapping for leaf in leaves if leaf.mapping is not None]
     widest = min((one.vector for one in spreads), default=1)
     # A condition on data keeps loads apart only where it waits for loads.
     serial = any(one.serial for one in spreads) and any(map(_loads_at_once, leaves))
     return [_spread_alike(leaf, block, widest, serial) for leaf in leaves]
 
 
-def planned(leaves: Sequence[Item], block: Block) -> list[Item]:
+def planned(leaves: Sequence[CostNode], block: Block) -> list[CostNode]:
     """The statements of one vectorized loop, of which tilelang makes vectors of one length."""
     widest = min(
-        (planned_vector(leaf.node, leaf.place, block.buffers) for leaf in leaves), default=1
+        (planned_vector(leaf.source, leaf.context, block.buffers) for leaf in leaves), default=1
     )
     return [_spread_alike(leaf, block, widest) for leaf in leaves]
 
 
-def _spread_alike(leaf: Item, block: Block, widest: int, serial: bool | None = None) -> Item:
-    one, threads = leaf.spread, leaf.threads
+def _spread_alike(
+    leaf: CostNode, block: Block, widest: int, serial: bool | None = None
+) -> CostNode:
+    one, threads = leaf.mapping, leaf.threads
     if one is not None and one.vector > widest:
-        one = block.spread(leaf.node, leaf.place, threads, widest)
+        one = block.spread(leaf.source, leaf.context, threads, widest)
     if one is not None and serial is not None:
         one = replace(one, serial=serial)
-    return leaf.but(spread=one, arith=_issued(leaf.count, leaf.place, one, threads, block))
+    return leaf.replace(mapping=one, arith=_issued(leaf.count, leaf.context, one, threads, block))
 
 
-def _loads_at_once(leaf: Item) -> bool:
+def _loads_at_once(leaf: CostNode) -> bool:
     """Whether a statement loads from global memory without a condition on data."""
     return any(
         entry.access.mode == "read"
         and entry.buffer.scope == "global"
         and not (
             entry.access.guard is not None
-            and is_data_dependent(leaf.place.resolve(entry.access.guard))
+            and is_data_dependent(leaf.context.resolve(entry.access.guard))
         )
         for entry in leaf.count.accesses
     )
 
 
 def _issued(
-    count: NodeCount, place: Place, lanes: Spread | None, threads: int, block: Block
+    count: NodeCount, place: LoopContext, lanes: ThreadMapping | None, threads: int, block: Block
 ) -> ArithTotals:
     """A leaf's operations, with the instructions that a compiler makes of them."""
     if not count.arith:
@@ -198,7 +200,7 @@ def _issued(
     pairs = [(entry.arith, entry.total) for entry in count.arith]
     if lanes is None:
         return totals(pairs, fast_math=block.fast_math)
-    node: Any = count.node
+    node: Any = count.source
     matrix = any(access.buffer in block.accumulators for access in node.accesses)
     shares = [
         issued_share(arith, place, lanes, threads, matrix) * packed_share(arith, lanes)

@@ -18,8 +18,14 @@ from tirlens_worker.facts import (
 )
 
 from ...counting.result import Counts, NodeCount
-from ...tree.context import SIDE_BY_SIDE, SPATIAL, Place, in_tile_loop, outermost
-from ...tree.node import Item, leaves_of, with_leaves
+from ...tree.context import (
+    CONCURRENT_KINDS,
+    GRID_KINDS,
+    LoopContext,
+    is_in_tile_loop,
+    kernel_context,
+)
+from ...tree.node import CostNode, leaves_of, replace_leaves
 from ..compiler.guarding import at_branch, at_turns
 from ..compiler.merged import written_in
 from .active import active_threads
@@ -27,7 +33,7 @@ from .layouts import with_layouts
 from .statement import Block, agreed, leaf_of, planned
 
 # How these loops run decides what a thread does, and how often.
-_NOT_IN_TURN = SPATIAL | SIDE_BY_SIDE | {"unroll"}
+_NOT_IN_TURN = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
 
 
 def build(
@@ -35,14 +41,14 @@ def build(
     counts: Counts,
     bindings: Mapping[str, int],
     buffers: Mapping[str, Buffer],
-    like: Sequence[Item] | None = None,
-) -> tuple[Item, ...]:
+    like: Sequence[CostNode] | None = None,
+) -> tuple[CostNode, ...]:
     """The tree of a kernel with operations and issued bytes of every leaf.
 
     `like` is that of a kernel which is `alike`: what its leaves do is taken over.
     """
     if like is not None:
-        return _placed(counts.root, outermost(bindings), like)
+        return _placed(counts.root, kernel_context(bindings), like)
     block = Block(
         buffers,
         max(math.prod(counts.launch.threads or (1,)), 1),
@@ -51,7 +57,7 @@ def build(
         written_in(facts.body),
         facts.framework,
     )
-    items = _nodes(counts.root, outermost(bindings), block, block.threads, frozenset())
+    items = _nodes(counts.root, kernel_context(bindings), block, block.threads, frozenset())
     return with_layouts(items, buffers)
 
 
@@ -77,12 +83,14 @@ def alike(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
     return True
 
 
-def _placed(counts: Sequence[NodeCount], place: Place, like: Sequence[Item]) -> tuple[Item, ...]:
+def _placed(
+    counts: Sequence[NodeCount], place: LoopContext, like: Sequence[CostNode]
+) -> tuple[CostNode, ...]:
     """The items of a body that has those of another one, which is alike, with its own loops."""
-    items: list[Item] = []
+    items: list[CostNode] = []
     old = iter(like)
     for count in counts:
-        node = count.node
+        node = count.source
         if isinstance(node, Let):
             place = place.with_let(node)
             continue
@@ -90,24 +98,27 @@ def _placed(counts: Sequence[NodeCount], place: Place, like: Sequence[Item]) -> 
         if isinstance(node, Branch):
             first = len(node.then)
             own = sum(not isinstance(inside, Let) for inside in node.then)
-            then, orelse = place.where(node.condition), place.where(("not", node.condition))
+            then, orelse = (
+                place.under_condition(node.condition),
+                place.under_condition(("not", node.condition)),
+            )
             children = (
                 *_placed(count.children[:first], then, item.children[:own]),
                 *_placed(count.children[first:], orelse, item.children[own:]),
             )
         else:
             children = _placed(count.children, _inside(count, place), item.children)
-        items.append(item.but(node=node, count=count, place=place, children=children))
+        items.append(item.replace(source=node, count=count, context=place, children=children))
     return tuple(items)
 
 
-def _inside(count: NodeCount, place: Place) -> Place:
+def _inside(count: NodeCount, place: LoopContext) -> LoopContext:
     """The place in the body of a loop, or of what repeats until something happens."""
-    node = count.node
+    node = count.source
     if isinstance(node, Loop):
-        return place.inside(node, count.trips)
+        return place.in_loop(node, count.trips)
     if isinstance(node, While):
-        return place.turning(node.var or f"while {id(node)}", count.trips or 1)
+        return place.in_while(node.var or f"while {id(node)}", count.trips or 1)
     return place
 
 
@@ -120,16 +131,20 @@ def _accumulators(counts: Counts, buffers: Mapping[str, Buffer]) -> Iterator[str
 
 
 def _nodes(
-    counts: tuple[NodeCount, ...], place: Place, block: Block, threads: int, known: frozenset[Expr]
-) -> tuple[Item, ...]:
+    counts: tuple[NodeCount, ...],
+    place: LoopContext,
+    block: Block,
+    threads: int,
+    known: frozenset[Expr],
+) -> tuple[CostNode, ...]:
     """The items of a body that so many `threads` of the block get to.
 
     `known` are parts of addresses that were computed on the way to it.
     """
-    items: list[Item] = []
-    like: dict[object, Item] = {}
+    items: list[CostNode] = []
+    like: dict[object, CostNode] = {}
     for count in counts:
-        node = count.node
+        node = count.source
         if isinstance(node, Let):
             place = place.with_let(node)
             like = {}
@@ -139,7 +154,7 @@ def _nodes(
         elif isinstance(node, Branch):
             sides = tuple(_sides(node, count.children, place, block, known))
             met = at_branch(sides, count.executions or 0, node.condition, place, threads)
-            item = Item(node, count, place, met)
+            item = CostNode(node, count, place, met)
         else:
             inside = _inside(count, place)
             some = threads
@@ -148,26 +163,30 @@ def _nodes(
             body = _nodes(count.children, inside, block, some, known)
             if isinstance(node, Loop):
                 body = _in_loop(node, count, body, place, block)
-            item = Item(node, count, place, body)
+            item = CostNode(node, count, place, body)
         items.append(item)
     return tuple(items)
 
 
 def _in_loop(
-    node: Loop, count: NodeCount, body: tuple[Item, ...], place: Place, block: Block
-) -> tuple[Item, ...]:
+    node: Loop, count: NodeCount, body: tuple[CostNode, ...], place: LoopContext, block: Block
+) -> tuple[CostNode, ...]:
     """The items of a loop's body, whose statements some loops have agree on how they lie."""
-    outermost_tile = not in_tile_loop(place)
+    outermost_tile = not is_in_tile_loop(place)
     if node.kind == "parallel" and outermost_tile:
-        return with_leaves(body, agreed(leaves_of(body), block))
+        return replace_leaves(body, agreed(leaves_of(body), block))
     if node.kind == "vectorized" and outermost_tile and block.framework == "tilelang":
-        body = with_leaves(body, planned(leaves_of(body), block))
+        body = replace_leaves(body, planned(leaves_of(body), block))
     return at_turns(body, node, count.iterations or 0)
 
 
 def _sides(
-    node: Branch, counts: tuple[NodeCount, ...], place: Place, block: Block, known: frozenset[Expr]
-) -> Iterator[Item]:
+    node: Branch,
+    counts: tuple[NodeCount, ...],
+    place: LoopContext,
+    block: Block,
+    known: frozenset[Expr],
+) -> Iterator[CostNode]:
     """The items of both sides of a branch."""
     first = len(node.then)
     for side, condition in (
@@ -175,6 +194,6 @@ def _sides(
         (counts[first:], ("not", node.condition)),
     ):
         if side:
-            inside = place.where(condition)
+            inside = place.under_condition(condition)
             threads = active_threads(inside, block.threads)
             yield from _nodes(side, inside, block, threads, known)

@@ -23,7 +23,7 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import Access, Buffer, Expr
 
-from ...tree.context import Place, dtype_bytes
+from ...tree.context import LoopContext, dtype_bytes
 from .offsets import IntArray
 
 # Of one load or store (see `requests`).
@@ -42,12 +42,12 @@ def divided(total: int, innermost: int, threads: int) -> int:
     return vector
 
 
-def told_apart(access: Access, place: Place) -> bool:
+def told_apart(access: Access, place: LoopContext) -> bool:
     """Whether an index is chosen by a condition, which the compiler does not vectorise."""
     return any(not operators(place.resolve(index)).isdisjoint(SELECTS) for index in access.indices)
 
 
-def begins_anywhere(access: Access, place: Place) -> bool:
+def begins_anywhere(access: Access, place: LoopContext) -> bool:
     """Whether data say where in a row an access begins, so that no vector is known to be aligned.
 
     A loaded row or page, or one of a tile loop's own elements, begins where a row does.
@@ -79,7 +79,7 @@ def neighbours(offset: IntArray, most: int) -> int:
 
 def undivided(
     conditions: Sequence[Expr],
-    place: Place,
+    place: LoopContext,
     env: Mapping[str, Any],
     vector: int,
     along: str | None = None,
@@ -89,7 +89,7 @@ def undivided(
     They lie `along` the turns of a loop, the innermost tile loop if none is named.
     """
     if along is None:
-        along = next((loop.var for loop in reversed(place.around) if loop.kind == "parallel"), None)
+        along = next((loop.var for loop in reversed(place.loops) if loop.kind == "parallel"), None)
     for condition in conditions:
         if vector == 1:
             return 1

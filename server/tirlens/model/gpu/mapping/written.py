@@ -28,7 +28,7 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
-from ...tree.context import Around, Place
+from ...tree.context import EnclosingLoop, LoopContext
 from .offsets import IntArray, beyond_loads, element_offsets
 from .vectors import VECTOR_BYTES, contiguous, in_rows, neighbours, undivided
 
@@ -36,7 +36,11 @@ COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
 def written_vectors(
-    statement: Statement, place: Place, buffers: Mapping[str, Buffer], planned: bool, widest: int
+    statement: Statement,
+    place: LoopContext,
+    buffers: Mapping[str, Buffer],
+    planned: bool,
+    widest: int,
 ) -> tuple[int, ...]:
     """The lanes of each access of a statement; `planned` by tilelang, of at most `widest`."""
     alone = (1,) * len(statement.accesses)
@@ -51,7 +55,10 @@ def written_vectors(
 
 
 def planned_vector(
-    statement: Statement, place: Place, buffers: Mapping[str, Buffer], widest: int = VECTOR_BYTES
+    statement: Statement,
+    place: LoopContext,
+    buffers: Mapping[str, Buffer],
+    widest: int = VECTOR_BYTES,
 ) -> int:
     """The longest vector, a power of two, that tilelang can make of a statement by itself."""
     loop = _vector(place, planned=True)
@@ -79,15 +86,15 @@ def planned_vector(
     return undivided(conditions, place, points, vector, loop.var)
 
 
-def _vector(place: Place, planned: bool) -> Around | None:
+def _vector(place: LoopContext, planned: bool) -> EnclosingLoop | None:
     """The loop whose turns are lanes, if a vectorized one stands around and has more than one."""
-    loop = next((one for one in place.around if one.kind == "vectorized"), None)
+    loop = next((one for one in place.loops if one.kind == "vectorized"), None)
     if loop is not None and planned:
-        loop = place.around[-1]
+        loop = place.loops[-1]
     return loop if loop is not None and (loop.extent or 1) > 1 else None
 
 
-def _chosen_by(statement: Statement, place: Place) -> Iterator[Expr]:
+def _chosen_by(statement: Statement, place: LoopContext) -> Iterator[Expr]:
     """The conditions on the way to a statement, and those of its own accesses and operations."""
     guards = (item.guard for item in (*statement.accesses, *statement.arith))
     for condition in (*place.conditions, *guards):
@@ -95,13 +102,13 @@ def _chosen_by(statement: Statement, place: Place) -> Iterator[Expr]:
             yield place.resolve(condition)
 
 
-def _cut(statement: Statement, place: Place, loop: Around) -> bool:
+def _cut(statement: Statement, place: LoopContext, loop: EnclosingLoop) -> bool:
     """Whether a condition or the length of a loop tells the lanes of a statement apart."""
-    lengths = (length for name, _, length in place.steps if name)
+    lengths = (length for name, _, length in place.path if name)
     return any(_varies(one, loop, place) for one in (*_chosen_by(statement, place), *lengths))
 
 
-def _varies(expr: Expr, loop: Around, place: Place) -> bool:
+def _varies(expr: Expr, loop: EnclosingLoop, place: LoopContext) -> bool:
     """Whether something that is compared is another in other lanes.
 
     A quotient by a multiple of the lanes is not, from which TVM takes them away.
@@ -120,34 +127,38 @@ def _varies(expr: Expr, loop: Around, place: Place) -> bool:
     return any(bool(side.ndim) and bool(np.any(np.diff(side))) for side in sides)
 
 
-def _lanes(place: Place, loop: Around) -> dict[str, Any]:
+def _lanes(place: LoopContext, loop: EnclosingLoop) -> dict[str, Any]:
     """The values of variables: a row for each thread of a warp, a column for each turn."""
-    rows = {name: np.asarray(value)[..., None] for name, value in place.warp_values.items()}
+    rows = {name: np.asarray(value)[..., None] for name, value in place.first_warp_values.items()}
     return {**rows, loop.var: np.arange(loop.extent or 1, dtype=np.int64)}
 
 
-def _in_order(values: Any, place: Place, loop: Around) -> IntArray:
+def _in_order(values: Any, place: LoopContext, loop: EnclosingLoop) -> IntArray:
     """A row for each thread of a warp, a column for each turn, of what may be the same for all."""
-    return np.broadcast_to(np.asarray(values, dtype=np.int64), (place.lanes, loop.extent or 1))
+    return np.broadcast_to(
+        np.asarray(values, dtype=np.int64), (place.first_warp_lanes, loop.extent or 1)
+    )
 
 
 def _offsets(
-    access: Access, buffers: Mapping[str, Buffer], place: Place, loop: Around
+    access: Access, buffers: Mapping[str, Buffer], place: LoopContext, loop: EnclosingLoop
 ) -> IntArray | None:
     """Where the lanes of each thread of a warp lie; None where that depends on data."""
     buffer = buffers[access.buffer]
     lanes = _lanes(place, loop)
-    settled = beyond_loads(access, place, buffers, {**place.warp_values, loop.var: lanes[loop.var]})
+    settled = beyond_loads(
+        access, place, buffers, {**place.first_warp_values, loop.var: lanes[loop.var]}
+    )
     offset = element_offsets(settled, buffer, place, lanes)
     return None if offset is None else _in_order(offset, place, loop)
 
 
 def _steps(
-    access: Access, buffers: Mapping[str, Buffer], place: Place, loop: Around
+    access: Access, buffers: Mapping[str, Buffer], place: LoopContext, loop: EnclosingLoop
 ) -> Iterator[int]:
     """How far the elements move from turn to turn of the other loops around."""
     first = _offsets(access, buffers, place, loop)
-    for other in place.around:
+    for other in place.loops:
         if other != loop and (other.extent or 1) > 1:
             low, high = place.ranges[other.var]
             ranges = {**place.ranges, other.var: (low + 1, high)}

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from tirlens.hardware.spec import Device
 
-from ...tree.node import Item
+from ...tree.node import CostNode
 from .flows import Flow
 from .least import least_bytes
 from .shifts import block_strides, blocks_apart, is_straight
 from .waves import WRITTEN_BETWEEN, LaunchShape, Slab, dram_bytes, miss_probability, sharing
 
 #: Bytes of the leaves that move any.
-PerLeaf = Mapping[Item, float]
+PerLeaf = Mapping[CostNode, float]
 
 # An L2 of two halves keeps lines in both, each those of the SMs beside it (NVIDIA A100 whitepaper,
 # "A100 L2 Cache"): about half of it is usable, 20 MB of an A100's 40 and 30 of an H100's 50 (D.
@@ -72,9 +72,9 @@ def to_dram(
     between = sum(own for own, slab in zip(owns, slabs, strict=True) if slab.axes)
     between += WRITTEN_BETWEEN * sum(flow.block_bytes for group in writes for flow in group)
     missed = miss_probability(between * launch.wave_blocks / usable)
-    read: dict[Item, float] = {}
-    waited: dict[Item, float] = {}
-    written: dict[Item, float] = {}
+    read: dict[CostNode, float] = {}
+    waited: dict[CostNode, float] = {}
+    written: dict[CostNode, float] = {}
     for group, own, amount, sharers in zip(reads, owns, fetched, together, strict=True):
         if not resident:
             # What a block reads again has left L2 if the blocks of a wave read more than it holds.
@@ -117,9 +117,9 @@ def _shifts(group: Sequence[Flow], launch: LaunchShape) -> list[int]:
     starts = [flow.start for flow in group]
     if launch.panel or len(set(starts)) < 2 or None in starts:
         return []
-    if any(flow.wanders or not is_straight(flow.item.place) for flow in group):
+    if any(flow.wanders or not is_straight(flow.item.context) for flow in group):
         return []
-    strides = block_strides(group[0].access.indices, group[0].buffer, group[0].item.place)
+    strides = block_strides(group[0].access.indices, group[0].buffer, group[0].item.context)
     if strides is None or not any(strides):
         return []
     known = [start for start in starts if start is not None]
@@ -135,7 +135,7 @@ def _grouped(flows: Sequence[Flow]) -> list[list[Flow]]:
     return list(groups.values())
 
 
-def _share(group: Sequence[Flow], amount: float, table: dict[Item, float]) -> None:
+def _share(group: Sequence[Flow], amount: float, table: dict[CostNode, float]) -> None:
     """Add to a table what each access of a group has of an amount."""
     weight = sum(flow.compulsory for flow in group)
     for flow in group:

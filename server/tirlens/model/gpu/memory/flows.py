@@ -20,17 +20,17 @@ from tirlens_counting.expressions import (
 from tirlens_worker.facts import Access, Buffer, Expr
 
 from ...tree.context import (
-    NOTHING,
+    GRID_KINDS,
+    NO_LOOPS,
     SECTOR_BYTES,
-    SPATIAL,
-    Around,
-    Place,
-    SetIn,
+    EnclosingLoop,
+    LoopContext,
+    StoreLoops,
+    drop_loads,
     dtype_bytes,
     loads_of,
-    without_loads,
 )
-from ...tree.node import Item
+from ...tree.node import CostNode
 from .reach import Reach
 from .walks import AXES, Walk, walk_of
 from .waves import Slab
@@ -40,7 +40,7 @@ from .waves import Slab
 class Flow:
     """One global access of one leaf with its sizes in bytes."""
 
-    item: Item
+    item: CostNode
     access: Access
     buffer: Buffer
     issued_bytes: int
@@ -64,19 +64,19 @@ class Flows:
 
     numbered: tuple[tuple[int, Flow], ...]
 
-    def of(self, leaves: Sequence[Item]) -> list[Flow]:
+    def of(self, leaves: Sequence[CostNode]) -> list[Flow]:
         """The same of other items of the same leaves."""
         return [_again(flow, leaves[number]) for number, flow in self.numbered]
 
 
-def _again(flow: Flow, item: Item) -> Flow:
+def _again(flow: Flow, item: CostNode) -> Flow:
     new = object.__new__(Flow)
     new.__dict__.update(flow.__dict__, item=item)
     return new
 
 
 def flows(
-    leaves: Sequence[Item],
+    leaves: Sequence[CostNode],
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[Any]],
     grid: tuple[int, ...],
@@ -94,18 +94,18 @@ def flows(
 
 
 def _flow(
-    item: Item,
+    item: CostNode,
     access: Access,
     buffer: Buffer,
     issued_bytes: int,
     shapes: Mapping[str, Sequence[Any]],
     launched: tuple[int, ...],
-    set_in: SetIn,
+    set_in: StoreLoops,
 ) -> Flow:
     shape = shapes.get(buffer.id, ())
-    place = item.place
-    names = [loop.var for loop in place.around]
-    grid = {loop.var: loop for loop in place.around if loop.kind in SPATIAL}
+    place = item.context
+    names = [loop.var for loop in place.loops]
+    grid = {loop.var: loop for loop in place.loops if loop.kind in GRID_KINDS}
     size = dtype_bytes(buffer.dtype)
     blocks = max(math.prod(launched), 1)
     inner = [name for name in names if name not in grid]
@@ -158,31 +158,31 @@ def _flow(
 
 
 def _pool(
-    reach: Reach, inner: Sequence[str], grid: Mapping[str, Around], size: float
+    reach: Reach, inner: Sequence[str], grid: Mapping[str, EnclosingLoop], size: float
 ) -> Slab | None:
     elements, names = reach.pool(inner, grid)
     axes = tuple(sorted({AXES.get(grid[name].tag or "", 0) for name in names}))
     return Slab(elements * size, axes) if math.isfinite(elements) else None
 
 
-def _set_in(leaves: Sequence[Item], buffers: Mapping[str, Buffer]) -> SetIn:
+def _set_in(leaves: Sequence[CostNode], buffers: Mapping[str, Buffer]) -> StoreLoops:
     found: dict[str, frozenset[str]] = {}
     for leaf in leaves:
-        loops = leaf.place.extents.keys()
-        for access in leaf.node.accesses:
+        loops = leaf.context.extents.keys()
+        for access in leaf.source.accesses:
             if access.mode != "read" and buffers[access.buffer].scope != "global":
                 known = found.get(access.buffer)
                 if known is None or not loops <= known:
-                    found[access.buffer] = (known or NOTHING) | loops
+                    found[access.buffer] = (known or NO_LOOPS) | loops
     return found
 
 
-def _start(indices: Sequence[Expr], buffer: Buffer, place: Place) -> float | None:
+def _start(indices: Sequence[Expr], buffer: Buffer, place: LoopContext) -> float | None:
     """Where the first thread of the first block starts to read, in elements."""
     try:
         flat = 0
         for size, index in zip(buffer.shape, indices, strict=True):
-            behind = simplify(without_loads(index)) if is_data_dependent(index) else index
+            behind = simplify(drop_loads(index)) if is_data_dependent(index) else index
             # How many rows there are says nothing of where one begins.
             flat = (flat * place.first_value(size) if flat else 0) + place.first_value(behind)
         return float(flat)
@@ -191,7 +191,7 @@ def _start(indices: Sequence[Expr], buffer: Buffer, place: Place) -> float | Non
 
 
 def _stride(
-    indices: Sequence[Expr], buffer: Buffer, place: Place, grid: Mapping[str, Around]
+    indices: Sequence[Expr], buffer: Buffer, place: LoopContext, grid: Mapping[str, EnclosingLoop]
 ) -> float | None:
     """The greatest stride that divides the steps from block to block, in bytes; None: not known."""
     if any(map(is_data_dependent, indices)):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tirlens_counting.expressions import free_variables
 
 from ...counting.result import AccessCount
-from ...tree.context import SPATIAL, dtype_bytes
-from ...tree.node import Item
+from ...tree.context import GRID_KINDS, dtype_bytes
+from ...tree.node import CostNode
 from ..mapping.requests import LINE_BYTES
 
 # Half a line at a time, the other half turns later, opens each page of DRAM more often.  Products
@@ -17,23 +17,23 @@ HALF_LINES = 0.75
 _COPIES = frozenset({"copy", "async_copy", "tma_copy"})
 
 
-def line_share(item: Item) -> float:
+def line_share(item: CostNode) -> float:
     """The share of DRAM's rate that a leaf's loads get: below 1 for tiles of parts of lines.
 
     A loop goes along the tile's rows, so that later turns ask for the rest of each line.
     """
-    if item.node.op not in _COPIES:
+    if item.source.op not in _COPIES:
         return 1.0
     return min((_share(item, entry) for entry in item.count.accesses), default=1.0)
 
 
-def _share(item: Item, entry: AccessCount) -> float:
+def _share(item: CostNode, entry: AccessCount) -> float:
     access, buffer = entry.access, entry.buffer
     if access.mode == "write" or buffer.scope != "global" or not access.extents:
         return 1.0
     row = access.extents[-1]
     if not isinstance(row, int) or row * dtype_bytes(buffer.dtype) >= LINE_BYTES:
         return 1.0
-    along = free_variables(item.place.resolve(access.indices[-1]))
-    turns = {loop.var for loop in item.place.around if loop.kind not in SPATIAL}
+    along = free_variables(item.context.resolve(access.indices[-1]))
+    turns = {loop.var for loop in item.context.loops if loop.kind not in GRID_KINDS}
     return HALF_LINES if along & turns else 1.0

@@ -12,14 +12,14 @@ from tirlens_counting.intervals import Interval, bounds
 from tirlens_worker.facts import Access, Expr
 
 from ...tree.context import (
-    NOTHING,
-    NOWHERE,
-    Place,
-    SetIn,
+    NO_LOOPS,
+    NO_STORE_LOOPS,
+    LoopContext,
+    StoreLoops,
+    drop_loads,
+    has_known_offset,
     loads_of,
-    says_its_place,
-    set_again,
-    without_loads,
+    reassigning_loops,
 )
 
 
@@ -30,7 +30,11 @@ class Reach:
     """
 
     def __init__(
-        self, access: Access, place: Place, shape: Sequence[Any], set_in: SetIn = NOWHERE
+        self,
+        access: Access,
+        place: LoopContext,
+        shape: Sequence[Any],
+        set_in: StoreLoops = NO_STORE_LOOPS,
     ) -> None:
         self._access = access
         self._place = place
@@ -60,7 +64,7 @@ class Reach:
     def varies_with(self, names: Iterable[str]) -> frozenset[str]:
         """Which of `names` the place of the access depends on, through loop bounds too."""
         wanted = frozenset(names)
-        return NOTHING.union(
+        return NO_LOOPS.union(
             *(self._varies_with(dimension, wanted) for dimension in range(len(self.indices)))
         )
 
@@ -84,7 +88,7 @@ class Reach:
         variables of `outer` that the second result names give other ones.  Infinitely many where
         the array's extent is not known.
         """
-        varying, total, names = frozenset(free), float(max(self._access.lanes, 1)), NOTHING
+        varying, total, names = frozenset(free), float(max(self._access.lanes, 1)), NO_LOOPS
         for dimension, index in enumerate(self.indices):
             size = self._shape[dimension] if dimension < len(self._shape) else None
             if self._of_data[dimension]:
@@ -104,15 +108,15 @@ class Reach:
         for dimension, index in enumerate(self.indices[:dimensions]):
             box, of_data = self._boxes[dimension], self._of_data[dimension]
             names = self._varies_with(dimension, free, dimensions)
-            chosen, rest = NOTHING, index
+            chosen, rest = NO_LOOPS, index
             if of_data and self._says[dimension]:
                 # Another place in an array of places is another place: a page, a token, a state.
                 chosen = self._chosen_by(index, names)
                 known = all(isinstance(size, int) for size in shape[dimension:] or (None,))
                 if not known and self._names[dimension] & names:
                     # Walks on from where a register says are taken to overlap with each other.
-                    chosen &= NOTHING.union(*map(free_variables, loads_of(index)))
-                rest = without_loads(index)
+                    chosen &= NO_LOOPS.union(*map(free_variables, loads_of(index)))
+                rest = drop_loads(index)
             low, high = bounds(rest, self._pinned(rest, free - chosen))
             reach = high - low + box
             size = shape[dimension] if dimension < len(shape) else None
@@ -146,7 +150,7 @@ class Reach:
     @cached_property
     def _says(self) -> list[bool]:
         return [
-            not of_data or says_its_place(self._access, index, self._place, self._set_in)
+            not of_data or has_known_offset(self._access, index, self._place, self._set_in)
             for index, of_data in zip(self.indices, self._of_data, strict=True)
         ]
 
@@ -172,17 +176,17 @@ class Reach:
             return self._names[dimension] & names
         index = self.indices[dimension]
         found = self._names[dimension] & self._place.extents.keys()
-        loops = NOTHING
+        loops = NO_LOOPS
         if found and self._says[dimension]:
-            loops = set_again(index, self._place, self._set_in)
+            loops = reassigning_loops(index, self._place, self._set_in)
         if not found:
             set_in = self._set_in
             loops = loops.union(*(set_in.get(str(load[1]), names) for load in loads_of(index)))
-        return (found & names) | ((loops & names) - NOTHING.union(*self._names[:dimensions]))
+        return (found & names) | ((loops & names) - NO_LOOPS.union(*self._names[:dimensions]))
 
     def _chosen_by(self, index: Expr, names: frozenset[str]) -> frozenset[str]:
         """Which of `names`, with which an index varies, choose what is loaded for it."""
         if not free_variables(index) & self._place.extents.keys():
             return names
-        places = NOTHING.union(*map(free_variables, loads_of(index)))
-        return names & (places | set_again(index, self._place, self._set_in))
+        places = NO_LOOPS.union(*map(free_variables, loads_of(index)))
+        return names & (places | reassigning_loops(index, self._place, self._set_in))

@@ -16,20 +16,28 @@ from tirlens_counting.expressions import UnknownValueError, evaluate
 from tirlens_worker.facts import Access
 
 from ...counting.result import AccessCount
-from ...tree.context import SECTOR_BYTES, SIDE_BY_SIDE, SPATIAL, WARP, Around, Place, dtype_bytes
-from ...tree.node import Item
+from ...tree.context import (
+    CONCURRENT_KINDS,
+    GRID_KINDS,
+    SECTOR_BYTES,
+    WARP,
+    EnclosingLoop,
+    LoopContext,
+    dtype_bytes,
+)
+from ...tree.node import CostNode
 
 # Turns beyond these are taken to be like the first ones.
 MOST_TURNS = 32
 
 
-def fresh_share(item: Item) -> float:
+def fresh_share(item: CostNode) -> float:
     """The share of turns in which a warp loads from a sector that its last turn did not touch."""
-    loop = _innermost(item.place)
+    loop = _innermost(item.context)
     if loop is None or (loop.extent or 1) <= 1:
         return 1.0
     turns = min(loop.extent or 1, MOST_TURNS)
-    env = {**_lanes(item), loop.var: item.place.first_values[loop.var] + np.arange(turns)}
+    env = {**_lanes(item), loop.var: item.context.first_values[loop.var] + np.arange(turns)}
     shares = [
         _fresh(item, entry, env, turns)
         for entry in item.count.accesses
@@ -38,14 +46,14 @@ def fresh_share(item: Item) -> float:
     return max(shares, default=1.0)
 
 
-def _fresh(item: Item, entry: AccessCount, env: Mapping[str, Any], turns: int) -> float:
+def _fresh(item: CostNode, entry: AccessCount, env: Mapping[str, Any], turns: int) -> float:
     access: Access = entry.access
     if access.extents or access.route != "thread":
         return 1.0
     try:
         flat: Any = 0
         for size, index in zip(entry.buffer.shape, access.indices, strict=True):
-            resolve = item.place.resolve
+            resolve = item.context.resolve
             flat = flat * evaluate(resolve(size), env) + evaluate(resolve(index), env)
     except (UnknownValueError, ValueError, ZeroDivisionError):
         return 1.0
@@ -56,21 +64,22 @@ def _fresh(item: Item, entry: AccessCount, env: Mapping[str, Any], turns: int) -
     return (1 + int(np.count_nonzero(changes))) / turns
 
 
-def _innermost(place: Place) -> Around | None:
+def _innermost(place: LoopContext) -> EnclosingLoop | None:
     return next(
-        (loop for loop in reversed(place.around) if loop.kind not in SIDE_BY_SIDE | SPATIAL), None
+        (loop for loop in reversed(place.loops) if loop.kind not in CONCURRENT_KINDS | GRID_KINDS),
+        None,
     )
 
 
-def _lanes(item: Item) -> dict[str, Any]:
+def _lanes(item: CostNode) -> dict[str, Any]:
     """Where the lanes of the first warp stand, a row for each lane."""
-    tiles = [loop for loop in item.place.around if loop.kind in ("parallel", "vectorized")]
-    found: dict[str, Any] = dict(item.place.first_values)
-    if item.node.per == "thread" or not tiles:
-        values = item.place.first_warp
+    tiles = [loop for loop in item.context.loops if loop.kind in ("parallel", "vectorized")]
+    found: dict[str, Any] = dict(item.context.first_values)
+    if item.source.per == "thread" or not tiles:
+        values = item.context.first_warp
         return found | {name: value[:, None] for name, value in values.items()}
     extents = tuple(max(loop.extent or 1, 1) for loop in tiles)
-    vector = item.spread.vector if item.spread is not None else 1
+    vector = item.mapping.vector if item.mapping is not None else 1
     flat = np.arange(WARP) * vector % math.prod(extents)
     places = np.unravel_index(flat, extents)
     return found | {loop.var: place[:, None] for loop, place in zip(tiles, places, strict=True)}

@@ -15,22 +15,22 @@ from typing import Any
 from tirlens_counting.expressions import UnknownValueError, evaluate
 from tirlens_worker.facts import Buffer, Expr
 
-from ...tree.context import SIDE_BY_SIDE, SPATIAL, Place
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext
 from .walks import AXES
 
-_STRAIGHT = SPATIAL | SIDE_BY_SIDE | {"unroll"}
+_STRAIGHT = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
 
 
-def is_straight(place: Place) -> bool:
+def is_straight(place: LoopContext) -> bool:
     """Whether no loop that takes its turns one after the other stands around a statement."""
-    return all(loop.kind in _STRAIGHT for loop in place.around)
+    return all(loop.kind in _STRAIGHT for loop in place.loops)
 
 
 def block_strides(
-    indices: Sequence[Expr], buffer: Buffer, place: Place
+    indices: Sequence[Expr], buffer: Buffer, place: LoopContext
 ) -> tuple[float, float, float] | None:
     """How many elements further on the next block along x, y and z starts to read."""
-    grid = {AXES.get(loop.tag or ""): loop.var for loop in place.around if loop.kind in SPATIAL}
+    grid = {AXES.get(loop.tag or ""): loop.var for loop in place.loops if loop.kind in GRID_KINDS}
     first = _place_of(indices, buffer, place, place.first_values)
     if first is None:
         return None
@@ -47,7 +47,7 @@ def block_strides(
 
 
 def _place_of(
-    indices: Sequence[Expr], buffer: Buffer, place: Place, values: Mapping[str, Any]
+    indices: Sequence[Expr], buffer: Buffer, place: LoopContext, values: Mapping[str, Any]
 ) -> float | None:
     try:
         flat = 0.0

@@ -18,20 +18,20 @@ from typing import NamedTuple
 from tirlens.hardware.spec import Device
 
 from ...counting.footprint import Touched
-from ...tree.context import SECTOR_BYTES, Around, dtype_bytes
-from ...tree.node import Item, Moved
+from ...tree.context import SECTOR_BYTES, EnclosingLoop, dtype_bytes
+from ...tree.node import CostNode, Traffic
 from .dram import to_dram
 from .flows import Flow
 from .waves import WRITTEN_BETWEEN, LaunchShape, miss_probability
 
 
 def moved(
-    leaves: Sequence[Item],
+    leaves: Sequence[CostNode],
     flows: Sequence[Flow],
     launch: LaunchShape,
     device: Device,
     touched: Touched | None,
-) -> list[Item]:
+) -> list[CostNode]:
     """The leaves with the bytes that L2 and DRAM move for them.
 
     `touched` gives the distinct bytes of each array, below which its DRAM traffic cannot fall.
@@ -47,8 +47,8 @@ def moved(
     return [
         leaf
         if leaf not in asked.leaves
-        else leaf.but(
-            moved=Moved(
+        else leaf.replace(
+            traffic=Traffic(
                 read_by.get(leaf, 0.0),
                 written_by.get(leaf, 0.0),
                 dram.read.get(leaf, 0.0),
@@ -61,8 +61,8 @@ def moved(
     ]
 
 
-def _by_leaf(amounts: Mapping[Flow, float]) -> dict[Item, float]:
-    found: dict[Item, float] = {}
+def _by_leaf(amounts: Mapping[Flow, float]) -> dict[CostNode, float]:
+    found: dict[CostNode, float] = {}
     for flow, amount in amounts.items():
         found[flow.item] = found.get(flow.item, 0.0) + amount
     return found
@@ -71,17 +71,17 @@ def _by_leaf(amounts: Mapping[Flow, float]) -> dict[Item, float]:
 class _Asked(NamedTuple):
     """What is asked of L1: bytes, and those of sectors over those that the warps of a leaf need."""
 
-    leaves: frozenset[Item]
+    leaves: frozenset[CostNode]
     read: Mapping[Flow, float]
     written: Mapping[Flow, float]
-    sectors: Mapping[Item, float]
+    sectors: Mapping[CostNode, float]
 
 
 def _to_l2(flows: Sequence[Flow], launch: LaunchShape) -> _Asked:
     blocks = max(math.prod(launch.grid), 1)
     read: dict[Flow, float] = {}
     written: dict[Flow, float] = {}
-    sectors: dict[Item, float] = {}
+    sectors: dict[CostNode, float] = {}
     for flow in flows:
         amount = float(flow.issued_bytes)
         if flow.access.route in ("thread", "tile"):
@@ -109,11 +109,11 @@ def _not_in_l1(
     Within one loop body it is one load.  Later, L1 has it if it holds what the blocks that run
     together on an SM read; the miss rate is that of `waves`.
     """
-    again: dict[tuple[str, float], dict[tuple[Around, ...], list[Flow]]] = {}
+    again: dict[tuple[str, float], dict[tuple[EnclosingLoop, ...], list[Flow]]] = {}
     for flow in flows:
         if flow.access.mode == "read" and flow.access.route == "thread" and flow.start is not None:
             bodies = again.setdefault((flow.access.buffer, flow.start), {})
-            bodies.setdefault(flow.item.place.around, []).append(flow)
+            bodies.setdefault(flow.item.context.loops, []).append(flow)
     together = max(launch.wave_blocks / device.sm_count, 1.0)
     window = sum(WRITTEN_BETWEEN * together * flow.block_bytes for flow in flows if _writes(flow))
     for bodies in again.values():
@@ -136,10 +136,10 @@ def _writes(flow: Flow) -> bool:
 
 def _sector_ratio(flow: Flow) -> float | None:
     """Bytes of the 32-byte sectors that a warp touches over the bytes that it asks for."""
-    spread = flow.item.spread
+    spread = flow.item.mapping
     if spread is None:
         return None
-    for access, requests in zip(flow.item.node.accesses, spread.requests, strict=True):
+    for access, requests in zip(flow.item.source.accesses, spread.requests, strict=True):
         if access is flow.access and requests is not None:
             size = dtype_bytes(flow.buffer.dtype)
             return requests.sectors * SECTOR_BYTES / (requests.elements_of_warp * size)

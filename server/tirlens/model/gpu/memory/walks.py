@@ -28,14 +28,14 @@ from tirlens_counting.expressions import (
 from tirlens_worker.facts import Access, Expr
 
 from ...tree.context import (
-    NOWHERE,
-    SIDE_BY_SIDE,
-    SPATIAL,
-    Place,
-    SetIn,
+    CONCURRENT_KINDS,
+    GRID_KINDS,
+    NO_STORE_LOOPS,
+    LoopContext,
+    StoreLoops,
+    drop_loads,
+    has_known_offset,
     loads_of,
-    says_its_place,
-    without_loads,
 )
 
 IntArray = npt.NDArray[np.int64]
@@ -138,25 +138,27 @@ def distinct(numbers: IntArray) -> IntArray:
 
 
 def walk_of(
-    access: Access, place: Place, shape: Sequence[Expr], set_in: SetIn = NOWHERE
+    access: Access, place: LoopContext, shape: Sequence[Expr], set_in: StoreLoops = NO_STORE_LOOPS
 ) -> Walk | None:
     """How the blocks walk, if their places are no sums of multiples of the block indices.
 
     Where a block finds the group of its tile in data, all tiles are taken to be of one group: also
     where it asks for its own tile's, as long as it says itself which tile of the group it takes.
     """
-    grid = {loop.var: AXES.get(loop.tag or "", 0) for loop in place.around if loop.kind in SPATIAL}
+    grid = {
+        loop.var: AXES.get(loop.tag or "", 0) for loop in place.loops if loop.kind in GRID_KINDS
+    }
     indices = [place.resolve(index) for index in access.indices]
     blocks_of = grid.keys()
     data = [index for index in indices if is_data_dependent(index)]
     if data:
         by_block = any(
-            free_variables(load) & blocks_of and not free_variables(without_loads(one)) & blocks_of
+            free_variables(load) & blocks_of and not free_variables(drop_loads(one)) & blocks_of
             for one in data
             for load in loads_of(one)
         )
-        if not by_block and all(says_its_place(access, one, place, set_in) for one in data):
-            indices = [without_loads(index) for index in indices]
+        if not by_block and all(has_known_offset(access, one, place, set_in) for one in data):
+            indices = [drop_loads(index) for index in indices]
     mixed = [
         names
         for index in indices
@@ -171,12 +173,13 @@ def walk_of(
     turning = next(
         (
             loop
-            for loop in place.around
-            if loop.kind not in SPATIAL | SIDE_BY_SIDE and any(loop.var in names for names in mixed)
+            for loop in place.loops
+            if loop.kind not in GRID_KINDS | CONCURRENT_KINDS
+            and any(loop.var in names for names in mixed)
         ),
         None,
     )
-    blocks = math.prod(loop.extent or 1 for loop in place.around if loop.kind in SPATIAL)
+    blocks = math.prod(loop.extent or 1 for loop in place.loops if loop.kind in GRID_KINDS)
     most = min(MOST_TURNS, MOST_PLACES // max(blocks, 1))
     here: dict[str, Expr] = {
         **place.first_values,
@@ -187,7 +190,7 @@ def walk_of(
         walk = Walk(_written(indices, here), sizes)
     else:
         var = turning.var
-        steps = (extent for name, _, extent in place.steps if name == var)
+        steps = (extent for name, _, extent in place.path if name == var)
         (extent,) = _written([next(steps, turning.extent)], here)
         here[var] = ("+", TURN, place.first_values.get(var, 0))
         walk = Walk(_written(indices, here), sizes, extent, turning.extent, var)
@@ -204,7 +207,7 @@ def _written(exprs: Sequence[Expr], names: Mapping[str, Expr]) -> tuple[Expr, ..
     return tuple(simplify(substitute(expr, names)) for expr in exprs)
 
 
-def _size(size: Expr, place: Place) -> int:
+def _size(size: Expr, place: LoopContext) -> int:
     try:
         return int(evaluate(size, place.first_values))
     except UnknownValueError:
