@@ -13,7 +13,7 @@ from tirlens.advice.independence import nests, with_innermost
 from tirlens.advice.rules import launch_bound
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.counting.nodes import every_node
+from tirlens.model.counting.facts_walk import walk_nodes
 from tirlens.model.report import Advice
 from tirlens_worker.facts import (
     Access,
@@ -337,11 +337,11 @@ def test_a_reduction_starts_in_loops_of_its_own() -> None:
     assert nest.init == init and nest.reduced == {"k"}
     first, second = with_innermost(facts, nest, 1).body
     assert isinstance(first, Loop) and isinstance(second, Loop)
-    assert [node.var for node in every_node((first,)) if isinstance(node, Loop)] == [
+    assert [node.var for node in walk_nodes((first,)) if isinstance(node, Loop)] == [
         "i_init",
         "j_init",
     ]
-    assert [node.var for node in every_node((second,)) if isinstance(node, Loop)] == ["i", "k", "j"]
+    assert [node.var for node in walk_nodes((second,)) if isinstance(node, Loop)] == ["i", "k", "j"]
 
 
 def summed(facts: KernelFacts) -> KernelFacts:

@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT / "server"))
 from tirlens import pipeline, source, worker_client  # noqa: E402
 from tirlens.collector import look_at_new_objects  # noqa: E402
 from tirlens.hardware import Device, load  # noqa: E402
-from tirlens.model import analyze, count_all  # noqa: E402
+from tirlens.model import analyze, count_workload  # noqa: E402
 from tirlens_worker.codec import from_json, to_json  # noqa: E402
 from tirlens_worker.facts import KernelFacts  # noqa: E402
 
@@ -150,7 +150,7 @@ def best(action: Callable[[], object], before: Callable[[], None] = lambda: None
 
 def measure(name: str, facts: KernelFacts, device: Device) -> Row:
     bindings = {variable.name: SIZE for variable in facts.variables} | dict(facts.sizes)
-    known = count_all(facts, bindings)
+    known = count_workload(facts, bindings)
     return Row(
         name,
         best(lambda: analyze(facts, device, bindings), forget),

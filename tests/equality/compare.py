@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tirlens.model.counting.classes import FREE_OPS, INTEGER_OPS, totals
-from tirlens.model.counting.counted import count_all
-from tirlens.model.counting.result import Counts, leaves
+from tirlens.model.counting.counts_data import Counts, statement_counts
+from tirlens.model.counting.operation_classes import FREE_OPS, INTEGER_OPS, totals
 from tirlens.model.counting.symbolic import formulas
 from tirlens.model.gpu.mapping.spread import memory_of
 from tirlens.model.gpu.mapping.tree import build
+from tirlens.model.workload import count_workload
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 
@@ -92,7 +92,7 @@ def compared(facts: KernelFacts, record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _at_sizes(facts: KernelFacts, sizes: Mapping[str, int], counted: Mapping[str, Any]) -> Found:
-    all_counts = count_all(facts, sizes)
+    all_counts = count_workload(facts, sizes)
     counts = all_counts.counts
     return {
         **_operations(counts, counted),
@@ -105,7 +105,7 @@ def _at_sizes(facts: KernelFacts, sizes: Mapping[str, int], counted: Mapping[str
 
 def _operations(counts: Counts, counted: Mapping[str, Any]) -> Found:
     operations: Counter[tuple[str, str]] = Counter()
-    items = [item for leaf in leaves(counts.root) for item in leaf.arith]
+    items = [item for leaf in statement_counts(counts.root) for item in leaf.arith]
     for item in items:
         for what in _terms(item.arith):
             if item.total is None:
@@ -147,7 +147,7 @@ def told_useful(facts: KernelFacts, sizes: Mapping[str, int]) -> dict[str, list[
     """Of each product that is known: how many contribute, and how many masks hide."""
     found: dict[str, list[int]] = {}
     unknown: set[str] = set()
-    for leaf in leaves(count_all(facts, sizes).counts.root):
+    for leaf in statement_counts(count_workload(facts, sizes).counts.root):
         name = " ".join(sorted({entry.buffer.name for entry in leaf.accesses}))
         for item in leaf.arith:
             if item.arith.op != "mma":
@@ -164,7 +164,7 @@ def _issued(facts: KernelFacts, counts: Counts, counted: Mapping[str, Any]) -> F
     names = {buffer.id: buffer.name for buffer in facts.buffers}
     buffers = {buffer.id: buffer for buffer in facts.buffers}
     issued: Counter[tuple[str, str, str]] = Counter()
-    for leaf in leaves(counts.root):
+    for leaf in statement_counts(counts.root):
         for entry in leaf.accesses:
             level = memory_of(entry.access, buffers)
             if level is None or level in counted["unsaid"]:

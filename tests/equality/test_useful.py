@@ -13,7 +13,7 @@ from equality.process import TESTS, cases_of
 from tirlens.hardware import DEFAULT_DEVICE, load
 from tirlens.ide.hovers import kernel
 from tirlens.model.analyze import analyze
-from tirlens.model.counting.counts import count, leaves
+from tirlens.model.counting.counts import count, statement_counts
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 
@@ -41,7 +41,7 @@ def facts() -> dict[str, KernelFacts]:
 
 def products(name: str) -> list[tuple[int | None, int | None]]:
     """The useful and the masked multiply-accumulates of each tile product."""
-    found = [item for leaf in leaves(count(facts()[name]).root) for item in leaf.arith]
+    found = [item for leaf in statement_counts(count(facts()[name]).root) for item in leaf.arith]
     return [(item.useful, item.masked) for item in found if item.arith.op == "mma"]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tirlens.model.counting.nodes import every_node
+from tirlens.model.counting.facts_walk import walk_nodes
 from tirlens_worker.facts import KernelFacts, Statement
 
 from .test_kernels import TVM, facts_of
@@ -20,7 +20,7 @@ def kernels(request: pytest.FixtureRequest) -> dict[str, KernelFacts]:
 
 
 def statements(kernel: KernelFacts) -> Iterator[Statement]:
-    return (node for node in every_node(kernel.body) if isinstance(node, Statement))
+    return (node for node in walk_nodes(kernel.body) if isinstance(node, Statement))
 
 
 def test_the_operations_on_the_way_from_what_is_read(kernels: dict[str, KernelFacts]) -> None:

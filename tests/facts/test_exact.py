@@ -7,7 +7,7 @@ import pytest
 from facts.test_kernels import TILELANG, TVM, facts_of
 from tirlens import model
 from tirlens.hardware import load
-from tirlens.model.counting.nodes import every_node
+from tirlens.model.counting.facts_walk import walk_nodes
 from tirlens_worker.facts import Statement
 
 pytestmark = pytest.mark.slow
@@ -100,7 +100,7 @@ def test_a_local_variable_changes_in_the_loops_that_write_it(environment_name: s
     (kernel,) = [k for k in facts_of(environment_name, "exact_tvm") if k.name == "normalised"]
     over = {
         arith.op: arith.over
-        for node in every_node(kernel.body)
+        for node in walk_nodes(kernel.body)
         if isinstance(node, Statement)
         for arith in node.arith
     }

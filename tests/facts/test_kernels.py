@@ -13,7 +13,7 @@ from support.requests import request_of
 from support.workers import analyzed
 from tirlens import model
 from tirlens.hardware import load
-from tirlens.model.counting.nodes import every_node
+from tirlens.model.counting.facts_walk import walk_nodes
 from tirlens_worker.facts import KernelFacts, Statement
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -77,7 +77,7 @@ def test_a_line_that_python_repeats_is_one_entry_with_the_sum() -> None:
 
 def test_what_is_started_by_cp_async_arrives_at_its_barrier() -> None:
     (kernel,) = facts_of(TILELANG, "tilelang_async")
-    found = [node for node in every_node(kernel.body) if isinstance(node, Statement)]
+    found = [node for node in walk_nodes(kernel.body) if isinstance(node, Statement)]
     assert [[access.route for access in one.accesses] for one in found] == [["async"] * 2, [], []]
     assert [(signal.kind, signal.count) for one in found for signal in one.signals] == [
         ("fetch", 32),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from facts.test_kernels import TILELANG, facts_of
-from tirlens.model.counting.nodes import every_node
+from tirlens.model.counting.facts_walk import walk_nodes
 from tirlens_worker.facts import Branch, Expr
 from tirlens_worker.frameworks.text import text
 
@@ -33,5 +33,5 @@ def test_an_expression_reads_as_python_would_write_it(expr: Expr, words: str) ->
 @pytest.mark.slow
 def test_a_branch_is_named_as_its_author_wrote_it() -> None:
     (facts,) = facts_of(TILELANG, "labelled_tilelang")
-    labels = [node.label for node in every_node(facts.body) if isinstance(node, Branch)]
+    labels = [node.label for node in walk_nodes(facts.body) if isinstance(node, Branch)]
     assert labels == ["if the tile exists", "if ids[by % 8] > 0 and by < 100", "elif by > 3"]

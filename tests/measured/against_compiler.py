@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 
 from tirlens.hardware import Device, load  # noqa: E402
-from tirlens.model.analyze import analyze, counts_of  # noqa: E402
+from tirlens.model.analyze import analyze, workload_of  # noqa: E402
 from tirlens.model.gpu.block.occupancy import BlockResources, occupancy  # noqa: E402
 from tirlens.model.gpu.units import memory_requests, moved_by_tma  # noqa: E402
 from tirlens.model.tree.context import CONCURRENT_KINDS, GRID_KINDS  # noqa: E402
@@ -224,10 +224,10 @@ def instructions(
     kernel: Kernel, device: Device
 ) -> tuple[str, Mapping[str, float] | None, Mapping[str, float] | None]:
     """Which part is compared, and a warp's instructions in it: the model's and the compiler's."""
-    found = counts_of(kernel.facts)
+    found = workload_of(kernel.facts)
     if found is None or found.needs:
         return "", None, None
-    items = found.items
+    items = found.tree
     blocks = math.prod(found.counts.launch.grid or (1,))
     warps = blocks * max(math.prod(found.counts.launch.threads or (1,)) / 32, 1)
     if not kernel.row["loop"]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tirlens.advice import rewrite
-from tirlens.model.counting.nodes import every_node
+from tirlens.model.counting.facts_walk import walk_nodes
 from tirlens_counting.expressions import free_variables, linear, simplify, substitute
 from tirlens_worker.facts import (
     Access,
@@ -28,9 +28,9 @@ def is_independent(loop: Loop) -> bool:
     True only where a dimension of each array that is written tells the iterations apart: its index
     moves by more from one to the next than the loops inside of them reach.
     """
-    if any(isinstance(node, Let | While) for node in every_node(loop.body)):
+    if any(isinstance(node, Let | While) for node in walk_nodes(loop.body)):
         return False
-    reach = {node.var: node for node in every_node(loop.body) if isinstance(node, Loop)}
+    reach = {node.var: node for node in walk_nodes(loop.body) if isinstance(node, Loop)}
     touched: dict[str, list[Access]] = {}
     for statement in rewrite.inside(loop):
         if statement.op != "store" or statement.signals:

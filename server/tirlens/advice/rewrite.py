@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from tirlens.model.counting.nodes import every_node, expressions
+from tirlens.model.counting.facts_walk import node_expressions, walk_nodes
 from tirlens_counting.expressions import free_variables, simplify, substitute
 from tirlens_worker.facts import (
     Access,
@@ -42,7 +42,7 @@ def statements(facts: KernelFacts) -> Iterator[tuple[Statement, Path]]:
 
 def inside(loop: Loop) -> Iterator[Statement]:
     """The statements anywhere below `loop`."""
-    return (node for node in every_node(loop.body) if isinstance(node, Statement))
+    return (node for node in walk_nodes(loop.body) if isinstance(node, Statement))
 
 
 def thread_loop(facts: KernelFacts) -> Loop | None:
@@ -100,7 +100,7 @@ def with_threads(facts: KernelFacts, threads: int) -> KernelFacts | None:
     loop = thread_loop(facts)
     if loop is None or not facts.launch.threads or loop.extent != facts.launch.threads[0]:
         return None
-    if any(loop.var in _names(node) for node in every_node(facts.body)):
+    if any(loop.var in _names(node) for node in walk_nodes(facts.body)):
         return None
 
     def edit(node: Node) -> Node:
@@ -161,7 +161,7 @@ def with_vectors(facts: KernelFacts, width: int) -> KernelFacts | None:
     loop = thread_loop(facts)
     if loop is None or not isinstance(loop.extent, int) or loop.extent % (32 * width):
         return None
-    nodes = list(every_node(loop.body))
+    nodes = list(walk_nodes(loop.body))
     own = [node for node in nodes if isinstance(node, Statement)]
     if not all(_steps_by_element(statement, loop.var) for statement in own):
         return None
@@ -220,7 +220,7 @@ def _steps_by_element(statement: Statement, thread: str) -> bool:
 def _names(node: Node) -> frozenset[str]:
     """The variables in the expressions of a node itself, apart from those that it binds."""
     found: set[str] = set()
-    for expr in expressions(node):
+    for expr in node_expressions(node):
         found |= free_variables(expr)
     return frozenset(found)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tirlens.hardware.spec import Device
-from tirlens.model import Counted, analyze, counts_of
+from tirlens.model import Workload, analyze, workload_of
 from tirlens.model.report import Advice, KernelReport
 from tirlens_worker.facts import KernelFacts
 
@@ -30,7 +30,7 @@ class Question:
     device: Device
     bindings: Mapping[str, int] = field(default_factory=dict[str, int])
     report: KernelReport = field(kw_only=True)
-    known: Counted | None = field(default=None, kw_only=True)
+    known: Workload | None = field(default=None, kw_only=True)
 
     def what_if(self, facts: KernelFacts) -> KernelReport:
         """The report of `facts` on the same device with the same bindings, not line by line.
@@ -42,9 +42,9 @@ class Question:
         return analyze(facts, self.device, self.bindings, self._counted, by_line=False)
 
     @cached_property
-    def _counted(self) -> Counted | None:
+    def _counted(self) -> Workload | None:
         """The counts of the facts as they are, which most changes leave alone."""
-        return self.known or counts_of(self.facts, self.bindings)
+        return self.known or workload_of(self.facts, self.bindings)
 
     def saving_s(self, facts: KernelFacts) -> float | None:
         """Seconds that `facts` would save; None where either time is unknown or it cannot run."""

@@ -1,6 +1,6 @@
 """The cost model: pure functions from facts, a device and bindings to a report."""
 
-from .analyze import SPILLS, analyze, counts_of
-from .counting.counted import Counted, count_all
+from .analyze import SPILLS, analyze, workload_of
+from .workload import Workload, count_workload
 
-__all__ = ["SPILLS", "Counted", "analyze", "count_all", "counts_of"]
+__all__ = ["SPILLS", "Workload", "analyze", "count_workload", "workload_of"]

@@ -11,10 +11,9 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts
 
 from . import cpu
-from .counting.counted import Counted, count_all
-from .counting.offsets import evenly
-from .counting.result import Counts
-from .counting.told import told
+from .counting.bound_extents import bind_data_extents
+from .counting.counts_data import Counts
+from .counting.ragged_offsets import split_rows_evenly
 from .gpu.block.ahead import moved_at_once, started_ahead
 from .gpu.block.leaf import BlockContext
 from .gpu.block.occupancy import BlockResources, does_not_fit, occupancy
@@ -39,8 +38,9 @@ from .gpu.memory.waves import LaunchShape
 from .gpu.units import as_mixed, busy_seconds, repeated_l2_seconds, sum_seconds
 from .launches import launches, together
 from .report import CaveatNote, KernelReport, Occupancy, Waves
-from .reporting.figures import counted, finished, moved, untimed, warm, with_note
+from .reporting.stage_figures import counted, finished, moved, untimed, warm, with_note
 from .tree.node import CostNode, leaves_of, replace_leaves
+from .workload import Workload, count_workload
 
 SPILLS = "the fragments take more registers than a thread can have: they will spill"
 
@@ -49,7 +49,7 @@ def analyze(
     facts: KernelFacts,
     device: Device,
     bindings: Mapping[str, int] | None = None,
-    known: Counted | None = None,
+    known: Workload | None = None,
     by_line: bool = True,
 ) -> KernelReport:
     """What `facts` cost on `device` with its shape variables bound by `bindings`.
@@ -69,14 +69,14 @@ def analyze(
         return _uncounted(facts, device, bindings or {}).replace(status="error", message=message)
 
 
-def counts_of(facts: KernelFacts, bindings: Mapping[str, int] | None = None) -> Counted | None:
+def workload_of(facts: KernelFacts, bindings: Mapping[str, int] | None = None) -> Workload | None:
     """What several calls of `analyze` for these facts and like ones need to count only once.
 
     None where they are several kernels, or facts that the model cannot handle.
     """
     try:
-        facts = evenly(facts)
-        return None if len(launches(facts)) > 1 else count_all(facts, _sizes(facts, bindings))
+        facts = split_rows_evenly(facts)
+        return None if len(launches(facts)) > 1 else count_workload(facts, _sizes(facts, bindings))
     except Exception:  # `analyze` tells of it
         return None
 
@@ -85,20 +85,20 @@ def _modelled(
     facts: KernelFacts,
     device: Device,
     bindings: Mapping[str, int] | None,
-    known: Counted | None,
+    known: Workload | None,
     by_line: bool,
 ) -> KernelReport:
     if known is None or known.facts is not facts:
-        facts = evenly(facts)
+        facts = split_rows_evenly(facts)
     parts = launches(facts)
     if len(parts) > 1:
         return together([analyze(part, device, bindings, None, by_line) for part in parts])
     sizes = _sizes(facts, bindings)
     if known is None or known.facts is not facts:
-        facts = told(facts, sizes)
-    found = None if known is None else known.of(facts, sizes)
+        facts = bind_data_extents(facts, sizes)
+    found = None if known is None else known.for_facts(facts, sizes)
     report = _uncounted(facts, device, bindings or {})
-    return _analyzed(report, found or count_all(facts, sizes), device, by_line)
+    return _analyzed(report, found or count_workload(facts, sizes), device, by_line)
 
 
 def _uncounted(facts: KernelFacts, device: Device, bindings: Mapping[str, int]) -> KernelReport:
@@ -164,7 +164,7 @@ class _Launch:
         return self.occupancy.blocks_per_sm if self.occupancy else 1
 
 
-def _analyzed(report: KernelReport, found: Counted, device: Device, by_line: bool) -> KernelReport:
+def _analyzed(report: KernelReport, found: Workload, device: Device, by_line: bool) -> KernelReport:
     facts, counts, touched = found.facts, found.counts, found.touched
     seen = {(note.message, note.span) for note in report.caveats}
     notes = tuple(
@@ -179,7 +179,7 @@ def _analyzed(report: KernelReport, found: Counted, device: Device, by_line: boo
     negative = _negative_array(counts)
     if negative is not None:
         return report.replace(status="error", message=f"an array of this kernel is {negative}")
-    items = found.items
+    items = found.tree
     leaves = leaves_of(items)
     report = counted(report, leaves)
     scheduled = bool(facts.launch.grid or facts.launch.threads)

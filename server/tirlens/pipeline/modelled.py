@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tirlens.advice import Question, advise
 from tirlens.hardware import Device
-from tirlens.model import analyze, counts_of
+from tirlens.model import analyze, workload_of
 from tirlens.model.report import KernelReport
 from tirlens.pipeline.moved import Moved
 from tirlens_worker.facts import KernelFacts
@@ -26,7 +26,7 @@ def evaluate(
     """What the model says of a kernel, with what the rules advise if `advice` is wanted."""
     if not advice:
         return analyze(facts, device, bindings)
-    known = counts_of(facts, bindings)
+    known = workload_of(facts, bindings)
     if known is not None:
         # What-ifs change the facts that were counted, and so keep what they leave alone.
         facts = known.facts

@@ -11,7 +11,7 @@ import pytest
 from support.kernels import gemm, launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.counting.walker import Walker
+from tirlens.model.counting.kernel_counter import KernelCounter
 from tirlens.model.gpu.block.program import led_share
 from tirlens.model.gpu.block.roles import concurrent
 from tirlens.model.gpu.block.steps import reduce_clocks, scan_clocks
@@ -283,7 +283,7 @@ def peak(facts: KernelFacts) -> float:
 
 
 def live(facts: KernelFacts) -> LiveBytes:
-    counts = Walker(facts, {}).counts()
+    counts = KernelCounter(facts, {}).counts()
     items = build(facts, counts, {}, {item.id: item for item in facts.buffers})
     return live_bytes(items, counts)
 
@@ -306,7 +306,7 @@ def test_branches_of_different_warps_run_at_the_same_time(
     conditions: list[Expr], groups: int
 ) -> None:
     facts = launched(tuple(map(branch, conditions)), (fragment("a", 1024),))
-    items = build(facts, Walker(facts, {}).counts(), {}, {b.id: b for b in facts.buffers})
+    items = build(facts, KernelCounter(facts, {}).counts(), {}, {b.id: b for b in facts.buffers})
     inner = items[0].children[0].children
     assert len(list(concurrent(inner))) == groups
 
@@ -426,7 +426,7 @@ def test_the_first_block_of_a_cluster_leads(condition: Expr, share: float) -> No
     arrays = Buffer("A", "A", "float32", (128, 64)), Buffer("r", "r", "float32", (1,), "local")
     facts = launched((Branch(condition, (strided_load(),)),), arrays, blocks=64)
     buffers = {buffer.id: buffer for buffer in facts.buffers}
-    (grid,) = build(facts, Walker(facts, {}).counts(), {}, buffers)
+    (grid,) = build(facts, KernelCounter(facts, {}).counts(), {}, buffers)
     assert led_share(grid.children[0].children[0]) == share
 
 

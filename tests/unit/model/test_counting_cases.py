@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from tirlens.model.counting.counts import arith_totals, count, leaves
+from tirlens.model.counting.counts import arith_totals, count, statement_counts
 from tirlens.model.counting.footprint import compulsory_bytes, footprint, sectors_per_request
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Let, Loop, Statement, While
 
@@ -146,7 +146,7 @@ def test_producer_and_consumer_warps_each_run_their_branch_once_a_block():
 def test_an_unbound_variable_is_asked_for():
     facts = kernel(nest([("serial", "i", "m")], (operation(),)), variables=("m",))
     counts = count(facts, {})
-    assert counts.needs == ("m",) and next(leaves(counts.root)).executions is None
+    assert counts.needs == ("m",) and next(statement_counts(counts.root)).executions is None
     assert total(facts, {"m": 7}) == 7
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.counting.classes import totals
+from tirlens.model.counting.operation_classes import totals
 from tirlens.model.gpu.compiler.instruction_costs import PIPE
 from tirlens_worker.facts import Arith
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.properties import examples
-from tirlens.model.counting.classes import totals
-from tirlens.model.counting.counts import count, leaves
+from tirlens.model.counting.counts import count, statement_counts
 from tirlens.model.counting.formula import Formulas
+from tirlens.model.counting.operation_classes import totals
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -32,14 +32,14 @@ def ceildiv(a: int, b: int) -> int:
 
 
 def flop_at(facts: KernelFacts, n: int) -> int:
-    found = leaves(count(facts, {"n": n}).root)
+    found = statement_counts(count(facts, {"n": n}).root)
     return sum(totals([(item.arith, item.total) for item in leaf.arith]).flop for leaf in found)
 
 
 def bytes_at(facts: KernelFacts, n: int) -> int:
     return sum(
         (item.bytes or 0) * (2 if item.access.mode == "atomic" else 1)
-        for leaf in leaves(count(facts, {"n": n}).root)
+        for leaf in statement_counts(count(facts, {"n": n}).root)
         for item in leaf.accesses
         if item.buffer.scope == "global"
     )

@@ -8,7 +8,7 @@ import pytest
 
 from support.kernels import launched
 from tirlens.hardware import load
-from tirlens.model import analyze, count_all
+from tirlens.model import analyze, count_workload
 from tirlens_worker.facts import Access, Branch, Buffer, Expr, KernelFacts, Loop, Statement
 
 BATCH, TILE, WIDTH, PAGES = 4, 64, 128, 12
@@ -56,8 +56,8 @@ def test_the_length_is_what_the_loop_passes_over_its_arrays_with(extra: int) -> 
 
 def test_counts_with_a_length_hold_for_a_change_that_is_not_counted() -> None:
     given = facts(LENGTH, 64)
-    counted = count_all(given, {})
+    counted = count_workload(given, {})
     changed = replace(given, name="other")
-    again = counted.of(changed, {})
+    again = counted.for_facts(changed, {})
     assert again is not None and again.counts.root == counted.counts.root
-    assert counted.of(counted.facts, {}) is counted
+    assert counted.for_facts(counted.facts, {}) is counted

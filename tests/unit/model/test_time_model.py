@@ -11,7 +11,7 @@ import pytest
 from support.kernels import gemm, scale
 from tirlens.hardware import catalogue, load
 from tirlens.model import analyze
-from tirlens.model.counting.classes import totals
+from tirlens.model.counting.operation_classes import totals
 from tirlens.model.dtypes import tensor_class
 from tirlens.model.gpu.block.occupancy import BlockResources, occupancy, registers
 from tirlens.model.gpu.memory.walks import walk_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.counting.told import told
+from tirlens.model.counting.bound_extents import bind_data_extents
 from tirlens_worker.facts import Branch, Expr, KernelFacts, Launch, Let, Loop, Span, Statement
 
 LENGTH: Expr = ("-", ("load", "ends", 1), ("load", "ends", 0))
@@ -27,7 +27,7 @@ def condition(extent: Expr, asked: Expr, bindings: dict[str, int]) -> Expr:
         variables=(),
         body=(Let("chunks", CHUNKS), loop),
     )
-    found = told(facts, bindings).body[1]
+    found = bind_data_extents(facts, bindings).body[1]
     assert isinstance(found, Loop)
     inside = found.body[0]
     assert isinstance(inside, Branch)

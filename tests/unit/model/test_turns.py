@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from support.kernels import launched, leaves
-from tirlens.model.counting.passing import slope
-from tirlens.model.counting.walker import Walker
+from tirlens.model.counting.data_trip_counts import slope
+from tirlens.model.counting.kernel_counter import KernelCounter
 from tirlens.model.gpu.compiler.recurrence import Carried, carried
 from tirlens.model.gpu.memory.reuse import fresh_share
 from tirlens_worker.facts import (
@@ -131,7 +131,7 @@ def test_turns_up_to_a_length_in_memory(index: tuple[Expr, ...], trips: int) -> 
     copy = Statement("copy", "", (), (Access("a", "read", index),), "block")
     consumer = Loop("serial", "j", 0, LENGTH, (Statement("store", "", ADD),))
     facts = kernel(Loop("serial", "k", 0, LENGTH, (copy,)), consumer)
-    counts = Walker(facts, {}).counts()
+    counts = KernelCounter(facts, {}).counts()
     (grid,) = counts.root
     (block,) = grid.children
     assert [loop.trips for loop in block.children] == [trips, trips]
@@ -143,7 +143,7 @@ def test_pages_of_a_sequence() -> None:
     read = Statement("copy", "", (), (Access("a", "read", (page, ("%", "k", 4), 0)),), "block")
     table = Statement("let", "", (), (Access("pages", "read", page[2:]),))
     loop = Loop("serial", "k", 0, LENGTH, (table, read))
-    (grid,) = Walker(kernel(loop), {}).counts().root
+    (grid,) = KernelCounter(kernel(loop), {}).counts().root
     assert grid.children[0].children[0].trips == 64
 
 
@@ -152,12 +152,12 @@ def test_new_rows_behind_those_of_a_cache() -> None:
     old = Statement("copy", "", (), (Access("a", "read", ("bx", "k", 0)),), "block")
     new = Statement("copy", "", (), (Access("pages", "read", ("bx", "k")),), "block")
     loop = Loop("serial", "k", 0, LENGTH, (Branch(cached, (old,), (new,)),))
-    (grid,) = Walker(kernel(loop), {}).counts().root
+    (grid,) = KernelCounter(kernel(loop), {}).counts().root
     assert grid.children[0].children[0].trips == 32
 
 
 def test_turns_along_nothing_are_not_known() -> None:
     loop = Loop("serial", "k", 0, LENGTH, (Statement("store", "", ADD),))
-    counts = Walker(kernel(loop), {}).counts()
+    counts = KernelCounter(kernel(loop), {}).counts()
     assert counts.root[0].children[0].children[0].trips is None
     assert "bind k" in counts.caveats[0].message

@@ -10,7 +10,7 @@ from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Expr
 
 
-def chosen_trip(condition: Expr, domain: Domain) -> str | None:
+def selected_iteration(condition: Expr, domain: Domain) -> str | None:
     """The loop variable that a condition compares with data that is the same in each trip."""
     if not isinstance(condition, tuple) or condition[0] != "==":
         return None
@@ -20,7 +20,7 @@ def chosen_trip(condition: Expr, domain: Domain) -> str | None:
     return None
 
 
-def congruence(condition: Expr) -> Fraction | None:
+def congruence_share(condition: Expr) -> Fraction | None:
     """How often a counter meets ``counter % n == c`` (1 in n) or its contrary, turn by turn."""
     if not isinstance(condition, tuple) or condition[0] not in ("==", "!="):
         return None

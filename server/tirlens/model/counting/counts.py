@@ -20,16 +20,16 @@ from collections.abc import Iterable, Mapping
 
 from tirlens_worker.facts import KernelFacts
 
-from .result import (
+from .counts_data import (
     AccessCount,
     ArithCount,
     BufferCount,
     Counts,
     LaunchCount,
     NodeCount,
-    leaves,
+    statement_counts,
 )
-from .walker import Walker
+from .kernel_counter import KernelCounter
 
 __all__ = [
     "AccessCount",
@@ -40,7 +40,7 @@ __all__ = [
     "NodeCount",
     "arith_totals",
     "count",
-    "leaves",
+    "statement_counts",
 ]
 
 
@@ -50,13 +50,13 @@ def count(facts: KernelFacts, bindings: Mapping[str, int] | None = None) -> Coun
     A binding may also name a let, for its value, or a loop whose extent depends on data, for its
     trips.
     """
-    return Walker(facts, bindings or {}).counts()
+    return KernelCounter(facts, bindings or {}).counts()
 
 
 def arith_totals(nodes: Iterable[NodeCount]) -> dict[tuple[str, str, str | None], int | None]:
     """Operations by ``(op, dtype, accumulator)``, index arithmetic left out."""
     totals: dict[tuple[str, str, str | None], int | None] = {}
-    for leaf in leaves(nodes):
+    for leaf in statement_counts(nodes):
         for item in leaf.arith:
             if item.arith.index:
                 continue

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .result import NodeCount, cost
+from .counts_data import NodeCount, subtree_cost
 
 Side = Sequence[NodeCount]
 
 
-def either(then: Side, orelse: Side) -> str:
+def cost_range(then: Side, orelse: Side) -> str:
     """``0 to 1,024 FLOP, 0 to 512 B of global memory``: the branch never or always taken.
 
     Empty if one of these is not known, or if both sides cost the same.
     """
-    one, other = cost(then), cost(orelse)
+    one, other = subtree_cost(then), subtree_cost(orelse)
     ranges: list[str] = []
     for unit, sides in (
         ("FLOP", (one.flop, other.flop)),
@@ -28,7 +28,7 @@ def either(then: Side, orelse: Side) -> str:
     return ", ".join(ranges)
 
 
-def outweighs(one: Side, other: Side) -> bool:
+def is_costlier(one: Side, other: Side) -> bool:
     """Whether `one` side of a branch costs more than the `other`, an unknown cost being more.
 
     First comes what it moves and computes, an operation as much as a byte, then how much it runs.
@@ -37,6 +37,6 @@ def outweighs(one: Side, other: Side) -> bool:
 
 
 def _weight(side: Side) -> tuple[float, int]:
-    flop, moved, executions = cost(side)
+    flop, moved, executions = subtree_cost(side)
     known = None if flop is None or moved is None else flop + moved
     return (float("inf") if known is None else known, executions)

@@ -23,16 +23,16 @@ from tirlens_counting.within import within
 from tirlens_worker.facts import Access, Buffer, Expr, KernelFacts
 
 from ..dtypes import bits, byte_count
-from .result import Counts, leaves
-from .scope import Scope
-from .walker import Walker
+from .counts_data import Counts, statement_counts
+from .kernel_counter import KernelCounter
+from .scope import CountingScope
 
 # The variable that runs over the units of an element.
-_PART = "part of an element"
+_UNIT_VARIABLE = "part of an element"
 
 
 @dataclass(frozen=True)
-class Touched:
+class Footprint:
     """Distinct bytes, in all and by array; `exact` is False where they are only an upper bound."""
 
     bytes: int
@@ -40,21 +40,21 @@ class Touched:
     by_buffer: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
-def compulsory_bytes(facts: KernelFacts, bindings: Mapping[str, int]) -> Touched | None:
+def compulsory_bytes(facts: KernelFacts, bindings: Mapping[str, int]) -> Footprint | None:
     """Every byte of global memory that is read or written, each once.
 
     None where a shape is not bound.
     """
-    walker = Walker(facts, bindings)
-    return touched_bytes(walker, walker.counts())
+    walker = KernelCounter(facts, bindings)
+    return compulsory_footprint(walker, walker.counts())
 
 
-def touched_bytes(walker: Walker, counts: Counts) -> Touched | None:
+def compulsory_footprint(walker: KernelCounter, counts: Counts) -> Footprint | None:
     """`compulsory_bytes` of what `walker` has counted."""
-    by_root: dict[str, list[tuple[Access, Scope]]] = {}
-    roots = {name: _root(walker.buffers, name) for name in walker.buffers}
+    by_root: dict[str, list[tuple[Access, CountingScope]]] = {}
+    roots = {name: _aliased_buffer(walker.buffers, name) for name in walker.buffers}
     roots = {name: root for name, root in roots.items() if walker.buffers[root].scope == "global"}
-    for access, scope in walker.touches:
+    for access, scope in walker.accesses:
         if access.buffer in roots:
             by_root.setdefault(roots[access.buffer], []).append((access, scope))
     issued = _issued_bytes(roots, counts)
@@ -72,13 +72,13 @@ def touched_bytes(walker: Walker, counts: Counts) -> Touched | None:
         # No byte is touched that is not asked for; this bounds a gather from a large array.
         by_buffer[root] = min(size, issued.get(root, size))
         exact = exact and known
-    return Touched(sum(by_buffer.values()), exact, by_buffer)
+    return Footprint(sum(by_buffer.values()), exact, by_buffer)
 
 
 def _issued_bytes(roots: Mapping[str, str], counts: Counts) -> dict[str, int]:
     """Bytes asked for of each of the `roots`; one of which they are not known has no entry."""
     issued: dict[str, int | None] = {}
-    for leaf in leaves(counts.root):
+    for leaf in statement_counts(counts.root):
         for entry in leaf.accesses:
             root = roots.get(entry.access.buffer)
             if root is None:
@@ -89,7 +89,7 @@ def _issued_bytes(roots: Mapping[str, str], counts: Counts) -> dict[str, int]:
     return {root: amount for root, amount in issued.items() if amount is not None}
 
 
-def _root(buffers: Mapping[str, Buffer], name: str) -> str:
+def _aliased_buffer(buffers: Mapping[str, Buffer], name: str) -> str:
     seen = {name}
     while (parent := buffers[name].alias_of) in buffers and parent not in seen:
         assert parent is not None
@@ -99,7 +99,10 @@ def _root(buffers: Mapping[str, Buffer], name: str) -> str:
 
 
 def _distinct_bits(
-    root: str, shape: tuple[int, ...], accesses: Sequence[tuple[Access, Scope]], walker: Walker
+    root: str,
+    shape: tuple[int, ...],
+    accesses: Sequence[tuple[Access, CountingScope]],
+    walker: KernelCounter,
 ) -> tuple[int, bool] | None:
     """Distinct bits of one buffer, and whether that is exact; None where its type has no size."""
     unit = bits(walker.buffers[root].dtype)
@@ -116,11 +119,11 @@ def _distinct_bits(
         shape = (whole // unit,)
     size = math.prod(shape)
     images: list[Image] = []
-    for access, scope in _apart(accesses):
+    for access, scope in _merge_accesses(accesses):
         if views:
-            found = _touched_flat(access, scope, root, (size, unit), walker)
+            found = _flat_access_image(access, scope, root, (size, unit), walker)
         else:
-            found = _touched(access, scope, shape, walker.solver)
+            found = _access_image(access, scope, shape, walker.solver)
         if found is None:
             return size * unit, False
         if found.size == size:
@@ -130,39 +133,45 @@ def _distinct_bits(
     return number * unit, known
 
 
-def _apart(accesses: Sequence[tuple[Access, Scope]]) -> list[tuple[Access, Scope]]:
+def _merge_accesses(
+    accesses: Sequence[tuple[Access, CountingScope]],
+) -> list[tuple[Access, CountingScope]]:
     """The accesses, once those of one place at the same points or on both sides of a branch.
 
     The two sides of a mask are triangles, say, of which the union would be hard to count.
     """
-    places: dict[object, list[tuple[Access, Scope]]] = {}
+    places: dict[object, list[tuple[Access, CountingScope]]] = {}
     for access, scope in accesses:
         key = access.buffer, id(scope.env), access.indices, access.extents, access.lanes
         found = places.setdefault(key, [])
         if all(scope.domain is not other.domain for _, other in found):
-            _add(found, access, scope)
+            _add_merged(found, access, scope)
     return [each for found in places.values() for each in found]
 
 
-def _add(found: list[tuple[Access, Scope]], access: Access, scope: Scope) -> None:
+def _add_merged(
+    found: list[tuple[Access, CountingScope]], access: Access, scope: CountingScope
+) -> None:
     for number, (_, other) in enumerate(found):
         both = other.domain.either(scope.domain)
         if both is not None:
             del found[number]
             # The sides of an outer branch may meet now.
-            _add(found, access, replace(scope, domain=both))
+            _add_merged(found, access, replace(scope, domain=both))
             return
     found.append((access, scope))
 
 
-def _touched(access: Access, scope: Scope, shape: tuple[int, ...], solver: Solver) -> Image | None:
+def _access_image(
+    access: Access, scope: CountingScope, shape: tuple[int, ...], solver: Solver
+) -> Image | None:
     """The elements of an access that lie inside the array; None if too many or not known."""
-    placed = _placed(access, scope, shape)
+    placed = _coordinates(access, scope, shape)
     return None if placed is None else _image(*placed, shape, solver)
 
 
-def _touched_flat(
-    access: Access, scope: Scope, root: str, data: tuple[int, int], walker: Walker
+def _flat_access_image(
+    access: Access, scope: CountingScope, root: str, data: tuple[int, int], walker: KernelCounter
 ) -> Image | None:
     """The same of an access through a view of the array `root`, as positions on its data.
 
@@ -174,7 +183,7 @@ def _touched_flat(
     width = bits(buffer.dtype)
     if len(shape) < len(buffer.shape) or width is None:
         return None
-    placed = _placed(access, scope, tuple(shape))
+    placed = _coordinates(access, scope, tuple(shape))
     if placed is None:
         return None
     domain, coordinates = placed
@@ -185,14 +194,14 @@ def _touched_flat(
     for coordinate, stride in zip(coordinates, strides, strict=True):
         position = ("+", position, ("*", coordinate, stride))
     if width > unit:
-        domain = domain.with_axis(_PART, 0, width // unit)
-        position = ("+", ("*", position, width // unit), _PART)
+        domain = domain.with_axis(_UNIT_VARIABLE, 0, width // unit)
+        position = ("+", ("*", position, width // unit), _UNIT_VARIABLE)
     position = simplify(position)
-    return _image(_inside(domain, position, size), [position], (size,), walker.solver)
+    return _image(_clip_to_array(domain, position, size), [position], (size,), walker.solver)
 
 
-def _placed(
-    access: Access, scope: Scope, shape: tuple[int, ...]
+def _coordinates(
+    access: Access, scope: CountingScope, shape: tuple[int, ...]
 ) -> tuple[Domain, list[Expr]] | None:
     """The coordinates of an access that lie inside `shape`, and where they are taken."""
     domain = scope.domain
@@ -208,12 +217,12 @@ def _placed(
             name = f"element {axis}"
             domain = domain.with_axis(name, 0, length)
             position = simplify(("+", position, name))
-        domain = _inside(domain, position, shape[axis])
+        domain = _clip_to_array(domain, position, shape[axis])
         coordinates.append(position)
     return domain, coordinates
 
 
-def _inside(domain: Domain, position: Expr, size: int) -> Domain:
+def _clip_to_array(domain: Domain, position: Expr, size: int) -> Domain:
     low, high = bounds(position, domain.box)
     if low >= 0 and high < size:
         return domain
@@ -232,7 +241,7 @@ def _image(
 
 def footprint(
     access: Access, buffer: Buffer, free: Mapping[str, tuple[int, int]], fixed: Mapping[str, int]
-) -> Touched | None:
+) -> Footprint | None:
     """Distinct bytes of an access while the `free` variables run over their inclusive ranges.
 
     Every other variable has the value that `fixed` gives it; shapes count as fixed too.  None if
@@ -245,14 +254,14 @@ def footprint(
     domain = Domain()
     for name, (low, high) in free.items():
         domain = domain.with_axis(name, low, high - low + 1)
-    scope = Scope(domain, dict(fixed))
-    found = _touched(access, scope, sizes, Solver())
+    scope = CountingScope(domain, dict(fixed))
+    found = _access_image(access, scope, sizes, Solver())
     size = None if found is None else byte_count(found.size, buffer.dtype)
-    return None if size is None else Touched(size)
+    return None if size is None else Footprint(size)
 
 
 def _fixed(expr: Expr, values: Mapping[str, int]) -> Expr:
-    return Scope(Domain(), values).resolve(expr)
+    return CountingScope(Domain(), values).resolve(expr)
 
 
 def sectors_per_request(
@@ -299,4 +308,4 @@ def _address(access: Access, buffer: Buffer) -> Expr:
     return ("+", buffer.element_offset, flat)
 
 
-__all__ = ["Touched", "compulsory_bytes", "footprint", "sectors_per_request"]
+__all__ = ["Footprint", "compulsory_bytes", "footprint", "sectors_per_request"]

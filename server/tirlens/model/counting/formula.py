@@ -15,11 +15,11 @@ from tirlens_counting.polynomial import Polynomial
 from tirlens_worker.facts import Access, Branch, Expr, KernelFacts, Let, Loop, Node, Statement
 
 from ..dtypes import bits
-from .classes import totals
+from .operation_classes import totals
 
 
 @dataclass(frozen=True)
-class _Scope:
+class _FormulaScope:
     """Loops with their extents (from zero), conditions and what names stand for, so far."""
 
     axes: Mapping[str, Expr]
@@ -37,7 +37,7 @@ class _Scope:
             found = self.known[expr] = simplify(substitute(expr, self.env))
         return found
 
-    def where(self, condition: Expr | None) -> _Scope:
+    def under_condition(self, condition: Expr | None) -> _FormulaScope:
         if condition is None:
             return self
         return replace(self, conditions=(*self.conditions, *conjuncts(self.resolve(condition))))
@@ -52,7 +52,7 @@ class _Scope:
 
 
 # The points of each part of a statement, and by what they are multiplied.
-OfStatement = Callable[[Statement, _Scope], Iterator[tuple[_Scope, Weights, int]]]
+OfStatement = Callable[[Statement, _FormulaScope], Iterator[tuple[_FormulaScope, Weights, int]]]
 
 
 class Formulas:
@@ -61,20 +61,20 @@ class Formulas:
     def __init__(self, facts: KernelFacts) -> None:
         self._facts = facts
         # A formula that does not exist is often told by the first statements.
-        self._placed = tee(_placed(facts))
+        self._scoped = tee(_scoped_statements(facts))
         self._points: dict[Points, Polynomial] = {}
 
     def flop(self) -> str | None:
         """FLOP of the whole launch, such as ``2*M*N*K``; None if there is no formula."""
-        return self._formula(self._placed[0], _flop())
+        return self._formula(self._scoped[0], _flop())
 
     def global_bytes(self) -> str | None:
         """Bytes of global memory that the program reads and writes; None without a formula."""
-        return self._formula(self._placed[1], _global_bytes(self._facts))
+        return self._formula(self._scoped[1], _global_bytes(self._facts))
 
     def _formula(
         self,
-        placed: Iterable[tuple[Statement, _Scope] | None],
+        placed: Iterable[tuple[Statement, _FormulaScope] | None],
         of_statement: OfStatement,
     ) -> str | None:
         if not self._facts.variables:
@@ -102,7 +102,9 @@ class Formulas:
 def _flop() -> OfStatement:
     known: dict[tuple[str, str, bool, int], int] = {}
 
-    def of_statement(node: Statement, scope: _Scope) -> Iterator[tuple[_Scope, Weights, int]]:
+    def of_statement(
+        node: Statement, scope: _FormulaScope
+    ) -> Iterator[tuple[_FormulaScope, Weights, int]]:
         for item in node.arith:
             kind = item.op, item.dtype, item.index, item.sparsity
             if kind not in known:
@@ -110,7 +112,7 @@ def _flop() -> OfStatement:
             if known[kind]:
                 if item.sparsity != 1:
                     raise NoFormulaError
-                yield scope.where(item.guard), (scope.resolve(item.count),), known[kind]
+                yield scope.under_condition(item.guard), (scope.resolve(item.count),), known[kind]
 
     return of_statement
 
@@ -118,7 +120,9 @@ def _flop() -> OfStatement:
 def _global_bytes(facts: KernelFacts) -> OfStatement:
     buffers = {item.id: item for item in facts.buffers}
 
-    def of_statement(node: Statement, scope: _Scope) -> Iterator[tuple[_Scope, Weights, int]]:
+    def of_statement(
+        node: Statement, scope: _FormulaScope
+    ) -> Iterator[tuple[_FormulaScope, Weights, int]]:
         for item in node.accesses:
             buffer = buffers[item.buffer]
             if buffer.scope != "global":
@@ -126,22 +130,24 @@ def _global_bytes(facts: KernelFacts) -> OfStatement:
             width = bits(buffer.dtype)
             if width is None or width % 8:
                 raise NoFormulaError
-            inner, lengths = _box(item, buffer.shape, scope.where(item.guard))
+            inner, lengths = _access_box(item, buffer.shape, scope.under_condition(item.guard))
             times = 2 if item.mode == "atomic" else 1
             yield inner, lengths, times * width // 8 * item.lanes
 
     return of_statement
 
 
-def _placed(facts: KernelFacts) -> Iterator[tuple[Statement, _Scope] | None]:
+def _scoped_statements(facts: KernelFacts) -> Iterator[tuple[Statement, _FormulaScope] | None]:
     """Each statement with its scope, None where it is not known how often any runs."""
     try:
-        yield from _statements(facts.body, _Scope({}, frozenset(), (), {}))
+        yield from _statements(facts.body, _FormulaScope({}, frozenset(), (), {}))
     except Exception:  # neither formula can be made, and both end here
         yield None
 
 
-def _statements(nodes: Sequence[Node], scope: _Scope) -> Iterator[tuple[Statement, _Scope] | None]:
+def _statements(
+    nodes: Sequence[Node], scope: _FormulaScope
+) -> Iterator[tuple[Statement, _FormulaScope] | None]:
     for node in nodes:
         if isinstance(node, Statement):
             yield node, scope
@@ -149,21 +155,21 @@ def _statements(nodes: Sequence[Node], scope: _Scope) -> Iterator[tuple[Statemen
             env = {**scope.env, node.var: scope.resolve(node.value)}
             scope = replace(scope, env=env, known={})
         elif isinstance(node, Loop):
-            yield from _statements(node.body, _enter(node, scope))
+            yield from _statements(node.body, _loop_scope(node, scope))
         elif isinstance(node, Branch):
-            yield from _statements(node.then, scope.where(node.condition))
+            yield from _statements(node.then, scope.under_condition(node.condition))
             opposite = negate(scope.resolve(node.condition))
-            yield from _statements(node.orelse, scope.where(opposite))
+            yield from _statements(node.orelse, scope.under_condition(opposite))
         elif any(True for _ in _statements(node.body, scope)):
             yield None
 
 
-def _enter(node: Loop, scope: _Scope) -> _Scope:
+def _loop_scope(node: Loop, scope: _FormulaScope) -> _FormulaScope:
     start, step = scope.resolve(node.start), scope.resolve(node.step)
     env = {name: value for name, value in scope.env.items() if name != node.var}
     if start != 0 or step != 1:
         env[node.var] = simplify(("+", start, ("*", step, node.var)))
-    return _Scope(
+    return _FormulaScope(
         {**scope.axes, node.var: scope.resolve(node.extent)},
         scope.threads | {node.var} if node.kind == "block" else scope.threads,
         scope.conditions,
@@ -171,7 +177,9 @@ def _enter(node: Loop, scope: _Scope) -> _Scope:
     )
 
 
-def _box(item: Access, shape: Sequence[Expr], scope: _Scope) -> tuple[_Scope, tuple[Expr, ...]]:
+def _access_box(
+    item: Access, shape: Sequence[Expr], scope: _FormulaScope
+) -> tuple[_FormulaScope, tuple[Expr, ...]]:
     """The scope with an axis for each dimension that is clipped, and the other sizes."""
     lengths: list[Expr] = []
     for axis, size in enumerate(item.extents):
@@ -185,5 +193,5 @@ def _box(item: Access, shape: Sequence[Expr], scope: _Scope) -> tuple[_Scope, tu
         name = f"element {axis}"
         scope = replace(scope, axes={**scope.axes, name: extent})
         position = simplify(("+", index, name))
-        scope = scope.where(("and", (">=", position, 0), ("<", position, shape[axis])))
+        scope = scope.under_condition(("and", (">=", position, 0), ("<", position, shape[axis])))
     return scope, tuple(lengths)

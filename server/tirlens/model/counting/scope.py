@@ -19,11 +19,11 @@ from tirlens_counting.expressions import (
 from tirlens_counting.within import within
 from tirlens_worker.facts import Expr
 
-ALL = Fraction(1)
+WHOLE = Fraction(1)
 
 
 @dataclass(frozen=True)
-class Scope:
+class CountingScope:
     """Where the walk is: the points that get here and what names stand for.
 
     `threads` are the loop variables of the threads of a block, `blocks` those of the grid, `share`
@@ -35,21 +35,21 @@ class Scope:
     env: Mapping[str, Expr]
     threads: frozenset[str] = frozenset()
     blocks: frozenset[str] = frozenset()
-    share: Fraction = ALL
+    share: Fraction = WHOLE
     totals: dict[tuple[Expr, ...], int | None] = field(
         default_factory=dict[tuple[Expr, ...], "int | None"], init=False, repr=False, compare=False
     )
-    inner: dict[Expr, Scope] = field(
-        default_factory=dict[Expr, "Scope"], init=False, repr=False, compare=False
+    condition_scopes: dict[Expr, CountingScope] = field(
+        default_factory=dict[Expr, "CountingScope"], init=False, repr=False, compare=False
     )
     _resolved: dict[Expr, Expr] = field(
         default_factory=dict[Expr, Expr], init=False, repr=False, compare=False
     )
 
     @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether no condition on data thins the points."""
-        return self.share is ALL or self.share == 1
+        return self.share is WHOLE or self.share == 1
 
     def resolve(self, expr: Expr) -> Expr:
         """`expr` in loop variables alone, simplified."""
@@ -57,7 +57,7 @@ class Scope:
             return expr
         return within(expr, self.domain.box, self.env, self._resolved)
 
-    def hand_down(self, inner: Scope) -> Scope:
+    def inherit_into(self, inner: CountingScope) -> CountingScope:
         """`inner`, a scope inside of this, where what is resolved here is so too.
 
         That is if only variables that this one does not have are more.
@@ -74,7 +74,7 @@ class Scope:
         first = {name: self.domain.box[name][0] for name in mine}
         return simplify(substitute(expr, first))
 
-    def by_tile(self, condition: Expr) -> Scope:
+    def with_tile_number(self, condition: Expr) -> CountingScope:
         """The scope with a variable for the number of the tile, where `condition` compares that.
 
         A persistent kernel numbers its tiles ``wave * blocks + block``, and all that it does with a

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from tirlens_worker.facts import Arith
 
-from ..counting.classes import FLOAT_OPS, FREE_OPS, INTEGER_OPS
+from ..counting.operation_classes import FLOAT_OPS, FREE_OPS, INTEGER_OPS
 from ..dtypes import bits, is_float
 from ..tree.context import EnclosingLoop
 from .leaves import Leaf, distinct

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from tirlens_worker.facts import Statement
 
-from ..counting.classes import ArithTotals
-from ..counting.result import NodeCount
+from ..counting.counts_data import NodeCount
+from ..counting.operation_classes import ArithTotals
 from ..gpu.mapping.spread import ThreadMapping
 from .context import LoopContext
 from .traits import Registers, Traits, registers_of, traits_of

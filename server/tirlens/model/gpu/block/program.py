@@ -15,7 +15,7 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Loop, Statement
 
-from ...counting.filling import limit
+from ...counting.data_limits import data_limit
 from ...tree.node import CostNode
 from ...tree.timed import BusyOf, Timed
 from ...tree.traits import EVENT, some, starts_product
@@ -158,7 +158,7 @@ def _decided(item: CostNode) -> Expr | None:
 def _until(item: CostNode) -> str:
     """The one loop around a branch whose turns it lets go up to a number in memory, or ""."""
     condition = item.context.resolve(item.source.condition)
-    if item.source.orelse or limit(condition) is None:
+    if item.source.orelse or data_limit(condition) is None:
         return ""
     turning = {loop.var for loop in item.context.loops if loop.kind in _IN_TURN}
     found = free_variables(condition) & turning

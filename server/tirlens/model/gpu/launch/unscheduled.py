@@ -14,7 +14,7 @@ from tirlens.hardware.spec import Device
 
 from ... import cpu
 from ...report import KernelReport
-from ...reporting.figures import finished
+from ...reporting.stage_figures import finished
 from ...tree.node import CostNode, replace_leaves
 from ..units import peak, sustained, sustained_roofline_seconds
 from .schedule import KernelTime

@@ -9,8 +9,8 @@ from typing import Any
 from tirlens_counting.expressions import is_data_dependent
 from tirlens_worker.facts import Access, Arith, Buffer, Expr, Statement
 
-from ...counting.classes import ArithTotals, totals
-from ...counting.result import NodeCount
+from ...counting.counts_data import NodeCount
+from ...counting.operation_classes import ArithTotals, totals
 from ...tree.context import LoopContext, StoreLoops
 from ...tree.node import NO_ARITH, CostNode
 from ..compiler.addressing import chosen_instructions, index_instructions, index_parts

@@ -15,7 +15,7 @@ import numpy as np
 from tirlens_counting.expressions import UnknownValueError, evaluate
 from tirlens_worker.facts import Access
 
-from ...counting.result import AccessCount
+from ...counting.counts_data import AccessCount
 from ...tree.context import (
     CONCURRENT_KINDS,
     GRID_KINDS,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tirlens.hardware.spec import Device
 
-from ...counting.footprint import Touched
+from ...counting.footprint import Footprint
 from ...tree.context import SECTOR_BYTES, EnclosingLoop, dtype_bytes
 from ...tree.node import CostNode, Traffic
 from .dram import to_dram
@@ -30,7 +30,7 @@ def moved(
     flows: Sequence[Flow],
     launch: LaunchShape,
     device: Device,
-    touched: Touched | None,
+    touched: Footprint | None,
 ) -> list[CostNode]:
     """The leaves with the bytes that L2 and DRAM move for them.
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tirlens.hardware.spec import Device
 
 from .. import cpu
-from ..counting.footprint import Touched
+from ..counting.footprint import Footprint
 from ..gpu.launch.schedule import KernelTime
 from ..gpu.units import dominant_class, peak, roofline_seconds, sum_seconds
 from ..report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite, Waves
@@ -51,7 +51,7 @@ def counted(report: KernelReport, leaves: Sequence[CostNode]) -> KernelReport:
 
 
 def moved(
-    report: KernelReport, touched: Touched | None, leaves: Sequence[CostNode], device: Device
+    report: KernelReport, touched: Footprint | None, leaves: Sequence[CostNode], device: Device
 ) -> KernelReport:
     """With the bytes that L2 and DRAM move, and the roofline that follows."""
     compulsory = None if touched is None else touched.bytes

@@ -8,26 +8,26 @@ from dataclasses import replace
 from tirlens_counting.expressions import is_data_dependent, linear, operands, simplify, substitute
 from tirlens_worker.facts import Branch, Expr, KernelFacts, Let, Loop, Node, While
 
-from .nodes import every_node
+from .facts_walk import walk_nodes
 
 
-def told(facts: KernelFacts, bindings: Mapping[str, int]) -> KernelFacts:
+def bind_data_extents(facts: KernelFacts, bindings: Mapping[str, int]) -> KernelFacts:
     """`facts` whose branches know what is in the extents of the loops that `bindings` names.
 
     A loop over ``ceil(length / 64)`` whose turns are told leaves no doubt about a branch on
     ``turn + 4 < ceil(length / 64)`` in it, or before it.
     """
     hand_bound = any(
-        isinstance(node, Loop) and node.var in bindings for node in every_node(facts.body)
+        isinstance(node, Loop) and node.var in bindings for node in walk_nodes(facts.body)
     )
     if not hand_bound:
         return facts
     values: dict[Expr, int] = {}
-    _values(facts.body, {}, bindings, values)
-    return replace(facts, body=_with(facts.body, {}, values)) if values else facts
+    _collect_values(facts.body, {}, bindings, values)
+    return replace(facts, body=_substitute_in_nodes(facts.body, {}, values)) if values else facts
 
 
-def _values(
+def _collect_values(
     nodes: Sequence[Node],
     lets: Mapping[str, Expr],
     bindings: Mapping[str, int],
@@ -46,7 +46,7 @@ def _values(
                 if is_data_dependent(atom) and not rest:
                     values.setdefault(atom, value)
         for body in _bodies(node):
-            _values(body, lets, bindings, values)
+            _collect_values(body, lets, bindings, values)
 
 
 def _bodies(node: Node) -> tuple[Sequence[Node], ...]:
@@ -55,7 +55,7 @@ def _bodies(node: Node) -> tuple[Sequence[Node], ...]:
     return (node.body,) if isinstance(node, (Loop, While)) else ()
 
 
-def _with(
+def _substitute_in_nodes(
     nodes: Sequence[Node], lets: Mapping[str, Expr], values: Mapping[Expr, int]
 ) -> tuple[Node, ...]:
     found: list[Node] = []
@@ -64,24 +64,24 @@ def _with(
             lets = {**lets, node.var: substitute(node.value, lets)}
         elif isinstance(node, Branch):
             condition = simplify(substitute(node.condition, lets))
-            known = _replaced(condition, values)
+            known = _substitute_values(condition, values)
             node = replace(
                 node,
                 condition=node.condition if known == condition else simplify(known),
-                then=_with(node.then, lets, values),
-                orelse=_with(node.orelse, lets, values),
+                then=_substitute_in_nodes(node.then, lets, values),
+                orelse=_substitute_in_nodes(node.orelse, lets, values),
             )
         elif isinstance(node, (Loop, While)):
-            node = replace(node, body=_with(node.body, lets, values))
+            node = replace(node, body=_substitute_in_nodes(node.body, lets, values))
         found.append(node)
     return tuple(found)
 
 
-def _replaced(expr: Expr, values: Mapping[Expr, int]) -> Expr:
+def _substitute_values(expr: Expr, values: Mapping[Expr, int]) -> Expr:
     if not isinstance(expr, tuple):
         return expr
     if expr in values:
         return values[expr]
     parts = operands(expr)
     head = expr[: len(expr) - len(parts)]
-    return head + tuple(_replaced(part, values) for part in parts)
+    return head + tuple(_substitute_values(part, values) for part in parts)

@@ -21,10 +21,10 @@ from tirlens_worker.facts import (
     Statement,
 )
 
-from .nodes import every_node, expressions, with_loads
+from .facts_walk import node_expressions, replace_loads, walk_nodes
 
 
-def evenly(facts: KernelFacts) -> KernelFacts:
+def split_rows_evenly(facts: KernelFacts) -> KernelFacts:
     """`facts` with every offset at its even place, and a caveat for each such array."""
     shapes = {item.id: item.shape for item in facts.buffers if item.scope == "global"}
     integers = {
@@ -34,13 +34,13 @@ def evenly(facts: KernelFacts) -> KernelFacts:
     }
     if not integers:
         return facts
-    loaded = set(_loads(facts.body))
+    loaded = set(_loads_in(facts.body))
     candidates = {
         name
         for _, name, *index in loaded
         if name in integers and ("load", name, ("+", index[0], 1)) in loaded
     }
-    rows = _rows(facts.body, {}, candidates, shapes) if candidates else {}
+    rows = _split_dimensions(facts.body, {}, candidates, shapes) if candidates else {}
     if not rows:
         return facts
     steps: dict[str, Expr] = {
@@ -51,17 +51,17 @@ def evenly(facts: KernelFacts) -> KernelFacts:
         for name in sorted(rows)
     )
     places: dict[str, tuple[Expr, Expr]] = {name: (step, 0) for name, step in steps.items()}
-    body = with_loads(facts.body, places)
+    body = replace_loads(facts.body, places)
     return replace(facts, body=body, caveats=(*facts.caveats, *notes))
 
 
-def _loads(body: Sequence[Node]) -> Iterator[tuple[Any, ...]]:
-    for node in every_node(body):
-        for expr in expressions(node):
+def _loads_in(body: Sequence[Node]) -> Iterator[tuple[Any, ...]]:
+    for node in walk_nodes(body):
+        for expr in node_expressions(node):
             yield from loads(expr)
 
 
-def _rows(
+def _split_dimensions(
     nodes: Sequence[Node],
     lets: Mapping[str, Expr],
     candidates: set[str],
@@ -77,14 +77,14 @@ def _rows(
                 for index, size in zip(access.indices, shapes.get(access.buffer, ()), strict=False):
                     terms, _ = linear(simplify(substitute(index, lets)))
                     for atom, factor in terms.items():
-                        if factor == 1 and _array(atom) in candidates:
-                            found.setdefault(str(_array(atom)), size)
+                        if factor == 1 and _loaded_array(atom) in candidates:
+                            found.setdefault(str(_loaded_array(atom)), size)
         else:
             inside = node.then + node.orelse if isinstance(node, Branch) else node.body
-            found = {**_rows(inside, lets, candidates, shapes), **found}
+            found = {**_split_dimensions(inside, lets, candidates, shapes), **found}
     return found
 
 
-def _array(expr: Expr) -> Any:
+def _loaded_array(expr: Expr) -> Any:
     """The array of which `expr` is an element, else None."""
     return expr[1] if isinstance(expr, tuple) and expr[0] == "load" else None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tirlens_worker.facts import Access, Arith, Buffer, Caveat, Node, Statement
 
-from .classes import totals
+from .operation_classes import totals
 
 
 class ArithCount(NamedTuple):
@@ -51,12 +51,12 @@ class NodeCount:
     iterations: int | None = None
 
     @cached_property
-    def cost(self) -> Cost:
+    def cost(self) -> SubtreeCost:
         """What all statements in it cost together."""
-        return cost(self.children) if self.children else _own(self)
+        return subtree_cost(self.children) if self.children else _statement_cost(self)
 
 
-class Cost(NamedTuple):
+class SubtreeCost(NamedTuple):
     """FLOP and bytes of global memory, None where not known, and how often statements run."""
 
     flop: int | None
@@ -64,24 +64,24 @@ class Cost(NamedTuple):
     executions: int
 
 
-def cost(nodes: Iterable[NodeCount]) -> Cost:
+def subtree_cost(nodes: Iterable[NodeCount]) -> SubtreeCost:
     """What some nodes cost together."""
     flop: int | None = 0
     moved: int | None = 0
     executions = 0
     for node in nodes:
-        mine = node.cost if node.children else _own(node)
+        mine = node.cost if node.children else _statement_cost(node)
         flop = None if flop is None or mine.flop is None else flop + mine.flop
         known = mine.global_bytes
         moved = None if moved is None or known is None else moved + known
         executions += mine.executions
-    return Cost(flop, moved, executions)
+    return SubtreeCost(flop, moved, executions)
 
 
-def _own(node: NodeCount) -> Cost:
+def _statement_cost(node: NodeCount) -> SubtreeCost:
     """What one statement costs; a loop or branch without any in it costs nothing."""
     if not isinstance(node.source, Statement):
-        return Cost(0, 0, 0)
+        return SubtreeCost(0, 0, 0)
     flop: int | None = 0
     for item in node.arith:
         arith = item.arith
@@ -92,7 +92,7 @@ def _own(node: NodeCount) -> Cost:
     for entry in node.accesses:
         if entry.buffer.scope == "global" and moved is not None:
             moved = None if entry.bytes is None else moved + entry.bytes
-    return Cost(flop, moved, node.executions or 0)
+    return SubtreeCost(flop, moved, node.executions or 0)
 
 
 @lru_cache(maxsize=1024)
@@ -134,10 +134,10 @@ class Counts:
 
     def statements(self) -> Iterator[NodeCount]:
         """The leaves, in program order."""
-        return leaves(self.root)
+        return statement_counts(self.root)
 
 
-def leaves(nodes: Iterable[NodeCount]) -> Iterator[NodeCount]:
+def statement_counts(nodes: Iterable[NodeCount]) -> Iterator[NodeCount]:
     """The statements under `nodes`, in program order."""
     left = [iter(nodes)]
     while left:

@@ -13,14 +13,14 @@ from fractions import Fraction
 from tirlens_counting.expressions import free_variables, is_data_dependent
 from tirlens_worker.facts import Expr
 
-from .result import NodeCount, leaves
+from .counts_data import NodeCount, statement_counts
 
-_LESS = frozenset({"<", "<=", ">", ">="})
+_ORDER_RELATIONS = frozenset({"<", "<=", ">", ">="})
 
 
-def limit(condition: Expr) -> Expr | None:
+def data_limit(condition: Expr) -> Expr | None:
     """The number in memory up to which a condition lets something that turns go, or None."""
-    if not isinstance(condition, tuple) or condition[0] not in _LESS:
+    if not isinstance(condition, tuple) or condition[0] not in _ORDER_RELATIONS:
         return None
     for turning, number in (condition[1:], condition[:0:-1]):
         known = free_variables(turning) and not is_data_dependent(turning)
@@ -29,7 +29,7 @@ def limit(condition: Expr) -> Expr | None:
     return None
 
 
-def filled(
+def executed_shares(
     limited: Mapping[Expr | None, Iterable[Sequence[NodeCount]]], array_bytes: Mapping[str, int]
 ) -> dict[Expr | None, Fraction]:
     """For each limit the share of its turns that runs, where that is not all.
@@ -42,7 +42,7 @@ def filled(
             continue
         issued: dict[str, int] = {}
         written: set[str] = set()
-        for leaf in (leaf for side in sides for leaf in leaves(side)):
+        for leaf in (leaf for side in sides for leaf in statement_counts(side)):
             for entry in leaf.accesses:
                 name = entry.access.buffer
                 if entry.buffer.scope == "global" and entry.bytes:

@@ -34,18 +34,20 @@ from tirlens_worker.facts import (
 )
 
 from ..dtypes import bits
-from .chances import chosen_trip, congruence
-from .filling import limit
-from .lengths import Length
-from .passing import Passed
-from .result import AccessCount, ArithCount, NodeCount
-from .scope import ALL, Scope
+from .chances import congruence_share, selected_iteration
+from .counts_data import AccessCount, ArithCount, NodeCount
+from .data_limits import data_limit
+from .data_trip_counts import TripEstimate
+from .scope import WHOLE, CountingScope
+from .sequence_lengths import LengthEstimate
 
 # Who executes statements as often as they are counted, without a division.
-_BY_ONE = frozenset({"block", *(per for per, number in THREADS_TOGETHER.items() if number == 1)})
+_UNDIVIDED_EXECUTORS = frozenset(
+    {"block", *(per for per, number in THREADS_TOGETHER.items() if number == 1)}
+)
 
 
-class Statements:
+class StatementCounter:
     """What is counted of a statement where the walk is, and what has been met on the way."""
 
     def __init__(self, facts: KernelFacts, bindings: Mapping[str, int]) -> None:
@@ -65,41 +67,41 @@ class Statements:
         }
         self._bits = {item.id: bits(item.dtype) for item in facts.buffers}
         # Each access with the points at which it happens.
-        self.touches: list[tuple[Access, Scope]] = []
+        self.accesses: list[tuple[Access, CountingScope]] = []
         self._caveats: dict[Caveat, None] = {}
         self._needs: dict[str, None] = {}
-        self._whiles = 0
-        self._kinds_known: dict[int, set[str]] = {}
+        self._while_loops = 0
+        self._executors_by_node: dict[int, set[str]] = {}
         # What runs up to a number in memory, and how much of it is taken to.
-        self._limited: dict[Expr | None, list[Sequence[NodeCount]]] = {}
-        self._shares: Mapping[Expr | None, Fraction] = {}
+        self._limited_bodies: dict[Expr | None, list[Sequence[NodeCount]]] = {}
+        self._limit_shares: Mapping[Expr | None, Fraction] = {}
         # Extents that are data, and how often a loop over them is taken to turn.
-        self._passed: dict[Expr, Passed | None] = {}
-        self._unknown: set[Expr] = set()
+        self._trip_estimates: dict[Expr, TripEstimate | None] = {}
+        self._unknown_extents: set[Expr] = set()
         # What the arrays of lengths that such loops run up to are taken for.
-        self.lengths: dict[str, Length] = {}
+        self.lengths: dict[str, LengthEstimate] = {}
 
-    def _statement(self, node: Statement, scope: Scope) -> NodeCount:
-        executions = self._total(scope, (), node.per, node.sites)
-        arith = tuple([self._arith(item, node, scope, executions) for item in node.arith])
-        single = executions is not None and self._each(node, scope)
+    def _count_statement(self, node: Statement, scope: CountingScope) -> NodeCount:
+        executions = self._count_points(scope, (), node.per, node.sites)
+        arith = tuple([self._count_arith(item, node, scope, executions) for item in node.arith])
+        single = executions is not None and self._is_uniform(node, scope)
         accesses: list[AccessCount] = []
         for item in node.accesses:
             if single and not item.extents and item.guard is None:
                 # One element, as all accesses of unrolled code are.
                 assert executions is not None
-                self.touches.append((item, scope))
-                accesses.append(self._elements(item, executions, executions * item.lanes))
+                self.accesses.append((item, scope))
+                accesses.append(self._access_count(item, executions, executions * item.lanes))
             else:
-                accesses.append(self._access(item, node, scope, executions))
+                accesses.append(self._count_access(item, node, scope, executions))
         return NodeCount(node, None, executions, arith, tuple(accesses))
 
-    def _arith(
-        self, item: Arith, node: Statement, scope: Scope, executions: int | None
+    def _count_arith(
+        self, item: Arith, node: Statement, scope: CountingScope, executions: int | None
     ) -> ArithCount:
         if item.guard is not None:
-            scope = self._guarded(scope, item.guard, node.sites)
-            executions = self._total(scope, (), node.per, node.sites)
+            scope = self._predicated(scope, item.guard, node.sites)
+            executions = self._count_points(scope, (), node.per, node.sites)
         number = item.count if isinstance(item.count, int) else scope.resolve(item.count)
         if is_data_dependent(number):
             bound = upper(number)
@@ -107,17 +109,17 @@ class Statements:
             if bound is None:
                 return ArithCount(item, None)
             number = bound
-        total = self._times(executions, (number,), node, scope)
+        total = self._weighted_executions(executions, (number,), node, scope)
         if item.op != "mma":
             return ArithCount(item, total, total, 0)
-        kept, masked = self._useful(item.useful, node.per, scope)
+        kept, masked = self._count_useful(item.useful, node.per, scope)
         return ArithCount(item, total, kept, masked)
 
-    def _useful(
-        self, useful: Useful | None, per: str, scope: Scope
+    def _count_useful(
+        self, useful: Useful | None, per: str, scope: CountingScope
     ) -> tuple[int | None, int | None]:
         """How many operations are useful, and how many more would be without the mask."""
-        if useful is None or not scope.whole or per not in _BY_ONE:
+        if useful is None or not scope.is_whole or per not in _UNDIVIDED_EXECUTORS:
             return None, None
         domain = scope.domain
         for name, extent in useful.loops:
@@ -126,7 +128,7 @@ class Statements:
         condition = within(True if useful.guard is None else useful.guard, domain.box, scope.env)
         if is_data_dependent(count) or is_data_dependent(condition):
             return None, None
-        if self._names_data(condition, domain):
+        if self._has_data_scalar(condition, domain):
             return None, None
         kept = domain.where(condition)
         if kept.unknown((count,)) is not None or domain.unknown((count,)) is not None:
@@ -141,23 +143,25 @@ class Statements:
             return None, None
         return inside.value, all_.value - inside.value
 
-    def _access(
-        self, item: Access, node: Statement, scope: Scope, executions: int | None
+    def _count_access(
+        self, item: Access, node: Statement, scope: CountingScope, executions: int | None
     ) -> AccessCount:
         if item.guard is not None:
-            scope = self._guarded(scope, item.guard, node.sites)
-            executions = self._total(scope, (), node.per, node.sites)
-        self.touches.append((item, scope))
-        weights = self._lengths(item, scope, node)
-        elements = self._times(executions, (*weights, item.lanes), node, scope)
-        return self._elements(item, executions, elements)
+            scope = self._predicated(scope, item.guard, node.sites)
+            executions = self._count_points(scope, (), node.per, node.sites)
+        self.accesses.append((item, scope))
+        weights = self._box_sizes(item, scope, node)
+        elements = self._weighted_executions(executions, (*weights, item.lanes), node, scope)
+        return self._access_count(item, executions, elements)
 
-    def _elements(self, item: Access, executions: int | None, elements: int | None) -> AccessCount:
+    def _access_count(
+        self, item: Access, executions: int | None, elements: int | None
+    ) -> AccessCount:
         width = self._bits[item.buffer]
         size = None if elements is None or width is None else (elements * width + 7) // 8
         return AccessCount(item, self.buffers[item.buffer], executions, elements, size)
 
-    def _lengths(self, item: Access, scope: Scope, node: Statement) -> list[Expr]:
+    def _box_sizes(self, item: Access, scope: CountingScope, node: Statement) -> list[Expr]:
         """The box's size in each dimension, inside the buffer if it is clipped."""
         lengths: list[Expr] = []
         shape = self.shapes[item.buffer]
@@ -171,91 +175,94 @@ class Statements:
                 # At a place that data say as much lies inside as at the beginning, at the most.
                 index = scope.resolve(item.indices[axis])
                 index = 0 if is_data_dependent(index) else index
-                extent = _inside(index, extent, shape[axis], scope.domain.box)
+                extent = _clipped_length(index, extent, shape[axis], scope.domain.box)
             if not isinstance(extent, int) or extent < 0:
                 extent = within(("max", 0, extent), scope.domain.box)
             lengths.append(extent)
         return lengths
 
-    def _times(
-        self, executions: int | None, weights: Sequence[Expr], node: Statement, scope: Scope
+    def _weighted_executions(
+        self, executions: int | None, weights: Sequence[Expr], node: Statement, scope: CountingScope
     ) -> int | None:
         """The sum of the product of `weights` over the executions of a statement."""
-        if executions is not None and self._each(node, scope):
+        if executions is not None and self._is_uniform(node, scope):
             for weight in weights:
                 if not isinstance(weight, int):
                     break
                 executions *= weight
             else:
                 return executions
-        return self._total(scope, weights, node.per, node.sites)
+        return self._count_points(scope, weights, node.per, node.sites)
 
-    def _each(self, node: Statement, scope: Scope) -> bool:
+    def _is_uniform(self, node: Statement, scope: CountingScope) -> bool:
         """Whether the sum of a number over the executions is their product."""
-        return scope.whole and node.per in _BY_ONE
+        return scope.is_whole and node.per in _UNDIVIDED_EXECUTORS
 
-    def _guarded(self, scope: Scope, condition: Expr, sites: Sequence[Span]) -> Scope:
-        return self._where(scope, scope.resolve(condition), sites)
+    def _predicated(
+        self, scope: CountingScope, condition: Expr, sites: Sequence[Span]
+    ) -> CountingScope:
+        return self._under_condition(scope, scope.resolve(condition), sites)
 
-    def _where(
-        self, scope: Scope, condition: Expr, sites: Sequence[Span], noted: bool = True
-    ) -> Scope:
+    def _under_condition(
+        self, scope: CountingScope, condition: Expr, sites: Sequence[Span], noted: bool = True
+    ) -> CountingScope:
         """`scope` where a condition holds; what depends on data is taken to hold, with a note."""
-        known = scope.inner.get(condition)
+        known = scope.condition_scopes.get(condition)
         if known is not None:
             return known
         domain, share = scope.domain, scope.share
         by_data = False
         for part in conjuncts(condition):
-            if not self._by_data(part, domain):
+            if not self._depends_on_data(part, domain):
                 domain = domain.where_part(part)
                 continue
             by_data = True
-            domain, part_share, how = self._taken(part, domain)
+            domain, part_share, how = self._assumed_domain(part, domain)
             share *= part_share
             if noted:
                 self._note(f"{to_text(part)} depends on data: {how}", sites)
         if domain is scope.domain and share is scope.share:
             return scope
-        inner = scope.hand_down(replace(scope, domain=domain, share=share))
+        inner = scope.inherit_into(replace(scope, domain=domain, share=share))
         if not by_data:
             # What depends on data is noted for each statement.
-            scope.inner[condition] = inner
+            scope.condition_scopes[condition] = inner
         return inner
 
-    def _taken(self, part: Expr, domain: Domain) -> tuple[Domain, Fraction, str]:
+    def _assumed_domain(self, part: Expr, domain: Domain) -> tuple[Domain, Fraction, str]:
         """Where a condition on data is taken to hold, the share of that, and both in words."""
-        chosen, share = chosen_trip(part, domain), congruence(part)
+        chosen, share = selected_iteration(part, domain), congruence_share(part)
         if chosen is not None:
             # A ring of stages written out: `for s in range(n): if stage == s`.
             met = domain.where(("==", chosen, domain.box[chosen][0]))
-            return met, ALL, "counted as met once"
+            return met, WHOLE, "counted as met once"
         if share is not None:
             return domain, share, f"counted {share} of the times"
-        share = self._shares.get(limit(part))
+        share = self._limit_shares.get(data_limit(part))
         if share is not None:
             return domain, share, f"counted {share} of the times, to write all once"
-        return domain, ALL, "counted as if it always held"
+        return domain, WHOLE, "counted as if it always held"
 
-    def _is_open(self, condition: Expr, domain: Domain) -> bool:
+    def _is_undecided(self, condition: Expr, domain: Domain) -> bool:
         """Whether data decide a condition, and its form does not tell how often it holds."""
-        parts = [part for part in conjuncts(condition) if self._by_data(part, domain)]
+        parts = [part for part in conjuncts(condition) if self._depends_on_data(part, domain)]
         return bool(parts) and all(
-            chosen_trip(part, domain) is None and congruence(part) is None for part in parts
+            selected_iteration(part, domain) is None and congruence_share(part) is None
+            for part in parts
         )
 
-    def _by_data(self, condition: Expr, domain: Domain) -> bool:
-        return is_data_dependent(condition) or self._names_data(condition, domain)
+    def _depends_on_data(self, condition: Expr, domain: Domain) -> bool:
+        return is_data_dependent(condition) or self._has_data_scalar(condition, domain)
 
-    def _names_data(self, condition: Expr, domain: Domain) -> bool:
+    def _has_data_scalar(self, condition: Expr, domain: Domain) -> bool:
         """Whether a name in it is no loop, let or shape variable: a scalar read from data."""
         return not free_variables(condition) <= domain.box.keys() | self._declared
 
-    def _executions(self, node: Node, scope: Scope, by_block: bool) -> int | None:
-        return self._total(scope, (), "block" if by_block else "thread", node.sites)
+    def _executions(self, node: Node, scope: CountingScope, by_block: bool) -> int | None:
+        return self._count_points(scope, (), "block" if by_block else "thread", node.sites)
 
-    def _total(
-        self, scope: Scope, weights: Sequence[Expr], per: str, sites: Sequence[Span]
+    def _count_points(
+        self, scope: CountingScope, weights: Sequence[Expr], per: str, sites: Sequence[Span]
     ) -> int | None:
         key = (per, *weights)
         if key in scope.totals:
@@ -289,7 +296,7 @@ class Statements:
         self._caveats[Caveat(message, sites[0] if sites else None)] = None
 
 
-def _inside(index: Expr, extent: Expr, size: Expr, box: Mapping[str, Interval]) -> Expr:
+def _clipped_length(index: Expr, extent: Expr, size: Expr, box: Mapping[str, Interval]) -> Expr:
     """The length of a range from `index` on that lies inside of a dimension."""
     if isinstance(extent, int) and isinstance(size, int):
         low, high = bounds(index, box)

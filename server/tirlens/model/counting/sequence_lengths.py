@@ -15,16 +15,16 @@ from tirlens_counting.expressions import loads, simplify, substitute
 from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Buffer, Caveat, Expr, KernelFacts, Loop
 
-from .nodes import with_loads
-from .passing import Passed, slope
-from .scope import Scope
+from .data_trip_counts import TripEstimate, slope
+from .facts_walk import replace_loads
+from .scope import CountingScope
 
 # No memory holds longer ones.
-LONGEST = 1 << 40
-_LENGTH = "(a length)"
+MAX_LENGTH = 1 << 40
+_LENGTH_VARIABLE = "(a length)"
 
 
-class Length(NamedTuple):
+class LengthEstimate(NamedTuple):
     """What all elements of an array are taken for, and why."""
 
     array: str
@@ -32,9 +32,13 @@ class Length(NamedTuple):
     reason: str
 
 
-def length(
-    loop: Loop, extent: Expr, once: Passed, scope: Scope, buffers: Mapping[str, Buffer]
-) -> Length | None:
+def estimate_length(
+    loop: Loop,
+    extent: Expr,
+    once: TripEstimate,
+    scope: CountingScope,
+    buffers: Mapping[str, Buffer],
+) -> LengthEstimate | None:
     """The greatest length with which a loop of `extent` turns no more than `once` tells.
 
     None where there is not just one element of an array of integers in the extent, or the loop
@@ -47,25 +51,25 @@ def length(
     array = buffers[load[1]]
     if array.scope != "global" or len(array.shape) != 1 or not array.dtype.startswith("int"):
         return None
-    named = with_loads(extent, {array.id: (0, _LENGTH)})
-    growth = slope(simplify(named), _LENGTH)
+    named = replace_loads(extent, {array.id: (0, _LENGTH_VARIABLE)})
+    growth = slope(simplify(named), _LENGTH_VARIABLE)
     if growth is None or growth <= 0:
         return None
 
     def most(value: int) -> float:
-        return bounds(simplify(substitute(named, {_LENGTH: value})), scope.domain.box)[1]
+        return bounds(simplify(substitute(named, {_LENGTH_VARIABLE: value})), scope.domain.box)[1]
 
-    if not most(0) <= once.turns < most(LONGEST):
+    if not most(0) <= once.trips < most(MAX_LENGTH):
         return None
-    low, high = 0, LONGEST
+    low, high = 0, MAX_LENGTH
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if most(middle) <= once.turns else (low, middle)
+        low, high = (middle, high) if most(middle) <= once.trips else (low, middle)
     how = f"taken to be {low}, with which {loop.var} passes over {once.buffer} once"
-    return Length(array.id, low, f"{array.name} is data: {how}")
+    return LengthEstimate(array.id, low, f"{array.name} is data: {how}")
 
 
-def with_lengths(facts: KernelFacts, lengths: Mapping[str, Length]) -> KernelFacts:
+def substitute_lengths(facts: KernelFacts, lengths: Mapping[str, LengthEstimate]) -> KernelFacts:
     """`facts` with a number for every element of these arrays, and a caveat for each array.
 
     Facts that have the numbers, as their caveats tell, are left alone.
@@ -75,4 +79,4 @@ def with_lengths(facts: KernelFacts, lengths: Mapping[str, Length]) -> KernelFac
         return facts
     values: dict[str, tuple[Expr, Expr]] = {name: (0, item.value) for name, item in lengths.items()}
     notes = tuple(Caveat(item.reason) for item in lengths.values())
-    return replace(facts, body=with_loads(facts.body, values), caveats=(*facts.caveats, *notes))
+    return replace(facts, body=replace_loads(facts.body, values), caveats=(*facts.caveats, *notes))

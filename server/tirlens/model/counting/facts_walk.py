@@ -9,18 +9,18 @@ from typing import Any, cast
 from tirlens_worker.facts import Branch, Expr, Let, Loop, Node, Statement, While
 
 
-def every_node(body: Sequence[Node]) -> Iterator[Node]:
+def walk_nodes(body: Sequence[Node]) -> Iterator[Node]:
     """All nodes, each before those inside of it."""
     for node in body:
         yield node
         if isinstance(node, Loop | While):
-            yield from every_node(node.body)
+            yield from walk_nodes(node.body)
         elif isinstance(node, Branch):
-            yield from every_node(node.then)
-            yield from every_node(node.orelse)
+            yield from walk_nodes(node.then)
+            yield from walk_nodes(node.orelse)
 
 
-def expressions(node: Node) -> Iterator[Expr]:
+def node_expressions(node: Node) -> Iterator[Expr]:
     """The expressions of a node itself; how much of its work is useful is not among them."""
     if isinstance(node, Loop):
         yield from (node.start, node.extent, node.step)
@@ -29,10 +29,10 @@ def expressions(node: Node) -> Iterator[Expr]:
     elif isinstance(node, Let):
         yield node.value
     else:
-        yield from _of_statement(node)
+        yield from _statement_expressions(node)
 
 
-def _of_statement(node: Statement) -> Iterator[Expr]:
+def _statement_expressions(node: Statement) -> Iterator[Expr]:
     for access in node.accesses:
         yield from access.indices
         yield from access.extents
@@ -45,7 +45,7 @@ def _of_statement(node: Statement) -> Iterator[Expr]:
             yield item.guard
 
 
-def with_loads(value: Any, places: Mapping[str, tuple[Expr, Expr]]) -> Any:
+def replace_loads(value: Any, places: Mapping[str, tuple[Expr, Expr]]) -> Any:
     """`value`, nodes or an expression, with the loads of some arrays of one dimension replaced.
 
     `places` has two expressions for each of them: the element at an index is the first times the
@@ -55,13 +55,13 @@ def with_loads(value: Any, places: Mapping[str, tuple[Expr, Expr]]) -> Any:
         parts = cast("tuple[Any, ...]", value)
         if len(parts) == 3 and parts[0] == "load" and parts[1] in places:
             step, start = places[parts[1]]
-            return ("+", ("*", with_loads(parts[2], places), step), start) if step else start
-        return tuple(with_loads(part, places) for part in parts)
+            return ("+", ("*", replace_loads(parts[2], places), step), start) if step else start
+        return tuple(replace_loads(part, places) for part in parts)
     if is_dataclass(value) and not isinstance(value, type):
         changed = {
             item.name: new
             for item in fields(value)
-            if (new := with_loads(old := getattr(value, item.name), places)) is not old
+            if (new := replace_loads(old := getattr(value, item.name), places)) is not old
             and new != old
         }
         return replace(value, **changed) if changed else value

@@ -16,31 +16,31 @@ from tirlens_counting.expressions import free_variables, is_data_dependent, oper
 from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Access, Branch, Buffer, Expr, Let, Loop, Node, Statement
 
-from .scope import Scope
+from .scope import CountingScope
 
 
 @dataclass(frozen=True)
-class Passed:
+class TripEstimate:
     """The turns after which a loop has passed over one dimension of an array."""
 
-    turns: int
+    trips: int
     buffer: str
 
 
-def passed(
+def estimate_trips(
     loop: Loop,
-    scope: Scope,
+    scope: CountingScope,
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[Expr]],
-) -> Passed | None:
+) -> TripEstimate | None:
     """The turns that pass over the global arrays that a loop walks along, if there are any.
 
     No array is passed by; but of those that are read under conditions on data, new keys behind
     cached ones, each may be what some of the turns walk along.
     """
-    always: list[Passed] = []
-    sometimes: list[Passed] = []
-    for access, inside, certain in _accesses(loop.body, scope, True):
+    always: list[TripEstimate] = []
+    sometimes: list[TripEstimate] = []
+    for access, inside, certain in _accesses_in(loop.body, scope, True):
         buffer = buffers[access.buffer]
         if buffer.scope != "global":
             continue
@@ -50,12 +50,12 @@ def passed(
             if isinstance(size, int) and step is not None and step > 0:
                 beside = indices[:axis] + indices[axis + 1 :]
                 most = size / step
-                share = most / _sharing(index, beside, loop.var, scope)
-                found = Passed(math.ceil(share if share >= 1 else most), buffer.name)
+                share = most / _dimension_sharers(index, beside, loop.var, scope)
+                found = TripEstimate(math.ceil(share if share >= 1 else most), buffer.name)
                 (always if certain else sometimes).append(found)
     if always:
-        return min(always, key=lambda one: one.turns)
-    return max(sometimes, key=lambda one: one.turns, default=None)
+        return min(always, key=lambda one: one.trips)
+    return max(sometimes, key=lambda one: one.trips, default=None)
 
 
 def slope(expr: Expr, name: str) -> Fraction | None:
@@ -82,7 +82,7 @@ def slope(expr: Expr, name: str) -> Fraction | None:
     return None
 
 
-def _sharing(index: Expr, beside: Sequence[Expr], own: str, scope: Scope) -> int:
+def _dimension_sharers(index: Expr, beside: Sequence[Expr], own: str, scope: CountingScope) -> int:
     """How many values of outer variables have parts of the same dimension.
 
     Of a variable that is taken apart, ``bx // heads`` and ``bx % heads``, each part counts for
@@ -111,22 +111,22 @@ def _parts(expr: Expr) -> frozenset[Expr]:
     return frozenset[Expr]().union(*map(_parts, operands(expr)))
 
 
-def _accesses(
-    nodes: Sequence[Node], scope: Scope, certain: bool
-) -> Iterator[tuple[Access, Scope, bool]]:
+def _accesses_in(
+    nodes: Sequence[Node], scope: CountingScope, certain: bool
+) -> Iterator[tuple[Access, CountingScope, bool]]:
     """The accesses of a body, where they are, and whether no data decide that they happen."""
     for node in nodes:
         if isinstance(node, Let):
             scope = replace(scope, env={**scope.env, node.var: scope.resolve(node.value)})
         elif isinstance(node, Statement):
             for access in node.accesses:
-                yield access, scope, certain and _is_certain(access.guard, scope)
+                yield access, scope, certain and _is_unconditional(access.guard, scope)
         elif isinstance(node, Branch):
-            inside = certain and _is_certain(node.condition, scope)
-            yield from _accesses((*node.then, *node.orelse), scope, inside)
+            inside = certain and _is_unconditional(node.condition, scope)
+            yield from _accesses_in((*node.then, *node.orelse), scope, inside)
         else:
-            yield from _accesses(node.body, scope, certain)
+            yield from _accesses_in(node.body, scope, certain)
 
 
-def _is_certain(condition: Expr | None, scope: Scope) -> bool:
+def _is_unconditional(condition: Expr | None, scope: CountingScope) -> bool:
     return condition is None or not is_data_dependent(scope.resolve(condition))

@@ -12,18 +12,18 @@ from functools import cached_property
 
 from tirlens_worker.facts import Branch, Buffer, KernelFacts, Let, Loop, Node, Statement, While
 
-from ..gpu.mapping.tree import alike, build
-from ..gpu.memory.flows import Flows, flows
-from ..tree.node import CostNode, leaves_of
-from .footprint import Touched, touched_bytes
-from .lengths import Length, with_lengths
-from .result import Counts, NodeCount
-from .symbolic import formulas
-from .walker import Walker
+from .counting.counts_data import Counts, NodeCount
+from .counting.footprint import Footprint, compulsory_footprint
+from .counting.kernel_counter import KernelCounter
+from .counting.sequence_lengths import LengthEstimate, substitute_lengths
+from .counting.symbolic import formulas
+from .gpu.mapping.tree import alike, build
+from .gpu.memory.flows import Flows, flows
+from .tree.node import CostNode, leaves_of
 
 
 @dataclass(frozen=True)
-class Counted:
+class Workload:
     """The counts of `facts`, the distinct bytes that they touch (None: not known), formulas.
 
     Where the facts are a change of others, `like` are the counts of those.  In the facts that were
@@ -33,10 +33,12 @@ class Counted:
     facts: KernelFacts
     bindings: Mapping[str, int]
     counts: Counts
-    touched: Touched | None
+    touched: Footprint | None
     formula: Mapping[str, str]
-    like: Counted | None = field(default=None, repr=False, compare=False)
-    lengths: Mapping[str, Length] = field(default_factory=dict[str, Length], repr=False)
+    base: Workload | None = field(default=None, repr=False, compare=False)
+    lengths: Mapping[str, LengthEstimate] = field(
+        default_factory=dict[str, LengthEstimate], repr=False
+    )
 
     @cached_property
     def buffers(self) -> Mapping[str, Buffer]:
@@ -54,25 +56,25 @@ class Counted:
         return {key: value.shape or () for key, value in self.counts.buffers.items()}
 
     @cached_property
-    def items(self) -> tuple[CostNode, ...]:
+    def tree(self) -> tuple[CostNode, ...]:
         """The tree of what the statements do, on any device."""
-        like = self._alike
+        like = self._shared_base
         if like is None:
             return build(self.facts, self.counts, self.bindings, self.buffers)
         if like.facts.body is self.facts.body:
-            return like.items
-        return build(self.facts, self.counts, self.bindings, self.buffers, like.items)
+            return like.tree
+        return build(self.facts, self.counts, self.bindings, self.buffers, like.tree)
 
     @cached_property
     def flows(self) -> Flows:
         """The accesses to global memory of the leaves of `items`."""
-        if self._alike is not None:
-            return self._alike.flows
-        return flows(leaves_of(self.items), self.buffers, self.shapes, self.grid)
+        if self._shared_base is not None:
+            return self._shared_base.flows
+        return flows(leaves_of(self.tree), self.buffers, self.shapes, self.grid)
 
     @cached_property
-    def _alike(self) -> Counted | None:
-        like = self.like
+    def _shared_base(self) -> Workload | None:
+        like = self.base
         return like if like is not None and alike(like.facts.body, self.facts.body) else None
 
     @property
@@ -82,43 +84,45 @@ class Counted:
         shapes = {variable.name for variable in self.facts.variables}
         return tuple(name for name in self.counts.needs if name in shapes)
 
-    def of(self, facts: KernelFacts, bindings: Mapping[str, int]) -> Counted | None:
+    def for_facts(self, facts: KernelFacts, bindings: Mapping[str, int]) -> Workload | None:
         """The same for other facts, where these differ in nothing that is counted; else None."""
         if self.lengths:
-            facts = with_lengths(facts, self.lengths)
+            facts = substitute_lengths(facts, self.lengths)
         if self.facts is facts and self.bindings == bindings:
             return self
-        if self.bindings != bindings or _around(self.facts) != _around(facts):
+        if self.bindings != bindings or _counted_header(self.facts) != _counted_header(facts):
             return None
         if facts.body is self.facts.body:
-            return replace(self, facts=facts, like=self)
-        root = _matched(self.counts.root, facts.body)
+            return replace(self, facts=facts, base=self)
+        root = _transfer_counts(self.counts.root, facts.body)
         if root is None:
             return None
-        return replace(self, facts=facts, counts=replace(self.counts, root=root), like=self)
+        return replace(self, facts=facts, counts=replace(self.counts, root=root), base=self)
 
 
-def count_all(facts: KernelFacts, bindings: Mapping[str, int]) -> Counted:
+def count_workload(facts: KernelFacts, bindings: Mapping[str, int]) -> Workload:
     """Count `facts` with every size that `bindings` gives."""
-    walker = Walker(facts, bindings)
+    walker = KernelCounter(facts, bindings)
     counts = walker.counts()
     lengths = walker.lengths
     if lengths:
-        facts = with_lengths(facts, lengths)
-        walker = Walker(facts, bindings)
+        facts = substitute_lengths(facts, lengths)
+        walker = KernelCounter(facts, bindings)
         counts = walker.counts()
-    touched = touched_bytes(walker, counts)
-    return Counted(facts, bindings, counts, touched, formulas(facts), lengths=lengths)
+    touched = compulsory_footprint(walker, counts)
+    return Workload(facts, bindings, counts, touched, formulas(facts), lengths=lengths)
 
 
-def _around(facts: KernelFacts) -> tuple[object, ...]:
+def _counted_header(facts: KernelFacts) -> tuple[object, ...]:
     """What is counted beside the body."""
     launch = facts.launch
     sizes = launch.grid, launch.threads, launch.cluster
     return facts.buffers, facts.variables, sizes, facts.caveats
 
 
-def _matched(counts: Sequence[NodeCount], nodes: Sequence[Node]) -> tuple[NodeCount, ...] | None:
+def _transfer_counts(
+    counts: Sequence[NodeCount], nodes: Sequence[Node]
+) -> tuple[NodeCount, ...] | None:
     """`counts` on `nodes` for the nodes that they are of; None if these count otherwise."""
     if len(counts) != len(nodes):
         return None
@@ -127,22 +131,22 @@ def _matched(counts: Sequence[NodeCount], nodes: Sequence[Node]) -> tuple[NodeCo
         if count.source is node:
             matched.append(count)
             continue
-        if _read(count.source) != _read(node):
+        if _counted_fields(count.source) != _counted_fields(node):
             return None
-        children = _matched(count.children, _inside(node))
+        children = _transfer_counts(count.children, _children(node))
         if children is None:
             return None
         matched.append(replace(count, source=node, children=children))
     return tuple(matched)
 
 
-def _inside(node: Node) -> tuple[Node, ...]:
+def _children(node: Node) -> tuple[Node, ...]:
     if isinstance(node, Branch):
         return node.then + node.orelse
     return node.body if isinstance(node, (Loop, While)) else ()
 
 
-def _read(node: Node) -> tuple[object, ...]:
+def _counted_fields(node: Node) -> tuple[object, ...]:
     """What counting reads of a node itself."""
     if isinstance(node, Loop):
         return Loop, node.kind == "block", node.var, node.start, node.extent, node.step, node.sites
