@@ -1,8 +1,59 @@
 """l2-reuse: blocks that run at the same time share too little of their input in the L2 cache.
 
-Launched row by row, a wave of blocks reads few tiles of one operand and all of the other.
-T.use_swizzle(panel) launches them in panels, nearer to a square, so that each tile read from DRAM
-serves more blocks.  The rule tries panels from 2 to 16 where DRAM or L2 bounds the kernel.
+What it finds
+-------------
+A tilelang kernel with a grid of two dimensions or more, bound by DRAM or L2, that starts its blocks
+row by row.
+
+Why it costs time
+-----------------
+The blocks that run at the same time are a wave. Launched row by row, a wave covers few rows of the
+output and all of its columns: it reads few tiles of one operand and all of the other. A wave that
+covers a region nearer to a square reads fewer distinct tiles, so that each tile fetched from DRAM
+serves more blocks.
+
+Evidence
+--------
+`bound` is `dram` or `l2`, and the DRAM bytes exceed the compulsory bytes. The saving is the
+difference between two predictions. The rule tries panels of 2, 4, 8, 10 and 16 blocks and reports
+the fastest.
+
+How to change it
+----------------
+Call `T.use_swizzle(panel)` at the start of the kernel. A code action inserts the call.
+
+Example
+-------
+```diff
+ import tilelang.language as T
+
+ N = 16384
+
+
+ # tirlens: device=h100-sxm
+ @T.prim_func
+ def matmul(
+     A: T.Tensor((N, N), "float16"),
+     B: T.Tensor((N, N), "float16"),
+     C: T.Tensor((N, N), "float16"),
+ ):
+     with T.Kernel(N // 128, N // 128, threads=256) as (bx, by):
+         A_shared = T.alloc_shared((128, 32), "float16")
+         B_shared = T.alloc_shared((32, 128), "float16")
+         C_local = T.alloc_fragment((128, 128), "float32")
++        T.use_swizzle(10)
+         T.clear(C_local)
+         for k in T.Pipelined(N // 32, num_stages=3):
+             T.copy(A[by * 128, k * 32], A_shared)
+             T.copy(B[k * 32, bx * 128], B_shared)
+             T.gemm(A_shared, B_shared, C_local)
+         T.copy(C_local, C[by * 128, bx * 128])
+```
+
+Source
+------
+tilelang, `T.use_swizzle` (thread block rasterisation). P. Tillet et al., Triton tutorial "Matrix
+Multiplication", section "L2 Cache Optimizations".
 """
 
 from __future__ import annotations

@@ -1,8 +1,62 @@
-"""mask-waste: tile products are computed of which a mask throws most away.
+"""mask-waste: a loop computes tile products that a mask discards.
 
-A causal loop over all blocks of keys multiplies tiles that lie wholly above the diagonal.  The mask
-itself says from which iteration on nothing counts; the rule asks what the kernel would take with
-the loop ended there.
+What it finds
+-------------
+A loop over tiles in which a mask discards at least 10 % of the kernel's operations, and where the
+mask itself says from which iteration on nothing is kept.
+
+Why it costs time
+-----------------
+A causal attention kernel that visits every block of keys multiplies tiles that lie wholly above the
+diagonal. Half of its matrix products are thrown away.
+
+Evidence
+--------
+The hover's row "useful" has the share of the operations that the mask discards (`masked_flop` in
+the JSON). The saving is the difference between two predictions: the rule derives the first masked
+iteration from the condition and ends the loop there.
+
+How to change it
+----------------
+Replace the extent of the loop by the expression of the message.
+
+Example
+-------
+```diff
+ import tilelang.language as T
+
+ B, S, D = 16, 4096, 128
+
+
+ # tirlens: device=h100-sxm
+ @T.prim_func
+ def attention(
+     Q: T.Tensor((B, S, D), "float16"),
+     K: T.Tensor((B, S, D), "float16"),
+     Out: T.Tensor((B, S, D), "float32"),
+ ):
+     with T.Kernel(S // 128, B, threads=256) as (bx, by):
+         Q_shared = T.alloc_shared((128, D), "float16")
+         K_shared = T.alloc_shared((128, D), "float16")
+         P_shared = T.alloc_shared((128, 128), "float16")
+         P = T.alloc_fragment((128, 128), "float32")
+         acc = T.alloc_fragment((128, D), "float32")
+         T.clear(acc)
+         T.copy(Q[by, bx * 128, 0], Q_shared)
+-        for k in T.Pipelined(S // 128, num_stages=2):
++        for k in T.Pipelined(bx + 1, num_stages=2):
+             T.copy(K[by, k * 128, 0], K_shared)
+             for i, j in T.Parallel(128, 128):
+                 P[i, j] = T.if_then_else(bx * 128 + i >= k * 128 + j, 0, -T.infinity("float32"))
+             T.gemm(Q_shared, K_shared, P, transpose_B=True)
+             T.copy(P, P_shared)
+             T.gemm(P_shared, K_shared, acc)
+         T.copy(acc, Out[by, bx * 128, 0])
+```
+
+Source
+------
+T. Dao, "FlashAttention-2", 2023, section 3.1 (causal masking).
 """
 
 from __future__ import annotations

@@ -1,8 +1,56 @@
-"""not-pipelined: a loop loads tiles into shared memory and waits for them in every iteration.
+"""not-pipelined: a loop waits for its tiles in every iteration.
 
-With `num_stages` of 2 or more, tilelang's T.Pipelined loads the tiles of later iterations while the
-current ones are computed with, at the price of one shared buffer a stage.  The rule tries 2 to 4
-stages and reports the best that fits into shared memory; what two do not help, more do not.
+What it finds
+-------------
+A tilelang loop that copies tiles into shared memory and has no stages, or one.
+
+Why it costs time
+-----------------
+Without stages an iteration takes the latency of the loads, their transfer and the computation, one
+after the other. With `num_stages` of 2 or more `T.Pipelined` loads the tiles of later iterations
+while the current ones are computed with, at the price of one copy of the shared buffers a stage.
+
+Evidence
+--------
+The copies have exposed latency in the breakdown. The saving is the difference between two
+predictions. The rule tries 2, 3 and 4 stages and reports the best that fits into shared memory.
+
+How to change it
+----------------
+Write `T.Pipelined(extent, num_stages=n)` in place of the loop. A code action makes this change.
+
+Example
+-------
+```diff
+ import tilelang.language as T
+
+ N = 8192
+
+
+ # tirlens: device=a100-80-sxm
+ @T.prim_func
+ def matmul(
+     A: T.Tensor((N, N), "float16"),
+     B: T.Tensor((N, N), "float16"),
+     C: T.Tensor((N, N), "float16"),
+ ):
+     with T.Kernel(N // 128, N // 128, threads=256) as (bx, by):
+         A_shared = T.alloc_shared((128, 32), "float16")
+         B_shared = T.alloc_shared((32, 128), "float16")
+         C_local = T.alloc_fragment((128, 128), "float32")
+         T.clear(C_local)
+-        for k in T.serial(N // 32):
++        for k in T.Pipelined(N // 32, num_stages=3):
+             T.copy(A[by * 128, k * 32], A_shared)
+             T.copy(B[k * 32, bx * 128], B_shared)
+             T.gemm(A_shared, B_shared, C_local)
+         T.copy(C_local, C[by * 128, bx * 128])
+```
+
+Source
+------
+tilelang, `src/transform/inject_pipeline.cc`. NVIDIA, CUDA C++ Programming Guide, "Asynchronous Data
+Copies".
 """
 
 from __future__ import annotations

@@ -1,9 +1,47 @@
-"""not-vectorized: each thread moves one narrow element where it could move a vector of 16 bytes.
+"""not-vectorized: each thread moves one narrow element instead of a vector of 16 bytes.
 
-A load or store instruction moves up to 16 bytes a thread; with less, the same bytes take more
-instructions and more threads to keep as many under way (NVIDIA, "CUDA Pro Tip: Increase
-Performance with Vectorized Memory Access").  The rule asks what the kernel would take with
-T.vectorized over neighbouring elements.
+What it finds
+-------------
+A TVMScript kernel for a GPU whose neighbouring threads access neighbouring elements, one element a
+thread. tilelang vectorises its copies and parallel loops itself, so its kernels are left out.
+
+Why it costs time
+-----------------
+A load or store instruction moves up to 16 bytes a thread. With narrower accesses the same bytes
+take more instructions, and more threads are needed to keep as many bytes in flight.
+
+Evidence
+--------
+The saving is the difference between two predictions. The rule tries the vector that fills 16 bytes,
+then halves its width, and reports the best.
+
+How to change it
+----------------
+Let each thread process as many neighbouring elements as the message says, in a `T.vectorized` loop,
+with as many times fewer threads.
+
+Example
+-------
+```diff
+ from tvm.script import tirx as T
+
+ N = 1 << 22
+
+
+ # tirlens: device=h100-sxm
+ @T.prim_func(s_tir=True)
+ def scale(x: T.Buffer((N,), "float16"), y: T.Buffer((N,), "float16")):
+     for b in T.thread_binding(N // 256, thread="blockIdx.x"):
+-        for t in T.thread_binding(256, thread="threadIdx.x"):
+-            y[b * 256 + t] = x[b * 256 + t] * T.float16(2)
++        for t in T.thread_binding(32, thread="threadIdx.x"):
++            for v in T.vectorized(8):
++                y[b * 256 + t * 8 + v] = x[b * 256 + t * 8 + v] * T.float16(2)
+```
+
+Source
+------
+J. Luitjens, NVIDIA, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access".
 """
 
 from __future__ import annotations

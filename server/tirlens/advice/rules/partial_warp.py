@@ -1,6 +1,44 @@
-"""partial-warp: the threads of a block do not fill its last warp, whose other lanes idle.
+"""partial-warp: the threads of a block do not fill its last warp.
 
-Warps are issued whole (CUDA C++ Programming Guide, "SIMT Architecture").
+What it finds
+-------------
+A GPU kernel whose threads per block are no multiple of the warp size of its device: 32, or 64 on
+AMD's CDNA.
+
+Why it costs time
+-----------------
+An instruction is issued for a whole warp. The lanes without a thread take issue slots and do
+nothing.
+
+Evidence
+--------
+The message has the number of idle lanes of the last warp. There is no saving: what the threads
+would do with the other lanes depends on how the work is divided.
+
+How to change it
+----------------
+Launch a multiple of the warp size, and divide the work accordingly.
+
+Example
+-------
+```diff
+ import tilelang.language as T
+
+ N = 1 << 22
+
+
+ # tirlens: device=h100-sxm
+ @T.prim_func
+ def scale(X: T.Tensor((N,), "float16"), Y: T.Tensor((N,), "float16")):
+-    with T.Kernel(N // 1024, threads=100) as block:
++    with T.Kernel(N // 1024, threads=128) as block:
+         for i in T.Parallel(1024):
+             Y[block * 1024 + i] = X[block * 1024 + i] * T.float16(2)
+```
+
+Source
+------
+NVIDIA, CUDA C++ Programming Guide, "SIMT Architecture".
 """
 
 from __future__ import annotations

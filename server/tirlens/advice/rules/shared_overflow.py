@@ -1,7 +1,54 @@
-"""shared-overflow: a block asks for more shared memory than the device gives to one.
+"""shared-overflow: a block needs more shared memory than the device gives to one block.
 
-Such a kernel fails at compile time or at launch.  Limits are those of the CUDA programming guide,
-table of technical specifications by compute capability, and stand in the device's file.
+What it finds
+-------------
+A GPU kernel whose shared memory per block exceeds `limits.shared_bytes_per_block` of the device.
+
+Why it costs time
+-----------------
+The kernel does not run: it fails when it is compiled or launched.
+
+Evidence
+--------
+The message has the bytes that a block needs and those that the device gives. The bytes are those of
+the lowered kernel where there is one, and estimated from the source elsewhere. The severity is
+`error`.
+
+How to change it
+----------------
+Use smaller tiles, fewer stages, or a narrower type in shared memory.
+
+Example
+-------
+```diff
+ import tilelang.language as T
+
+ N = 8192
+
+
+ # tirlens: device=h100-sxm
+ @T.prim_func
+ def matmul(
+     A: T.Tensor((N, N), "float16"),
+     B: T.Tensor((N, N), "float16"),
+     C: T.Tensor((N, N), "float16"),
+ ):
+     with T.Kernel(N // 256, N // 256, threads=512) as (bx, by):
+         A_shared = T.alloc_shared((256, 64), "float16")
+         B_shared = T.alloc_shared((64, 256), "float16")
+         C_local = T.alloc_fragment((256, 256), "float32")
+         T.clear(C_local)
+-        for k in T.Pipelined(N // 64, num_stages=4):
++        for k in T.Pipelined(N // 64, num_stages=3):
+             T.copy(A[by * 256, k * 64], A_shared)
+             T.copy(B[k * 64, bx * 256], B_shared)
+             T.gemm(A_shared, B_shared, C_local)
+         T.copy(C_local, C[by * 256, bx * 256])
+```
+
+Source
+------
+NVIDIA, CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
 """
 
 from __future__ import annotations

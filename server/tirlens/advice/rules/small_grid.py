@@ -1,10 +1,63 @@
-"""small-grid: fewer blocks than SMs, so part of the device has nothing to do.
+"""small-grid: the kernel has fewer blocks than the device has SMs.
 
-Where the kernel is one product, the rule asks what it would take with its reduction split among
-blocks that add their parts with atomics (split-K), less a launch that clears the result before.
-Elsewhere the saving is what the same work would gain if it were spread over all SMs: the share of
-the idle ones, of the time that is not launch overhead (NVIDIA, CUDA C++ Best Practices Guide,
-"Occupancy").  A kernel that takes little longer than its launch has too little work to spread.
+What it finds
+-------------
+A GPU kernel with fewer blocks than SMs that takes longer than two launches. A kernel that takes
+little longer than its launch has too little work to spread.
+
+Why it costs time
+-----------------
+An SM without a block does nothing. The device delivers at most the share of its rates that the
+occupied SMs have.
+
+Evidence
+--------
+`bound` is `parallelism`, and the message has the number of blocks and of idle SMs. Where the kernel
+is one product, the saving is the difference between two predictions: the rule splits the reduction
+among 2, 4, 8, 16 or 32 blocks that add their parts with atomics (split-K), and adds one launch that
+clears the result. Elsewhere the saving is the share of the idle SMs, of the time that is not launch
+overhead.
+
+How to change it
+----------------
+Use smaller tiles, give each block less work, or split the reduction.
+
+Example
+-------
+```diff
+ import tilelang.language as T
+
+ M, N, K = 512, 512, 65536
++SPLIT = 8
+
+
+ # tirlens: device=h100-sxm
+ @T.prim_func
+ def matmul(
+     A: T.Tensor((M, K), "float16"),
+     B: T.Tensor((K, N), "float16"),
+     C: T.Tensor((M, N), "float32"),
+ ):
+-    with T.Kernel(N // 128, M // 128, threads=256) as (bx, by):
++    with T.Kernel(N // 128, M // 128, SPLIT, threads=256) as (bx, by, part):
+         A_shared = T.alloc_shared((128, 64), "float16")
+         B_shared = T.alloc_shared((64, 128), "float16")
+         C_local = T.alloc_fragment((128, 128), "float32")
+         T.clear(C_local)
+-        for k in T.Pipelined(K // 64, num_stages=3):
+-            T.copy(A[by * 128, k * 64], A_shared)
+-            T.copy(B[k * 64, bx * 128], B_shared)
++        for k in T.Pipelined(K // 64 // SPLIT, num_stages=3):
++            T.copy(A[by * 128, (part * (K // 64 // SPLIT) + k) * 64], A_shared)
++            T.copy(B[(part * (K // 64 // SPLIT) + k) * 64, bx * 128], B_shared)
+             T.gemm(A_shared, B_shared, C_local)
+-        T.copy(C_local, C[by * 128, bx * 128])
++        T.atomic_add(C[by * 128, bx * 128], C_local)
+```
+
+Source
+------
+NVIDIA, CUDA C++ Best Practices Guide, "Occupancy".
 """
 
 from __future__ import annotations

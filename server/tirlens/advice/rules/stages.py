@@ -1,7 +1,55 @@
-"""stages: a pipelined loop keeps too few tiles under way, or so many that blocks do not fit.
+"""stages: a pipelined loop has too few stages to cover its loads, or more than pay.
 
-Each stage is one more copy of the loop's shared buffers.  More of them hide more of the latency of
-the loads; fewer leave room for another block on the SM.  The rule tries 2 to 5.
+What it finds
+-------------
+A tilelang loop with two stages or more, where another number of stages from 2 to 5 is faster.
+
+Why it costs time
+-----------------
+Each stage is one more copy of the loop's shared buffers. More stages overlap more of the latency of
+the loads with computation. Fewer stages leave shared memory for another block on the SM.
+
+Evidence
+--------
+The copies have exposed latency in the breakdown, or the occupancy is limited by shared memory. The
+saving is the difference between two predictions.
+
+How to change it
+----------------
+Write the number of stages of the message. A code action makes this change.
+
+Example
+-------
+```diff
+ import tilelang.language as T
+
+ N = 16384
+
+
+ # tirlens: device=h100-sxm
+ @T.prim_func
+ def matmul(
+     A: T.Tensor((N, N), "float16"),
+     B: T.Tensor((N, N), "float16"),
+     C: T.Tensor((N, N), "float16"),
+ ):
+     with T.Kernel(N // 128, N // 128, threads=256) as (bx, by):
+         A_shared = T.alloc_shared((128, 32), "float16")
+         B_shared = T.alloc_shared((32, 128), "float16")
+         C_local = T.alloc_fragment((128, 128), "float32")
+         T.use_swizzle(10)
+         T.clear(C_local)
+-        for k in T.Pipelined(N // 32, num_stages=2):
++        for k in T.Pipelined(N // 32, num_stages=4):
+             T.copy(A[by * 128, k * 32], A_shared)
+             T.copy(B[k * 32, bx * 128], B_shared)
+             T.gemm(A_shared, B_shared, C_local)
+         T.copy(C_local, C[by * 128, bx * 128])
+```
+
+Source
+------
+tilelang, `src/transform/inject_pipeline.cc` (one copy of a buffer a stage).
 """
 
 from __future__ import annotations

@@ -1,11 +1,60 @@
 """tail-wave: the last wave of blocks leaves most of the device idle.
 
-Blocks run in waves of as many as fit on the SMs together, and a part of a wave takes the time of a
-whole one where one block takes as long alone as beside others.  Tiles that give a whole number of
-waves, or stream-K, which splits the last tiles among all SMs, save up to what the SMs wait (NVIDIA,
-Matrix Multiplication Background User's Guide, "Wave Quantization"; M. Osama et al., "Stream-K",
-PPoPP 2023).  Blocks that take unequal times wait for each other too, which neither helps: of the
-kernel's tail, no more is promised than equal blocks would wait.
+What it finds
+-------------
+A GPU kernel of more than one wave whose last wave is not full.
+
+Why it costs time
+-----------------
+Blocks run in waves of as many as fit on all SMs together. A block takes as long in a part of a wave
+as in a whole one, so that the other SMs wait for the last blocks.
+
+Evidence
+--------
+The hover's row "waves" has their number and the share of the tail. The saving is the smaller of the
+kernel's tail and of what equal blocks would wait: blocks that take unequal times wait for each
+other too, which other tiles do not change.
+
+How to change it
+----------------
+Choose tiles that give a whole number of waves or slightly less. The message has the numbers of
+blocks. Where the shape allows no such tiles, use stream-K, which splits the last tiles among all
+SMs.
+
+Example
+-------
+```diff
+ import tilelang.language as T
+
+ M, N, K = 2048, 1536, 8192
+-BM, BN = 128, 128  # 192 blocks on 132 SMs: 1.45 waves
++BM, BN = 128, 192  # 128 blocks: one wave
+
+
+ # tirlens: device=h100-sxm
+ @T.prim_func
+ def matmul(
+     A: T.Tensor((M, K), "float16"),
+     B: T.Tensor((K, N), "float16"),
+     C: T.Tensor((M, N), "float16"),
+ ):
+     with T.Kernel(N // BN, M // BM, threads=256) as (bx, by):
+         A_shared = T.alloc_shared((BM, 64), "float16")
+         B_shared = T.alloc_shared((64, BN), "float16")
+         C_local = T.alloc_fragment((BM, BN), "float32")
+         T.clear(C_local)
+         for k in T.Pipelined(K // 64, num_stages=3):
+             T.copy(A[by * BM, k * 64], A_shared)
+             T.copy(B[k * 64, bx * BN], B_shared)
+             T.gemm(A_shared, B_shared, C_local)
+         T.copy(C_local, C[by * BM, bx * BN])
+```
+
+Source
+------
+NVIDIA, Matrix Multiplication Background User's Guide, "Wave Quantization". M. Osama et al.,
+"Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU",
+PPoPP 2023.
 """
 
 from __future__ import annotations

@@ -1,9 +1,61 @@
-"""threads: more threads would hold the block's tiles, or keep the matrix units busy.
+"""threads: a block has too few threads for its registers or for the matrix units.
 
-The fragments of a tilelang block are divided among its threads.  With too few threads they take
-more registers than a thread can have and spill.  On Hopper a block of one warpgroup beside the
-producer waits for each of its own products; two take turns (tilelang products of 128x128x64 reach
-about half of an H200's peak with one, and three quarters with two: `tests/measured`).
+What it finds
+-------------
+A tilelang kernel whose fragments do not fit into the registers of its threads, or, on devices with
+`wgmma`, a product computed by a single warpgroup.
+
+Why it costs time
+-----------------
+The fragments of a tilelang block are divided among its threads. With too few threads they need more
+registers than a thread has, and the compiler spills them to local memory. On Hopper a single
+warpgroup beside the producer waits for each of its own products, where two alternate: tilelang
+products of 128 x 128 x 64 reach about half of an H200's peak with one and three quarters with two
+(`tests/measured`).
+
+Evidence
+--------
+A caveat and the row "spills" say that registers spill, or the breakdown shows exposed latency at
+the product. The saving is the difference between two predictions. The rule tries twice the threads,
+and four times where registers spill.
+
+How to change it
+----------------
+Write the `threads` of the message. A code action makes this change.
+
+Example
+-------
+```diff
+ import tilelang.language as T
+
+ N = 8192
+
+
+ # tirlens: device=h100-sxm
+ @T.prim_func
+ def matmul(
+     A: T.Tensor((N, N), "float16"),
+     B: T.Tensor((N, N), "float16"),
+     C: T.Tensor((N, N), "float16"),
+ ):
+-    with T.Kernel(N // 128, N // 128, threads=128) as (bx, by):
++    with T.Kernel(N // 128, N // 128, threads=256) as (bx, by):
+         A_shared = T.alloc_shared((128, 32), "float16")
+         B_shared = T.alloc_shared((32, 128), "float16")
+         C_local = T.alloc_fragment((128, 128), "float32")
+         T.use_swizzle(10)
+         T.clear(C_local)
+         for k in T.Pipelined(N // 32, num_stages=3):
+             T.copy(A[by * 128, k * 32], A_shared)
+             T.copy(B[k * 32, bx * 128], B_shared)
+             T.gemm(A_shared, B_shared, C_local)
+         T.copy(C_local, C[by * 128, bx * 128])
+```
+
+Source
+------
+NVIDIA, CUTLASS documentation, "Efficient GEMM in CUDA" (warp-specialised ping-pong kernels).
+`tests/measured/h200_tileops.csv`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,48 @@
-"""uncoalesced: neighbouring threads touch places of global memory that are far apart.
+"""uncoalesced: neighbouring threads access elements of global memory that are far apart.
 
-A warp's request moves whole sectors of 32 bytes (CUDA C++ Best Practices Guide, "Coalesced Access
-to Global Memory").  The rule asks what the kernel would take with the dimension that threadIdx.x
-runs along stored last, which transposing the array, or letting the threads run along its last
-dimension, achieves.
+What it finds
+-------------
+An array of global memory whose accesses have `threadIdx.x` in a dimension other than the last.
+
+Why it costs time
+-----------------
+A request of a warp moves whole sectors of 32 bytes. Threads that are far apart in memory need a
+sector each, of which the request uses a few bytes.
+
+Evidence
+--------
+The hover of the access has a row "coalescing": the bytes moved for each byte asked for. The saving
+is the difference between two predictions: the second stores the array with the dimension of
+`threadIdx.x` last.
+
+How to change it
+----------------
+Let `threadIdx.x` run along the last dimension of the array, store the array transposed, or load a
+tile through shared memory.
+
+Example
+-------
+```diff
+ from tvm.script import tirx as T
+
+ ROWS = 524288
+
+
+ # tirlens: device=h100-sxm
+ @T.prim_func(s_tir=True)
+-def row_sum(x: T.Buffer((ROWS, 512), "float32"), out: T.Buffer((ROWS,), "float32")):
++def row_sum(x: T.Buffer((512, ROWS), "float32"), out: T.Buffer((ROWS,), "float32")):
+     for b in T.thread_binding(ROWS // 256, thread="blockIdx.x"):
+         for t in T.thread_binding(256, thread="threadIdx.x"):
+             out[b * 256 + t] = T.float32(0)
+             for k in range(512):
+-                out[b * 256 + t] = out[b * 256 + t] + x[b * 256 + t, k]
++                out[b * 256 + t] = out[b * 256 + t] + x[k, b * 256 + t]
+```
+
+Source
+------
+NVIDIA, CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory".
 """
 
 from __future__ import annotations
