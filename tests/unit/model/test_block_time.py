@@ -20,7 +20,7 @@ from tirlens.model.gpu.launch.imbalance import block_costs, stretch
 from tirlens.model.gpu.launch.schedule import as_loaded
 from tirlens.model.gpu.mapping.tree import build
 from tirlens.model.gpu.units import busy_seconds
-from tirlens.model.tree.timed import Timed
+from tirlens.model.tree.timed_node import TimedNode
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -316,21 +316,21 @@ def test_unequal_blocks_are_given_out_in_launch_order() -> None:
     loop = Loop("serial", "k", 0, ("+", "bx", 1), (step((), "a"),))
     facts = launched((loop,), (fragment("a", 1024),))
     (leaf,) = leaves(facts)
-    costs = block_costs(Timed(None, 0.0, (Timed(leaf, 4.5),)), (8,), None, "row")
+    costs = block_costs(TimedNode(None, 0.0, (TimedNode(leaf, 4.5),)), (8,), None, "row")
     assert costs is not None and costs.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
     assert stretch(costs, 8) == pytest.approx(8 / 4.5)
     # Two places: 1 2 | 3 4 | 5 6 | 7 8, each pair on the place that is free first.
     assert stretch(costs, 2) == pytest.approx(20 / 18)
     even = Loop("serial", "k", 0, 5, (step((), "a"),))
     (leaf,) = leaves(launched((even,), (fragment("a", 1024),)))
-    assert block_costs(Timed(None, 0.0, (Timed(leaf, 4.5),)), (8,), None, "row") is None
+    assert block_costs(TimedNode(None, 0.0, (TimedNode(leaf, 4.5),)), (8,), None, "row") is None
 
 
 def test_the_blocks_of_a_cluster_take_as_long_as_each_other() -> None:
     """The first of two blocks issues the products of both."""
     issued = Branch(("==", ("%", "bx", 2), 0), (step((), "a"),))
     (leaf,) = leaves(launched((issued,), (fragment("a", 1024),)))
-    timed = Timed(None, 0.0, (Timed(leaf, 1.0),))
+    timed = TimedNode(None, 0.0, (TimedNode(leaf, 1.0),))
     alone = block_costs(timed, (8,), None, "row")
     assert alone is not None and alone.tolist() == [2, 0] * 4
     assert block_costs(timed, (8,), None, "row", (2, 1, 1)) is None

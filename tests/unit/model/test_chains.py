@@ -9,7 +9,7 @@ from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.block.chains import longest_chain_s
 from tirlens.model.gpu.block.steps import chain_clocks
-from tirlens.model.tree.timed import Timed
+from tirlens.model.tree.timed_node import TimedNode
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Node, Statement
 
 B200 = load("b200")
@@ -53,7 +53,7 @@ def named() -> Statement:
     ],
 )
 def test_the_longest_chain(body: list[Statement], links: int) -> None:
-    parts = [Timed(leaf, 1.0) for leaf in leaves(launched(tuple(body), BUFFERS))]
+    parts = [TimedNode(leaf, 1.0) for leaf in leaves(launched(tuple(body), BUFFERS))]
     assert longest_chain_s(parts, lambda part: part.own_s) == links
 
 

@@ -10,7 +10,7 @@ from tirlens_worker.facts import Buffer, Statement
 from ..dtypes import scalar_class
 from ..gpu.launch.schedule import KernelTime
 from ..tree.node import CostNode, Traffic, leaves_of, replace_leaves
-from ..tree.timed import Timed
+from ..tree.timed_node import TimedNode
 from .address import LINE_BYTES
 from .leaves import Leaf
 from .timing import NestTime, cpu_time
@@ -21,7 +21,7 @@ def kernel(
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[int]],
     device: Device,
-) -> tuple[tuple[CostNode, ...], Timed, KernelTime]:
+) -> tuple[tuple[CostNode, ...], TimedNode, KernelTime]:
     """The time of each statement and of the kernel on a CPU.
 
     The items come with how long each unit of the busiest core is busy with a leaf, and the bytes
@@ -73,12 +73,12 @@ def _filled(leaf: Leaf, nest: NestTime, part: float, cores: int, clock_hz: float
     return item.replace(traffic=moved, busy_s=seconds)
 
 
-def weighted(items: Sequence[CostNode], weight: Callable[[CostNode], float]) -> Timed:
+def weighted(items: Sequence[CostNode], weight: Callable[[CostNode], float]) -> TimedNode:
     """A tree of times in which each leaf has its weight and nothing else has any."""
 
-    def part(item: CostNode) -> Timed:
+    def part(item: CostNode) -> TimedNode:
         if isinstance(item.source, Statement):
-            return Timed(item, weight(item))
-        return Timed(item, 0.0, tuple(part(child) for child in item.children))
+            return TimedNode(item, weight(item))
+        return TimedNode(item, 0.0, tuple(part(child) for child in item.children))
 
-    return Timed(None, 0.0, tuple(part(item) for item in items))
+    return TimedNode(None, 0.0, tuple(part(item) for item in items))

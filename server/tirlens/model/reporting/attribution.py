@@ -13,7 +13,7 @@ from tirlens_worker.facts import Branch, Loop, Span, Statement, While
 
 from ..report import BreakdownEntry
 from ..tree.node import CostNode, known_sum
-from ..tree.timed import Timed
+from ..tree.timed_node import TimedNode
 from .verdict import NEAR_LIMIT, SATURATED
 
 SPATIAL_KINDS = ("grid", "block", "cluster")
@@ -67,14 +67,14 @@ def _of_leaf(leaf: CostNode) -> _Sums:
     )
 
 
-def breakdown(timed: Timed, frame: Frame) -> tuple[BreakdownEntry, ...]:
+def breakdown(timed: TimedNode, frame: Frame) -> tuple[BreakdownEntry, ...]:
     """The top entries for the part of the kernel that its own nodes account for."""
     sums: dict[CostNode, _Sums] = {}
-    known = [child for child in timed.children if child.item is not None]
+    known = [child for child in timed.children if child.node is not None]
     for child in known:
-        assert child.item is not None
-        if not isinstance(child.item.source, Statement):
-            _add_up(child.item, sums)
+        assert child.node is not None
+        if not isinstance(child.node.source, Statement):
+            _add_up(child.node, sums)
     return _entries(known, frame, sums)
 
 
@@ -117,21 +117,23 @@ def _share(seconds: float | None, frame: Frame) -> float | None:
 
 
 def _entries(
-    timed: Sequence[Timed], frame: Frame, sums: Mapping[CostNode, _Sums]
+    timed: Sequence[TimedNode], frame: Frame, sums: Mapping[CostNode, _Sums]
 ) -> tuple[BreakdownEntry, ...]:
     """The entries of siblings, those of one place of the source as one."""
-    groups: dict[object, list[Timed]] = {}
+    groups: dict[object, list[TimedNode]] = {}
     for number, part in enumerate(timed):
-        assert part.item is not None
-        node = part.item.source
+        assert part.node is not None
+        node = part.node.source
         alike = isinstance(node, Statement) and bool(node.sites)
         groups.setdefault((_label(node), node.sites) if alike else number, []).append(part)
     return _merged([_entry(same, frame, sums) for same in groups.values()])
 
 
-def _entry(same: Sequence[Timed], frame: Frame, sums: Mapping[CostNode, _Sums]) -> BreakdownEntry:
+def _entry(
+    same: Sequence[TimedNode], frame: Frame, sums: Mapping[CostNode, _Sums]
+) -> BreakdownEntry:
     """The entry of one node, or of statements that are the same place of the source."""
-    items = [part.item for part in same if part.item is not None]
+    items = [part.node for part in same if part.node is not None]
     node = items[0].source
     if isinstance(node, Statement):
         return _of_statements(node, items, [part.own_s for part in same], frame)
@@ -166,7 +168,7 @@ def _of_statements(
 
 
 def _of_node(
-    timed: Timed, item: CostNode, frame: Frame, sums: Mapping[CostNode, _Sums]
+    timed: TimedNode, item: CostNode, frame: Frame, sums: Mapping[CostNode, _Sums]
 ) -> BreakdownEntry:
     children = _entries(timed.children, frame, sums)
     node = item.source

@@ -12,7 +12,7 @@ from ..gpu.launch.schedule import KernelTime
 from ..gpu.units import dominant_class, peak, roofline_seconds, sum_seconds
 from ..report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite, Waves
 from ..tree.node import CostNode, known_sum, leaves_of
-from ..tree.timed import Timed
+from ..tree.timed_node import TimedNode
 from . import attribution
 from .band import band_s, traffic_of, uncertainties
 from .verdict import verdict
@@ -91,7 +91,7 @@ def finished(
     report: KernelReport,
     device: Device,
     items: Sequence[CostNode],
-    timed: tuple[Timed, KernelTime],
+    timed: tuple[TimedNode, KernelTime],
     blocks: int,
     by_line: bool = True,
 ) -> KernelReport:
@@ -113,7 +113,7 @@ def finished(
 def untimed(
     report: KernelReport,
     items: Sequence[CostNode],
-    timed: tuple[Timed, KernelTime],
+    timed: tuple[TimedNode, KernelTime],
     why: str,
     by_line: bool,
 ) -> KernelReport:
@@ -138,7 +138,10 @@ def _why_unknown(report: KernelReport) -> str:
 
 
 def _breakdown(
-    report: KernelReport, items: Sequence[CostNode], timed: tuple[Timed, KernelTime], known: bool
+    report: KernelReport,
+    items: Sequence[CostNode],
+    timed: tuple[TimedNode, KernelTime],
+    known: bool,
 ) -> tuple[BreakdownEntry, ...]:
     """The entries that add up to the kernel's time; without times where that is not `known`."""
     block, time = timed
@@ -147,7 +150,7 @@ def _breakdown(
         name = time.limiter
         block = cpu.weighted(items, lambda leaf: leaf.busy_s.get(name, 0.0))
     weight = block.total_s
-    scaled = block.scaled(time.body_s / weight if weight else 0.0)
+    scaled = block.scale(time.body_s / weight if weight else 0.0)
     entries = list(attribution.breakdown(scaled, frame))
     if known and report.schedule != "unscheduled":
         # A kernel whose leaves take no time at all still takes its launch.

@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from tirlens_worker.facts import Loop, Statement, While
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
-from ...tree.timed import Timed
+from ...tree.timed_node import TimedNode
 from ...tree.traits import Register
 
 _AT_ONCE = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
 
 
-def longest_chain_s(parts: Sequence[Timed], waits_s: Callable[[Timed], float]) -> float:
+def longest_chain_s(parts: Sequence[TimedNode], waits_s: Callable[[TimedNode], float]) -> float:
     """The longest chain through `parts`, statements of which each takes `waits_s`, in seconds."""
     known = _Values()
     floor_s = last_s = loaded_s = named_s = 0.0
     for part in _flat(parts):
-        item = part.item
+        item = part.node
         if item is None:
             continue
         if isinstance(item.source, Statement):
@@ -46,10 +46,10 @@ def longest_chain_s(parts: Sequence[Timed], waits_s: Callable[[Timed], float]) -
     return last_s
 
 
-def _flat(parts: Iterable[Timed]) -> Iterator[Timed]:
+def _flat(parts: Iterable[TimedNode]) -> Iterator[TimedNode]:
     """Statements and loops that turn, in program order."""
     for part in parts:
-        node = None if part.item is None else part.item.source
+        node = None if part.node is None else part.node.source
         turns = isinstance(node, While) or (isinstance(node, Loop) and node.kind not in _AT_ONCE)
         if turns or isinstance(node, Statement):
             yield part

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tirlens.hardware.spec import Device
 
 from ...tree.node import CostNode
-from ...tree.timed import Busy, BusyBeside
+from ...tree.timed_node import Busy, BusyBeside
 from ..compiler.recurrence import turns
 from ..units import L2_PORT_BYTES_PER_CLK, burst_fraction, filled_slots, sum_seconds
 from .steps import carried_seconds, wait_seconds

@@ -17,7 +17,7 @@ from tirlens_worker.facts import Loop, Statement
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, WARPGROUP
 from ...tree.node import CostNode
-from ...tree.timed import BusyBeside, BusyOf, Timed
+from ...tree.timed_node import BusyBeside, BusyOf, TimedNode
 from ...tree.traits import (
     COPIES,
     EVENT,
@@ -44,8 +44,8 @@ STARTED_SHARE = 0.1
 
 
 def settled(
-    items: Sequence[CostNode], timed: Sequence[Timed], device: Device, repeats: float
-) -> tuple[Timed, ...]:
+    items: Sequence[CostNode], timed: Sequence[TimedNode], device: Device, repeats: float
+) -> tuple[TimedNode, ...]:
     """The times of siblings, with the waits for what some of them start for others."""
     if not any(map(_is_waited_for, items)):
         return tuple(timed)
@@ -57,7 +57,7 @@ def settled(
             if later is not None:
                 between = sum(part.total_s for part in timed[number + 1 : later])
                 left = max(device.dram.latency_s * repeats - between, 0.0)
-                out[number] = Timed(item, out[number].own_s + left, out[number].children)
+                out[number] = TimedNode(item, out[number].own_s + left, out[number].children)
         elif only(item, LOADS_REGISTERS):
             later = readers.first(number, _written(item, "local"))
             if later is not None:
@@ -65,7 +65,7 @@ def settled(
                 total = out[number].total_s
                 if total:
                     kept = max(total - between, STARTED_SHARE * total)
-                    out[number] = out[number].scaled(kept / total)
+                    out[number] = out[number].scale(kept / total)
         elif _starts_product(item):
             later = readers.first(number, _written(item, "local"))
             end = len(items) if later is None else later
@@ -79,13 +79,13 @@ def settled(
             total = out[number].total_s
             if total:
                 kept = max(total - beside, STARTED_SHARE * total)
-                out[number] = out[number].scaled(kept / total)
+                out[number] = out[number].scale(kept / total)
     return tuple(out)
 
 
-def released(timed: Timed) -> Timed:
+def released(timed: TimedNode) -> TimedNode:
     """A loop that starts products which a barrier tells the end of, beside what else it does."""
-    if timed.item is not None and not some(timed.item, EVENT):
+    if timed.node is not None and not some(timed.node, EVENT):
         return timed
     products = sum(part.own_s for part in _started(timed))
     others = timed.total_s - products
@@ -94,20 +94,20 @@ def released(timed: Timed) -> Timed:
     return _kept(timed, max(products - others, STARTED_SHARE * products) / products)
 
 
-def _started(timed: Timed) -> Iterator[Timed]:
+def _started(timed: TimedNode) -> Iterator[TimedNode]:
     if _is_asynchronous(timed):
         yield timed
     for child in timed.children:
         yield from _started(child)
 
 
-def _kept(timed: Timed, share: float) -> Timed:
+def _kept(timed: TimedNode, share: float) -> TimedNode:
     own = timed.own_s * share if _is_asynchronous(timed) else timed.own_s
-    return Timed(timed.item, own, tuple(_kept(child, share) for child in timed.children))
+    return TimedNode(timed.node, own, tuple(_kept(child, share) for child in timed.children))
 
 
-def _is_asynchronous(timed: Timed) -> bool:
-    node = None if timed.item is None else timed.item.source
+def _is_asynchronous(timed: TimedNode) -> bool:
+    node = None if timed.node is None else timed.node.source
     return isinstance(node, Statement) and bool(node.attributes.get("asynchronous"))
 
 
@@ -116,16 +116,16 @@ def is_straight(item: CostNode) -> bool:
     return every(item, STRAIGHT)
 
 
-def mixed(timed: Sequence[Timed], busy_beside: BusyBeside) -> tuple[Timed, ...]:
+def mixed(timed: Sequence[TimedNode], busy_beside: BusyBeside) -> tuple[TimedNode, ...]:
     """Runs of straight code take as long as their busiest unit, not as the sum of their parts.
 
     Nor do they wait for each part, but along their longest chain.
     """
-    out: list[Timed] = []
-    run: list[Timed] = []
+    out: list[TimedNode] = []
+    run: list[TimedNode] = []
     stored: set[str] = set()
     for part in timed:
-        item = part.item
+        item = part.node
         straight = item is not None and is_straight(item)
         if item is None or not straight or (stored and stored & set(_read(item, "shared"))):
             out.extend(_mixed_run(run, busy_beside))
@@ -139,10 +139,10 @@ def mixed(timed: Sequence[Timed], busy_beside: BusyBeside) -> tuple[Timed, ...]:
     return (*out, *_mixed_run(run, busy_beside))
 
 
-def _mixed_run(run: Sequence[Timed], busy_beside: BusyBeside) -> tuple[Timed, ...]:
-    def waits_s(part: Timed) -> float:
-        assert part.item is not None
-        return max(part.own_s - busy_beside(part.item, 1.0).longest_s, 0.0)
+def _mixed_run(run: Sequence[TimedNode], busy_beside: BusyBeside) -> tuple[TimedNode, ...]:
+    def waits_s(part: TimedNode) -> float:
+        assert part.node is not None
+        return max(part.own_s - busy_beside(part.node, 1.0).longest_s, 0.0)
 
     statements = [part for one in run for part in _statements(one)]
     waited_s = sum(map(waits_s, statements))
@@ -151,9 +151,9 @@ def _mixed_run(run: Sequence[Timed], busy_beside: BusyBeside) -> tuple[Timed, ..
     units: dict[str, float] = {}
     apart = 0.0
     for part in statements:
-        assert part.item is not None
-        apart += busy_beside(part.item, 1.0).longest_s
-        for name, seconds in busy_beside(part.item, beside).units.items():
+        assert part.node is not None
+        apart += busy_beside(part.node, 1.0).longest_s
+        for name, seconds in busy_beside(part.node, beside).units.items():
             units[name] = units.get(name, 0.0) + seconds
     kept = max(units.values()) / apart if apart else 1.0
     if kept == 1.0 and beside == 1.0:
@@ -161,24 +161,24 @@ def _mixed_run(run: Sequence[Timed], busy_beside: BusyBeside) -> tuple[Timed, ..
     return tuple(_shortened(part, kept, 1 / beside, busy_beside) for part in run)
 
 
-def _statements(part: Timed) -> Iterator[Timed]:
-    if part.item is not None and isinstance(part.item.source, Statement):
+def _statements(part: TimedNode) -> Iterator[TimedNode]:
+    if part.node is not None and isinstance(part.node.source, Statement):
         yield part
     for child in part.children:
         yield from _statements(child)
 
 
-def _shortened(part: Timed, kept: float, waits: float, busy_beside: BusyBeside) -> Timed:
+def _shortened(part: TimedNode, kept: float, waits: float, busy_beside: BusyBeside) -> TimedNode:
     """A part with these shares of the time that its units are busy, and of its waits."""
     own = part.own_s
-    if part.item is not None and isinstance(part.item.source, Statement):
-        busy_s = min(busy_beside(part.item, 1.0).longest_s, own)
+    if part.node is not None and isinstance(part.node.source, Statement):
+        busy_s = min(busy_beside(part.node, 1.0).longest_s, own)
         own = kept * busy_s + waits * (own - busy_s)
     children = tuple(_shortened(child, kept, waits, busy_beside) for child in part.children)
-    return Timed(part.item, own, children)
+    return TimedNode(part.node, own, children)
 
 
-def drifted(item: CostNode, timed: Timed, busy_of: BusyOf) -> Timed:
+def drifted(item: CostNode, timed: TimedNode, busy_of: BusyOf) -> TimedNode:
     """A loop of which two or more warpgroups do their own rows, out of step with each other.
 
     Wholly so, they would take the time of the busiest unit; in step, that of all parts in turn.
@@ -201,7 +201,7 @@ def drifted(item: CostNode, timed: Timed, busy_of: BusyOf) -> Timed:
             if name not in ("dram", "l2"):
                 units[name] = units.get(name, 0.0) + seconds
     apart = max(timed.total_s - max(units.values(), default=0.0), 0.0)
-    return timed.scaled(1 - DRIFT * apart / timed.total_s)
+    return timed.scale(1 - DRIFT * apart / timed.total_s)
 
 
 def _threads_of(item: CostNode) -> int:
@@ -220,8 +220,8 @@ def _has_own_rows(item: CostNode, groups: int) -> bool:
     return min(rows, default=0) >= MATRIX_ROWS * groups
 
 
-def _product_seconds(timed: Timed) -> Iterator[float]:
-    if timed.item is not None and _is_product(timed.item):
+def _product_seconds(timed: TimedNode) -> Iterator[float]:
+    if timed.node is not None and _is_product(timed.node):
         yield timed.total_s
     for child in timed.children:
         yield from _product_seconds(child)

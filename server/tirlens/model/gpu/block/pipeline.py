@@ -19,12 +19,12 @@ from itertools import chain
 from tirlens_worker.facts import Statement
 
 from ...tree.node import CostNode
-from ...tree.timed import Timed, TimedOf
+from ...tree.timed_node import TimedNode, TimedOf
+from ...tree.trip_counts import execution_shares
 from .ahead import is_load
 from .leaf import BlockContext, busy_beside, busy_of_block, leaf_seconds, transfer_seconds
 from .overlap import drifted, mixed, settled
 from .steps import load_latency_s
-from .trips import shares
 
 # Waiting for a full buffer of a pipeline and handing back the empty one: two round trips to the
 # barriers in shared memory, of 30 clocks each.  An estimate of what other warps do not hide: an
@@ -34,7 +34,7 @@ BUFFER_HANDOVER_CLOCKS = 60.0
 
 def pipelined(
     item: CostNode, context: BlockContext, repeats: float, trips: float, timed_of: TimedOf
-) -> Timed:
+) -> TimedNode:
     """The time of a loop of `trips` that runs `repeats` times in a block.
 
     `timed_of` times the nodes in it that load nothing ahead.
@@ -46,11 +46,11 @@ def pipelined(
     loads = [leaf for leaf in item.leaves() if is_load(leaf)]
     transfer = transfer_seconds(loads, context) / iterations
     latency = _latency(loads, context)
-    inner = Timed(item, 0.0, _computing(item.children, context, repeats * trips, timed_of))
+    inner = TimedNode(item, 0.0, _computing(item.children, context, repeats * trips, timed_of))
     rest = drifted(item, inner, lambda leaf: busy_of_block(leaf, context)).children
     compute = sum(part.total_s for part in rest) / iterations
     if not loads:
-        return Timed(item, 0.0, rest)
+        return TimedNode(item, 0.0, rest)
     if stages >= 1:
         compute += BUFFER_HANDOVER_CLOCKS / context.device.clock_hz
     once = latency + transfer + compute
@@ -62,37 +62,40 @@ def pipelined(
         moved = total * transfer / max(steady, transfer)
         weight = sum(leaf_seconds(leaf, context) for leaf in loads)
         return _by_loads(item, context, total - moved, moved / weight if weight else 0.0)
-    return Timed(item, max(total - hidden, 0.0), rest)
+    return TimedNode(item, max(total - hidden, 0.0), rest)
 
 
 def _computing(
     items: Sequence[CostNode], context: BlockContext, repeats: float, timed_of: TimedOf
-) -> tuple[Timed, ...]:
+) -> tuple[TimedNode, ...]:
     """The times of siblings without the loads that run ahead of them."""
     here = [item for item in items if not is_load(item)]
     timed = [_computing_one(item, context, repeats, timed_of) for item in here]
     done = settled(here, timed, context.device, repeats)
     done = mixed(done, busy_beside(context))
-    return (*done, *(Timed(item, 0.0) for item in items if is_load(item)))
+    return (*done, *(TimedNode(item, 0.0) for item in items if is_load(item)))
 
 
 def _computing_one(
     item: CostNode, context: BlockContext, repeats: float, timed_of: TimedOf
-) -> Timed:
+) -> TimedNode:
     if isinstance(item.source, Statement) or not any(map(is_load, item.leaves())):
         return timed_of(item, repeats)
-    parts = (_computing(side, context, repeats * share, timed_of) for side, share in shares(item))
-    return Timed(item, 0.0, tuple(chain.from_iterable(parts)))
+    parts = (
+        _computing(side, context, repeats * share, timed_of)
+        for side, share in execution_shares(item)
+    )
+    return TimedNode(item, 0.0, tuple(chain.from_iterable(parts)))
 
 
-def _by_loads(item: CostNode, context: BlockContext, own: float, factor: float) -> Timed:
+def _by_loads(item: CostNode, context: BlockContext, own: float, factor: float) -> TimedNode:
     """The time of a pipelined loop given to its loads, in proportion to their transfers."""
 
-    def part(node: CostNode) -> Timed:
+    def part(node: CostNode) -> TimedNode:
         mine = leaf_seconds(node, context) * factor if is_load(node) else 0.0
-        return Timed(node, mine, tuple(part(child) for child in node.children))
+        return TimedNode(node, mine, tuple(part(child) for child in node.children))
 
-    return Timed(item, max(own, 0.0), tuple(part(child) for child in item.children))
+    return TimedNode(item, max(own, 0.0), tuple(part(child) for child in item.children))
 
 
 def _latency(loads: Sequence[CostNode], context: BlockContext) -> float:

@@ -17,11 +17,11 @@ from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Loop, Statement
 
 from ...counting.data_limits import data_limit
 from ...tree.node import CostNode
-from ...tree.timed import BusyOf, Timed
+from ...tree.timed_node import BusyOf, TimedNode
 from ...tree.traits import EVENT, some, starts_product
+from ...tree.trip_counts import branch_sides, mean_trip_count
 from .role_steps import Body, Bring, Choice, Meet, Multiply, Repeat, Run, Step, choices
 from .steps import ARRIVAL_CLOCKS, MATRIX_CLOCKS, TCGEN05_CLOCKS, load_latency_s
-from .trips import mean_trips, sides
 
 # Units that the warps of a block share; what it shares with other blocks is not among them.
 UNITS = frozenset({"fp32", "fp64", "int", "sfu", "issue", "shared", "tensor"})
@@ -47,7 +47,7 @@ class Costs:
 
     device: Device
     blocks: float
-    run: Callable[[Sequence[CostNode], float], tuple[Timed, ...]]
+    run: Callable[[Sequence[CostNode], float], tuple[TimedNode, ...]]
     busy: BusyOf
 
 
@@ -91,7 +91,7 @@ def _event(item: CostNode, costs: Costs, entries: float) -> Iterator[Step]:
     if isinstance(node, Statement):
         yield from _actions(item, costs)
     elif isinstance(node, Branch):
-        both = sides(item)
+        both = branch_sides(item)
         leads = led(item, costs)
         if leads is not costs:
             yield Choice(item, 1.0, program(both[0], leads, entries), (), None)
@@ -102,7 +102,7 @@ def _event(item: CostNode, costs: Costs, entries: float) -> Iterator[Step]:
         )
         yield Choice(item, shares[0], then, orelse, _decided(item), _until(item))
     else:
-        trips = mean_trips(item)
+        trips = mean_trip_count(item)
         body = program(item.children, costs, entries * trips)
         if isinstance(node, Loop):
             trips, body = _ended(trips, body, node.var)
@@ -246,8 +246,8 @@ def _entered(items: Sequence[CostNode], costs: Costs) -> float:
         if isinstance(item.source, Statement):
             most = max(most, _runs(item, costs))
         elif isinstance(item.source, Branch):
-            most = max(most, sum(_entered(side, costs) for side in sides(item)))
+            most = max(most, sum(_entered(side, costs) for side in branch_sides(item)))
         else:
-            trips = mean_trips(item)
+            trips = mean_trip_count(item)
             most = max(most, _entered(item.children, costs) / trips if trips else 0.0)
     return most

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from tirlens_worker.facts import Expr, Signal, Statement
 
 from ...tree.node import CostNode
-from ...tree.timed import Timed
+from ...tree.timed_node import TimedNode
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """Straight code: it takes `seconds` each time and keeps units busy for some of them."""
 
-    timed: tuple[Timed, ...]
+    timed: tuple[TimedNode, ...]
     seconds: float
     units: Mapping[str, float]
 
@@ -115,20 +115,20 @@ def choices(body: Body) -> Iterator[Choice]:
             yield from choices((*step.then, *step.orelse))
 
 
-def retimed(body: Body, waited: Callable[[Step], float]) -> Iterator[Timed]:
+def retimed(body: Body, waited: Callable[[Step], float]) -> Iterator[TimedNode]:
     """The times of a role whose steps wait so long on average, each time."""
     for step in body:
         if isinstance(step, Run):
             longer = (step.seconds + waited(step)) / step.seconds if step.seconds else 1.0
-            yield from (part.scaled(longer) for part in step.timed)
+            yield from (part.scale(longer) for part in step.timed)
         elif isinstance(step, Repeat):
-            yield Timed(step.item, 0.0, tuple(retimed(step.body, waited)))
+            yield TimedNode(step.item, 0.0, tuple(retimed(step.body, waited)))
         elif isinstance(step, Choice):
             parts = tuple(retimed((*step.then, *step.orelse), waited))
             yield from (
                 parts
                 if isinstance(step.item.source, Statement)
-                else (Timed(step.item, 0.0, parts),)
+                else (TimedNode(step.item, 0.0, parts),)
             )
         else:
-            yield Timed(step.item, step.runs * (step.seconds + waited(step)))
+            yield TimedNode(step.item, step.runs * (step.seconds + waited(step)))

@@ -24,12 +24,12 @@ from tirlens_worker.facts import Branch, Expr
 
 from ...tree.context import LoopContext
 from ...tree.node import CostNode
-from ...tree.timed import Timed
+from ...tree.timed_node import TimedNode
+from ...tree.trip_counts import branch_sides
 from ..mapping.spread import WARP
 from .events import follow
 from .program import Costs, NotKnownError, led, program
 from .role_steps import Body, Choice, Meet, meetings, retimed
-from .trips import sides
 
 
 def splits_the_block(item: CostNode) -> bool:
@@ -102,7 +102,7 @@ def _warps(condition: Expr, axes: tuple[tuple[str, int], ...]) -> frozenset[int]
 
 def at_barriers(
     items: Sequence[CostNode], costs: Costs, entries: float
-) -> tuple[Timed, ...] | None:
+) -> tuple[TimedNode, ...] | None:
     """The times of roles that wait for each other; None where they do not, or not as is known.
 
     `items` give the warps of a block their roles, `entries` times in a block.
@@ -119,13 +119,13 @@ def at_barriers(
         return None
     ends = [one.end_s for one in followed]
     last = ends.index(max(ends))
-    parts: list[Timed] = []
+    parts: list[TimedNode] = []
     for number, (role, one) in enumerate(zip(roles, followed, strict=True)):
         timed = tuple(retimed(role, one.waited_s))
         spent = sum(part.total_s for part in timed)
         # The others are hidden behind the one that ends last.
         factor = one.end_s * entries / spent if number == last and spent else 0.0
-        parts.extend(part.scaled(factor) for part in timed)
+        parts.extend(part.scale(factor) for part in timed)
     return _merged(parts)
 
 
@@ -141,7 +141,7 @@ def _roles(items: Sequence[CostNode], costs: Costs, entries: float) -> list[Body
             return [
                 (*first, Choice(item, 1.0, role, (), None), *last)
                 for item in group
-                for side in sides(item)
+                for side in branch_sides(item)
                 if side
                 for role in _roles(side, led(item, costs), entries)
             ]
@@ -194,16 +194,16 @@ class _Needed:
         return min(found, every)
 
 
-def _merged(parts: Sequence[Timed]) -> tuple[Timed, ...]:
+def _merged(parts: Sequence[TimedNode]) -> tuple[TimedNode, ...]:
     """The times of several roles as one: what all of them execute stands there once."""
-    together: dict[int, list[Timed]] = {}
+    together: dict[int, list[TimedNode]] = {}
     for part in parts:
-        together.setdefault(id(part.item), []).append(part)
+        together.setdefault(id(part.node), []).append(part)
     return tuple(
         same[0]
         if len(same) == 1
-        else Timed(
-            same[0].item,
+        else TimedNode(
+            same[0].node,
             sum(one.own_s for one in same),
             _merged([child for one in same for child in one.children]),
         )

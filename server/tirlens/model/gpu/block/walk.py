@@ -12,8 +12,9 @@ from tirlens_worker.facts import Branch, Loop, Statement, While
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.node import CostNode
-from ...tree.timed import Timed
+from ...tree.timed_node import TimedNode
 from ...tree.traits import BRINGS, ORDERED, STORES, only, some
+from ...tree.trip_counts import branch_sides, execution_shares, mean_trip_count
 from .leaf import BlockContext, busy_beside, busy_of_block, step_seconds
 from .overlap import drifted, is_straight, mixed, released, settled
 from .pipeline import pipelined
@@ -30,15 +31,14 @@ from .runs import (
     starts_loads,
     waits_for_loads,
 )
-from .trips import mean_trips, shares, sides
 
 # Loops of which no thread takes the turns one after the other.
 _SPREAD = GRID_KINDS | CONCURRENT_KINDS
 
 
-def block_time(items: Sequence[CostNode], context: BlockContext) -> Timed:
+def block_time(items: Sequence[CostNode], context: BlockContext) -> TimedNode:
     """The time of an average block that has its SM for itself."""
-    return Timed(None, 0.0, _in_turn(items, context, 1.0))
+    return TimedNode(None, 0.0, _in_turn(items, context, 1.0))
 
 
 def _in_turn(
@@ -47,7 +47,7 @@ def _in_turn(
     repeats: float,
     mixes: bool = True,
     waited: bool = False,
-) -> tuple[Timed, ...]:
+) -> tuple[TimedNode, ...]:
     """Parts that run one after the other.
 
     Loads in a row wait together for their data, and so do all of a straight run of instructions:
@@ -63,7 +63,7 @@ def _in_turn(
         if not mixes or isinstance(item.source, Statement):
             return alone
         return mixed(alone, busy_beside(context))
-    out: list[Timed] = []
+    out: list[TimedNode] = []
     coming: set[str] = set()
     stored = False
     for group in concurrent(items):
@@ -86,11 +86,11 @@ def _in_turn(
     return mixed(done, busy_beside(context)) if mixes else done
 
 
-def _timed(item: CostNode, context: BlockContext, repeats: float, waits: bool = True) -> Timed:
+def _timed(item: CostNode, context: BlockContext, repeats: float, waits: bool = True) -> TimedNode:
     node = item.source
     if isinstance(node, Statement):
         busy_s = busy_of_block(item, context).longest_s
-        return Timed(item, busy_s + step_seconds(item, context, repeats, waits))
+        return TimedNode(item, busy_s + step_seconds(item, context, repeats, waits))
     if isinstance(node, Branch) and splits_the_block(item):
         return _roles(item, context, repeats)
     inner = repeats
@@ -98,7 +98,7 @@ def _timed(item: CostNode, context: BlockContext, repeats: float, waits: bool = 
         # Nothing of a turn is moved over a branch in another one, be the loop unrolled or not.
         apart = branches(item, context.device)
         if apart or not starts_at_once(item):
-            trips = mean_trips(item)
+            trips = mean_trip_count(item)
             if node.kind == "serial" and not apart and brings_together(item):
                 trips = waits_for_loads(node, trips)
             inner = repeats * trips
@@ -107,14 +107,14 @@ def _timed(item: CostNode, context: BlockContext, repeats: float, waits: bool = 
                     item, context, repeats, trips, lambda node, times: _timed(node, context, times)
                 )
     if isinstance(node, While):
-        inner = repeats * mean_trips(item)
+        inner = repeats * mean_trip_count(item)
     mixes = not is_straight(item)
     children = tuple(
         part
-        for side, share in shares(item)
+        for side, share in execution_shares(item)
         for part in _in_turn(side, context, inner * share, mixes, waited=not waits)
     )
-    inside = Timed(item, 0.0, children)
+    inside = TimedNode(item, 0.0, children)
     timed = drifted(item, inside, lambda leaf: busy_of_block(leaf, context))
     return released(timed) if _is_outermost(item) else timed
 
@@ -128,13 +128,13 @@ def _is_outermost(item: CostNode) -> bool:
     return all(loop.kind in _SPREAD for loop in item.context.loops)
 
 
-def _roles(item: CostNode, context: BlockContext, repeats: float) -> Timed:
+def _roles(item: CostNode, context: BlockContext, repeats: float) -> TimedNode:
     """A branch of which the warps of a block take different sides at the same time."""
     met = at_barriers((item,), _costs(context), repeats)
     if met is not None:
         return met[0]
-    timed = [_in_turn(side, context, repeats) for side in sides(item)]
-    return Timed(item, 0.0, tuple(_longest(timed)))
+    timed = [_in_turn(side, context, repeats) for side in branch_sides(item)]
+    return TimedNode(item, 0.0, tuple(_longest(timed)))
 
 
 def _costs(context: BlockContext) -> Costs:
@@ -146,12 +146,12 @@ def _costs(context: BlockContext) -> Costs:
     )
 
 
-def _longest(roles: Sequence[tuple[Timed, ...]]) -> list[Timed]:
+def _longest(roles: Sequence[tuple[TimedNode, ...]]) -> list[TimedNode]:
     """The longest role takes the time; the others are hidden behind it."""
     seconds = [sum(part.total_s for part in role) for role in roles]
     longest = seconds.index(max(seconds))
     return [
-        part if number == longest else part.scaled(0.0)
+        part if number == longest else part.scale(0.0)
         for number, role in enumerate(roles)
         for part in role
     ]

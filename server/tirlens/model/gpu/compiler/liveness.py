@@ -28,7 +28,7 @@ from ...counting.counts_data import AccessCount, BufferCount, Counts
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, dtype_bytes
 from ...tree.node import CostNode, leaves_of
 from ...tree.traits import STRAIGHT, every
-from ..block.trips import mean_trips
+from ...tree.trip_counts import mean_trip_count
 from .straight import straight
 
 REGISTER_SCOPES = ("local", "wmma")
@@ -215,7 +215,7 @@ def _loops(items: Sequence[CostNode]) -> list[tuple[int, int, str | None]]:
         serial = (
             isinstance(item.source, Loop) and item.source.kind not in GRID_KINDS | CONCURRENT_KINDS
         )
-        serial = serial and mean_trips(item) != 1
+        serial = serial and mean_trip_count(item) != 1
         if (serial or isinstance(item.source, While)) and after > number:
             found.append((number, after - 1, _turning(item.source)))
         return after

@@ -15,7 +15,7 @@ from tirlens_worker.facts import Branch, Loop, Statement
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.node import CostNode
-from ..block.trips import mean_trips
+from ...tree.trip_counts import mean_trip_count
 
 _OF_ELEMENTS = frozenset({"store", "let", "copy", "fill", "reduce"})
 _TOGETHER = GRID_KINDS | CONCURRENT_KINDS
@@ -52,7 +52,7 @@ def _leaves(items: Sequence[CostNode]) -> Iterator[CostNode | None]:
         if isinstance(node, Statement):
             yield item
             continue
-        together = isinstance(node, Loop) and (node.kind in _TOGETHER or mean_trips(item) == 1)
+        together = isinstance(node, Loop) and (node.kind in _TOGETHER or mean_trip_count(item) == 1)
         in_tile = isinstance(node, Branch) and any(
             loop.kind in CONCURRENT_KINDS for loop in item.context.loops
         )

@@ -26,7 +26,7 @@ from tirlens_worker.facts import Statement
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext, PathStep
 from ...tree.node import CostNode
-from ...tree.timed import Timed
+from ...tree.timed_node import TimedNode
 from ..memory.waves import launch_order
 
 # More blocks than these even out; more points than these are not looked at one by one, nor more
@@ -39,7 +39,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def block_costs(
-    timed: Timed,
+    timed: TimedNode,
     grid: Sequence[int],
     panel: int | None,
     order: str,
@@ -112,15 +112,15 @@ def _makespan(costs: FloatArray, places: int) -> float:
     return max(free_at)
 
 
-def _gather(timed: Timed, found: list[tuple[CostNode, float]]) -> None:
+def _gather(timed: TimedNode, found: list[tuple[CostNode, float]]) -> None:
     """What takes time, a loop's own share with its first statement."""
     for child in timed.children:
         _gather(child, found)
-    if timed.item is None or not timed.own_s:
+    if timed.node is None or not timed.own_s:
         return
-    if isinstance(timed.item.source, Statement):
-        found.append((timed.item, timed.own_s))
-    elif inside := timed.item.leaves():
+    if isinstance(timed.node.source, Statement):
+        found.append((timed.node, timed.own_s))
+    elif inside := timed.node.leaves():
         found.append((inside[0], timed.own_s))
 
 

@@ -1,0 +1,58 @@
+"""The time of one block, node by node of the kernel's tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from .node import CostNode
+
+
+class Busy(NamedTuple):
+    """How long one block's share of a statement keeps each unit busy, and the busiest of them."""
+
+    units: Mapping[str, float]
+    longest_s: float
+
+
+BusyOf = Callable[[CostNode], Busy]
+#: The same of a leaf of which so many times its own instructions are independent of each other.
+BusyBeside = Callable[[CostNode, float], Busy]
+#: The time of a node that runs so many times in a block.
+TimedOf = Callable[[CostNode, float], "TimedNode"]
+
+
+class TimedNode:
+    """The time that one block spends in a node of the tree.
+
+    Attributes
+    ----------
+    node : CostNode or None
+        The node; None for the root, which holds the kernel's body.
+    own_s : float
+        Seconds in the node itself, over all of its executions in one block.
+    children : tuple of TimedNode
+        The times of the nodes inside.
+    total_s : float
+        `own_s` and the times of all nodes inside.
+    """
+
+    __slots__ = ("children", "node", "own_s", "total_s")
+
+    def __init__(
+        self, node: CostNode | None, own_s: float, children: tuple[TimedNode, ...] = ()
+    ) -> None:
+        self.node = node
+        self.own_s = own_s
+        self.children = children
+        children_s = 0.0
+        for child in children:
+            children_s += child.total_s
+        self.total_s = own_s + children_s
+
+    def scale(self, factor: float) -> TimedNode:
+        """Return this node with `factor` times its time and that of every node inside."""
+        if factor == 1.0:
+            return self
+        children = tuple([child.scale(factor) for child in self.children])
+        return TimedNode(self.node, self.own_s * factor, children)

@@ -1,0 +1,61 @@
+"""Trip counts of loops and execution shares of branches, on average over the launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tirlens_counting.expressions import free_variables
+from tirlens_worker.facts import Branch, Let
+
+from .context import CONCURRENT_KINDS
+from .node import CostNode
+
+
+def mean_trip_count(node: CostNode) -> float:
+    """The iterations of a loop each time that it is entered, on average."""
+    count = node.count
+    if count.iterations is not None and count.executions:
+        return max(count.iterations / count.executions, 0.0)
+    return float(count.trips or 1)
+
+
+def branch_sides(node: CostNode) -> tuple[tuple[CostNode, ...], tuple[CostNode, ...]]:
+    """The nodes of a branch's two sides: where its condition holds, and where it does not."""
+    first = sum(not isinstance(child, Let) for child in node.source.then)
+    return node.children[:first], node.children[first:]
+
+
+def execution_shares(node: CostNode) -> Iterator[tuple[Sequence[CostNode], float]]:
+    """Groups of a node's children, each with the share of the node's executions that reach it.
+
+    A branch has a group for each side, any other node has one group of share 1.  A condition on
+    threads or on elements of a tile has share 1 too: the warps that do not take the branch wait for
+    those that do.
+    """
+    source, context = node.source, node.context
+    lanes = {loop.var for loop in context.loops if loop.kind in CONCURRENT_KINDS}
+    if not isinstance(source, Branch) or lanes & free_variables(context.resolve(source.condition)):
+        yield node.children, 1.0
+        return
+    total = _block_executions(node)
+    for side in branch_sides(node):
+        executions = [_block_executions(child) for child in side]
+        known = [number for number in executions if number is not None]
+        is_partial = total and known and len(known) == len(executions)
+        yield side, min(max(known) / total, 1.0) if total and is_partial else 1.0
+
+
+def _block_executions(node: CostNode) -> float | None:
+    """How often all blocks together reach a node; None where only some threads may do so.
+
+    A node is counted once a block if all of its statements are, else once a thread.
+    """
+    leaves, executions = node.leaves(), node.count.executions
+    if executions is None or not leaves:
+        return None
+    executors = {leaf.source.per for leaf in leaves}
+    if executors == {"block"}:
+        return float(executions)
+    threads = {leaf.threads for leaf in leaves}
+    is_uniform = executors <= {"block", "thread"} and len(threads) == 1
+    return executions / threads.pop() if is_uniform else None
