@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tirlens.model.counting.counts_data import Counts, statement_counts
+from tirlens.model.counting.formulas import formulas
+from tirlens.model.counting.kernel_counts import Counts, statement_counts
 from tirlens.model.counting.operation_classes import FREE_OPS, INTEGER_OPS, totals
-from tirlens.model.counting.symbolic import formulas
 from tirlens.model.gpu.mapping.spread import memory_of
 from tirlens.model.gpu.mapping.tree import build
 from tirlens.model.workload import count_workload

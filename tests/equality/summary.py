@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from equality.compare import Difference, UnknownCountError, compared, differences
-from tirlens.model.counting.counts import count
+from support.counts import count
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 
@@ -128,7 +128,7 @@ def _as_said(quantity: str, found: Difference, caveats: str) -> bool:
     """Whether a difference is what the model says of itself: more than is run, or a share of it."""
     if found.above:
         return quantity.endswith("inexact)") or "upper bounds" in caveats
-    return found.below and "of the times" in caveats
+    return found.below and "of the iterations" in caveats
 
 
 def _note(names: dict[str, list[str]], reason: str, name: str) -> None:

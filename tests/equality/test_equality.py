@@ -19,7 +19,7 @@ from equality.run import requests
 from equality.tile_programs import kernels
 from support.properties import examples
 from tirlens import pipeline, source
-from tirlens.model.counting.symbolic import formulas
+from tirlens.model.counting.formulas import formulas
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 

@@ -10,10 +10,11 @@ import pytest
 
 from equality.compare import told_useful
 from equality.process import TESTS, cases_of
+from support.counts import count
 from tirlens.hardware import DEFAULT_DEVICE, load
 from tirlens.ide.hovers import kernel
 from tirlens.model.analyze import analyze
-from tirlens.model.counting.counts import count, statement_counts
+from tirlens.model.counting.kernel_counts import statement_counts
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 

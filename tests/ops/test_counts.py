@@ -9,8 +9,9 @@ import pytest
 
 from ops import cases_tilelang, cases_tir, cases_tvm
 from ops.test_statements import facts_of
+from support.counts import count
 from support.interpreter import run
-from tirlens.model.counting.counts import NodeCount, count
+from tirlens.model.counting.kernel_counts import NodeCount
 
 SETS = [
     ("tilelang-0.1.15", "cases_tilelang", cases_tilelang),

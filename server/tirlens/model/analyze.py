@@ -11,9 +11,8 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import KernelFacts
 
 from . import cpu
-from .counting.bound_extents import bind_data_extents
-from .counting.counts_data import Counts
-from .counting.ragged_offsets import split_rows_evenly
+from .counting.data_substitution import bind_data_extents, split_rows_evenly
+from .counting.kernel_counts import Counts
 from .gpu.block.ahead import moved_at_once, started_ahead
 from .gpu.block.leaf import BlockContext
 from .gpu.block.occupancy import BlockResources, does_not_fit, occupancy
@@ -165,14 +164,14 @@ class _Launch:
 
 
 def _analyzed(report: KernelReport, found: Workload, device: Device, by_line: bool) -> KernelReport:
-    facts, counts, touched = found.facts, found.counts, found.touched
+    facts, counts, touched = found.facts, found.counts, found.counted.footprint
     seen = {(note.message, note.span) for note in report.caveats}
     notes = tuple(
         CaveatNote(caveat.message, caveat.span)
         for caveat in counts.caveats
         if (caveat.message, caveat.span) not in seen
     )
-    report = report.replace(caveats=report.caveats + notes, formula=found.formula)
+    report = report.replace(caveats=report.caveats + notes, formula=found.counted.formula)
     if found.needs:
         message = f"needs {', '.join(found.needs)}"
         return report.replace(status="needs-bindings", needs=found.needs, message=message)

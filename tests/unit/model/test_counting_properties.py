@@ -7,9 +7,9 @@ from collections import Counter
 from hypothesis import given
 
 from support import interpreter
+from support.counts import compulsory_bytes, count
 from support.properties import examples
-from tirlens.model.counting.counts import NodeCount, count
-from tirlens.model.counting.footprint import compulsory_bytes
+from tirlens.model.counting.kernel_counts import NodeCount
 from tirlens_worker.facts import Loop, Statement, While
 
 from .generate import kernels

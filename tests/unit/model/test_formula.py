@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.counting.counts import count, statement_counts
-from tirlens.model.counting.formula import Formulas
+from support.counts import count
+from tirlens.model.counting.formulas import Formulas
+from tirlens.model.counting.kernel_counts import statement_counts
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Statement
 
 from .generate import kernel

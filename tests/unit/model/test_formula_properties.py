@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.counts import count
 from support.properties import examples
-from tirlens.model.counting.counts import count, statement_counts
-from tirlens.model.counting.formula import Formulas
+from tirlens.model.counting.formulas import Formulas
+from tirlens.model.counting.kernel_counts import statement_counts
 from tirlens.model.counting.operation_classes import totals
 from tirlens_worker.facts import (
     Access,

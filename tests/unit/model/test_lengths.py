@@ -51,7 +51,7 @@ def test_the_length_is_what_the_loop_passes_over_its_arrays_with(extra: int) -> 
     assert report.global_bytes.read == known.global_bytes.read
     assert report.time_s == pytest.approx(known.time_s, rel=0.05)
     said = [note.message for note in report.caveats if "lengths is data" in note.message]
-    assert len(said) == 1 and f"taken to be {PAGES * TILE - extra}" in said[0]
+    assert len(said) == 1 and f"assumed to be {PAGES * TILE - extra}" in said[0]
 
 
 def test_counts_with_a_length_hold_for_a_change_that_is_not_counted() -> None:

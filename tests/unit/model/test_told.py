@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.counting.bound_extents import bind_data_extents
+from tirlens.model.counting.data_substitution import bind_data_extents
 from tirlens_worker.facts import Branch, Expr, KernelFacts, Launch, Let, Loop, Span, Statement
 
 LENGTH: Expr = ("-", ("load", "ends", 1), ("load", "ends", 0))

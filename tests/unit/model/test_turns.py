@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from support.kernels import launched, leaves
-from tirlens.model.counting.data_trip_counts import slope
+from tirlens.model.counting.data_extents import slope
 from tirlens.model.counting.kernel_counter import KernelCounter
 from tirlens.model.gpu.compiler.recurrence import Carried, carried
 from tirlens.model.gpu.memory.reuse import fresh_share

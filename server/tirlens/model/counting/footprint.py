@@ -1,16 +1,18 @@
-"""Distinct elements that a kernel touches: its compulsory traffic, and requests of one warp."""
+"""The memory footprint of a kernel: the distinct bytes of global memory that it accesses.
+
+The footprint of an array is the union of the images of its accesses: the sets of positions that
+their index expressions take over the iteration domain.  It is the compulsory traffic (M. D. Hill,
+"Aspects of Cache Memory and Instruction Buffer Performance", 1987: compulsory misses).
+"""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from tirlens_counting.domain import Domain
 from tirlens_counting.expressions import (
-    UnknownValueError,
-    evaluate,
     free_variables,
     is_data_dependent,
     simplify,
@@ -20,63 +22,57 @@ from tirlens_counting.intervals import bounds
 from tirlens_counting.solve import Solver
 from tirlens_counting.unions import union_size
 from tirlens_counting.within import within
-from tirlens_worker.facts import Access, Buffer, Expr, KernelFacts
+from tirlens_worker.facts import Access, Buffer, Expr
 
-from ..dtypes import bits, byte_count
-from .counts_data import Counts, statement_counts
+from ..dtypes import bits
 from .kernel_counter import KernelCounter
+from .kernel_counts import Counts, Footprint, statement_counts
 from .scope import CountingScope
 
 # The variable that runs over the units of an element.
 _UNIT_VARIABLE = "part of an element"
 
 
-@dataclass(frozen=True)
-class Footprint:
-    """Distinct bytes, in all and by array; `exact` is False where they are only an upper bound."""
+def compulsory_footprint(counter: KernelCounter, counts: Counts) -> Footprint | None:
+    """The distinct bytes of global memory that a kernel reads or writes.
 
-    bytes: int
-    exact: bool = True
-    by_buffer: Mapping[str, int] = field(default_factory=dict[str, int])
+    Parameters
+    ----------
+    counter
+        The counter of the kernel, after it has counted.
+    counts
+        Its counts.
 
-
-def compulsory_bytes(facts: KernelFacts, bindings: Mapping[str, int]) -> Footprint | None:
-    """Every byte of global memory that is read or written, each once.
-
-    None where a shape is not bound.
+    Returns
+    -------
+    The footprint in bytes, or None where the shape of an array is not bound.
     """
-    walker = KernelCounter(facts, bindings)
-    return compulsory_footprint(walker, walker.counts())
-
-
-def compulsory_footprint(walker: KernelCounter, counts: Counts) -> Footprint | None:
-    """`compulsory_bytes` of what `walker` has counted."""
     by_root: dict[str, list[tuple[Access, CountingScope]]] = {}
-    roots = {name: _aliased_buffer(walker.buffers, name) for name in walker.buffers}
-    roots = {name: root for name, root in roots.items() if walker.buffers[root].scope == "global"}
-    for access, scope in walker.accesses:
+    roots = {name: _aliased_buffer(counter.buffers, name) for name in counter.buffers}
+    roots = {name: root for name, root in roots.items() if counter.buffers[root].scope == "global"}
+    for access, scope in counter.accesses:
         if access.buffer in roots:
             by_root.setdefault(roots[access.buffer], []).append((access, scope))
     issued = _issued_bytes(roots, counts)
-    # What depends on data was counted as an upper bound, and left a caveat.
-    exact = len(counts.caveats) == len(walker.facts.caveats)
+    # Data-dependent accesses are counted by an upper bound, which leaves a caveat.
+    exact = len(counts.caveats) == len(counter.facts.caveats)
     by_buffer: dict[str, int] = {}
     for root, accesses in by_root.items():
         shape = counts.buffers[root].shape
         if shape is None:
             return None
-        found = _distinct_bits(root, shape, accesses, walker)
+        found = _distinct_bits(root, shape, accesses, counter)
         if found is None:
             return None
         size, known = -(-found[0] // 8), found[1]
-        # No byte is touched that is not asked for; this bounds a gather from a large array.
+        # The issued bytes bound the footprint of a gather from a large array.
         by_buffer[root] = min(size, issued.get(root, size))
         exact = exact and known
     return Footprint(sum(by_buffer.values()), exact, by_buffer)
 
 
 def _issued_bytes(roots: Mapping[str, str], counts: Counts) -> dict[str, int]:
-    """Bytes asked for of each of the `roots`; one of which they are not known has no entry."""
+    """Issued bytes of each root array; an array without a known number has no entry."""
     issued: dict[str, int | None] = {}
     for leaf in statement_counts(counts.root):
         for entry in leaf.accesses:
@@ -102,17 +98,17 @@ def _distinct_bits(
     root: str,
     shape: tuple[int, ...],
     accesses: Sequence[tuple[Access, CountingScope]],
-    walker: KernelCounter,
+    counter: KernelCounter,
 ) -> tuple[int, bool] | None:
     """Distinct bits of one buffer, and whether that is exact; None where its type has no size."""
-    unit = bits(walker.buffers[root].dtype)
+    unit = bits(counter.buffers[root].dtype)
     if unit is None:
         return None
     views = {access.buffer for access, _ in accesses} - {root}
     if views:
-        # Through views positions are on the flat data, in parts of the elements of all types.
+        # Views of several types: positions are in units that divide the elements of each type.
         whole = math.prod(shape) * unit
-        widths = [bits(walker.buffers[name].dtype) for name in views]
+        widths = [bits(counter.buffers[name].dtype) for name in views]
         if None in widths:
             return whole, False
         unit = math.gcd(unit, *(width for width in widths if width is not None))
@@ -121,9 +117,9 @@ def _distinct_bits(
     images: list[Image] = []
     for access, scope in _merge_accesses(accesses):
         if views:
-            found = _flat_access_image(access, scope, root, (size, unit), walker)
+            found = _flat_access_image(access, scope, root, (size, unit), counter)
         else:
-            found = _access_image(access, scope, shape, walker.solver)
+            found = _access_image(access, scope, shape, counter.solver)
         if found is None:
             return size * unit, False
         if found.size == size:
@@ -136,9 +132,9 @@ def _distinct_bits(
 def _merge_accesses(
     accesses: Sequence[tuple[Access, CountingScope]],
 ) -> list[tuple[Access, CountingScope]]:
-    """The accesses, once those of one place at the same points or on both sides of a branch.
+    """The accesses without duplicates, and with both sides of a branch merged into one domain.
 
-    The two sides of a mask are triangles, say, of which the union would be hard to count.
+    The two sides of a mask may be triangles, whose union is hard to count.
     """
     places: dict[object, list[tuple[Access, CountingScope]]] = {}
     for access, scope in accesses:
@@ -156,7 +152,7 @@ def _add_merged(
         both = other.domain.either(scope.domain)
         if both is not None:
             del found[number]
-            # The sides of an outer branch may meet now.
+            # The merged sides may complete an outer branch.
             _add_merged(found, access, replace(scope, domain=both))
             return
     found.append((access, scope))
@@ -165,21 +161,21 @@ def _add_merged(
 def _access_image(
     access: Access, scope: CountingScope, shape: tuple[int, ...], solver: Solver
 ) -> Image | None:
-    """The elements of an access that lie inside the array; None if too many or not known."""
+    """The elements of an access inside the array; None if too many or not known."""
     placed = _coordinates(access, scope, shape)
     return None if placed is None else _image(*placed, shape, solver)
 
 
 def _flat_access_image(
-    access: Access, scope: CountingScope, root: str, data: tuple[int, int], walker: KernelCounter
+    access: Access, scope: CountingScope, root: str, data: tuple[int, int], counter: KernelCounter
 ) -> Image | None:
-    """The same of an access through a view of the array `root`, as positions on its data.
+    """The image of an access through a view of `root`, in units of its flat data.
 
-    `data` is how many units there are, and of how many bits each.
+    `data` is the number of units and the bits of one.
     """
     size, unit = data
-    buffer = walker.buffers[access.buffer]
-    shape = [size for size in walker.shapes[access.buffer] if isinstance(size, int)]
+    buffer = counter.buffers[access.buffer]
+    shape = [size for size in counter.shapes[access.buffer] if isinstance(size, int)]
     width = bits(buffer.dtype)
     if len(shape) < len(buffer.shape) or width is None:
         return None
@@ -197,13 +193,13 @@ def _flat_access_image(
         domain = domain.with_axis(_UNIT_VARIABLE, 0, width // unit)
         position = ("+", ("*", position, width // unit), _UNIT_VARIABLE)
     position = simplify(position)
-    return _image(_clip_to_array(domain, position, size), [position], (size,), walker.solver)
+    return _image(_clip_to_array(domain, position, size), [position], (size,), counter.solver)
 
 
 def _coordinates(
     access: Access, scope: CountingScope, shape: tuple[int, ...]
 ) -> tuple[Domain, list[Expr]] | None:
-    """The coordinates of an access that lie inside `shape`, and where they are taken."""
+    """The coordinates of an access inside `shape`, and their domain."""
     domain = scope.domain
     coordinates: list[Expr] = []
     extents = list(access.extents or (1,) * len(access.indices))
@@ -237,75 +233,3 @@ def _image(
     if domain.missing or not set().union(*map(free_variables, coordinates), ()) <= set(domain.box):
         return None
     return image(domain.problem, coordinates, shape, solver)
-
-
-def footprint(
-    access: Access, buffer: Buffer, free: Mapping[str, tuple[int, int]], fixed: Mapping[str, int]
-) -> Footprint | None:
-    """Distinct bytes of an access while the `free` variables run over their inclusive ranges.
-
-    Every other variable has the value that `fixed` gives it; shapes count as fixed too.  None if
-    something is not known or there are too many points.
-    """
-    shape = [simplify(_fixed(size, fixed)) for size in buffer.shape]
-    sizes = tuple(size for size in shape if isinstance(size, int))
-    if len(sizes) < len(shape):
-        return None
-    domain = Domain()
-    for name, (low, high) in free.items():
-        domain = domain.with_axis(name, low, high - low + 1)
-    scope = CountingScope(domain, dict(fixed))
-    found = _access_image(access, scope, sizes, Solver())
-    size = None if found is None else byte_count(found.size, buffer.dtype)
-    return None if size is None else Footprint(size)
-
-
-def _fixed(expr: Expr, values: Mapping[str, int]) -> Expr:
-    return CountingScope(Domain(), values).resolve(expr)
-
-
-def sectors_per_request(
-    access: Access,
-    buffer: Buffer,
-    thread_vars: Sequence[tuple[str, int]],
-    fixed: Mapping[str, int],
-    lanes: int = 32,
-    sector_bytes: int = 32,
-) -> int | None:
-    """Sectors that the first warp touches with one execution of an access.
-
-    `thread_vars` are the thread variables with their extents, fastest first (threadIdx.x, y, z);
-    all other variables have the values of `fixed`.  None if an address is not known.
-    """
-    width = bits(buffer.dtype)
-    if width is None:
-        return None
-    extents = [extent for _, extent in thread_vars]
-    names = [name for name, _ in thread_vars]
-    warp = itertools.islice(itertools.product(*(range(e) for e in reversed(extents))), lanes)
-    sectors: set[int] = set()
-    for values in warp:
-        env = {**fixed, **dict(zip(names, reversed(values), strict=True))}
-        try:
-            if access.guard is not None and not evaluate(access.guard, env):
-                continue
-            address = evaluate(_address(access, buffer), env) * width // 8
-        except UnknownValueError:
-            return None
-        last = address + max(1, access.lanes * width // 8) - 1
-        sectors.update(range(address // sector_bytes, last // sector_bytes + 1))
-    return len(sectors)
-
-
-def _address(access: Access, buffer: Buffer) -> Expr:
-    """The element offset of an access' lower corner."""
-    if buffer.strides:
-        parts = [("*", i, s) for i, s in zip(access.indices, buffer.strides, strict=True)]
-        return ("+", buffer.element_offset, 0, *parts)
-    flat: Expr = 0
-    for index, size in zip(access.indices, buffer.shape, strict=True):
-        flat = ("+", ("*", flat, size), index)
-    return ("+", buffer.element_offset, flat)
-
-
-__all__ = ["Footprint", "compulsory_bytes", "footprint", "sectors_per_request"]

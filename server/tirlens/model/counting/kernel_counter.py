@@ -1,4 +1,15 @@
-"""Walk the facts from the outside in and count each node over its domain."""
+"""Count every node of a kernel over its iteration domain, from the outermost loop inwards.
+
+* A statement of each thread (``per="thread"``) counts once for each thread that executes it; one
+  of a block once for each block in which a thread executes it; one of a warp or warpgroup as often
+  as its threads, divided by their number.
+* A loop, branch or let counts as its statements do: once a block if all of them are a block's.
+* An access counts the elements of its box, of a clipped box those inside the buffer.  An index that
+  differs between the threads of a block-wide statement has its value at the first thread.
+
+A data-dependent condition is assumed to hold; of two sides the costlier one runs.  An extent that
+depends on data is replaced by an upper bound where one can be derived.  Both leave a caveat.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +33,10 @@ from tirlens_counting.upper import upper
 from tirlens_worker.facts import Branch, Expr, Let, Loop, Node, Span, Statement, While
 
 from ..dtypes import byte_count
-from .counts_data import BufferCount, Counts, LaunchCount, NodeCount
-from .data_limits import data_limit, executed_shares
-from .data_trip_counts import estimate_trips
-from .either import cost_range, is_costlier
+from .data_conditions import data_limit, executed_shares
+from .data_extents import estimate_length, estimate_trips
+from .kernel_counts import BufferCount, Counts, LaunchCount, NodeCount, cost_range, is_costlier
 from .scope import CountingScope
-from .sequence_lengths import estimate_length
 from .statement_counter import StatementCounter
 
 BLOCK_ONLY = {"block"}
@@ -35,13 +44,13 @@ NO_SHARE = Fraction(0)
 
 
 class KernelCounter(StatementCounter):
-    """Counts one kernel with one set of bindings."""
+    """Counts one kernel with one set of bindings: see the module."""
 
     def counts(self) -> Counts:
-        """How often each node of the kernel is executed, and what it touches of each array."""
+        """The executions of each node, and the elements that it accesses."""
         root = self._count_root()
         if any(self._trip_estimates[extent] for extent in self._unknown_extents):
-            # A loop that stands before the one that tells how often both turn.
+            # A later loop of the same extent has resolved its trip count.
             self._limited_bodies = {}
             root = self._recount()
         buffers = {name: self._count_buffer(name) for name in self.buffers}
@@ -120,7 +129,7 @@ class KernelCounter(StatementCounter):
         return self._count_while(node, scope, by_block)
 
     def _executors(self, nodes: Sequence[Node]) -> set[str]:
-        """Who executes the statements in some nodes."""
+        """The executors (`Statement.per`) of the statements in some nodes."""
         kinds = {node.per for node in nodes if isinstance(node, Statement)}
         for node in nodes:
             if not isinstance(node, Statement):
@@ -165,17 +174,17 @@ class KernelCounter(StatementCounter):
             return extent
         text = to_text(extent)
         if node.var in self.bindings:
-            self._note(f"{text} trips of {node.var} depend on data: bound by hand", node.sites)
+            self._note(f"{text} trips of {node.var} depend on data: bound explicitly", node.sites)
             return self.bindings[node.var]
         bound = upper(extent)
         if bound is not None:
-            how = f"counted as {to_text(bound)}, the most"
+            how = f"counted as {to_text(bound)}, the upper bound"
             self._note(f"{text} trips of {node.var} depend on data: {how}", node.sites)
             return bound
         once = estimate_trips(node, scope, self.buffers, self.shapes) or self._trip_estimates.get(
             extent
         )
-        # A loop over the same extent that meets no array, a consumer's, turns as often.
+        # A consumer's loop over the same extent, without an array, has the same trip count.
         self._trip_estimates[extent] = once
         if once is None:
             self._unknown_extents.add(extent)
@@ -185,7 +194,7 @@ class KernelCounter(StatementCounter):
             self.lengths[taken.array] = min(known, taken, key=lambda one: one.value)
         how = f"bind {node.var} to a number"
         if once is not None:
-            how = f"counted as {once.trips}, which pass over {once.buffer} once; {how} if not so"
+            how = f"counted as {once.trips}, which traverse {once.buffer} once; {how} to change it"
         self._note(f"{text} trips of {node.var} depend on data: {how}", node.sites)
         return extent if once is None else once.trips
 
@@ -210,7 +219,7 @@ class KernelCounter(StatementCounter):
             self._note_data_branch(
                 condition, scope.domain, cost_range(then, orelse), refused, node.sites
             )
-            # Of two sides one runs: the one that costs more is counted, and the other not at all.
+            # One side runs: the costlier one is counted, the other is not.
             if refused:
                 then = self._count_body(
                     node.then, replace(inside, share=NO_SHARE), by_block=by_block
@@ -224,15 +233,13 @@ class KernelCounter(StatementCounter):
     def _note_data_branch(
         self, condition: Expr, domain: Domain, costs: str, refused: bool, sites: Sequence[Span]
     ) -> None:
-        """How the two sides of a branch on data are counted, and what they cost at the least."""
+        """Add a caveat: how the sides of a data-dependent branch are counted, and their costs."""
         for part in conjuncts(condition):
             if self._depends_on_data(part, domain):
                 how = (
-                    "counted as if it never held"
-                    if refused
-                    else self._assumed_domain(part, domain)[2]
+                    "counted as never holding" if refused else self._assumed_domain(part, domain)[2]
                 )
-                either_way = f" ({costs}, never to always met)" if costs else ""
+                either_way = f" ({costs}, if it never or always holds)" if costs else ""
                 self._note(f"{to_text(part)} depends on data: {how}{either_way}", sites)
 
     def _count_while(self, node: While, scope: CountingScope, by_block: bool) -> NodeCount:

@@ -1,4 +1,4 @@
-"""Where the walk over the facts is, and what names stand for there."""
+"""The iteration domain and the values of names at one point of the walk over the facts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ WHOLE = Fraction(1)
 
 @dataclass(frozen=True)
 class CountingScope:
-    """Where the walk is: the points that get here and what names stand for.
+    """The iteration domain of a node, and the values of names there.
 
-    `threads` are the loop variables of the threads of a block, `blocks` those of the grid, `share`
-    is the part of the points at which conditions on data are taken to hold.  `totals` remembers
-    sums over the points, `inner` the scopes where a condition holds.
+    `threads` are the loop variables of a block's threads, `blocks` those of the grid.  `share` is
+    the share of the points at which data-dependent conditions are assumed to hold.  `totals` caches
+    sums over the domain, `condition_scopes` the scopes under a condition.
     """
 
     domain: Domain
@@ -48,19 +48,19 @@ class CountingScope:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no condition on data thins the points."""
+        """Whether no data-dependent condition removes points."""
         return self.share is WHOLE or self.share == 1
 
     def resolve(self, expr: Expr) -> Expr:
-        """`expr` in loop variables alone, simplified."""
+        """`expr` in terms of loop variables alone, simplified."""
         if isinstance(expr, int):
             return expr
         return within(expr, self.domain.box, self.env, self._resolved)
 
     def inherit_into(self, inner: CountingScope) -> CountingScope:
-        """`inner`, a scope inside of this, where what is resolved here is so too.
+        """`inner`, with this scope's resolved expressions if they hold there.
 
-        That is if only variables that this one does not have are more.
+        They do where `inner` only adds variables.
         """
         if self.env == inner.env and self.domain.box.items() <= inner.domain.box.items():
             inner._resolved.update(self._resolved)
@@ -75,10 +75,10 @@ class CountingScope:
         return simplify(substitute(expr, first))
 
     def with_tile_number(self, condition: Expr) -> CountingScope:
-        """The scope with a variable for the number of the tile, where `condition` compares that.
+        """The scope with one variable for the tile number, where `condition` compares it.
 
-        A persistent kernel numbers its tiles ``wave * blocks + block``, and all that it does with a
-        tile depends on its number alone.
+        A persistent kernel numbers its tiles ``wave * blocks + block``; its work depends on that
+        number alone.
         """
         if not isinstance(condition, tuple) or condition[0] not in NEGATED or self.domain.missing:
             return self

@@ -1,4 +1,4 @@
-"""Count single statements, and the conditions under which they run."""
+"""Count single statements under their conditions."""
 
 from __future__ import annotations
 
@@ -34,21 +34,19 @@ from tirlens_worker.facts import (
 )
 
 from ..dtypes import bits
-from .chances import congruence_share, selected_iteration
-from .counts_data import AccessCount, ArithCount, NodeCount
-from .data_limits import data_limit
-from .data_trip_counts import TripEstimate
+from .data_conditions import congruence_share, data_limit, selected_iteration
+from .data_extents import LengthEstimate, TripEstimate
+from .kernel_counts import AccessCount, ArithCount, NodeCount
 from .scope import WHOLE, CountingScope
-from .sequence_lengths import LengthEstimate
 
-# Who executes statements as often as they are counted, without a division.
+# Executors whose executions need no division by a number of threads.
 _UNDIVIDED_EXECUTORS = frozenset(
     {"block", *(per for per, number in THREADS_TOGETHER.items() if number == 1)}
 )
 
 
 class StatementCounter:
-    """What is counted of a statement where the walk is, and what has been met on the way."""
+    """Counts of statements at one point of the walk, and the state of the walk."""
 
     def __init__(self, facts: KernelFacts, bindings: Mapping[str, int]) -> None:
         self.facts = facts
@@ -66,19 +64,19 @@ class StatementCounter:
             for item in facts.buffers
         }
         self._bits = {item.id: bits(item.dtype) for item in facts.buffers}
-        # Each access with the points at which it happens.
+        # Each access with its scope.
         self.accesses: list[tuple[Access, CountingScope]] = []
         self._caveats: dict[Caveat, None] = {}
         self._needs: dict[str, None] = {}
         self._while_loops = 0
         self._executors_by_node: dict[int, set[str]] = {}
-        # What runs up to a number in memory, and how much of it is taken to.
+        # Bodies limited by a number in memory, and the share of their iterations that runs.
         self._limited_bodies: dict[Expr | None, list[Sequence[NodeCount]]] = {}
         self._limit_shares: Mapping[Expr | None, Fraction] = {}
-        # Extents that are data, and how often a loop over them is taken to turn.
+        # Data-dependent extents with their estimated trip counts.
         self._trip_estimates: dict[Expr, TripEstimate | None] = {}
         self._unknown_extents: set[Expr] = set()
-        # What the arrays of lengths that such loops run up to are taken for.
+        # The assumed values of arrays of lengths that bound such loops.
         self.lengths: dict[str, LengthEstimate] = {}
 
     def _count_statement(self, node: Statement, scope: CountingScope) -> NodeCount:
@@ -88,7 +86,7 @@ class StatementCounter:
         accesses: list[AccessCount] = []
         for item in node.accesses:
             if single and not item.extents and item.guard is None:
-                # One element, as all accesses of unrolled code are.
+                # Fast path: one element, as in unrolled code.
                 assert executions is not None
                 self.accesses.append((item, scope))
                 accesses.append(self._access_count(item, executions, executions * item.lanes))
@@ -118,7 +116,7 @@ class StatementCounter:
     def _count_useful(
         self, useful: Useful | None, per: str, scope: CountingScope
     ) -> tuple[int | None, int | None]:
-        """How many operations are useful, and how many more would be without the mask."""
+        """Operations that contribute to the result, and those that a mask discards."""
         if useful is None or not scope.is_whole or per not in _UNDIVIDED_EXECUTORS:
             return None, None
         domain = scope.domain
@@ -162,7 +160,7 @@ class StatementCounter:
         return AccessCount(item, self.buffers[item.buffer], executions, elements, size)
 
     def _box_sizes(self, item: Access, scope: CountingScope, node: Statement) -> list[Expr]:
-        """The box's size in each dimension, inside the buffer if it is clipped."""
+        """The size of the access box in each dimension; of a clipped box the part in the buffer."""
         lengths: list[Expr] = []
         shape = self.shapes[item.buffer]
         for axis, size in enumerate(item.extents):
@@ -170,9 +168,11 @@ class StatementCounter:
             if is_data_dependent(extent):
                 bound = upper(extent)
                 extent = shape[axis] if bound is None else bound
-                self._note("the size of a region depends on data: counted at most", node.sites)
+                self._note(
+                    "the size of a region depends on data: counted as its upper bound", node.sites
+                )
             if item.clipped:
-                # At a place that data say as much lies inside as at the beginning, at the most.
+                # At a data-dependent offset at most as much is inside as at offset 0.
                 index = scope.resolve(item.indices[axis])
                 index = 0 if is_data_dependent(index) else index
                 extent = _clipped_length(index, extent, shape[axis], scope.domain.box)
@@ -195,7 +195,7 @@ class StatementCounter:
         return self._count_points(scope, weights, node.per, node.sites)
 
     def _is_uniform(self, node: Statement, scope: CountingScope) -> bool:
-        """Whether the sum of a number over the executions is their product."""
+        """Whether a constant summed over the executions is a product."""
         return scope.is_whole and node.per in _UNDIVIDED_EXECUTORS
 
     def _predicated(
@@ -206,7 +206,7 @@ class StatementCounter:
     def _under_condition(
         self, scope: CountingScope, condition: Expr, sites: Sequence[Span], noted: bool = True
     ) -> CountingScope:
-        """`scope` where a condition holds; what depends on data is taken to hold, with a note."""
+        """`scope` under a condition; a data-dependent part is assumed to hold, with a caveat."""
         known = scope.condition_scopes.get(condition)
         if known is not None:
             return known
@@ -225,26 +225,30 @@ class StatementCounter:
             return scope
         inner = scope.inherit_into(replace(scope, domain=domain, share=share))
         if not by_data:
-            # What depends on data is noted for each statement.
+            # Scopes of data-dependent conditions are not cached: each statement has its caveat.
             scope.condition_scopes[condition] = inner
         return inner
 
     def _assumed_domain(self, part: Expr, domain: Domain) -> tuple[Domain, Fraction, str]:
-        """Where a condition on data is taken to hold, the share of that, and both in words."""
+        """Where and how often a data-dependent condition is assumed to hold, also in words."""
         chosen, share = selected_iteration(part, domain), congruence_share(part)
         if chosen is not None:
-            # A ring of stages written out: `for s in range(n): if stage == s`.
+            # An unrolled ring of stages: `for s in range(n): if stage == s`.
             met = domain.where(("==", chosen, domain.box[chosen][0]))
-            return met, WHOLE, "counted as met once"
+            return met, WHOLE, "counted as holding in one iteration"
         if share is not None:
-            return domain, share, f"counted {share} of the times"
+            return domain, share, f"counted as holding in {share} of the iterations"
         share = self._limit_shares.get(data_limit(part))
         if share is not None:
-            return domain, share, f"counted {share} of the times, to write all once"
-        return domain, WHOLE, "counted as if it always held"
+            return (
+                domain,
+                share,
+                f"counted as holding in {share} of the iterations, which write each output once",
+            )
+        return domain, WHOLE, "counted as always holding"
 
     def _is_undecided(self, condition: Expr, domain: Domain) -> bool:
-        """Whether data decide a condition, and its form does not tell how often it holds."""
+        """Whether a condition depends on data and its form does not tell how often it holds."""
         parts = [part for part in conjuncts(condition) if self._depends_on_data(part, domain)]
         return bool(parts) and all(
             selected_iteration(part, domain) is None and congruence_share(part) is None
@@ -255,7 +259,7 @@ class StatementCounter:
         return is_data_dependent(condition) or self._has_data_scalar(condition, domain)
 
     def _has_data_scalar(self, condition: Expr, domain: Domain) -> bool:
-        """Whether a name in it is no loop, let or shape variable: a scalar read from data."""
+        """Whether a name in it is a scalar read from data: no loop, let or shape variable."""
         return not free_variables(condition) <= domain.box.keys() | self._declared
 
     def _executions(self, node: Node, scope: CountingScope, by_block: bool) -> int | None:
@@ -279,17 +283,17 @@ class StatementCounter:
         try:
             total = scope.domain.total(self.solver, weights, projected)
         except UnknownValueError:
-            # Nothing in it is unknown, but it has no value, as a shift by less than nothing.
+            # It has no value, such as a shift by a negative number.
             scope.totals[key] = None
             return None
         together = THREADS_TOGETHER.get(per, 1)
-        # Without fractions, whose sums and products are reduced each time.
+        # Integers: `Fraction` reduces at each operation.
         part, whole = scope.share.numerator, scope.share.denominator * together
         number = -(-total.value * part // whole)
         if total.exact:
             scope.totals[key] = number
         else:
-            self._note("too many cases to count one by one: estimated from a sample", sites)
+            self._note("too many cases to enumerate: estimated from a sample", sites)
         return number
 
     def _note(self, message: str, sites: Sequence[Span]) -> None:
@@ -297,7 +301,7 @@ class StatementCounter:
 
 
 def _clipped_length(index: Expr, extent: Expr, size: Expr, box: Mapping[str, Interval]) -> Expr:
-    """The length of a range from `index` on that lies inside of a dimension."""
+    """The length of the part of ``[index, index + extent)`` inside ``[0, size)``."""
     if isinstance(extent, int) and isinstance(size, int):
         low, high = bounds(index, box)
         if low >= 0 and high + extent <= size:

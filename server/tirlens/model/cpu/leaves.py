@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tirlens_counting.expressions import free_variables
 
-from ..counting.counts_data import ArithCount
+from ..counting.kernel_counts import ArithCount
 from ..dtypes import bits, is_float
 from ..tree.context import EnclosingLoop
 from ..tree.node import CostNode

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from tirlens_worker.facts import Statement
 
-from ..counting.counts_data import NodeCount
+from ..counting.kernel_counts import NodeCount
 from ..counting.operation_classes import ArithTotals
 from ..gpu.mapping.spread import ThreadMapping
 from .context import LoopContext

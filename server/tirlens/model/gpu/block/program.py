@@ -15,7 +15,7 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Loop, Statement
 
-from ...counting.data_limits import data_limit
+from ...counting.data_conditions import data_limit
 from ...tree.node import CostNode
 from ...tree.timed_node import BusyOf, TimedNode
 from ...tree.traits import EVENT, some, starts_product

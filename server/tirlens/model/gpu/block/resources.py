@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Branch, KernelFacts, LoweredLaunch, Statement
 
-from ...counting.counts_data import Counts
+from ...counting.kernel_counts import Counts
 from ...tree.node import CostNode
 from ...tree.traits import PRODUCT, some
 from ..compiler.liveness import live_bytes

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from tirlens_worker.facts import Buffer, Loop
 
-from ...counting.counts_data import Counts
+from ...counting.kernel_counts import Counts
 from ...dtypes import byte_count
 from ...tree.node import CostNode
 from .ahead import copies_elements

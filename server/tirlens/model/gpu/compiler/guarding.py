@@ -36,7 +36,7 @@ from tirlens_counting.expressions import (
 from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Expr, Loop, Statement
 
-from ...counting.counts_data import NodeCount
+from ...counting.kernel_counts import NodeCount
 from ...tree.context import LoopContext
 from ...tree.node import CostNode, leaves_of
 from .addressing import ZERO, cost_of, costly

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Access, Buffer, Loop, Statement, While
 
-from ...counting.counts_data import AccessCount, BufferCount, Counts
+from ...counting.kernel_counts import AccessCount, BufferCount, Counts
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, dtype_bytes
 from ...tree.node import CostNode, leaves_of
 from ...tree.traits import STRAIGHT, every

@@ -9,7 +9,7 @@ from typing import Any
 from tirlens_counting.expressions import is_data_dependent
 from tirlens_worker.facts import Access, Arith, Buffer, Expr, Statement
 
-from ...counting.counts_data import NodeCount
+from ...counting.kernel_counts import NodeCount
 from ...counting.operation_classes import ArithTotals, totals
 from ...tree.context import LoopContext, StoreLoops
 from ...tree.node import NO_ARITH, CostNode

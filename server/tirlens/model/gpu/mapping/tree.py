@@ -17,7 +17,7 @@ from tirlens_worker.facts import (
     While,
 )
 
-from ...counting.counts_data import Counts, NodeCount
+from ...counting.kernel_counts import Counts, NodeCount
 from ...tree.context import (
     CONCURRENT_KINDS,
     GRID_KINDS,

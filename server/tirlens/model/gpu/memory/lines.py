@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tirlens_counting.expressions import free_variables
 
-from ...counting.counts_data import AccessCount
+from ...counting.kernel_counts import AccessCount
 from ...tree.context import GRID_KINDS, dtype_bytes
 from ...tree.node import CostNode
 from ..mapping.requests import LINE_BYTES

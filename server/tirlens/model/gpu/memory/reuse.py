@@ -15,7 +15,7 @@ import numpy as np
 from tirlens_counting.expressions import UnknownValueError, evaluate
 from tirlens_worker.facts import Access
 
-from ...counting.counts_data import AccessCount
+from ...counting.kernel_counts import AccessCount
 from ...tree.context import (
     CONCURRENT_KINDS,
     GRID_KINDS,

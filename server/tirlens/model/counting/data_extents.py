@@ -1,8 +1,9 @@
-"""How often a loop turns whose extent is data: as often as it takes to pass over its arrays once.
+"""Trip counts of loops whose extent is data: as many as traverse the loop's arrays once.
 
-A decoder that reads the length of a sequence, or of its part of one, from memory walks over keys
-that are declared for the longest.  Where the parts of several blocks or outer turns lie in the same
-dimension, they have it between them.
+A decoder reads the length of a sequence, or of its part of one, from memory and traverses keys
+that are declared for the longest sequence.  Blocks or outer iterations that traverse parts of the
+same dimension share it.  ``for k in range(lengths[i] // tile)`` therefore implies a value of
+``lengths[i]``; the same value resolves other conditions on the length.
 """
 
 from __future__ import annotations
@@ -11,17 +12,37 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
-from tirlens_counting.expressions import free_variables, is_data_dependent, operands
+from tirlens_counting.expressions import (
+    free_variables,
+    is_data_dependent,
+    loads,
+    operands,
+    simplify,
+    substitute,
+)
 from tirlens_counting.intervals import bounds
-from tirlens_worker.facts import Access, Branch, Buffer, Expr, Let, Loop, Node, Statement
+from tirlens_worker.facts import (
+    Access,
+    Branch,
+    Buffer,
+    Caveat,
+    Expr,
+    KernelFacts,
+    Let,
+    Loop,
+    Node,
+    Statement,
+)
 
+from .facts_walk import replace_loads
 from .scope import CountingScope
 
 
 @dataclass(frozen=True)
 class TripEstimate:
-    """The turns after which a loop has passed over one dimension of an array."""
+    """The trip count with which a loop traverses one dimension of an array."""
 
     trips: int
     buffer: str
@@ -33,10 +54,10 @@ def estimate_trips(
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[Expr]],
 ) -> TripEstimate | None:
-    """The turns that pass over the global arrays that a loop walks along, if there are any.
+    """The trip count that traverses the global arrays of a loop once; None without such an array.
 
-    No array is passed by; but of those that are read under conditions on data, new keys behind
-    cached ones, each may be what some of the turns walk along.
+    Accesses without a data-dependent condition bound it by the shortest array.  Accesses under
+    such conditions (cached and new keys, say) are alternatives: the longest array counts.
     """
     always: list[TripEstimate] = []
     sometimes: list[TripEstimate] = []
@@ -59,7 +80,7 @@ def estimate_trips(
 
 
 def slope(expr: Expr, name: str) -> Fraction | None:
-    """By how much an expression grows with a variable; None where it does not do so evenly."""
+    """The slope of an expression in a variable; None where it is not linear."""
     if expr == name:
         return Fraction(1)
     if not isinstance(expr, tuple) or name not in free_variables(expr):
@@ -83,10 +104,9 @@ def slope(expr: Expr, name: str) -> Fraction | None:
 
 
 def _dimension_sharers(index: Expr, beside: Sequence[Expr], own: str, scope: CountingScope) -> int:
-    """How many values of outer variables have parts of the same dimension.
+    """How many values of outer variables address parts of the same dimension.
 
-    Of a variable that is taken apart, ``bx // heads`` and ``bx % heads``, each part counts for
-    itself.
+    The digits of a split variable, ``bx // heads`` and ``bx % heads``, count separately.
     """
     elsewhere = frozenset[Expr]().union(*map(_parts, beside))
     count = 1
@@ -101,7 +121,7 @@ def _dimension_sharers(index: Expr, beside: Sequence[Expr], own: str, scope: Cou
 
 
 def _parts(expr: Expr) -> frozenset[Expr]:
-    """The variables of an expression, and the digits of those that are taken apart."""
+    """The variables of an expression, and the digits of split variables."""
     if isinstance(expr, str):
         return frozenset((expr,))
     if not isinstance(expr, tuple):
@@ -114,7 +134,7 @@ def _parts(expr: Expr) -> frozenset[Expr]:
 def _accesses_in(
     nodes: Sequence[Node], scope: CountingScope, certain: bool
 ) -> Iterator[tuple[Access, CountingScope, bool]]:
-    """The accesses of a body, where they are, and whether no data decide that they happen."""
+    """The accesses of a body, their scopes, and whether they depend on no data."""
     for node in nodes:
         if isinstance(node, Let):
             scope = replace(scope, env={**scope.env, node.var: scope.resolve(node.value)})
@@ -130,3 +150,65 @@ def _accesses_in(
 
 def _is_unconditional(condition: Expr | None, scope: CountingScope) -> bool:
     return condition is None or not is_data_dependent(scope.resolve(condition))
+
+
+# Longer than any array in memory.
+MAX_LENGTH = 1 << 40
+_LENGTH_VARIABLE = "(a length)"
+
+
+class LengthEstimate(NamedTuple):
+    """The value that is assumed for all elements of an array of lengths, and the reason."""
+
+    array: str
+    value: int
+    reason: str
+
+
+def estimate_length(
+    loop: Loop,
+    extent: Expr,
+    once: TripEstimate,
+    scope: CountingScope,
+    buffers: Mapping[str, Buffer],
+) -> LengthEstimate | None:
+    """The largest length for which a loop of `extent` has at most the trip count `once`.
+
+    None unless the extent contains exactly one element of an integer array and grows with it.
+    """
+    found = set(loads(extent))
+    if len(found) != 1:
+        return None
+    (load,) = found
+    array = buffers[load[1]]
+    if array.scope != "global" or len(array.shape) != 1 or not array.dtype.startswith("int"):
+        return None
+    named = replace_loads(extent, {array.id: (0, _LENGTH_VARIABLE)})
+    growth = slope(simplify(named), _LENGTH_VARIABLE)
+    if growth is None or growth <= 0:
+        return None
+
+    def most(value: int) -> float:
+        return bounds(simplify(substitute(named, {_LENGTH_VARIABLE: value})), scope.domain.box)[1]
+
+    if not most(0) <= once.trips < most(MAX_LENGTH):
+        return None
+    low, high = 0, MAX_LENGTH
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if most(middle) <= once.trips else (low, middle)
+    how = f"assumed to be {low}, with which {loop.var} traverses {once.buffer} once"
+    return LengthEstimate(array.id, low, f"{array.name} is data: {how}")
+
+
+def substitute_lengths(facts: KernelFacts, lengths: Mapping[str, LengthEstimate]) -> KernelFacts:
+    """`facts` with a number for every element of these arrays, and a caveat for each array.
+
+    Facts whose caveats show that they have the numbers are returned as they are.
+    """
+    told = {caveat.message for caveat in facts.caveats}
+    if all(item.reason in told for item in lengths.values()):
+        return facts
+    values: dict[str, tuple[Expr, Expr]] = {name: (0, item.value) for name, item in lengths.items()}
+    notes = tuple(Caveat(item.reason) for item in lengths.values())
+    return replace(facts, body=replace_loads(facts.body, values), caveats=(*facts.caveats, *notes))

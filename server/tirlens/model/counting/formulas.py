@@ -1,7 +1,4 @@
-"""Totals as formulas in the free shape variables, equal to the count at every binding.
-
-Each statement is placed under its loops and conditions; `formula_points` counts how often it runs.
-"""
+"""Totals as formulas in the free shape variables, equal to the count at every binding."""
 
 from __future__ import annotations
 
@@ -20,13 +17,13 @@ from .operation_classes import totals
 
 @dataclass(frozen=True)
 class _FormulaScope:
-    """Loops with their extents (from zero), conditions and what names stand for, so far."""
+    """The enclosing loops with their extents (from zero), conditions, and values of names."""
 
     axes: Mapping[str, Expr]
     threads: frozenset[str]
     conditions: tuple[Expr, ...]
     env: Mapping[str, Expr]
-    # What expressions are with `env`.
+    # Resolved expressions, for reuse.
     known: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr], repr=False, compare=False)
 
     def resolve(self, expr: Expr) -> Expr:
@@ -43,7 +40,7 @@ class _FormulaScope:
         return replace(self, conditions=(*self.conditions, *conjuncts(self.resolve(condition))))
 
     def points(self, node: Statement, weights: Weights) -> Points:
-        """The points at which a statement runs, and what each weighs."""
+        """The iteration points of a statement, with their weights."""
         if node.per not in ("thread", "block"):
             raise NoFormulaError
         merged = self.threads if node.per == "block" else frozenset[str]()
@@ -51,16 +48,16 @@ class _FormulaScope:
         return Points(axes, self.conditions, weights)
 
 
-# The points of each part of a statement, and by what they are multiplied.
+# The scope, weights and factor of each part of a statement.
 OfStatement = Callable[[Statement, _FormulaScope], Iterator[tuple[_FormulaScope, Weights, int]]]
 
 
 class Formulas:
-    """The formulas of one kernel: its statements are placed, and like points summed up, once."""
+    """The formulas of one kernel.  Scopes and the counts of equal points are computed once."""
 
     def __init__(self, facts: KernelFacts) -> None:
         self._facts = facts
-        # A formula that does not exist is often told by the first statements.
+        # Lazy: often the first statements show that there is no formula.
         self._scoped = tee(_scoped_statements(facts))
         self._points: dict[Points, Polynomial] = {}
 
@@ -138,7 +135,7 @@ def _global_bytes(facts: KernelFacts) -> OfStatement:
 
 
 def _scoped_statements(facts: KernelFacts) -> Iterator[tuple[Statement, _FormulaScope] | None]:
-    """Each statement with its scope, None where it is not known how often any runs."""
+    """Each statement with its scope; None where the execution count of one is not known."""
     try:
         yield from _statements(facts.body, _FormulaScope({}, frozenset(), (), {}))
     except Exception:  # neither formula can be made, and both end here
@@ -180,7 +177,7 @@ def _loop_scope(node: Loop, scope: _FormulaScope) -> _FormulaScope:
 def _access_box(
     item: Access, shape: Sequence[Expr], scope: _FormulaScope
 ) -> tuple[_FormulaScope, tuple[Expr, ...]]:
-    """The scope with an axis for each dimension that is clipped, and the other sizes."""
+    """The scope with an axis for each clipped dimension, and the sizes of the others."""
     lengths: list[Expr] = []
     for axis, size in enumerate(item.extents):
         extent = scope.resolve(size)
@@ -195,3 +192,21 @@ def _access_box(
         position = simplify(("+", index, name))
         scope = scope.under_condition(("and", (">=", position, 0), ("<", position, shape[axis])))
     return scope, tuple(lengths)
+
+
+def formulas(facts: KernelFacts) -> Mapping[str, str]:
+    """``flop`` and ``global_bytes`` in the shape variables; a key is left out if not known."""
+    found = Formulas(facts)
+    makers: Mapping[str, Callable[[], str | None]] = {
+        "flop": found.flop,
+        "global_bytes": found.global_bytes,
+    }
+    out: dict[str, str] = {}
+    for name, maker in makers.items():
+        try:
+            text = maker()
+        except Exception:  # a formula is an extra: without it the numbers still stand
+            text = None
+        if text:
+            out[name] = text
+    return out
