@@ -32,8 +32,8 @@ from .gpu.launch.schedule import (
     loaded_share,
 )
 from .gpu.launch.unscheduled import at_least, unscheduled
-from .gpu.memory import traffic
-from .gpu.memory.waves import LaunchShape
+from .gpu.memory import compute_traffic
+from .gpu.memory.l2_sharing import LaunchShape
 from .gpu.units import as_mixed, busy_seconds, repeated_l2_seconds, sum_seconds
 from .launches import launches, together
 from .report import CaveatNote, KernelReport, Occupancy, Waves
@@ -196,7 +196,9 @@ def _analyzed(report: KernelReport, found: Workload, device: Device, by_line: bo
         report = warm(moved(report, touched, leaves, device), device).replace(schedule="cpu")
         cores = cpu.cores_at_work(leaves, device)
         return finished(report, device, items, (block, time), cores, by_line)
-    leaves = traffic.moved(leaves, found.flows.of(leaves), shape, device, touched)
+    leaves = compute_traffic(
+        leaves, found.global_accesses.for_leaves(leaves), shape, device, touched
+    )
     if not scheduled or device.kind == "accelerator":
         leaves = at_least(leaves, None if touched is None else touched.bytes)
         report = moved(report, touched, leaves, device)

@@ -16,7 +16,7 @@ from .counting import KernelCounts, count_kernel
 from .counting.count_transfer import transfer_counts
 from .counting.kernel_counts import Counts
 from .gpu.mapping.tree import alike, build
-from .gpu.memory.flows import Flows, flows
+from .gpu.memory.global_accesses import GlobalAccesses, find_global_accesses
 from .tree.node import CostNode, leaves_of
 
 
@@ -67,11 +67,11 @@ class Workload:
         return build(self.facts, self.counts, self.counted.bindings, self.buffers, base.tree)
 
     @cached_property
-    def flows(self) -> Flows:
+    def global_accesses(self) -> GlobalAccesses:
         """How the accesses to global memory proceed from block to block."""
         if self._shared_base is not None:
-            return self._shared_base.flows
-        return flows(leaves_of(self.tree), self.buffers, self.shapes, self.grid)
+            return self._shared_base.global_accesses
+        return find_global_accesses(leaves_of(self.tree), self.buffers, self.shapes, self.grid)
 
     @cached_property
     def _shared_base(self) -> Workload | None:

@@ -11,7 +11,7 @@ from support.kernels import facts as built
 from support.kernels import launched
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.gpu.memory.walks import MOST_PLACES, POSITION, TURN, Walk
+from tirlens.model.gpu.memory.tile_sequences import MAX_TILES, POSITION, STEP, TileSequence
 from tirlens_worker.facts import (
     Access,
     Branch,
@@ -137,9 +137,9 @@ def test_a_loop_up_to_a_number_in_memory_fills_its_output_once(least: int) -> No
 
 
 def test_places_too_many_to_tell_are_no_bound() -> None:
-    walk = Walk((("//", POSITION[0], 2),), (8,))
-    assert walk.places((8, 1, 1)) == 4
-    assert walk.places((MOST_PLACES + 1, 1, 1)) == math.inf
+    walk = TileSequence((("//", POSITION[0], 2),), (8,))
+    assert walk.tile_count((8, 1, 1)) == 4
+    assert walk.tile_count((MAX_TILES + 1, 1, 1)) == math.inf
 
 
 @pytest.mark.parametrize(
@@ -155,9 +155,9 @@ def test_places_too_many_to_tell_are_no_bound() -> None:
     ],
 )
 def test_places_of_all_blocks(indices: tuple[Expr, ...], sizes: tuple[int, ...], places: int):
-    assert Walk(indices, sizes).places((8, 6, 1)) == places
+    assert TileSequence(indices, sizes).tile_count((8, 6, 1)) == places
 
 
 def test_blocks_without_a_turn_are_nowhere() -> None:
-    walk = Walk((("+", ("*", X, 4), TURN),), (64,), ("%", X, 4), 3, "turn")
-    assert walk.places((4, 1, 1)) == 1 + 2 + 3
+    walk = TileSequence((("+", ("*", X, 4), STEP),), (64,), ("%", X, 4), 3, "turn")
+    assert walk.tile_count((4, 1, 1)) == 1 + 2 + 3

@@ -7,7 +7,7 @@ import pytest
 from support.kernels import gemm
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.gpu.memory.lines import HALF_LINES
+from tirlens.model.gpu.memory.row_efficiency import HALF_LINE_DRAM_FRACTION
 
 
 def dram_busy_s(m: int, n: int, tile_k: int) -> float:
@@ -19,8 +19,8 @@ def dram_busy_s(m: int, n: int, tile_k: int) -> float:
 @pytest.mark.parametrize(
     ("m", "n", "tile_k", "share"),
     [
-        pytest.param(32768, 128, 16, HALF_LINES, id="rows of 32 bytes"),
-        pytest.param(32768, 128, 32, HALF_LINES, id="rows of 64 bytes"),
+        pytest.param(32768, 128, 16, HALF_LINE_DRAM_FRACTION, id="rows of 32 bytes"),
+        pytest.param(32768, 128, 32, HALF_LINE_DRAM_FRACTION, id="rows of 64 bytes"),
         pytest.param(32768, 128, 64, 1.0, id="rows of 128 bytes"),
         pytest.param(128, 32768, 32, 1.0, id="few such rows beside long ones"),
     ],

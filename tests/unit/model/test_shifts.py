@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.memory.shifts import block_strides, blocks_apart, is_straight
+from tirlens.model.gpu.memory.dram_traffic import (
+    block_distance,
+    block_strides,
+    has_no_sequential_loop,
+)
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Buffer
 
@@ -26,7 +30,7 @@ STRIDES = (256.0, 8 * 512.0, 512.0 * 512.0)
     ],
 )
 def test_blocks_apart(elements: int, blocks: int) -> None:
-    assert blocks_apart(elements, STRIDES, GRID) == blocks
+    assert block_distance(elements, STRIDES, GRID) == blocks
 
 
 def stencil(*inner: EnclosingLoop) -> LoopContext:
@@ -50,5 +54,5 @@ def test_strides_of_blocks() -> None:
 
 
 def test_a_loop_takes_its_turns_one_after_the_other() -> None:
-    assert is_straight(stencil(EnclosingLoop("i", "unroll", 8)))
-    assert not is_straight(stencil(EnclosingLoop("i", "serial", 8)))
+    assert has_no_sequential_loop(stencil(EnclosingLoop("i", "unroll", 8)))
+    assert not has_no_sequential_loop(stencil(EnclosingLoop("i", "serial", 8)))

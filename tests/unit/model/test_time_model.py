@@ -14,8 +14,8 @@ from tirlens.model import analyze
 from tirlens.model.counting.operation_classes import totals
 from tirlens.model.dtypes import tensor_class
 from tirlens.model.gpu.block.occupancy import BlockResources, occupancy, registers
-from tirlens.model.gpu.memory.walks import walk_of
-from tirlens.model.gpu.memory.waves import Slab, dram_bytes, launch_order
+from tirlens.model.gpu.memory.l2_sharing import BlockTile, block_order, fetched_bytes
+from tirlens.model.gpu.memory.tile_sequences import find_tile_sequence
 from tirlens.model.report import BreakdownEntry, KernelReport
 from tirlens.model.tree.context import kernel_context
 from tirlens_worker.facts import (
@@ -266,14 +266,14 @@ def test_a_line_whose_fragments_spill_says_so(tile: int, spills: bool) -> None:
 def test_every_block_starts_once() -> None:
     for panel in (None, 1, 3, 10):
         for order in ("row", "column"):
-            x, y, z = launch_order((7, 5, 2), panel, order)
+            x, y, z = block_order((7, 5, 2), panel, order)
             assert len(set(zip(x.tolist(), y.tolist(), z.tolist(), strict=True))) == 70
 
 
 def test_panels_save_dram_traffic_on_a_large_gemm() -> None:
-    slabs = [Slab(128 * 8192 * 2, (1,)), Slab(128 * 8192 * 2, (0,))]
-    plain = sum(dram_bytes(slabs, (64, 64), 132, 27e6))
-    panelled = sum(dram_bytes(slabs, (64, 64), 132, 27e6, panel=10))
+    slabs = [BlockTile(128 * 8192 * 2, (1,)), BlockTile(128 * 8192 * 2, (0,))]
+    plain = sum(fetched_bytes(slabs, (64, 64), 132, 27e6))
+    panelled = sum(fetched_bytes(slabs, (64, 64), 132, 27e6, panel=10))
     least = 2 * 8192 * 8192 * 2
     assert least <= panelled < 0.6 * plain
     assert not math.isnan(plain)
@@ -287,11 +287,11 @@ def test_blocks_that_walk_share_what_their_turns_have_in_common(tall: int, place
     turns = Loop("serial", "turn", 0, 2, ())
     place = kernel_context({}).in_loop(block).in_loop(turns)
     access = Access("A", "read", (("*", ("//", tile, tall), 128), 0), (128, 64))
-    walk = walk_of(access, place, (("opaque", "rows"), 64))
+    walk = find_tile_sequence(access, place, (("opaque", "rows"), 64))
     assert (walk is None) == (tall == 1)
     if walk is not None:
-        assert (walk.turns, walk.places((8,))) == (2, places)
-        assert dram_bytes([Slab(100.0, (0,), walk)], (8,), 8, 1e9) == (100.0 * places,)
+        assert (walk.steps, walk.tile_count((8,))) == (2, places)
+        assert fetched_bytes([BlockTile(100.0, (0,), walk)], (8,), 8, 1e9) == (100.0 * places,)
 
 
 def test_a_loop_without_a_variable_reads_anew_each_time_it_turns() -> None:

@@ -10,7 +10,7 @@ from support.kernels import launched, leaves
 from tirlens.model.counting.data_extents import slope
 from tirlens.model.counting.kernel_counter import KernelCounter
 from tirlens.model.gpu.compiler.recurrence import Carried, carried
-from tirlens.model.gpu.memory.reuse import fresh_share
+from tirlens.model.gpu.memory.l1_reuse import new_sector_share
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -87,7 +87,7 @@ def test_chains_side_by_side() -> None:
 def test_new_sectors(indices: tuple[Expr, ...], expected: float) -> None:
     loop = turning(Access("a", "read", indices), Access("sum", "write", (0,)))
     (leaf,) = leaves(kernel(loop))
-    assert fresh_share(leaf) == expected
+    assert new_sector_share(leaf) == expected
 
 
 def test_an_address_is_computed_once() -> None:

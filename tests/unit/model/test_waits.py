@@ -11,7 +11,7 @@ from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.block.overlap import is_straight
 from tirlens.model.gpu.launch.schedule import as_loaded
-from tirlens.model.gpu.memory.waves import Slab, sharing
+from tirlens.model.gpu.memory.l2_sharing import BlockTile, blocks_per_tile
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -55,7 +55,7 @@ def copy(source: str, target: str, at: Expr = 0, length: int = 8192) -> Statemen
 def test_so_many_blocks_ask_for_the_same_bytes(
     axes: tuple[int, ...], wave: int, blocks: float
 ) -> None:
-    assert sharing([Slab(1.0, axes)], (8, 16), wave) == (blocks,)
+    assert blocks_per_tile([BlockTile(1.0, axes)], (8, 16), wave) == (blocks,)
 
 
 def walk(blocks: int, at: Expr, turns: int = 64) -> KernelFacts:

@@ -17,7 +17,7 @@ from ..tree.context import WARP
 from ..tree.node import CostNode
 from .compiler.operands import times_read
 from .compiler.ports import keeps_operands
-from .memory.lines import line_share
+from .memory.row_efficiency import row_efficiency
 
 COMPUTE = frozenset(["tensor", "fp32", "fp64", "int", "sfu", "issue"])
 MEMORY = frozenset(["shared", "l2", "dram", "atomics"])
@@ -155,7 +155,7 @@ def busy_seconds(item: CostNode, device: Device) -> dict[str, float]:
         _add(out, "l2", l2 / l2_rate(item, device))
     dram = moved.dram_write_bytes
     if moved.dram_read_bytes:
-        dram += moved.dram_read_bytes / line_share(item)
+        dram += moved.dram_read_bytes / row_efficiency(item)
     if dram:
         _add(out, "dram", dram / (device.dram.bytes_per_s * device.dram.sustained_fraction))
     return out

@@ -19,7 +19,7 @@ from tirlens.hardware.spec import Device
 from ...tree.context import WARP, WARPGROUP, dtype_bytes
 from ...tree.node import CostNode
 from ..compiler.recurrence import carried
-from ..memory.reuse import fresh_share
+from ..memory.l1_reuse import new_sector_share
 
 # An instruction that needs the result of the one before (Volta 4; B300 4.2).
 DEPENDENT_CLOCKS = 4.0
@@ -87,7 +87,7 @@ def wait_seconds(
     seconds = _step_clocks(item, waits) / device.clock_hz
     started = any(entry.access.route in ("tma", "async") for entry in item.count.accesses)
     if item.read_bytes and waits and not started:
-        share = fresh_share(item)
+        share = new_sector_share(item)
         fresh = min(share * together, 1.0)
         kept = SHARED_CLOCKS / device.clock_hz
         latency_s = load_latency_s(item, device, share < 1) * latency_share

@@ -27,7 +27,7 @@ from tirlens_worker.facts import Statement
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext, PathStep
 from ...tree.node import CostNode
 from ...tree.timed_node import TimedNode
-from ..memory.waves import launch_order
+from ..memory.l2_sharing import block_order
 
 # More blocks than these even out; more points than these are not looked at one by one, nor more
 # turns of the loops that the points of all blocks are looked at in.
@@ -54,7 +54,7 @@ def block_costs(
     paths = _paths([item for item, _ in leaves])
     if not any(paths):
         return None
-    coordinates = launch_order(grid, panel, order)
+    coordinates = block_order(grid, panel, order)
     weights: dict[tuple[PathStep, ...], FloatArray | None] = {}
     for path, (item, _) in zip(paths, leaves, strict=True):
         if path not in weights:

@@ -1,12 +1,10 @@
-"""Bytes at each level of the memory system, from issued accesses to DRAM.
+"""Bytes at each level of the memory hierarchy, from issued accesses to DRAM.
 
-* issued: what the program asks for, exact (in the counts);
-* L2: what leaves the L1 caches.  Tile copies, TMA and cp.async pass L1 by, so it is what they
-  issue; loads of single threads are counted in 32-byte sectors for the 32 lanes of a warp, and
-  what the whole block shares comes once while it fits in L1;
-* DRAM: see `dram` and `waves`; when all that a kernel touches fits well in L2, each byte comes
-  once;
-* written bytes reach DRAM once however often they are written, while they fit in L2.
+* Issued bytes are exact counts.
+* L2 bytes: tile copies, TMA and cp.async bypass L1.  Loads of threads move whole 32-byte sectors
+  for the lanes of a warp; data that the threads of a block share is loaded once while it fits L1.
+* DRAM bytes: `dram_traffic` and `l2_sharing`.  A kernel whose data fits in L2 loads each byte once.
+* Written bytes reach DRAM once, however often they are written, while they fit in L2.
 """
 
 from __future__ import annotations
@@ -20,127 +18,149 @@ from tirlens.hardware.spec import Device
 from ...counting.footprint import Footprint
 from ...tree.context import SECTOR_BYTES, EnclosingLoop, dtype_bytes
 from ...tree.node import CostNode, Traffic
-from .dram import to_dram
-from .flows import Flow
-from .waves import WRITTEN_BETWEEN, LaunchShape, miss_probability
+from .dram_traffic import compute_dram_traffic
+from .global_accesses import GlobalAccess
+from .l2_sharing import WRITTEN_BETWEEN_READS_FRACTION, LaunchShape, miss_probability
 
 
-def moved(
+def compute_traffic(
     leaves: Sequence[CostNode],
-    flows: Sequence[Flow],
+    entries: Sequence[GlobalAccess],
     launch: LaunchShape,
     device: Device,
-    touched: Footprint | None,
+    footprint: Footprint | None,
 ) -> list[CostNode]:
     """The leaves with the bytes that L2 and DRAM move for them.
 
-    `touched` gives the distinct bytes of each array, below which its DRAM traffic cannot fall.
+    Parameters
+    ----------
+    leaves
+        The statements of the kernel, in program order.
+    entries
+        Their accesses to global memory.
+    launch
+        Grid, concurrent blocks, shared bytes and rasterisation.
+    device
+        Capacities and partitions of its caches.
+    footprint
+        The distinct bytes of each array, a lower bound of its DRAM traffic where exact.
     """
-    asked = _to_l2(flows, launch)
-    read = _not_in_l1(flows, launch, device, asked.read)
+    requests = _l1_requests(entries, launch)
+    read = _l1_misses(entries, launch, device, requests.read)
     distinct: Mapping[str, int] = {}
-    if touched is not None and touched.exact:
-        distinct = touched.by_buffer
-    dram = to_dram(flows, launch, device, distinct, read)
-    read_by = _by_leaf(read)
-    written_by = _by_leaf(asked.written)
+    if footprint is not None and footprint.exact:
+        distinct = footprint.by_buffer
+    dram = compute_dram_traffic(entries, launch, device, distinct, read)
+    read_by = _sum_by_leaf(read)
+    written_by = _sum_by_leaf(requests.written)
     return [
         leaf
-        if leaf not in asked.leaves
+        if leaf not in requests.leaves
         else leaf.replace(
             traffic=Traffic(
                 read_by.get(leaf, 0.0),
                 written_by.get(leaf, 0.0),
                 dram.read.get(leaf, 0.0),
                 dram.written.get(leaf, 0.0),
-                dram.waited.get(leaf, 0.0),
-                asked.sectors.get(leaf),
+                dram.requested.get(leaf, 0.0),
+                requests.sector_ratios.get(leaf),
             )
         )
         for leaf in leaves
     ]
 
 
-def _by_leaf(amounts: Mapping[Flow, float]) -> dict[CostNode, float]:
+def _sum_by_leaf(amounts: Mapping[GlobalAccess, float]) -> dict[CostNode, float]:
     found: dict[CostNode, float] = {}
-    for flow, amount in amounts.items():
-        found[flow.item] = found.get(flow.item, 0.0) + amount
+    for entry, amount in amounts.items():
+        found[entry.node] = found.get(entry.node, 0.0) + amount
     return found
 
 
-class _Asked(NamedTuple):
-    """What is asked of L1: bytes, and those of sectors over those that the warps of a leaf need."""
+class _L1Requests(NamedTuple):
+    """Bytes that accesses request of L1, and sector bytes over requested bytes by leaf."""
 
     leaves: frozenset[CostNode]
-    read: Mapping[Flow, float]
-    written: Mapping[Flow, float]
-    sectors: Mapping[CostNode, float]
+    read: Mapping[GlobalAccess, float]
+    written: Mapping[GlobalAccess, float]
+    sector_ratios: Mapping[CostNode, float]
 
 
-def _to_l2(flows: Sequence[Flow], launch: LaunchShape) -> _Asked:
+def _l1_requests(entries: Sequence[GlobalAccess], launch: LaunchShape) -> _L1Requests:
     blocks = max(math.prod(launch.grid), 1)
-    read: dict[Flow, float] = {}
-    written: dict[Flow, float] = {}
+    read: dict[GlobalAccess, float] = {}
+    written: dict[GlobalAccess, float] = {}
     sectors: dict[CostNode, float] = {}
-    for flow in flows:
-        amount = float(flow.issued_bytes)
-        if flow.access.route in ("thread", "tile"):
-            ratio = _sector_ratio(flow)
+    for entry in entries:
+        amount = float(entry.issued_bytes)
+        if entry.access.route in ("thread", "tile"):
+            ratio = _sector_ratio(entry)
             if ratio is not None:
-                sectors[flow.item] = max(ratio, sectors.get(flow.item, 0.0))
+                sectors[entry.node] = max(ratio, sectors.get(entry.node, 0.0))
                 amount *= ratio
-            # What the threads of a block have in common comes once while it stays in L1.
-            if flow.access.mode == "read":
-                amount = min(amount, max(flow.block_sector_bytes * blocks, flow.compulsory))
-        if flow.access.mode != "write":
-            read[flow] = amount
-        if flow.access.mode != "read":
-            written[flow] = amount
-    return _Asked(frozenset(flow.item for flow in flows), read, written, sectors)
+            # Data that the threads of a block share is loaded once while it stays in L1.
+            if entry.access.mode == "read":
+                amount = min(amount, max(entry.block_sector_bytes * blocks, entry.compulsory_bytes))
+        if entry.access.mode != "write":
+            read[entry] = amount
+        if entry.access.mode != "read":
+            written[entry] = amount
+    return _L1Requests(frozenset(entry.node for entry in entries), read, written, sectors)
 
 
-def _not_in_l1(
-    flows: Sequence[Flow], launch: LaunchShape, device: Device, read: Mapping[Flow, float]
-) -> Mapping[Flow, float]:
-    """Of the bytes that each access `read`, those which L2 gives.
+def _l1_misses(
+    entries: Sequence[GlobalAccess],
+    launch: LaunchShape,
+    device: Device,
+    read: Mapping[GlobalAccess, float],
+) -> Mapping[GlobalAccess, float]:
+    """The part of the bytes that each access reads that misses L1.
 
-    What a block reads again from the same place comes from registers or from L1.
-
-    Within one loop body it is one load.  Later, L1 has it if it holds what the blocks that run
-    together on an SM read; the miss rate is that of `waves`.
+    A block that reads the same address repeated in one loop body loads it once.  Later reads hit L1
+    if it holds what the concurrent blocks of the SM read; the miss rate is that of `l2_sharing`.
     """
-    again: dict[tuple[str, float], dict[tuple[EnclosingLoop, ...], list[Flow]]] = {}
-    for flow in flows:
-        if flow.access.mode == "read" and flow.access.route == "thread" and flow.start is not None:
-            bodies = again.setdefault((flow.access.buffer, flow.start), {})
-            bodies.setdefault(flow.item.context.loops, []).append(flow)
-    together = max(launch.wave_blocks / device.sm_count, 1.0)
-    window = sum(WRITTEN_BETWEEN * together * flow.block_bytes for flow in flows if _writes(flow))
-    for bodies in again.values():
-        own = [flow for group in bodies.values() for flow in group]
-        window += max(flow.block_bytes * (together if flow.axes else 1.0) for flow in own)
-    room = device.l1_bytes_per_sm - launch.shared_bytes * together
+    repeated: dict[tuple[str, float], dict[tuple[EnclosingLoop, ...], list[GlobalAccess]]] = {}
+    for entry in entries:
+        if (
+            entry.access.mode == "read"
+            and entry.access.route == "thread"
+            and entry.start_elements is not None
+        ):
+            bodies = repeated.setdefault((entry.access.buffer, entry.start_elements), {})
+            bodies.setdefault(entry.node.context.loops, []).append(entry)
+    concurrent_blocks = max(launch.wave_blocks / device.sm_count, 1.0)
+    window = sum(
+        WRITTEN_BETWEEN_READS_FRACTION * concurrent_blocks * entry.block_bytes
+        for entry in entries
+        if _is_thread_write(entry)
+    )
+    for bodies in repeated.values():
+        reads = [entry for group in bodies.values() for entry in group]
+        window += max(
+            entry.block_bytes * (concurrent_blocks if entry.axes else 1.0) for entry in reads
+        )
+    room = device.l1_bytes_per_sm - launch.shared_bytes * concurrent_blocks
     missed = miss_probability(window / room) if room > 0 else 1.0
-    left = dict(read)
-    for bodies in again.values():
+    missed_bytes = dict(read)
+    for bodies in repeated.values():
         for number, group in enumerate(bodies.values()):
             kept = 1.0 if number == 0 else missed
-            for place, flow in enumerate(group):
-                left[flow] *= kept if place == 0 else 0.0
-    return left
+            for position, entry in enumerate(group):
+                missed_bytes[entry] *= kept if position == 0 else 0.0
+    return missed_bytes
 
 
-def _writes(flow: Flow) -> bool:
-    return flow.access.mode != "read" and flow.access.route == "thread"
+def _is_thread_write(entry: GlobalAccess) -> bool:
+    return entry.access.mode != "read" and entry.access.route == "thread"
 
 
-def _sector_ratio(flow: Flow) -> float | None:
-    """Bytes of the 32-byte sectors that a warp touches over the bytes that it asks for."""
-    spread = flow.item.mapping
-    if spread is None:
+def _sector_ratio(entry: GlobalAccess) -> float | None:
+    """Bytes of the 32-byte sectors that a warp touches over the bytes that it requests."""
+    mapping = entry.node.mapping
+    if mapping is None:
         return None
-    for access, requests in zip(flow.item.source.accesses, spread.requests, strict=True):
-        if access is flow.access and requests is not None:
-            size = dtype_bytes(flow.buffer.dtype)
+    for access, requests in zip(entry.node.source.accesses, mapping.requests, strict=True):
+        if access is entry.access and requests is not None:
+            size = dtype_bytes(entry.buffer.dtype)
             return requests.sectors * SECTOR_BYTES / (requests.elements_of_warp * size)
     return None

@@ -1,0 +1,363 @@
+"""DRAM traffic: the bytes that L2 misses, and at least the footprint of each array.
+
+Two mechanisms cause more than the compulsory traffic: tiles that several blocks share and that a
+later wave fetches again (`l2_sharing`), and repeated reads of one block that other blocks have
+evicted.  In a stencil, the accesses of one block are a fixed number of blocks apart; the data
+of the blocks between them must fit in L2 (the layer condition; amd-lab-notes,
+finite-difference/docs/Laplacian_Part4: three planes must fit in L2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from tirlens.hardware.spec import Device
+from tirlens_counting.expressions import UnknownValueError, evaluate
+from tirlens_worker.facts import Buffer, Expr
+
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext, dtype_bytes
+from ...tree.node import CostNode
+from .global_accesses import GlobalAccess
+from .l2_sharing import (
+    WRITTEN_BETWEEN_READS_FRACTION,
+    BlockTile,
+    LaunchShape,
+    blocks_per_tile,
+    fetched_bytes,
+    miss_probability,
+)
+from .tile_sequences import AXES
+
+#: Bytes by leaf, without leaves that move none.
+BytesByLeaf = Mapping[CostNode, float]
+
+# Usable fraction of an L2 with two partitions.  Each partition caches the lines of its own SMs
+# (NVIDIA A100 whitepaper, "A100 L2 Cache"), so most lines are held twice: 20 of 40 MB are usable on
+# an A100, 30 of 50 MB on an H100 (D. Ernst et al., warpspeed's device list).
+L2_USABLE_FRACTION = 0.55
+# Fraction of the usable L2 below which a kernel's data is never evicted before its reuse.  The miss
+# curve of `l2_sharing` is 0.06 there.
+L2_RESIDENT_FRACTION = 0.8
+
+
+class DramTraffic(NamedTuple):
+    """DRAM bytes of each leaf; `requested` counts a fetch once for each block that waits for it."""
+
+    read: BytesByLeaf
+    requested: BytesByLeaf
+    written: BytesByLeaf
+
+
+def compute_dram_traffic(
+    entries: Sequence[GlobalAccess],
+    launch: LaunchShape,
+    device: Device,
+    distinct_bytes: Mapping[str, int],
+    l2_read_bytes: Mapping[GlobalAccess, float],
+) -> DramTraffic:
+    """The bytes that DRAM reads and writes for each leaf.
+
+    Parameters
+    ----------
+    entries
+        The accesses to global memory of all leaves.
+    launch
+        The grid and the number of blocks that run at the same time.
+    device
+        The device, for the capacity of its last-level cache.
+    distinct_bytes
+        The exact footprint of arrays by buffer id, where known.  No array moves fewer bytes.
+    l2_read_bytes
+        The bytes that each access reads from L2.
+    """
+    cache = device.llc or device.l2
+    capacity = cache.bytes * (L2_USABLE_FRACTION if cache.partitions > 1 else 1.0)
+    is_resident = _footprint_bytes(entries) <= L2_RESIDENT_FRACTION * capacity
+    reads = _group_by_tile([entry for entry in entries if entry.access.mode != "write"])
+    writes = _group_by_tile([entry for entry in entries if entry.access.mode != "read"])
+    tiles = [
+        BlockTile(max(entry.step_bytes for entry in group), group[0].axes, group[0].tile_sequence)
+        for group in reads
+    ]
+    fetched: Sequence[float] = [0.0] * len(tiles)
+    if not is_resident:
+        fetched = _fetch_tiles(reads, tiles, launch, capacity)
+    reuse = _BlockReuse.of(reads, writes, tiles, launch, capacity)
+    sharers = blocks_per_tile(
+        tiles, launch.grid, launch.wave_blocks, launch.panel, launch.panel_order
+    )
+    # Blocks of the first wave start together; later ones start one by one, as others end.
+    first_wave_share = min(launch.wave_blocks / reuse.blocks, 1.0)
+    read: dict[CostNode, float] = {}
+    requested: dict[CostNode, float] = {}
+    written: dict[CostNode, float] = {}
+    for group, amount, blocks in zip(reads, fetched, sharers, strict=True):
+        if not is_resident:
+            amount += reuse.refetched_bytes(group, l2_read_bytes)
+        least = min_dram_bytes(group, entries, distinct_bytes)
+        most = sum(float(entry.issued_bytes) for entry in group)
+        amount = min(max(amount, least), max(most, least))
+        _distribute(group, amount, read)
+        _distribute(group, amount * (1 + (blocks - 1) * first_wave_share), requested)
+    for group in writes:
+        _distribute(group, min_dram_bytes(group, entries, distinct_bytes), written)
+    return DramTraffic(read, requested, written)
+
+
+def _footprint_bytes(entries: Sequence[GlobalAccess]) -> float:
+    """The bytes of all arrays that a kernel accesses."""
+    largest: dict[str, float] = {}
+    for entry in entries:
+        held = largest.get(entry.access.buffer, 0.0)
+        largest[entry.access.buffer] = max(held, entry.compulsory_bytes)
+    return sum(largest.values())
+
+
+def _fetch_tiles(
+    reads: Sequence[Sequence[GlobalAccess]],
+    tiles: Sequence[BlockTile],
+    launch: LaunchShape,
+    capacity_bytes: float,
+) -> Sequence[float]:
+    """The bytes that L2 fetches of each group of reads when blocks load their tiles once."""
+    if not tiles:
+        return []
+
+    def fetch(candidates: Sequence[BlockTile]) -> Sequence[float]:
+        return fetched_bytes(
+            candidates,
+            launch.grid,
+            launch.wave_blocks,
+            capacity_bytes,
+            launch.panel,
+            launch.panel_order,
+        )
+
+    fetched = fetch(tiles)
+    candidates = [_candidate_tile(group) or tile for group, tile in zip(reads, tiles, strict=True)]
+    return fetched if candidates == tiles else list(map(min, fetched, fetch(candidates)))
+
+
+@dataclass(frozen=True)
+class _BlockReuse:
+    """Repeated reads of one block: `window_bytes` is what it touches between two of them."""
+
+    launch: LaunchShape
+    blocks: int
+    window_bytes: float
+    capacity_bytes: float
+
+    @classmethod
+    def of(
+        cls,
+        reads: Sequence[Sequence[GlobalAccess]],
+        writes: Sequence[Sequence[GlobalAccess]],
+        tiles: Sequence[BlockTile],
+        launch: LaunchShape,
+        capacity_bytes: float,
+    ) -> _BlockReuse:
+        """The reuse of a launch that reads and writes these groups of accesses."""
+        window = sum(
+            _block_bytes(group) for group, tile in zip(reads, tiles, strict=True) if tile.axes
+        )
+        window += WRITTEN_BETWEEN_READS_FRACTION * sum(
+            entry.block_bytes for group in writes for entry in group
+        )
+        return cls(launch, max(math.prod(launch.grid), 1), window, capacity_bytes)
+
+    def refetched_bytes(
+        self, group: Sequence[GlobalAccess], l2_read_bytes: Mapping[GlobalAccess, float]
+    ) -> float:
+        """The bytes of repeated reads that the blocks of a wave have evicted from L2."""
+        own = _block_bytes(group)
+        distances = _block_distances(group, self.launch)
+        if distances:
+            gaps = (later - sooner for sooner, later in pairwise(distances))
+            missed = sum(
+                miss_probability(gap * self.window_bytes / self.capacity_bytes) for gap in gaps
+            )
+            return own * math.prod(self.launch.grid) * missed
+        if len(group) < 2 or any(entry.has_data_offset for entry in group):
+            return 0.0
+        repeated = sum(l2_read_bytes[entry] for entry in group)
+        missed = miss_probability(self.window_bytes * self.launch.wave_blocks / self.capacity_bytes)
+        return max(repeated - own * math.prod(self.launch.grid), 0.0) * missed
+
+
+def _block_bytes(group: Sequence[GlobalAccess]) -> float:
+    return max(entry.block_bytes for entry in group)
+
+
+def _candidate_tile(group: Sequence[GlobalAccess]) -> BlockTile | None:
+    """The common tile from which reads with data-dependent offsets choose, or None."""
+    candidates = {entry.candidate_tile for entry in group}
+    return next(iter(candidates)) if len(candidates) == 1 else None
+
+
+def _block_distances(group: Sequence[GlobalAccess], launch: LaunchShape) -> list[int]:
+    """The blocks, relative to the own one, whose data the accesses of a stencil read, in order.
+
+    Empty where a block has a sequential loop around the accesses, or where it is not known.
+    """
+    starts = [entry.start_elements for entry in group]
+    if launch.panel or len(set(starts)) < 2 or None in starts:
+        return []
+    if any(
+        entry.has_data_offset or not has_no_sequential_loop(entry.node.context) for entry in group
+    ):
+        return []
+    strides = block_strides(group[0].access.indices, group[0].buffer, group[0].node.context)
+    if strides is None or not any(strides):
+        return []
+    known = [start for start in starts if start is not None]
+    distances = {block_distance(start - known[0], strides, launch.grid) for start in known}
+    return sorted(distances)
+
+
+def _group_by_tile(entries: Sequence[GlobalAccess]) -> list[list[GlobalAccess]]:
+    """Groups of accesses to one buffer that depend on the same block indices.
+
+    They are assumed to touch about the same bytes.
+    """
+    groups: dict[tuple[str, tuple[int, ...]], list[GlobalAccess]] = {}
+    for entry in entries:
+        groups.setdefault((entry.access.buffer, entry.axes), []).append(entry)
+    return list(groups.values())
+
+
+def _distribute(group: Sequence[GlobalAccess], amount: float, table: dict[CostNode, float]) -> None:
+    """Add `amount` to a table, divided by the compulsory bytes of the accesses."""
+    weight = sum(entry.compulsory_bytes for entry in group)
+    for entry in group:
+        part = entry.compulsory_bytes / weight if weight else 1 / len(group)
+        table[entry.node] = table.get(entry.node, 0.0) + amount * part
+
+
+def min_dram_bytes(
+    group: Sequence[GlobalAccess], entries: Sequence[GlobalAccess], distinct: Mapping[str, int]
+) -> float:
+    """The compulsory DRAM bytes of a group of accesses to one array.
+
+    The accesses of a group touch about the same bytes, except those at data-dependent offsets.  If
+    the group is all that touches the array, the array's exact footprint is a lower bound.
+    """
+    least = max(entry.compulsory_bytes for entry in group)
+    # An array smaller than one of its accesses has a size that is not known.
+    room = group[0].array_bytes if group[0].array_bytes >= least else math.inf
+    least = max(least, min(_disjoint_bytes(group), room), min(_distinct_offset_bytes(group), room))
+    if all(entry.has_data_offset for entry in group):
+        parts = sum(entry.compulsory_bytes for entry in group)
+        least = max(least, min(parts, group[0].array_bytes))
+    name = group[0].access.buffer
+    if sum(entry.access.buffer == name for entry in entries) == len(group):
+        return max(least, distinct.get(name, 0))
+    return least
+
+
+def _disjoint_bytes(group: Sequence[GlobalAccess]) -> float:
+    """The bytes of accesses that are disjoint within every block, such as halves of a row.
+
+    0 where they may overlap with those of other blocks.
+    """
+    stride = group[0].block_stride_bytes
+    pieces: list[float] = []
+    end = -math.inf
+    starts = [(_start_in_stride(entry), entry) for entry in group]
+    for begin, entry in sorted(starts, key=lambda context: (context[0], -context[1].block_bytes)):
+        ends = begin + entry.block_bytes
+        if math.isnan(begin) or entry.block_stride_bytes != stride or (stride and ends > stride):
+            return 0.0
+        if begin >= end:
+            pieces.append(entry.compulsory_bytes)
+        else:
+            pieces[-1] = max(pieces[-1], entry.compulsory_bytes)
+        end = max(end, ends)
+    return sum(pieces)
+
+
+def _start_in_stride(entry: GlobalAccess) -> float:
+    """The start of the first block's access in bytes, modulo the stride between blocks."""
+    if (
+        entry.start_elements is None
+        or entry.block_stride_bytes is None
+        or entry.offset_loads
+        or entry.has_data_offset
+    ):
+        return math.nan
+    begin = entry.start_elements * dtype_bytes(entry.buffer.dtype)
+    return begin % entry.block_stride_bytes if entry.block_stride_bytes else begin
+
+
+def _distinct_offset_bytes(group: Sequence[GlobalAccess]) -> float:
+    """The bytes of accesses at different constant distances from offsets that are loaded.
+
+    0 where an offset is not loaded, or a distance is not known.
+    """
+    starts: dict[tuple[Any, ...], float] = {}
+    for entry in group:
+        if not entry.offset_loads or entry.start_elements is None:
+            return 0.0
+        context = (entry.start_elements, *entry.offset_loads)
+        starts[context] = max(starts.get(context, 0.0), entry.compulsory_bytes)
+    return sum(starts.values())
+
+
+_NOT_SEQUENTIAL = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
+
+
+def has_no_sequential_loop(context: LoopContext) -> bool:
+    """Whether no sequential loop encloses a statement."""
+    return all(loop.kind in _NOT_SEQUENTIAL for loop in context.loops)
+
+
+def block_strides(
+    indices: Sequence[Expr], buffer: Buffer, context: LoopContext
+) -> tuple[float, float, float] | None:
+    """The distance in elements between the starts of neighbouring blocks along x, y and z."""
+    grid = {AXES.get(loop.tag or ""): loop.var for loop in context.loops if loop.kind in GRID_KINDS}
+    first = _element_offset(indices, buffer, context, context.first_values)
+    if first is None:
+        return None
+    strides = [0.0, 0.0, 0.0]
+    for axis, name in grid.items():
+        if axis is None or name not in context.first_values:
+            continue
+        values = {**context.first_values, name: context.first_values[name] + 1}
+        moved = _element_offset(indices, buffer, context, values)
+        if moved is None:
+            return None
+        strides[axis] = moved - first
+    return strides[0], strides[1], strides[2]
+
+
+def _element_offset(
+    indices: Sequence[Expr], buffer: Buffer, context: LoopContext, values: Mapping[str, Any]
+) -> float | None:
+    try:
+        flat = 0.0
+        for size, index in zip(buffer.shape, indices, strict=True):
+            flat = flat * evaluate(context.resolve(size), values) if flat else 0.0
+            flat += evaluate(context.resolve(index), values)
+        return flat
+    except (UnknownValueError, TypeError, ValueError, ZeroDivisionError):
+        return None
+
+
+def block_distance(
+    elements: float, strides: tuple[float, float, float], grid: Sequence[int]
+) -> int:
+    """The distance in launch order to the block that starts `elements` later."""
+    extents = (*grid, 1, 1, 1)[:3]
+    later = (1, extents[0], extents[0] * extents[1])
+    found = 0
+    for axis in sorted(range(3), key=lambda axis: -abs(strides[axis])):
+        stride = strides[axis]
+        number = int(elements / stride) if stride else 0
+        if abs(number) < extents[axis]:  # beyond the grid: another row of the same block
+            elements -= number * stride
+            found += number * later[axis]
+    return found

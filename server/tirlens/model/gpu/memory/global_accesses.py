@@ -1,0 +1,248 @@
+"""The accesses to global memory: what one block touches, what all touch, and how blocks differ.
+
+They do not depend on the device.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tirlens_counting.expressions import (
+    UnknownValueError,
+    evaluate,
+    free_variables,
+    is_data_dependent,
+    simplify,
+)
+from tirlens_worker.facts import Access, Buffer, Expr
+
+from ...tree.context import (
+    GRID_KINDS,
+    NO_LOOPS,
+    SECTOR_BYTES,
+    EnclosingLoop,
+    LoopContext,
+    StoreLoops,
+    drop_loads,
+    dtype_bytes,
+    loads_of,
+)
+from ...tree.node import CostNode
+from .access_footprint import AccessFootprint
+from .l2_sharing import BlockTile
+from .tile_sequences import AXES, TileSequence, find_tile_sequence
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalAccess:
+    """One access to global memory of one leaf.
+
+    Attributes
+    ----------
+    issued_bytes, block_bytes, step_bytes, compulsory_bytes
+        Issued by the launch; distinct bytes of one block, of one step of a block that processes
+        several tiles, and of all blocks.
+    block_sector_bytes
+        Like `block_bytes`, in whole 32-byte sectors.
+    axes
+        The block indices (0, 1, 2 for x, y, z) on which the address depends.
+    start_elements
+        The offset of the first thread of the first block, relative to offsets that are loaded.
+    offset_loads
+        The loads that give those offsets.
+    block_stride_bytes
+        The greatest common divisor of the distances between neighbouring blocks.
+    tile_sequence
+        The tiles of each block, where their order is not affine in the block indices.
+    has_data_offset
+        Whether the offset is data of which no variable tells the position.
+    array_bytes
+        The size of the array, infinite where it is not known.
+    candidate_tile
+        The part of the array from which a data-dependent offset selects.
+    """
+
+    node: CostNode
+    access: Access
+    buffer: Buffer
+    issued_bytes: int
+    block_bytes: float
+    axes: tuple[int, ...]
+    compulsory_bytes: float
+    start_elements: float | None
+    offset_loads: tuple[Any, ...]
+    block_stride_bytes: float | None
+    block_sector_bytes: float
+    step_bytes: float
+    tile_sequence: TileSequence | None
+    has_data_offset: bool
+    array_bytes: float
+    candidate_tile: BlockTile | None
+
+
+@dataclass(frozen=True)
+class GlobalAccesses:
+    """The accesses to global memory, with the number of their leaf."""
+
+    numbered: tuple[tuple[int, GlobalAccess], ...]
+
+    def for_leaves(self, leaves: Sequence[CostNode]) -> list[GlobalAccess]:
+        """The accesses with these cost nodes of the same leaves."""
+        return [_with_node(access, leaves[number]) for number, access in self.numbered]
+
+
+def _with_node(access: GlobalAccess, node: CostNode) -> GlobalAccess:
+    new = object.__new__(GlobalAccess)
+    new.__dict__.update(access.__dict__, node=node)
+    return new
+
+
+def find_global_accesses(
+    leaves: Sequence[CostNode],
+    buffers: Mapping[str, Buffer],
+    shapes: Mapping[str, Sequence[Any]],
+    grid: tuple[int, ...],
+) -> GlobalAccesses:
+    """The global memory accesses of the leaves of a launch of `grid` blocks."""
+    store_loops = _store_loops(leaves, buffers)
+    return GlobalAccesses(
+        tuple(
+            (
+                number,
+                _global_access(node, entry.access, buffer, entry.bytes, shapes, grid, store_loops),
+            )
+            for number, node in enumerate(leaves)
+            for entry in node.count.accesses
+            if entry.bytes and (buffer := buffers[entry.access.buffer]).scope == "global"
+        )
+    )
+
+
+def _global_access(
+    node: CostNode,
+    access: Access,
+    buffer: Buffer,
+    issued_bytes: int,
+    shapes: Mapping[str, Sequence[Any]],
+    launched: tuple[int, ...],
+    store_loops: StoreLoops,
+) -> GlobalAccess:
+    shape = shapes.get(buffer.id, ())
+    context = node.context
+    names = [loop.var for loop in context.loops]
+    grid = {loop.var: loop for loop in context.loops if loop.kind in GRID_KINDS}
+    size = dtype_bytes(buffer.dtype)
+    blocks = max(math.prod(launched), 1)
+    inner = [name for name in names if name not in grid]
+    issued = issued_bytes / blocks
+    footprint = AccessFootprint(access, context, shape, store_loops)
+    own = footprint.element_count(inner) * size
+    everything = footprint.element_count(names) * size
+    axes = tuple(
+        sorted(AXES.get(grid[name].tag or "", 0) for name in footprint.varying_names(grid))
+    )
+    least = min(everything, float(issued_bytes))
+    data_dependent = footprint.has_data_offset
+    if data_dependent:
+        # Data-dependent tiles are assumed to be divided evenly among the blocks.
+        own = min(own, least / blocks)
+    # Each row is loaded in whole sectors.
+    rows = 1.0
+    if len(access.indices) > 1:
+        rows = max(min(footprint.row_count(inner), own / size), 1.0)
+    sectors = rows * math.ceil(own / rows / SECTOR_BYTES) * SECTOR_BYTES
+    offset_loads: tuple[Any, ...] = ()
+    if footprint.has_known_offset:
+        offset_loads = tuple(load for index in footprint.indices for load in loads_of(index))
+    start = _start_elements(footprint.indices, buffer, context)
+    step = own = min(own, issued)
+    walk = (
+        None if data_dependent else find_tile_sequence(access, context, buffer.shape, store_loops)
+    )
+    if walk is not None:
+        if walk.var is not None:
+            within = [name for name in inner if name != walk.var]
+            step = min(footprint.element_count(within) * size, own)
+        least = min(least, walk.tile_count(launched) * step)
+    known = [extent for extent in shape if isinstance(extent, int)]
+    array = math.prod(known) * size if len(known) == len(shape) else math.inf
+    return GlobalAccess(
+        node,
+        access,
+        buffer,
+        issued_bytes,
+        own,
+        axes,
+        least,
+        start,
+        offset_loads,
+        _block_stride_bytes(footprint.indices, buffer, context, grid),
+        sectors,
+        step,
+        walk,
+        data_dependent,
+        array,
+        _candidate_tile(footprint, inner, grid, size) if offset_loads and walk is None else None,
+    )
+
+
+def _candidate_tile(
+    footprint: AccessFootprint, inner: Sequence[str], grid: Mapping[str, EnclosingLoop], size: float
+) -> BlockTile | None:
+    elements, names = footprint.candidate_elements(inner, grid)
+    axes = tuple(sorted({AXES.get(grid[name].tag or "", 0) for name in names}))
+    return BlockTile(elements * size, axes) if math.isfinite(elements) else None
+
+
+def _store_loops(leaves: Sequence[CostNode], buffers: Mapping[str, Buffer]) -> StoreLoops:
+    found: dict[str, frozenset[str]] = {}
+    for leaf in leaves:
+        loops = leaf.context.extents.keys()
+        for access in leaf.source.accesses:
+            if access.mode != "read" and buffers[access.buffer].scope != "global":
+                known = found.get(access.buffer)
+                if known is None or not loops <= known:
+                    found[access.buffer] = (known or NO_LOOPS) | loops
+    return found
+
+
+def _start_elements(indices: Sequence[Expr], buffer: Buffer, context: LoopContext) -> float | None:
+    """The offset in elements of the first thread of the first block."""
+    try:
+        flat = 0
+        for size, index in zip(buffer.shape, indices, strict=True):
+            offset_loads = simplify(drop_loads(index)) if is_data_dependent(index) else index
+            # The leading size does not enter an offset.
+            flat = (flat * context.first_value(size) if flat else 0) + context.first_value(
+                offset_loads
+            )
+        return float(flat)
+    except (UnknownValueError, ValueError, ZeroDivisionError):
+        return None
+
+
+def _block_stride_bytes(
+    indices: Sequence[Expr], buffer: Buffer, context: LoopContext, grid: Mapping[str, EnclosingLoop]
+) -> float | None:
+    """The greatest common divisor of the distances between blocks in bytes; None: not known."""
+    if any(map(is_data_dependent, indices)):
+        return None
+    steps: list[int] = []
+    try:
+        here = context.first_values
+        starts = [int(evaluate(index, here)) for index in indices]
+        for name in grid:
+            there = {**here, name: here[name] + 1}
+            flat = 0
+            for size, index, start in zip(buffer.shape, indices, starts, strict=True):
+                moved = 0
+                if name in free_variables(index):
+                    moved = int(evaluate(index, there)) - start
+                flat = (flat * int(context.first_value(size)) if flat else 0) + moved
+            steps.append(flat)
+    except (UnknownValueError, ValueError, ZeroDivisionError, KeyError):
+        return None
+    return math.gcd(*steps) * dtype_bytes(buffer.dtype)
