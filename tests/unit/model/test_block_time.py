@@ -12,9 +12,9 @@ from support.kernels import gemm, launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.counting.kernel_counter import KernelCounter
-from tirlens.model.gpu.block.program import led_share
-from tirlens.model.gpu.block.roles import concurrent
+from tirlens.model.gpu.block.program_builder import cluster_leader_share
 from tirlens.model.gpu.block.steps import reduce_clocks, scan_clocks
+from tirlens.model.gpu.block.warp_roles import concurrent_groups
 from tirlens.model.gpu.compiler.liveness import LiveBytes, live_bytes
 from tirlens.model.gpu.launch.imbalance import block_costs, stretch
 from tirlens.model.gpu.launch.schedule import as_loaded
@@ -308,7 +308,7 @@ def test_branches_of_different_warps_run_at_the_same_time(
     facts = launched(tuple(map(branch, conditions)), (fragment("a", 1024),))
     items = build(facts, KernelCounter(facts, {}).counts(), {}, {b.id: b for b in facts.buffers})
     inner = items[0].children[0].children
-    assert len(list(concurrent(inner))) == groups
+    assert len(list(concurrent_groups(inner))) == groups
 
 
 def test_unequal_blocks_are_given_out_in_launch_order() -> None:
@@ -427,7 +427,7 @@ def test_the_first_block_of_a_cluster_leads(condition: Expr, share: float) -> No
     facts = launched((Branch(condition, (strided_load(),)),), arrays, blocks=64)
     buffers = {buffer.id: buffer for buffer in facts.buffers}
     (grid,) = build(facts, KernelCounter(facts, {}).counts(), {}, buffers)
-    assert led_share(grid.children[0].children[0]) == share
+    assert cluster_leader_share(grid.children[0].children[0]) == share
 
 
 def test_a_product_of_half_the_rows_leaves_half_of_the_cores_idle() -> None:

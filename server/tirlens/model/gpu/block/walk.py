@@ -18,8 +18,7 @@ from ...tree.trip_counts import branch_sides, execution_shares, mean_trip_count
 from .leaf import BlockContext, busy_beside, busy_of_block, step_seconds
 from .overlap import drifted, is_straight, mixed, released, settled
 from .pipeline import pipelined
-from .program import Costs
-from .roles import at_barriers, concurrent, splits_the_block
+from .program_builder import RoleCosts
 from .runs import (
     branches,
     brings_together,
@@ -31,6 +30,7 @@ from .runs import (
     starts_loads,
     waits_for_loads,
 )
+from .warp_roles import concurrent_groups, divides_warps, simulate_roles
 
 # Loops of which no thread takes the turns one after the other.
 _SPREAD = GRID_KINDS | CONCURRENT_KINDS
@@ -66,9 +66,9 @@ def _in_turn(
     out: list[TimedNode] = []
     coming: set[str] = set()
     stored = False
-    for group in concurrent(items):
+    for group in concurrent_groups(items):
         if len(group) > 1:
-            met = at_barriers(group, _costs(context), repeats)
+            met = simulate_roles(group, _costs(context), repeats)
             out.extend(met or _longest([(_timed(item, context, repeats),) for item in group]))
             waited = False
             continue
@@ -91,7 +91,7 @@ def _timed(item: CostNode, context: BlockContext, repeats: float, waits: bool = 
     if isinstance(node, Statement):
         busy_s = busy_of_block(item, context).longest_s
         return TimedNode(item, busy_s + step_seconds(item, context, repeats, waits))
-    if isinstance(node, Branch) and splits_the_block(item):
+    if isinstance(node, Branch) and divides_warps(item):
         return _roles(item, context, repeats)
     inner = repeats
     if isinstance(node, Loop) and node.kind not in _SPREAD:
@@ -130,15 +130,15 @@ def _is_outermost(item: CostNode) -> bool:
 
 def _roles(item: CostNode, context: BlockContext, repeats: float) -> TimedNode:
     """A branch of which the warps of a block take different sides at the same time."""
-    met = at_barriers((item,), _costs(context), repeats)
+    met = simulate_roles((item,), _costs(context), repeats)
     if met is not None:
         return met[0]
     timed = [_in_turn(side, context, repeats) for side in branch_sides(item)]
     return TimedNode(item, 0.0, tuple(_longest(timed)))
 
 
-def _costs(context: BlockContext) -> Costs:
-    return Costs(
+def _costs(context: BlockContext) -> RoleCosts:
+    return RoleCosts(
         context.device,
         context.blocks,
         lambda items, repeats: _in_turn(items, context, repeats),

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.block.events import follow
-from tirlens.model.gpu.block.role_steps import Body, Bring, Choice, Meet, Multiply, Repeat, Run
+from tirlens.model.gpu.block.simulation import simulate
+from tirlens.model.gpu.block.warp_program import (
+    AsyncCopy,
+    BarrierOperation,
+    BranchStep,
+    LoopStep,
+    MatrixProduct,
+    StraightCode,
+    WarpProgram,
+)
 from tirlens.model.tree.context import kernel_context
 from tirlens.model.tree.node import CostNode
 from tirlens_worker.facts import Signal
@@ -15,26 +23,29 @@ TURNS = 40
 TURN = ("%", ("+", ("*", "k", 4), "part"), 3)
 
 
-def code(seconds: float, **units: float) -> Run:
-    return Run((), seconds, units)
+def code(seconds: float, **units: float) -> StraightCode:
+    return StraightCode((), seconds, units)
 
 
-def meet(kind: str, barrier: str, slots: int = 1, parity: int | None = None) -> Meet:
+def meet(kind: str, barrier: str, slots: int = 1, parity: int | None = None) -> BarrierOperation:
     index = ("%", "k", slots) if slots > 1 else 0
-    return Meet(HERE, 1, 0.0, Signal(kind, barrier, index, slots, 1, parity), 1)
+    return BarrierOperation(HERE, 1, 0.0, Signal(kind, barrier, index, slots, 1, parity), 1)
 
 
-def loop(*steps: Run | Bring | Multiply | Meet | Choice | Repeat, turns: float = TURNS) -> Repeat:
-    return Repeat(HERE, turns, steps, "k", 0)
+def loop(
+    *steps: StraightCode | AsyncCopy | MatrixProduct | BarrierOperation | BranchStep | LoopStep,
+    turns: float = TURNS,
+) -> LoopStep:
+    return LoopStep(HERE, turns, steps, "k", 0)
 
 
-def copy(busy_s: float, latency_s: float, slots: int) -> Bring:
+def copy(busy_s: float, latency_s: float, slots: int) -> AsyncCopy:
     told = Signal("bring", "full", ("%", "k", slots), slots)
-    return Bring(HERE, 1, 0.0, busy_s, latency_s, (told,))
+    return AsyncCopy(HERE, 1, 0.0, busy_s, latency_s, (told,))
 
 
-def times(*roles: Body) -> list[float]:
-    found = follow(roles, lambda _: 1.0)
+def times(*roles: WarpProgram) -> list[float]:
+    found = simulate(roles, lambda _: 1.0)
     assert found is not None
     return [one.end_s for one in found]
 
@@ -75,7 +86,9 @@ def test_a_barrier_that_cp_async_arrives_at_is_over_when_the_copies_are_there() 
     """The threads go on at once; a ring of two hides half of the way."""
 
     def end(slots: int) -> float:
-        fetched = Meet(HERE, 1, 0.0, Signal("fetch", "full", ("%", "k", slots), slots, 1), 1, 5.0)
+        fetched = BarrierOperation(
+            HERE, 1, 0.0, Signal("fetch", "full", ("%", "k", slots), slots, 1), 1, 5.0
+        )
         producer = loop(meet("wait", "empty", slots, parity=1), code(1.0), fetched)
         consumer = loop(
             meet("wait", "full", slots, parity=0), code(2.0), meet("arrive", "empty", slots)
@@ -89,13 +102,13 @@ def test_a_barrier_that_cp_async_arrives_at_is_over_when_the_copies_are_there() 
 def test_roles_that_wait_for_each_other_for_ever() -> None:
     one = loop(meet("wait", "a", parity=0), meet("arrive", "b"))
     other = loop(meet("wait", "b", parity=0), meet("arrive", "a"))
-    assert follow([(one,), (other,)], lambda _: 1.0) is None
+    assert simulate([(one,), (other,)], lambda _: 1.0) is None
 
 
 def test_two_roles_take_turns_at_the_tensor_cores_and_compute_meanwhile() -> None:
     """Each has 3 s of products and 3 s of other code: together they keep the tensor cores busy."""
-    drain = Meet(HERE, 1, 0.0, Signal("drain", count=0), 1)
-    role = loop(Multiply(HERE, 1, 0.0, 3.0, 0.0), drain, code(3.0))
+    drain = BarrierOperation(HERE, 1, 0.0, Signal("drain", count=0), 1)
+    role = loop(MatrixProduct(HERE, 1, 0.0, 3.0, 0.0), drain, code(3.0))
     alone, (first, second) = times((role,))[0], times((role,), (role,))
     assert alone == pytest.approx(TURNS * 6.0)
     assert max(first, second) == pytest.approx(TURNS * 6.0 + 3.0)
@@ -108,13 +121,13 @@ def test_roles_share_a_unit_that_both_keep_busy() -> None:
 
 @pytest.mark.parametrize("turns", [2.5, 7.0, 100.0])
 def test_a_mean_number_of_turns_is_kept_on_average(turns: float) -> None:
-    role = Repeat(HERE, 4, (loop(code(1.0), turns=turns),))
+    role = LoopStep(HERE, 4, (loop(code(1.0), turns=turns),))
     assert times((role,))[0] == pytest.approx(4 * turns)
 
 
 def test_a_branch_is_taken_by_its_condition_or_its_share() -> None:
-    first = Choice(HERE, 0.0, (code(10.0),), (code(1.0),), ("==", "k", 0))
-    half = Choice(HERE, 0.5, (code(2.0),), (), None)
+    first = BranchStep(HERE, 0.0, (code(10.0),), (code(1.0),), ("==", "k", 0))
+    half = BranchStep(HERE, 0.5, (code(2.0),), (), None)
     assert times((loop(first, half, turns=8),))[0] == pytest.approx(10 + 7 + 8)
 
 
@@ -132,26 +145,26 @@ def test_roles_keep_in_step_with_what_stands_before_their_loops(turns: int) -> N
 def test_roles_keep_in_step_where_one_has_split_its_loop() -> None:
     empty, full = meet("wait", "empty", 3, parity=1), meet("arrive", "full", 3)
     producer = loop(empty, code(1.0), full, turns=96)
-    inner = Repeat(
+    inner = LoopStep(
         HERE,
         4,
         (
-            Meet(HERE, 1, 0.0, Signal("wait", "full", TURN, 3, 1, 0), 1),
+            BarrierOperation(HERE, 1, 0.0, Signal("wait", "full", TURN, 3, 1, 0), 1),
             code(2.0),
-            Meet(HERE, 1, 0.0, Signal("arrive", "empty", TURN, 3, 1), 1),
+            BarrierOperation(HERE, 1, 0.0, Signal("arrive", "empty", TURN, 3, 1), 1),
         ),
         "part",
         0,
     )
-    consumer = Repeat(HERE, 24, (inner,), "k", 0)
+    consumer = LoopStep(HERE, 24, (inner,), "k", 0)
     assert max(times((producer,), (consumer,))) == pytest.approx(1.0 + 96 * 2.0, rel=0.02)
 
 
 def test_what_the_last_turn_tells_others_is_told() -> None:
     """After the products of each tile another role stores it, while the next ones go on."""
-    told = Choice(HERE, 1.0, (meet("arrive", "full"),), (), ("==", "k", TURNS - 1))
-    tiles = Repeat(HERE, 3, (loop(code(1.0), told),))
-    stores = Repeat(HERE, 3, (meet("wait", "full", parity=0), code(5.0)))
+    told = BranchStep(HERE, 1.0, (meet("arrive", "full"),), (), ("==", "k", TURNS - 1))
+    tiles = LoopStep(HERE, 3, (loop(code(1.0), told),))
+    stores = LoopStep(HERE, 3, (meet("wait", "full", parity=0), code(5.0)))
     assert times((tiles,), (stores,))[0] == pytest.approx(3 * TURNS)
 
 
@@ -170,12 +183,13 @@ def test_what_is_left_out_of_a_loop_passes_for_those_who_wait_for_it() -> None:
     tiles, turns = 400.0, 200.0
     products = loop(
         meet("wait", "free", parity=1),
-        Repeat(HERE, turns, (meet("wait", "full", parity=0), code(1.0), meet("arrive", "empty"))),
+        LoopStep(HERE, turns, (meet("wait", "full", parity=0), code(1.0), meet("arrive", "empty"))),
         meet("arrive", "done"),
         turns=tiles,
     )
     copies = loop(
-        Repeat(HERE, turns, (meet("wait", "empty", parity=1), meet("arrive", "full"))), turns=tiles
+        LoopStep(HERE, turns, (meet("wait", "empty", parity=1), meet("arrive", "full"))),
+        turns=tiles,
     )
     epilogue = loop(
         meet("wait", "done", parity=0), meet("arrive", "free"), code(150.0), turns=tiles
@@ -188,12 +202,12 @@ def test_two_warpgroups_that_take_turns_are_followed_apart() -> None:
     """Each has the next barrier of the ring, and products of one hide behind code of the other."""
     index = ("load", "slot", 0)
 
-    def of(kind: str, barrier: str, threads: int, parity: int | None = None) -> Meet:
-        return Meet(HERE, 1, 0.0, Signal(kind, barrier, index, 2, 128, parity), threads)
+    def of(kind: str, barrier: str, threads: int, parity: int | None = None) -> BarrierOperation:
+        return BarrierOperation(HERE, 1, 0.0, Signal(kind, barrier, index, 2, 128, parity), threads)
 
     products = loop(*(of("wait", "free", 1, 1), code(2.0), of("arrive", "done", 128)) * 2)
     groups = loop(of("wait", "done", 256, 0), code(4.0), of("arrive", "free", 256))
-    found = follow(((products,), (groups,)), lambda _: 128.0)
+    found = simulate(((products,), (groups,)), lambda _: 128.0)
     assert found is not None
     assert max(one.end_s for one in found) == pytest.approx(TURNS * (2.0 + 4.0), rel=0.05)
 
