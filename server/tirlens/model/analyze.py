@@ -20,24 +20,33 @@ from .gpu.block.resources import block_resources, lowered_for
 from .gpu.block.walk import block_time
 from .gpu.compiler.foreign import foreign
 from .gpu.compiler.spilling import spilled
-from .gpu.launch.imbalance import block_costs, stretch
-from .gpu.launch.schedule import (
-    Demand,
-    Rounds,
-    as_idle,
-    as_loaded,
-    as_saturated,
-    drifts_apart,
-    kernel_time,
-    loaded_share,
+from .gpu.launch.imbalance import block_times_s, imbalance_factor
+from .gpu.launch.launch_time import (
+    BlockSchedule,
+    ResourceDemand,
+    are_warps_unsynchronised,
+    time_launch,
 )
-from .gpu.launch.unscheduled import at_least, unscheduled
+from .gpu.launch.lower_bound import limit_to_compulsory_bytes, report_lower_bound
+from .gpu.launch.memory_latency import (
+    loaded_latency_fraction,
+    with_idle_latency,
+    with_loaded_latency,
+    with_saturated_latency,
+)
 from .gpu.memory import compute_traffic
 from .gpu.memory.l2_sharing import LaunchShape
 from .gpu.units import as_mixed, busy_seconds, repeated_l2_seconds, sum_seconds
-from .launches import launches, together
+from .multi_kernel import merge_reports, split_kernels
 from .report import CaveatNote, KernelReport, Occupancy, Waves
-from .reporting.stage_figures import counted, finished, moved, untimed, warm, with_note
+from .reporting.report_builder import (
+    add_cached_roofline,
+    add_caveat,
+    add_counts,
+    add_time,
+    add_traffic,
+    add_unknown_time,
+)
 from .tree.node import CostNode, leaves_of, replace_leaves
 from .workload import Workload, count_workload
 
@@ -75,7 +84,11 @@ def workload_of(facts: KernelFacts, bindings: Mapping[str, int] | None = None) -
     """
     try:
         facts = split_rows_evenly(facts)
-        return None if len(launches(facts)) > 1 else count_workload(facts, _sizes(facts, bindings))
+        return (
+            None
+            if len(split_kernels(facts)) > 1
+            else count_workload(facts, _sizes(facts, bindings))
+        )
     except Exception:  # `analyze` tells of it
         return None
 
@@ -89,9 +102,9 @@ def _modelled(
 ) -> KernelReport:
     if known is None or known.facts is not facts:
         facts = split_rows_evenly(facts)
-    parts = launches(facts)
+    parts = split_kernels(facts)
     if len(parts) > 1:
-        return together([analyze(part, device, bindings, None, by_line) for part in parts])
+        return merge_reports([analyze(part, device, bindings, None, by_line) for part in parts])
     sizes = _sizes(facts, bindings)
     if known is None or known.facts is not facts:
         facts = bind_data_extents(facts, sizes)
@@ -180,7 +193,7 @@ def _analyzed(report: KernelReport, found: Workload, device: Device, by_line: bo
         return report.replace(status="error", message=f"an array of this kernel is {negative}")
     items = found.tree
     leaves = leaves_of(items)
-    report = counted(report, leaves)
+    report = add_counts(report, leaves)
     scheduled = bool(facts.launch.grid or facts.launch.threads)
     launch = _launch(facts, counts, items, device)
     shape = LaunchShape(
@@ -193,22 +206,24 @@ def _analyzed(report: KernelReport, found: Workload, device: Device, by_line: bo
     if device.kind == "cpu":
         items, block, time = cpu.kernel(items, found.buffers, found.shapes, device)
         leaves = leaves_of(items)
-        report = warm(moved(report, touched, leaves, device), device).replace(schedule="cpu")
+        report = add_cached_roofline(add_traffic(report, touched, leaves, device), device).replace(
+            schedule="cpu"
+        )
         cores = cpu.cores_at_work(leaves, device)
-        return finished(report, device, items, (block, time), cores, by_line)
+        return add_time(report, device, items, (block, time), cores, by_line)
     leaves = compute_traffic(
         leaves, found.global_accesses.for_leaves(leaves), shape, device, touched
     )
     if not scheduled or device.kind == "accelerator":
-        leaves = at_least(leaves, None if touched is None else touched.bytes)
-        report = moved(report, touched, leaves, device)
-        return unscheduled(report, device, items, leaves)
+        leaves = limit_to_compulsory_bytes(leaves, None if touched is None else touched.bytes)
+        report = add_traffic(report, touched, leaves, device)
+        return report_lower_bound(report, device, items, leaves)
     absent = foreign((leaf.source for leaf in leaves), device.arch)
     report = report.replace(caveats=report.caveats + absent)
     device = as_mixed(device, leaves)
     leaves = [leaf.replace(busy_s=busy_seconds(leaf, device)) for leaf in leaves]
     leaves = spilled(leaves, launch.block.spilled, device)
-    report = moved(report, touched, leaves, device)
+    report = add_traffic(report, touched, leaves, device)
     return _on_gpu(report, device, replace_leaves(items, leaves), launch, by_line)
 
 
@@ -244,12 +259,12 @@ def _latency_share(
     device: Device, launch: _Launch, moved_bytes: float | None
 ) -> Callable[[float], float]:
     """Which part of the latencies under the whole traffic one wait of all resident blocks has."""
-    whole = loaded_share(device, moved_bytes)
+    whole = loaded_latency_fraction(device, moved_bytes)
     blocks = min(launch.blocks, launch.blocks_per_sm * device.sm_count)
     warps = blocks * launch.threads / device.limits.warp_size
 
     def share(bytes_of_block: float) -> float:
-        return min(loaded_share(device, blocks * bytes_of_block, warps) / whole, 1.0)
+        return min(loaded_latency_fraction(device, blocks * bytes_of_block, warps) / whole, 1.0)
 
     return share
 
@@ -272,9 +287,11 @@ def _on_gpu(
         waves=Waves(launch.blocks / (launch.blocks_per_sm * device.sm_count), 0.0),
     )
     leaves = leaves_of(items)
-    drifts = drifts_apart(leaves)
+    drifts = are_warps_unsynchronised(leaves)
     context = BlockContext(
-        as_idle(device) if drifts else as_loaded(device, report.dram_bytes.total),
+        with_idle_latency(device)
+        if drifts
+        else with_loaded_latency(device, report.dram_bytes.total),
         launch.blocks,
         drifts,
         latency_share=None if drifts else _latency_share(device, launch, report.dram_bytes.total),
@@ -282,15 +299,15 @@ def _on_gpu(
     block = block_time(items, context)
     queued_s = 0.0
     if drifts:
-        far = block_time(items, BlockContext(as_saturated(device), launch.blocks, drifts))
+        far = block_time(items, BlockContext(with_saturated_latency(device), launch.blocks, drifts))
         queued_s = max(far.total_s - block.total_s, 0.0)
-    costs = block_costs(block, launch.grid, launch.panel, launch.panel_order, launch.cluster)
+    costs = block_times_s(block, launch.grid, launch.panel, launch.panel_order, launch.cluster)
     places = launch.blocks_per_sm * device.sm_count
-    longer = 1.0 if costs is None else stretch(costs, places)
-    time = kernel_time(
+    longer = 1.0 if costs is None else imbalance_factor(costs, places)
+    time = time_launch(
         device,
-        Rounds(launch.blocks, launch.blocks_per_sm, block.total_s, longer, queued_s),
-        Demand(
+        BlockSchedule(launch.blocks, launch.blocks_per_sm, block.total_s, longer, queued_s),
+        ResourceDemand(
             {**sum_seconds(leaves), "l2 again": repeated_l2_seconds(leaves, device)},
             started_ahead(leaves),
             moved_at_once(leaves),
@@ -298,8 +315,8 @@ def _on_gpu(
         ),
     )
     if launch.block.spilled:
-        report = with_note(report, SPILLS)
+        report = add_caveat(report, SPILLS)
     timed = block, time
     if not launch.occupancy:
-        return untimed(report, items, timed, does_not_fit(device, launch.block), by_line)
-    return finished(report, device, items, timed, launch.blocks, by_line)
+        return add_unknown_time(report, items, timed, does_not_fit(device, launch.block), by_line)
+    return add_time(report, device, items, timed, launch.blocks, by_line)

@@ -13,7 +13,7 @@ from support.kernels import gemm, scale
 from tirlens.hardware import load
 from tirlens.hardware.provenance import hearsay, is_measured
 from tirlens.model import analyze
-from tirlens.model.reporting.band import Traffic, band_s, uncertainties
+from tirlens.model.reporting.time_band import DramTrafficRange, band_s, uncertainties
 
 H200 = load("h200")
 SHARES = st.floats(0, 1)
@@ -46,7 +46,7 @@ def test_a_stream_is_known_better_than_a_product_and_both_than_waits() -> None:
 
 def test_traffic_is_uncertain_between_its_bounds_only() -> None:
     def reuse(dram: float) -> float:
-        traffic = Traffic(dram, 100.0, 300.0)
+        traffic = DramTrafficRange(dram, 100.0, 300.0)
         return uncertainties(H200, {"dram": 1.0}, 0.0, traffic)["reuse"]
 
     assert reuse(100.0) == reuse(300.0) == 0.0

@@ -16,8 +16,8 @@ from tirlens.model.gpu.block.program_builder import cluster_leader_share
 from tirlens.model.gpu.block.steps import reduce_clocks, scan_clocks
 from tirlens.model.gpu.block.warp_roles import concurrent_groups
 from tirlens.model.gpu.compiler.liveness import LiveBytes, live_bytes
-from tirlens.model.gpu.launch.imbalance import block_costs, stretch
-from tirlens.model.gpu.launch.schedule import as_loaded
+from tirlens.model.gpu.launch.imbalance import block_times_s, imbalance_factor
+from tirlens.model.gpu.launch.memory_latency import with_loaded_latency
 from tirlens.model.gpu.mapping.tree import build
 from tirlens.model.gpu.units import busy_seconds
 from tirlens.model.tree.timed_node import TimedNode
@@ -316,14 +316,14 @@ def test_unequal_blocks_are_given_out_in_launch_order() -> None:
     loop = Loop("serial", "k", 0, ("+", "bx", 1), (step((), "a"),))
     facts = launched((loop,), (fragment("a", 1024),))
     (leaf,) = leaves(facts)
-    costs = block_costs(TimedNode(None, 0.0, (TimedNode(leaf, 4.5),)), (8,), None, "row")
+    costs = block_times_s(TimedNode(None, 0.0, (TimedNode(leaf, 4.5),)), (8,), None, "row")
     assert costs is not None and costs.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert stretch(costs, 8) == pytest.approx(8 / 4.5)
+    assert imbalance_factor(costs, 8) == pytest.approx(8 / 4.5)
     # Two places: 1 2 | 3 4 | 5 6 | 7 8, each pair on the place that is free first.
-    assert stretch(costs, 2) == pytest.approx(20 / 18)
+    assert imbalance_factor(costs, 2) == pytest.approx(20 / 18)
     even = Loop("serial", "k", 0, 5, (step((), "a"),))
     (leaf,) = leaves(launched((even,), (fragment("a", 1024),)))
-    assert block_costs(TimedNode(None, 0.0, (TimedNode(leaf, 4.5),)), (8,), None, "row") is None
+    assert block_times_s(TimedNode(None, 0.0, (TimedNode(leaf, 4.5),)), (8,), None, "row") is None
 
 
 def test_the_blocks_of_a_cluster_take_as_long_as_each_other() -> None:
@@ -331,9 +331,9 @@ def test_the_blocks_of_a_cluster_take_as_long_as_each_other() -> None:
     issued = Branch(("==", ("%", "bx", 2), 0), (step((), "a"),))
     (leaf,) = leaves(launched((issued,), (fragment("a", 1024),)))
     timed = TimedNode(None, 0.0, (TimedNode(leaf, 1.0),))
-    alone = block_costs(timed, (8,), None, "row")
+    alone = block_times_s(timed, (8,), None, "row")
     assert alone is not None and alone.tolist() == [2, 0] * 4
-    assert block_costs(timed, (8,), None, "row", (2, 1, 1)) is None
+    assert block_times_s(timed, (8,), None, "row", (2, 1, 1)) is None
 
 
 def test_two_warpgroups_fill_each_others_waits() -> None:
@@ -368,11 +368,11 @@ def strided_load() -> Statement:
 def test_unequal_blocks_wait_for_a_free_place_and_for_no_round() -> None:
     # A long block holds up its own place only: the others go on with the next short ones.
     costs = np.array([9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
-    assert stretch(costs, 2) == pytest.approx(9 / (5 * costs.mean()))
+    assert imbalance_factor(costs, 2) == pytest.approx(9 / (5 * costs.mean()))
     # Rows of a causal mask, 32 blocks each: nothing but the last blocks is waited for.
     causal = np.tile(np.arange(1.0, 33.0), 256)
     equal = np.ceil(len(causal) / 132) * causal.mean()
-    assert stretch(causal, 132) * equal < causal.sum() / 132 + causal.max()
+    assert imbalance_factor(causal, 132) * equal < causal.sum() / 132 + causal.max()
 
 
 def row(extent: Expr, op: str = "add") -> KernelFacts:
@@ -391,7 +391,7 @@ def test_loads_of_a_loop_come_together_where_the_compiler_brings_them() -> None:
         report = analyze(row(extent), H200, {"n": 7})
         assert report.time_s is not None, report.message
         # Of an idle memory, for these kernels move little.
-        return report.time_s / as_loaded(H200, 0).dram.latency_s
+        return report.time_s / with_loaded_latency(H200, 0).dram.latency_s
 
     # One wait, where the number is known; else for four loads and for the other three one by one.
     assert waits("n") - waits(7) == pytest.approx(3, rel=0.2)
@@ -408,7 +408,7 @@ def test_no_load_is_moved_before_a_branch_of_the_arithmetic(
     board = load(device)
     report = analyze(row(8, op), board)
     assert report.time_s is not None
-    latency_s = as_loaded(board, 0).dram.latency_s
+    latency_s = with_loaded_latency(board, 0).dram.latency_s
     assert (report.time_s - board.launch_s) / latency_s == pytest.approx(waits, rel=0.35)
 
 

@@ -9,7 +9,7 @@ import pytest
 from support.kernels import facts
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.launches import launches
+from tirlens.model.multi_kernel import split_kernels
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -47,10 +47,10 @@ BOTH = both(FIRST, SECOND, blocks=LENGTH // 256, threads=256)
 
 
 def test_each_grid_is_a_launch_of_its_own() -> None:
-    assert [part.launch.grid for part in launches(BOTH)] == [(LENGTH // 256, 1, 1), (64, 1, 1)]
-    assert [part.launch.threads for part in launches(BOTH)] == [(256, 1, 1), (128, 1, 1)]
+    assert [part.launch.grid for part in split_kernels(BOTH)] == [(LENGTH // 256, 1, 1), (64, 1, 1)]
+    assert [part.launch.threads for part in split_kernels(BOTH)] == [(256, 1, 1), (128, 1, 1)]
     alone = replace(BOTH, body=(FIRST,))
-    assert launches(alone) == (alone,)
+    assert split_kernels(alone) == (alone,)
 
 
 def test_their_report_is_the_sum_and_its_parts_add_up() -> None:
@@ -67,4 +67,4 @@ def test_their_report_is_the_sum_and_its_parts_add_up() -> None:
     assert report.time_s == pytest.approx(sum(cost.time_s or 0.0 for cost in report.loops))
     assert sum(cost.share or 0.0 for cost in report.loops) == pytest.approx(1)
     assert report.grid == (LENGTH // 256, 1, 1)
-    assert any("2 kernels in turn" in note.message for note in report.caveats)
+    assert any("2 kernels in sequence" in note.message for note in report.caveats)

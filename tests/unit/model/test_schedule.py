@@ -5,25 +5,33 @@ from __future__ import annotations
 import pytest
 
 from tirlens.hardware import load
-from tirlens.model.gpu.launch.schedule import BLOCK_START_S, Demand, Rounds, as_loaded, kernel_time
+from tirlens.model.gpu.launch.launch_time import (
+    BLOCK_START_S,
+    BlockSchedule,
+    ResourceDemand,
+    time_launch,
+)
+from tirlens.model.gpu.launch.memory_latency import with_loaded_latency
 
 DEVICE = load("h200")
 
 
 def total(blocks: int, alone_s: float, dram_s: float, at_once: float) -> float:
-    demand = Demand({"dram": dram_s}, at_once=at_once)
-    return kernel_time(DEVICE, Rounds(blocks, 1, alone_s), demand).total_s
+    demand = ResourceDemand({"dram": dram_s}, simultaneous_fraction=at_once)
+    return time_launch(DEVICE, BlockSchedule(blocks, 1, alone_s), demand).total_s
 
 
 def test_the_smallest_kernel_takes_a_launch() -> None:
-    load_s = as_loaded(DEVICE, 0).l2.latency_s
+    load_s = with_loaded_latency(DEVICE, 0).l2.latency_s
     assert total(1, load_s, 0.0, 1.0) == pytest.approx(DEVICE.launch_s)
 
 
 def test_the_less_a_kernel_moves_the_sooner_its_loads_come() -> None:
-    idle, some, full = (as_loaded(DEVICE, moved).dram.latency_s for moved in (0, 1e6, 1e8))
+    idle, some, full = (
+        with_loaded_latency(DEVICE, moved).dram.latency_s for moved in (0, 1e6, 1e8)
+    )
     assert idle < some < full == DEVICE.dram.latency_s == 2 * idle
-    assert as_loaded(DEVICE, None) == DEVICE
+    assert with_loaded_latency(DEVICE, None) == DEVICE
 
 
 def test_blocks_that_all_run_at_once_load_then_compute() -> None:
@@ -46,8 +54,8 @@ def test_warps_that_wait_for_nobody_overlap_but_for_the_first_wave() -> None:
 
     def seconds(waves: int, drifts: bool) -> float:
         blocks = waves * DEVICE.sm_count
-        demand = Demand(busy, at_once=1.0, drifts=drifts)
-        return kernel_time(DEVICE, Rounds(blocks, 1, 1e-6), demand).total_s
+        demand = ResourceDemand(busy, simultaneous_fraction=1.0, is_unsynchronised=drifts)
+        return time_launch(DEVICE, BlockSchedule(blocks, 1, 1e-6), demand).total_s
 
     assert 10e-3 < seconds(1000, drifts=True) < 10.3e-3 < seconds(1000, drifts=False)
     assert seconds(1, drifts=True) == pytest.approx(seconds(1, drifts=False))
@@ -61,8 +69,8 @@ def test_beside_the_last_wave_nothing_runs() -> None:
     def apart(waves: int) -> float:
         blocks = waves * DEVICE.sm_count
         busy = {"dram": waves * each_s}
-        demand = Demand(busy, at_once=1.0, drifts=True)
-        time = kernel_time(DEVICE, Rounds(blocks, 1, alone_s), demand)
+        demand = ResourceDemand(busy, simultaneous_fraction=1.0, is_unsynchronised=True)
+        time = time_launch(DEVICE, BlockSchedule(blocks, 1, alone_s), demand)
         return time.total_s / waves
 
     seconds = [apart(waves) for waves in (1, 2, 4, 16, 256)]
@@ -77,8 +85,8 @@ def test_loads_queue_as_the_square_of_the_share_that_dram_is_busy() -> None:
         """The time of a wave, in which DRAM is busy for `share` of what the blocks take alone."""
         busy = {"dram": share * waves * (alone_s + BLOCK_START_S)}
         blocks = waves * DEVICE.sm_count
-        rounds = Rounds(blocks, 1, alone_s, queued_s=queued_s)
-        time = kernel_time(DEVICE, rounds, Demand(busy, drifts=True))
+        rounds = BlockSchedule(blocks, 1, alone_s, queueing_s=queued_s)
+        time = time_launch(DEVICE, rounds, ResourceDemand(busy, is_unsynchronised=True))
         return (time.total_s - time.launch_s) / waves
 
     idle_s, busy_s = seconds(0.0), seconds(0.7)

@@ -10,7 +10,7 @@ from support.kernels import launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.block.overlap import is_straight
-from tirlens.model.gpu.launch.schedule import as_loaded
+from tirlens.model.gpu.launch.memory_latency import with_loaded_latency
 from tirlens.model.gpu.memory.l2_sharing import BlockTile, blocks_per_tile
 from tirlens_worker.facts import (
     Access,
@@ -70,7 +70,7 @@ def test_who_asks_for_what_is_under_way_waits_as_long() -> None:
     """Blocks that start together wait for DRAM at each new row, whoever asked for it first."""
     own: Expr = ("+", ("*", "bx", 64), "k")
     # 64 turns, of an idle memory.
-    waited = 64 * as_loaded(H200, 0).dram.latency_s
+    waited = 64 * with_loaded_latency(H200, 0).dram.latency_s
     assert waited < seconds(walk(132, "k")) < 1.25 * waited
     # Later blocks find in L2 what the first ones have brought.
     later = 132 * 256
@@ -138,7 +138,7 @@ def add_rows(kind: str, turns: int, operation: str = "add", overlaps: bool = Fal
 
 @pytest.mark.parametrize("kind", ["unroll", "serial"])
 def test_no_load_is_moved_over_a_store_to_what_may_be_the_same_array(kind: str) -> None:
-    turns, latency_s = 16, as_loaded(H200, 0).dram.latency_s
+    turns, latency_s = 16, with_loaded_latency(H200, 0).dram.latency_s
     apart = add_rows(kind, turns, overlaps=True) - add_rows(kind, turns)
     assert apart == pytest.approx((turns - 1) * latency_s, rel=0.05)
 
@@ -146,14 +146,14 @@ def test_no_load_is_moved_over_a_store_to_what_may_be_the_same_array(kind: str) 
 @pytest.mark.parametrize("kind", ["unroll", "serial"])
 def test_nothing_is_moved_over_the_branches_of_a_division(kind: str) -> None:
     """No turn's division begins before that of the turn before, nor does its load."""
-    turns, latency_s = 16, as_loaded(H200, 0).dram.latency_s
+    turns, latency_s = 16, with_loaded_latency(H200, 0).dram.latency_s
     apart = add_rows(kind, turns, "div") - add_rows(kind, turns, "mul")
     assert apart > (turns - 1) * latency_s
 
 
 def test_a_load_waits_for_what_is_under_way_with_it() -> None:
     """Few blocks find memory idle, however much they load in turn; warps everywhere do not."""
-    idle_s, loaded_s = as_loaded(H200, 0).dram.latency_s, H200.dram.latency_s
+    idle_s, loaded_s = with_loaded_latency(H200, 0).dram.latency_s, H200.dram.latency_s
     waited = {
         blocks: seconds(walk(blocks, ("+", ("*", "bx", 4096), "k"), 4096)) / 4096
         for blocks in (4, 132 * 16)

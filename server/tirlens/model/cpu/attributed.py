@@ -8,7 +8,7 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer, Statement
 
 from ..dtypes import scalar_class
-from ..gpu.launch.schedule import KernelTime
+from ..tree.kernel_time import KernelTime
 from ..tree.node import CostNode, Traffic, leaves_of, replace_leaves
 from ..tree.timed_node import TimedNode
 from .address import LINE_BYTES

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tirlens.hardware.spec import Device
 
-from ..reporting.verdict import LAUNCH_SHARE, Verdict
+from ..reporting.bound import LAUNCH_BOUND_FRACTION, KernelBound
 
 _COMPUTE = frozenset(["fp32", "fp64", "int", "sfu", "issue"])
 _REASONS: Mapping[str, str] = {
@@ -26,15 +26,15 @@ _REASONS: Mapping[str, str] = {
 
 def verdict(
     device: Device, utilisation: Mapping[str, float], cores: int, launch_share: float
-) -> Verdict:
+) -> KernelBound:
     """The unit of a core that is busy longest, of `cores` cores that work."""
     idle = device.sm_count - cores
     alone = f"; {cores} of {device.sm_count} cores work" if idle else ""
-    if launch_share > LAUNCH_SHARE:
-        return Verdict("launch", "latency", f"the call takes {launch_share:.0%} of the time")
+    if launch_share > LAUNCH_BOUND_FRACTION:
+        return KernelBound("launch", "latency", f"the call takes {launch_share:.0%} of the time")
     ranked = sorted(utilisation.items(), key=lambda pair: -pair[1])
     if not ranked:
-        return Verdict("latency", "latency", f"nothing but loops{alone}")
+        return KernelBound("latency", "latency", f"nothing but loops{alone}")
     first, used = ranked[0]
     kind = "compute" if first in _COMPUTE else "latency" if first == "latency" else "memory"
     after = ""
@@ -42,4 +42,4 @@ def verdict(
         second, less = ranked[1]
         after = f"; {_REASONS[second]} {min(less, 1.0):.0%}"
     reason = f"{_REASONS[first]} {min(used, 1.0):.0%} of the time{after}{alone}"
-    return Verdict(first, kind, reason)
+    return KernelBound(first, kind, reason)

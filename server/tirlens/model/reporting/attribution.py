@@ -14,7 +14,7 @@ from tirlens_worker.facts import Branch, Loop, Span, Statement, While
 from ..report import BreakdownEntry
 from ..tree.node import CostNode, known_sum
 from ..tree.timed_node import TimedNode
-from .verdict import NEAR_LIMIT, SATURATED
+from .bound import NEAR_LIMIT_FRACTION, SATURATED_FRACTION
 
 SPATIAL_KINDS = ("grid", "block", "cluster")
 _KINDS = {"persistent": "serial", "cluster": "grid"}
@@ -206,7 +206,12 @@ def _bound(busy: Mapping[str, float], seconds: float | None, limiter: str | None
         name
         for name, busy_s in busy.items()
         if busy_s
-        >= (NEAR_LIMIT if name in ("dram", "l2") and name != limiter else SATURATED) * seconds
+        >= (
+            NEAR_LIMIT_FRACTION
+            if name in ("dram", "l2") and name != limiter
+            else SATURATED_FRACTION
+        )
+        * seconds
     )
     return max(near, key=lambda unit: busy[unit], default="latency")
 

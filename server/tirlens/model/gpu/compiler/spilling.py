@@ -14,7 +14,7 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer
 
 from ...tree.node import CostNode
-from ..launch.schedule import MEMORY_OF_ALL
+from ..launch.launch_time import DEVICE_WIDE_UNITS
 from ..units import L2_WRITE_FRACTION, l2_rate
 from .liveness import REGISTER_SCOPES
 
@@ -22,7 +22,7 @@ from .liveness import REGISTER_SCOPES
 # and a store for each instruction.
 SPILL_FACTOR = 3.0
 # What these do is the same, spilled or not.
-_ELSEWHERE = MEMORY_OF_ALL | {"shared"}
+_ELSEWHERE = DEVICE_WIDE_UNITS | {"shared"}
 
 
 def spilled(leaves: Sequence[CostNode], share: float, device: Device) -> list[CostNode]:

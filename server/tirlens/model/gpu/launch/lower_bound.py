@@ -14,15 +14,17 @@ from tirlens.hardware.spec import Device
 
 from ... import cpu
 from ...report import KernelReport
-from ...reporting.stage_figures import finished
+from ...reporting.report_builder import add_time
+from ...tree.kernel_time import KernelTime
 from ...tree.node import CostNode, replace_leaves
 from ..units import peak, sustained, sustained_roofline_seconds
-from .schedule import KernelTime
 
 _UNITS = {"fp64": "fp64", "sfu": "sfu"}
 
 
-def at_least(leaves: Sequence[CostNode], compulsory_bytes: float | None) -> list[CostNode]:
+def limit_to_compulsory_bytes(
+    leaves: Sequence[CostNode], compulsory_bytes: float | None
+) -> list[CostNode]:
     """The leaves, which move no more between them than each byte of the arrays once."""
     total = sum(leaf.traffic.dram_bytes for leaf in leaves)
     if compulsory_bytes is None or total <= compulsory_bytes:
@@ -40,7 +42,7 @@ def at_least(leaves: Sequence[CostNode], compulsory_bytes: float | None) -> list
     ]
 
 
-def unscheduled(
+def report_lower_bound(
     report: KernelReport, device: Device, items: Sequence[CostNode], leaves: Sequence[CostNode]
 ) -> KernelReport:
     """The lower bound of a workload: by the datasheet's rates of a GPU, by the sustained ones of
@@ -54,16 +56,16 @@ def unscheduled(
         return peak(device, name).flop_per_s if is_gpu else sustained(device, name)
 
     dram = device.dram.bytes_per_s * (1.0 if is_gpu else device.dram.sustained_fraction)
-    items = replace_leaves(items, _taking_turns(report, leaves, rate, dram))
+    items = replace_leaves(items, _with_roofline_times(report, leaves, rate, dram))
     block = cpu.weighted(items, lambda leaf: max(leaf.busy_s.values(), default=0.0))
     timed = block, KernelTime(0.0, bound, 0.0, None)
-    report = finished(report.replace(schedule="unscheduled"), device, items, timed, device.sm_count)
+    report = add_time(report.replace(schedule="unscheduled"), device, items, timed, device.sm_count)
     return replace(
         report, time_band_s=None, uncertainty={}, bound_reason="lower bound, unscheduled"
     )
 
 
-def _taking_turns(
+def _with_roofline_times(
     report: KernelReport, leaves: Sequence[CostNode], rate: Callable[[str], float], dram: float
 ) -> Iterator[CostNode]:
     """`leaves` with how long each unit is busy with them, of several classes on one unit the

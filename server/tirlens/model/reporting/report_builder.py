@@ -8,17 +8,17 @@ from tirlens.hardware.spec import Device
 
 from .. import cpu
 from ..counting.footprint import Footprint
-from ..gpu.launch.schedule import KernelTime
 from ..gpu.units import dominant_class, peak, roofline_seconds, sum_seconds
 from ..report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite, Waves
+from ..tree.kernel_time import KernelTime
 from ..tree.node import CostNode, known_sum, leaves_of
 from ..tree.timed_node import TimedNode
 from . import attribution
-from .band import band_s, traffic_of, uncertainties
-from .verdict import verdict
+from .bound import find_bound
+from .time_band import band_s, dram_traffic_range, uncertainties
 
 
-def counted(report: KernelReport, leaves: Sequence[CostNode]) -> KernelReport:
+def add_counts(report: KernelReport, leaves: Sequence[CostNode]) -> KernelReport:
     """With operations and the bytes that are issued."""
     by_class: dict[str, int] = {}
     unknown: set[str] = set()
@@ -50,7 +50,7 @@ def counted(report: KernelReport, leaves: Sequence[CostNode]) -> KernelReport:
     )
 
 
-def moved(
+def add_traffic(
     report: KernelReport, touched: Footprint | None, leaves: Sequence[CostNode], device: Device
 ) -> KernelReport:
     """With the bytes that L2 and DRAM move, and the roofline that follows."""
@@ -71,7 +71,7 @@ def moved(
     )
 
 
-def warm(report: KernelReport, device: Device) -> KernelReport:
+def add_cached_roofline(report: KernelReport, device: Device) -> KernelReport:
     """The roofline of a kernel whose arrays may be in the caches from its last run.
 
     A CPU's DRAM rate is of reading; lines go back while others come.
@@ -82,12 +82,12 @@ def warm(report: KernelReport, device: Device) -> KernelReport:
     return report.replace(roofline_time_s=seconds or None)
 
 
-def with_note(report: KernelReport, message: str) -> KernelReport:
+def add_caveat(report: KernelReport, message: str) -> KernelReport:
     """The report with a caveat at the kernel's line."""
     return report.replace(caveats=(*report.caveats, CaveatNote(message, report.span)))
 
 
-def finished(
+def add_time(
     report: KernelReport,
     device: Device,
     items: Sequence[CostNode],
@@ -99,18 +99,18 @@ def finished(
 
     The report says already by which schedule it was timed.
     """
-    why = _why_unknown(report)
+    why = _unknown_time_reason(report)
     if why:
-        return untimed(report, items, timed, why, by_line)
+        return add_unknown_time(report, items, timed, why, by_line)
     seconds = timed[1].total_s
     if by_line:
         report = report.replace(loops=_breakdown(report, items, timed, known=True))
         # To the last digit what its entries add up to.
         seconds = sum(entry.time_s or 0.0 for entry in report.loops)
-    return _timed_report(report, device, items, seconds, timed[1], blocks)
+    return _add_known_time(report, device, items, seconds, timed[1], blocks)
 
 
-def untimed(
+def add_unknown_time(
     report: KernelReport,
     items: Sequence[CostNode],
     timed: tuple[TimedNode, KernelTime],
@@ -118,13 +118,13 @@ def untimed(
     by_line: bool,
 ) -> KernelReport:
     """With the reason `why` there is no time, and if `by_line` the breakdown of all else."""
-    report = with_note(report, f"the time is not known: {why}")
+    report = add_caveat(report, f"the time is not known: {why}")
     if by_line:
         report = report.replace(loops=_breakdown(report, items, timed, known=False))
     return report
 
 
-def _why_unknown(report: KernelReport) -> str:
+def _unknown_time_reason(report: KernelReport) -> str:
     """Why a kernel has no time; nothing where it has."""
     if report.flop is None or report.global_bytes.total is None:
         return "some counts are not"
@@ -161,7 +161,7 @@ def _breakdown(
     return tuple(entries)
 
 
-def _timed_report(
+def _add_known_time(
     report: KernelReport,
     device: Device,
     items: Sequence[CostNode],
@@ -178,8 +178,8 @@ def _timed_report(
         parts: dict[str, float] = {}
         band = seconds / (1 + device.band), seconds * (1 + device.band)
     else:
-        found = verdict(device, utilisation, blocks, launch, tail, time.limiter)
-        parts = uncertainties(device, utilisation, launch, traffic_of(report))
+        found = find_bound(device, utilisation, blocks, launch, tail, time.limiter)
+        parts = uncertainties(device, utilisation, launch, dram_traffic_range(report))
         band = band_s(seconds, parts)
     name = dominant_class(device, report.flop_by_class)
     flop = report.flop or 0

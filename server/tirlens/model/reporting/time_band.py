@@ -1,0 +1,131 @@
+"""The uncertainty of a predicted time: a band that contains four of five measured times.
+
+Each part is an uncertainty of the logarithm of the time.  The parts are independent and add as
+squares:
+
+* rate: the sustained rate of the busiest unit, by the provenance of its number; arithmetic rates
+  depend on the clock under the power limit (`Device.band`);
+* instructions: the number of instructions the compiler emits for addresses, conversions and
+  predicates, where instruction issue is the busiest unit;
+* reuse: DRAM traffic is between the distinct bytes and the issued bytes;
+* waits: the time in which the busiest unit is idle, spilling included;
+* launch: the launch cost.
+
+The constants are fitted to the fitted half of ``tests/measured``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tirlens.hardware.provenance import hearsay
+from tirlens.hardware.spec import Device
+
+from ..report import KernelReport
+
+# Uncertainty of a rate that was measured on the device, and of others by their provenance.
+MEASURED_RATE_UNCERTAINTY = 0.08
+UNMEASURED_RATE_UNCERTAINTY: Mapping[str, float] = {
+    "as": 0.12,
+    "scaled": 0.2,
+    "estimate": 0.25,
+    "disputed": 0.7,
+}
+# Fraction of `Device.band` for matrix products, whose power was measured, and for other arithmetic.
+TENSOR_BAND_FRACTION = 0.45
+CORE_BAND_FRACTION = 0.7
+# Uncertainty of the number of instructions.
+INSTRUCTION_COUNT_UNCERTAINTY = 0.25
+_INSTRUCTION_UNITS = frozenset({"int", "issue"})
+# Uncertainty of exposed latency (a factor of 2) and of the launch cost (a factor of 1.65).
+LATENCY_UNCERTAINTY = 0.7
+LAUNCH_UNCERTAINTY = 0.5
+# Uncertainty of DRAM traffic over the geometric mean of its distances to its bounds.
+REUSE_UNCERTAINTY_FRACTION = 0.6
+
+
+@dataclass(frozen=True)
+class DramTrafficRange:
+    """Estimated DRAM bytes, and their lower and upper bound."""
+
+    dram_bytes: float
+    least_bytes: float
+    most_bytes: float
+
+
+def dram_traffic_range(report: KernelReport) -> DramTrafficRange | None:
+    """DRAM bytes of a kernel: estimate, compulsory bytes, and issued bytes."""
+    moved, least, issued = report.dram_bytes.total, report.compulsory_bytes, report.global_bytes
+    if moved is None or least is None or issued.total is None:
+        return None
+    return DramTrafficRange(moved, least, issued.total)
+
+
+def uncertainties(
+    device: Device,
+    utilisation: Mapping[str, float],
+    launch_share: float,
+    traffic: DramTrafficRange | None,
+) -> dict[str, float]:
+    """The parts of a GPU kernel's uncertainty: rate, instructions, reuse, waits, launch.
+
+    Parameters
+    ----------
+    device
+        The device, for the provenance of its rates.
+    utilisation
+        Each unit's busy time over the kernel's time.
+    launch_share
+        The launch cost over the kernel's time.
+    traffic
+        The DRAM traffic with its bounds; None where it is not known.
+    """
+    unit, used = max(utilisation.items(), key=lambda pair: pair[1], default=("", 0.0))
+    used = min(used, 1.0)
+    return {
+        "rate": used * _rate_uncertainty(device, unit),
+        "instructions": used * INSTRUCTION_COUNT_UNCERTAINTY if unit in _INSTRUCTION_UNITS else 0.0,
+        "reuse": utilisation.get("dram", 0.0) * _reuse_uncertainty(traffic),
+        "waits": LATENCY_UNCERTAINTY * max(1 - used - launch_share, 0.0),
+        "launch": LAUNCH_UNCERTAINTY * launch_share,
+    }
+
+
+def band_s(seconds: float, parts: Mapping[str, float]) -> tuple[float, float]:
+    """The time band of a kernel in seconds, with the same factor to both sides."""
+    width = math.exp(math.hypot(*parts.values()))
+    return seconds / width, seconds * width
+
+
+def _rate_uncertainty(device: Device, unit: str) -> float:
+    if unit == "dram":
+        return _source_uncertainty(device, "dram.sustained_fraction")
+    if unit == "l2":
+        return max(_source_uncertainty(device, "l2.bytes_per_s"), CORE_BAND_FRACTION * device.band)
+    if unit == "tensor":
+        # All matrix types of a device share the source of their sustained rate.
+        name = next((name for name in device.peaks if name.startswith("tensor.")), "fp32")
+        share = TENSOR_BAND_FRACTION
+    else:
+        name, share = "fp32", CORE_BAND_FRACTION
+    known = hearsay(device, f"peaks.{name}.sustained_fraction") is None
+    return (
+        share * device.band
+        if known
+        else max(share * device.band, UNMEASURED_RATE_UNCERTAINTY["estimate"])
+    )
+
+
+def _source_uncertainty(device: Device, key: str) -> float:
+    word = hearsay(device, key)
+    return MEASURED_RATE_UNCERTAINTY if word is None else UNMEASURED_RATE_UNCERTAINTY[word]
+
+
+def _reuse_uncertainty(traffic: DramTrafficRange | None) -> float:
+    if traffic is None or not traffic.dram_bytes:
+        return 0.0
+    above = max(traffic.dram_bytes - traffic.least_bytes, 0.0)
+    below = max(traffic.most_bytes - traffic.dram_bytes, 0.0)
+    return REUSE_UNCERTAINTY_FRACTION * math.sqrt(above * below) / traffic.dram_bytes
