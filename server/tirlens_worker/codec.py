@@ -1,6 +1,7 @@
 """Plain dataclasses to JSON values and back, driven by their annotations.
 
-A union of dataclasses is written with a ``"$"`` key that names the class.  Fields that have their
+A dataclass is written with a ``"$"`` key that names the class, from which a member of a union, or a
+subclass of one, is read again.  Fields that have their
 default are left out.  Runs on Python 3.8 with the standard library alone.
 """
 
@@ -11,7 +12,20 @@ import functools
 import json
 import sys
 import typing
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple, Type, TypeVar, cast
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Sequence,
+    Tuple,
+    Type,
+    TypeVar,
+    cast,
+)
 
 T = TypeVar("T")
 
@@ -99,13 +113,19 @@ def _is_dataclass(hint: Any) -> bool:
     return isinstance(hint, type) and dataclasses.is_dataclass(hint)
 
 
+def _with_subclasses(classes: Iterable[Any]) -> Iterator[Any]:
+    for cls in classes:
+        yield cls
+        yield from _with_subclasses(cls.__subclasses__())
+
+
 def _decoder(hint: Any) -> Callable[[Any], Any]:
     origin = typing.get_origin(hint)
     arguments: Tuple[Any, ...] = typing.get_args(hint)
     if _is_dataclass(hint):
         return functools.partial(_decode_dataclass, hint)
     if origin is typing.Union:
-        classes = {cls.__name__: cls for cls in arguments if _is_dataclass(cls)}
+        classes = {cls.__name__: cls for cls in _with_subclasses(filter(_is_dataclass, arguments))}
         if len(classes) == 1 and len(arguments) == 2 and type(None) in arguments:
             inner = _decoder(next(iter(classes.values())))
             return lambda data: None if data is None else inner(data)

@@ -22,7 +22,7 @@ This module runs on Python 3.8 and imports nothing but the standard library.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, ClassVar, Dict, Literal, Mapping, Optional, Tuple, Union
 
 Expr = Union[int, float, bool, str, Tuple[Any, ...]]
 
@@ -31,6 +31,38 @@ def no_entries() -> Dict[str, Any]:
     """The default of a mapping: `dict` with its types, which Python 3.8 cannot write there."""
     return {}
 
+
+#: Who executes a statement: ``thread``, each thread in whose loops it is; ``block``, the threads of
+#: a block together; ``warp`` and ``warpgroup``, each 32 or 128 of the threads together.
+Executor = Literal["thread", "warp", "warpgroup", "block"]
+#: What an access does: ``atomic`` is read-modify-write.
+AccessMode = Literal["read", "write", "atomic"]
+#: How bytes travel: ``thread`` (load and store instructions of one thread), ``tile`` (a cooperative
+#: copy of the whole block), ``tma``, ``async`` (cp.async), ``mma`` (operands of a tensor-core
+#: instruction).
+Route = Literal["thread", "tile", "tma", "async", "mma"]
+#: ``grid`` is blockIdx and ``block`` threadIdx; ``parallel`` is tilelang's T.Parallel or TVM's
+#: T.parallel.
+LoopKind = Literal[
+    "grid", "cluster", "block", "serial", "pipelined", "parallel", "vectorized", "unroll",
+    "persistent",
+]  # fmt: skip
+#: ``if`` (written by the user), ``predicate`` (T.where), ``init`` (T.init: at the first step of the
+#: reduction).
+BranchKind = Literal["if", "predicate", "init"]
+#: What a statement does to a barrier (see `Signal`).
+SignalKind = Literal["wait", "arrive", "sync", "commit", "fetch", "bring", "drain"]
+#: What a synchronisation costs the threads that execute it: ``wait`` (for each other, for a phase
+#: of a barrier or for what they have started), ``arrive`` (arrivals, commits, fences and the set-up
+#: of barriers, which wait for nothing), ``wgmma`` (part of a product by wgmma).
+BarrierKind = Literal["wait", "arrive", "wgmma"]
+#: A family of matrix instructions.
+MatrixInstruction = Literal["mma", "wmma", "wgmma", "tcgen05", "mfma", "rdna_wmma", "simdgroup"]
+#: How tilelang divides a product among the warps of a block (``GemmWarpPolicy``).
+WarpPolicy = Literal["square", "full_row", "full_col"]
+#: ``divide``: warps hand registers to each other (``setmaxnreg``); ``keep``: the compiler must not
+#: have them do so (``no_set_max_nreg``).
+RegisterRequest = Literal["divide", "keep"]
 
 # How many threads execute a statement together, by its `per`; ``block`` is all of a block's.
 THREADS_TOGETHER = {"thread": 1, "warp": 32, "warpgroup": 128}
@@ -84,23 +116,20 @@ class Access:
     buffer's rank; empty `extents` means a single element.  `lanes` is the vector width of one
     element access.  With `clipped` the part of the box outside the buffer is not touched (tile
     copies); `guard` is the condition under which the access happens at all, beyond the
-    statement's own.  `mode` is ``read``, ``write`` or ``atomic`` (read-modify-write).
-    `route` says how the bytes travel: ``thread`` (load and store instructions of one thread),
-    ``tile`` (a cooperative copy of the whole block), ``tma``, ``async`` (cp.async), ``mma``
-    (operands of a tensor-core instruction).
+    statement's own.  `route` says how the bytes travel.
     `path` names the operations, the first one first, that what is read goes through until it is the
     statement's result, ``fma`` for a product and the sum that it goes into; None: not known, as in
     kernels with threads, or not part of the result.
     """
 
     buffer: str
-    mode: str
+    mode: AccessMode
     indices: Tuple[Expr, ...]
     extents: Tuple[Expr, ...] = ()
     lanes: int = 1
     guard: Optional[Expr] = None
     clipped: bool = False
-    route: str = "thread"
+    route: Route = "thread"
     path: Optional[Tuple[str, ...]] = None
 
 
@@ -166,7 +195,7 @@ class Signal:
     `guard` is the condition under which it happens, beyond the statement's own.
     """
 
-    kind: str
+    kind: SignalKind
     barrier: str = ""
     index: Expr = 0
     slots: Expr = 1
@@ -177,10 +206,10 @@ class Signal:
 
 @dataclass(frozen=True)
 class Statement:
-    """A leaf of the tree: a store, a tile operation, an intrinsic call.
+    """A leaf of the tree: the base of all classes of statements.
 
-    `op` is a stable name (``store``, ``let``, ``copy``, ``gemm``, ``reduce``, ``fill``,
-    ``atomic``, ``sync``, ``call`` ...), `label` what to show, near to the source text.
+    `op` is a short name of the class and `label` what to show, near to the source text.  Both are
+    for display alone: what a model needs to know is in the class and its fields.
     `per` says who executes it: ``thread`` once by each thread in whose loops it stands, ``block``
     once by the threads of a block together (tile operations, bodies of parallel tile loops),
     ``warp`` and ``warpgroup`` once by each 32 or 128 of the threads together (tile operations of
@@ -189,27 +218,191 @@ class Statement:
     where a cost is shown.  `signals` are what it does to barriers, in their order.
     """
 
-    op: str
+    op: ClassVar[str] = ""
+
     label: str
     arith: Tuple[Arith, ...] = ()
     accesses: Tuple[Access, ...] = ()
-    per: str = "thread"
+    per: Executor = "thread"
     sites: Tuple[Span, ...] = ()
-    attributes: Mapping[str, Any] = field(default_factory=no_entries)
     signals: Tuple[Signal, ...] = ()
+
+
+@dataclass(frozen=True)
+class Store(Statement):
+    """A value is computed and stored, once for each element.
+
+    `kept` is the condition under which a store that masks an array leaves its element as it is;
+    None for any other store.
+    """
+
+    op: ClassVar[str] = "store"
+
+    kept: Optional[Expr] = None
+
+
+@dataclass(frozen=True)
+class Evaluate(Statement):
+    """An expression is evaluated: the value of a name, a bound of a loop, a condition."""
+
+    op: ClassVar[str] = "let"
+
+
+@dataclass(frozen=True)
+class Load(Statement):
+    """A load instruction of one thread, into its registers.
+
+    `read_only`: through the read-only path (``ld.global.nc``, ``__ldg``), so that nothing writes
+    what it loads while the kernel runs.
+    """
+
+    op: ClassVar[str] = "load"
+
+    read_only: bool = False
+
+
+@dataclass(frozen=True)
+class Call(Statement):
+    """A function or instruction without a class of its own; `arith` and `accesses` have its cost.
+
+    One of unknown cost has an operation ``unknown:<name>`` or none, and a caveat.
+    """
+
+    op: ClassVar[str] = "call"
+
+
+@dataclass(frozen=True)
+class Barrier(Statement):
+    """A synchronisation: barriers, fences, waits and arrivals."""
+
+    op: ClassVar[str] = "sync"
+
+    kind: BarrierKind = "wait"
+
+
+@dataclass(frozen=True)
+class Copy(Statement):
+    """A box is copied; the routes of its accesses say how.
+
+    `may_use_tma`: the source does not forbid TMA (``disable_tma``).
+    """
+
+    op: ClassVar[str] = "copy"
+
+    may_use_tma: bool = True
+
+
+@dataclass(frozen=True)
+class Transpose(Statement):
+    """A tile is transposed."""
+
+    op: ClassVar[str] = "transpose"
+
+
+@dataclass(frozen=True)
+class Gemm(Statement):
+    """A product of tiles (``T.gemm``).
+
+    `m_n_k` are the rows and columns of the result and the depth, in elements; `transposes` tells
+    whether A and B are stored transposed; None: not known.  `instruction` is the family of matrix
+    instructions that its name asks for, None where the framework chooses.  An asynchronous one is
+    only started: a later statement waits for it.
+    """
+
+    op: ClassVar[str] = "gemm"
+
+    m_n_k: Optional[Tuple[Expr, Expr, Expr]] = None
+    transposes: Optional[Tuple[bool, bool]] = None
+    policy: WarpPolicy = "square"
+    instruction: Optional[MatrixInstruction] = None
+    is_asynchronous: bool = False
+
+
+@dataclass(frozen=True)
+class Mma(Statement):
+    """A matrix instruction that the kernel issues itself.
+
+    An asynchronous one is only started: a barrier tells when it is done.  `operand_bytes` is what
+    it reads of shared memory through descriptors, `filled` the share of the tensor cores that it
+    keeps busy, in (0, 1].
+    """
+
+    op: ClassVar[str] = "mma"
+
+    instruction: MatrixInstruction = "mma"
+    is_asynchronous: bool = False
+    operand_bytes: int = 0
+    filled: float = 1.0
+
+
+@dataclass(frozen=True)
+class Reduce(Statement):
+    """Elements are combined.
+
+    `dim` is the dimension of the tile that is read along which it is reduced; None: not a constant,
+    or not a tile.
+    """
+
+    op: ClassVar[str] = "reduce"
+
+    dim: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Scan(Statement):
+    """A running combination (``T.cumsum``) along the dimension `dim`; None: not a constant."""
+
+    op: ClassVar[str] = "scan"
+
+    dim: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Map(Statement):
+    """An operation on each element of a tile."""
+
+    op: ClassVar[str] = "map"
+
+
+@dataclass(frozen=True)
+class Fill(Statement):
+    """One value is written to each element."""
+
+    op: ClassVar[str] = "fill"
+
+
+@dataclass(frozen=True)
+class Atomic(Statement):
+    """An atomic operation on memory."""
+
+    op: ClassVar[str] = "atomic"
+
+
+@dataclass(frozen=True)
+class Shuffle(Statement):
+    """An exchange between the lanes of a warp: shuffles, votes, matches."""
+
+    op: ClassVar[str] = "shuffle"
+
+
+@dataclass(frozen=True)
+class Annotate(Statement):
+    """A hint to the compiler, an allocation, a descriptor: it takes no time of the kernel."""
+
+    op: ClassVar[str] = "annotate"
+
+    register_request: Optional[RegisterRequest] = None
 
 
 @dataclass(frozen=True)
 class Loop:
     """`body` runs for `var` in ``range(start, start + extent * step, step)``.
 
-    `kind`: ``grid`` (blockIdx), ``cluster``, ``block`` (threadIdx), ``serial``, ``pipelined``,
-    ``parallel`` (tilelang's T.Parallel or TVM's T.parallel), ``vectorized``, ``unroll``,
-    ``persistent``.  `tag` is the thread tag of a grid or block loop (``blockIdx.x``).
+    `tag` is the thread tag of a grid or block loop (``blockIdx.x``).
     `annotations` keeps what the schedule says (``num_stages`` ...).
     """
 
-    kind: str
+    kind: LoopKind
     var: str
     start: Expr
     extent: Expr
@@ -223,16 +416,12 @@ class Loop:
 
 @dataclass(frozen=True)
 class Branch:
-    """`then` runs where `condition` holds, `orelse` elsewhere.
-
-    `kind`: ``if`` (written by the user), ``predicate`` (T.where), ``init`` (T.init: at the first
-    step of the reduction).
-    """
+    """`then` runs where `condition` holds, `orelse` elsewhere."""
 
     condition: Expr
     then: Tuple[Node, ...]
     orelse: Tuple[Node, ...] = ()
-    kind: str = "if"
+    kind: BranchKind = "if"
     label: str = ""
     sites: Tuple[Span, ...] = ()
 
@@ -293,15 +482,14 @@ class Launch:
 class Move:
     """How lowered code moves a global array.
 
-    `buffer` is the array's name, `mode` ``read``, ``write`` or ``atomic``.  `route` is ``thread``
-    (load and store instructions), ``async`` (cp.async) or ``tma``; `widths_bytes` are the bytes
-    that one instruction of one thread moves, each width that occurs, the narrowest first (none for
-    ``tma``, which moves whole boxes).
+    `buffer` is the array's name.  `route` is ``thread``, ``async`` or ``tma``; `widths_bytes` are
+    the bytes that one instruction of one thread moves, each width that occurs, the narrowest first
+    (none for ``tma``, which moves whole boxes).
     """
 
     buffer: str
-    mode: str
-    route: str
+    mode: AccessMode
+    route: Route
     widths_bytes: Tuple[int, ...] = ()
 
 
@@ -326,10 +514,14 @@ class LoweredLaunch:
 
 @dataclass(frozen=True)
 class Caveat:
-    """Something that was not understood or was assumed, at `span` (None: the whole kernel)."""
+    """Something that was not understood or was assumed, at `span` (None: the whole kernel).
+
+    `function` is the function whose cost is left out, where that is what the message says.
+    """
 
     message: str
     span: Optional[Span] = None
+    function: Optional[str] = None
 
 
 @dataclass(frozen=True)

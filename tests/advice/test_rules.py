@@ -18,14 +18,18 @@ from tirlens.model.report import Advice
 from tirlens_worker.facts import (
     Access,
     Arith,
+    Barrier,
     Branch,
     Buffer,
+    Copy,
+    Gemm,
     KernelFacts,
     Launch,
     Loop,
     LoweredLaunch,
     Node,
     Statement,
+    Store,
 )
 
 
@@ -35,8 +39,7 @@ def half_product(dtype: str = "float16", n: int = 2048, by_row: bool = False) ->
     `by_row`, ``C[i, j] += A[i, j, k] * B[i, j, k]``, which multiplies no matrices.
     """
     i, j = ("+", ("*", "by", 16), "ty"), ("+", ("*", "bx", 16), "tx")
-    product = Statement(
-        op="store",
+    product = Store(
         label="C[...] = ...",
         arith=(Arith("mul", dtype), Arith("add", dtype)),
         accesses=(
@@ -68,8 +71,7 @@ def copied(transposed: bool = False, n: int = 2048) -> KernelFacts:
     """``B[r, c] = A[r, c]`` in single elements, the threads along the columns or the rows."""
     row, column = "bx", ("+", ("*", "by", 256), "tx")
     place = (column, row) if transposed else (row, column)
-    store = Statement(
-        op="store",
+    store = Store(
         label="B[...] = ...",
         accesses=(Access("A", "read", place), Access("B", "write", place)),
         sites=site(5),
@@ -82,15 +84,13 @@ def turned(pitch: int, n: int = 4096) -> KernelFacts:
     high, wide = ("+", ("*", "by", 32), "ty"), ("+", ("*", "bx", 32), "tx")
     out = (("+", ("*", "bx", 32), "ty"), ("+", ("*", "by", 32), "tx"))
     body = (
-        Statement(
-            op="store",
+        Store(
             label="tile[...] = A[...]",
             accesses=(Access("A", "read", (high, wide)), Access("tile", "write", ("ty", "tx"))),
             sites=site(5),
         ),
-        Statement(op="sync", label="sync", sites=site(6)),
-        Statement(
-            op="store",
+        Barrier(label="sync", sites=site(6)),
+        Store(
             label="B[...] = tile[...]",
             accesses=(Access("tile", "read", ("tx", "ty")), Access("B", "write", out)),
             sites=site(7),
@@ -259,8 +259,7 @@ def nested(
 ) -> KernelFacts:
     """A CPU kernel of one statement in loops of these names, outermost first."""
     body: tuple[Node, ...] = (
-        Statement(
-            op="store",
+        Store(
             label="C[...] = ...",
             arith=(Arith("mul", "float32"), Arith("add", "float32")),
             accesses=accesses,
@@ -319,8 +318,7 @@ def test_on_a_cpu(rule: str, facts: KernelFacts, words: str | None) -> None:
 
 def test_a_reduction_starts_in_loops_of_its_own() -> None:
     """The what-if of another order is the kernel that ``decompose_reduction`` makes of it."""
-    init = Statement(
-        op="store",
+    init = Store(
         label="C[...] = 0",
         accesses=(Access("C", "write", ("i", "j")),),
         sites=site(5),
@@ -348,7 +346,7 @@ def summed(facts: KernelFacts) -> KernelFacts:
     """`gemm` with the sums that its products are added to, as the frontend tells them."""
 
     def edit(node: Node) -> Node:
-        if isinstance(node, Statement) and node.op == "gemm":
+        if isinstance(node, Gemm):
             sums = [
                 Access("Cl", mode, (0, 0), (128, 128), route="mma") for mode in ("read", "write")
             ]
@@ -378,8 +376,9 @@ def test_only_a_plain_sum_is_split() -> None:
     facts = summed(gemm(512, 512, 4096))
 
     def edit(node: Node) -> Node:
-        if isinstance(node, Statement) and node.label.startswith("T.copy(Cl"):
-            return replace(node, op="store", arith=(Arith("max", "float32"),))
+        if isinstance(node, Copy) and node.accesses[0].buffer == "Cl":
+            arith = (Arith("max", "float32"),)
+            return Store(node.label, arith, node.accesses, node.per, node.sites)
         return node
 
     assert splitting.reduction(rewrite.change(facts, edit)) is None

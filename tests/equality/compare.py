@@ -13,10 +13,10 @@ from tirlens.model.gpu.mapping.spread import memory_of
 from tirlens.model.gpu.mapping.tree import build
 from tirlens.model.workload import count_workload
 from tirlens_worker.codec import from_json
-from tirlens_worker.facts import KernelFacts
+from tirlens_worker.facts import Atomic, Evaluate, KernelFacts, Load, Store
 
 #: The statements in which each thread reads and writes by itself, in instructions as written.
-BY_ELEMENT = ("store", "let", "load", "atomic")
+BY_ELEMENT = (Store, Evaluate, Load, Atomic)
 
 
 class UnknownCountError(Exception):
@@ -218,7 +218,7 @@ def _requests(
     mine: defaultdict[tuple[str, str, str], set[tuple[float, float]]] = defaultdict(set)
     for item in build(facts, counts, sizes, buffers):
         for leaf in item.leaves():
-            if leaf.source.per != "thread" or leaf.source.op not in BY_ELEMENT:
+            if leaf.source.per != "thread" or not isinstance(leaf.source, BY_ELEMENT):
                 continue
             known = leaf.mapping.requests if leaf.mapping is not None else ()
             for entry, request in zip(leaf.count.accesses, known, strict=False):

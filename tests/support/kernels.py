@@ -11,12 +11,15 @@ from tirlens_worker.facts import (
     Access,
     Arith,
     Buffer,
+    Copy,
+    Gemm,
     KernelFacts,
     Launch,
     Loop,
     Node,
     Span,
     Statement,
+    Store,
     Variable,
 )
 
@@ -62,11 +65,10 @@ def leaves(kernel: KernelFacts, sizes: Mapping[str, int] | None = None) -> tuple
 
 
 def tile(
-    name: str, source: str, target: str, box: tuple[int, int], at: dict[str, tuple], line: int
+    source: str, target: str, box: tuple[int, int], at: dict[str, tuple], line: int
 ) -> Statement:
     zero = (0, 0)
-    return Statement(
-        op="copy",
+    return Copy(
         label=f"T.copy({source}, {target})",
         accesses=(
             Access(source, "read", at.get(source, zero), box, clipped=source in at, route="tile"),
@@ -74,7 +76,6 @@ def tile(
         ),
         per="block",
         sites=site(line),
-        attributes={"name": name},
     )
 
 
@@ -97,8 +98,7 @@ def gemm(
         Buffer("Cl", "C_local", "float32", (tile_m, tile_n), scope="local.fragment"),
     )
     row, column, depth = ("*", "by", tile_m), ("*", "bx", tile_n), ("*", "k", tile_k)
-    mma = Statement(
-        op="gemm",
+    mma = Gemm(
         label="T.gemm(A_shared, B_shared, C_local)",
         arith=(Arith("mma", "float16", tile_m * tile_n * tile_k, accumulator="float32"),),
         accesses=(
@@ -114,15 +114,15 @@ def gemm(
         0,
         k // tile_k,
         (
-            tile("a", "A", "As", (tile_m, tile_k), {"A": (row, depth)}, 5),
-            tile("b", "B", "Bs", (tile_k, tile_n), {"B": (depth, column)}, 6),
+            tile("A", "As", (tile_m, tile_k), {"A": (row, depth)}, 5),
+            tile("B", "Bs", (tile_k, tile_n), {"B": (depth, column)}, 6),
             mma,
         ),
         label="for k in T.Pipelined",
         sites=site(4),
         annotations={"num_stages": stages},
     )
-    store = tile("c", "Cl", "C", (tile_m, tile_n), {"C": (row, column)}, 8)
+    store = tile("Cl", "C", (tile_m, tile_n), {"C": (row, column)}, 8)
     body: tuple = (loop, store)
     for kind, var, extent, tag in (
         ("block", "tx", threads, "threadIdx.x"),
@@ -149,8 +149,7 @@ def scale(n: object = 1 << 20, scheduled: bool = True) -> KernelFacts:
     """``B[i] = A[i] * 2`` with four elements a thread, or as a plain loop."""
     lanes = 4 if scheduled else 1
     index = ("*", ("+", ("*", "bx", 256), "tx"), 4) if scheduled else "i"
-    store = Statement(
-        op="store",
+    store = Store(
         label="B[...] = ...",
         arith=(Arith("mul", "float32", lanes),),
         accesses=(

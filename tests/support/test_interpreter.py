@@ -10,13 +10,15 @@ from tirlens_worker.facts import (
     Arith,
     Branch,
     Buffer,
+    Copy,
     KernelFacts,
     Launch,
     Let,
     Loop,
+    Map,
     Node,
     Span,
-    Statement,
+    Store,
     Variable,
 )
 
@@ -45,8 +47,7 @@ A = Buffer("A", "A", "float16", ("N",), is_parameter=True)
 
 
 def test_a_tile_copy_moves_only_what_is_inside() -> None:
-    copy = Statement(
-        "copy",
+    copy = Copy(
         "",
         accesses=(Access("A", "read", (("*", "b", 8),), (8,), clipped=True),),
         per="block",
@@ -63,7 +64,7 @@ def test_a_tile_copy_moves_only_what_is_inside() -> None:
 
 @pytest.mark.parametrize(("per", "executions"), [("thread", 64 * 5), ("warp", 2 * 5), ("block", 5)])
 def test_who_executes(per: str, executions: int) -> None:
-    work = Statement("map", "", arith=(Arith("add", "float32", count=4),), per=per)
+    work = Map("", arith=(Arith("add", "float32", count=4),), per=per)
     facts = kernel(loop("block", "t", 64, loop("serial", "k", 5, work)))
     tally = run(facts, {})
     assert tally.executions[0, 0, 0] == executions
@@ -71,14 +72,14 @@ def test_who_executes(per: str, executions: int) -> None:
 
 
 def test_a_block_wide_statement_behind_a_thread_condition_runs_once() -> None:
-    work = Statement("map", "", arith=(Arith("add", "float32"),), per="block")
+    work = Map("", arith=(Arith("add", "float32"),), per="block")
     facts = kernel(loop("block", "t", 64, Branch(("<", "t", 3), (work,))))
     assert run(facts, {}).operations["add", "float32"] == 1
 
 
 def test_lets_guards_and_the_other_side_of_a_branch() -> None:
-    work = Statement("store", "", arith=(Arith("exp", "float32", guard=("==", ("%", "v", 2), 0)),))
-    other = Statement("store", "", arith=(Arith("mul", "float32", count="i"),))
+    work = Store("", arith=(Arith("exp", "float32", guard=("==", ("%", "v", 2), 0)),))
+    other = Store("", arith=(Arith("mul", "float32", count="i"),))
     facts = kernel(
         loop("serial", "i", 7, Let("v", ("+", "i", 1)), Branch(("<", "v", 5), (work,), (other,)))
     )
@@ -89,7 +90,7 @@ def test_lets_guards_and_the_other_side_of_a_branch() -> None:
 
 
 def test_data_is_asked_for_and_not_invented() -> None:
-    work = Statement("store", "", arith=(Arith("add", "float32"),))
+    work = Store("", arith=(Arith("add", "float32"),))
     facts = kernel(Branch((">", ("load", "A", 0), 0), (work,)), buffers=(A,))
     with pytest.raises(DataDependentError):
         run(facts, {"N": 4})
@@ -97,7 +98,7 @@ def test_data_is_asked_for_and_not_invented() -> None:
 
 
 def test_a_gather_issues_bytes_at_addresses_nobody_knows() -> None:
-    gather = Statement("store", "", accesses=(Access("A", "read", (("load", "A", 0),), lanes=4),))
+    gather = Store("", accesses=(Access("A", "read", (("load", "A", 0),), lanes=4),))
     facts = kernel(gather, buffers=(A,))
     tally: Tally = run(facts, {"N": 4})
     assert tally.bytes(facts, "read") == 8

@@ -18,6 +18,7 @@ from tirlens_worker.facts import (
     Loop,
     Node,
     Statement,
+    Store,
     While,
 )
 
@@ -33,7 +34,7 @@ def is_independent(loop: Loop) -> bool:
     reach = {node.var: node for node in walk_nodes(loop.body) if isinstance(node, Loop)}
     touched: dict[str, list[Access]] = {}
     for statement in rewrite.inside(loop):
-        if statement.op != "store" or statement.signals:
+        if not isinstance(statement, Store) or statement.signals:
             return False
         for access in statement.accesses:
             touched.setdefault(access.buffer, []).append(access)
@@ -138,7 +139,7 @@ def _is_free(nest: Nest) -> bool:
     if any(free_variables(end) & names for end in bounds):
         return False
     written = [access for access in nest.statement.accesses if access.mode != "read"]
-    if nest.statement.op != "store" or len(written) != 1 or written[0].mode != "write":
+    if not isinstance(nest.statement, Store) or len(written) != 1 or written[0].mode != "write":
         return False
     place = [simplify(index) for index in written[0].indices]
     return all(

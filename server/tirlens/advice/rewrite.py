@@ -14,12 +14,14 @@ from tirlens_worker.facts import (
     Access,
     Branch,
     Buffer,
+    Evaluate,
     Expr,
     KernelFacts,
     Let,
     Loop,
     Node,
     Statement,
+    Store,
     While,
 )
 
@@ -202,7 +204,7 @@ def _widened(statement: Statement, thread: str, first: dict[str, Expr], width: i
 
 def _steps_by_element(statement: Statement, thread: str) -> bool:
     """Whether what `statement` accesses moves by one element from thread to thread, or not."""
-    if statement.per != "thread" or statement.op not in ("store", "let"):
+    if statement.per != "thread" or not isinstance(statement, (Store, Evaluate)):
         return False
     here, next_one = {thread: 0}, {thread: 1}
     for access in statement.accesses:

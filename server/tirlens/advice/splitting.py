@@ -6,11 +6,22 @@ from dataclasses import replace
 
 from tirlens.advice import rewrite
 from tirlens_counting.expressions import simplify, substitute
-from tirlens_worker.facts import Access, Expr, KernelFacts, Loop, Node, Statement
+from tirlens_worker.facts import (
+    Access,
+    Annotate,
+    Barrier,
+    Copy,
+    Expr,
+    Fill,
+    Gemm,
+    KernelFacts,
+    Loop,
+    Node,
+    Statement,
+)
 
 _AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
 _PART = "split_k"
-_COPIES = frozenset({"copy", "tma_copy"})
 
 
 def reduction(facts: KernelFacts) -> Loop | None:
@@ -23,14 +34,14 @@ def reduction(facts: KernelFacts) -> Loop | None:
         loop
         for loop, _ in rewrite.loops(facts)
         if loop.kind in ("pipelined", "serial")
-        and any(isinstance(node, Statement) and node.op == "gemm" for node in loop.body)
+        and any(isinstance(node, Gemm) for node in loop.body)
     ]
     if len(products) != 1 or not all(map(_adds, products[0].body)):
         return None
     (loop,) = products
     own = list(rewrite.inside(loop))
     others = [one for one, _ in rewrite.statements(facts) if one not in own]
-    moves = all(one.op in _COPIES | {"fill", "sync", "annotate"} for one in others)
+    moves = all(isinstance(one, (Copy, Fill, Barrier, Annotate)) for one in others)
     whole = isinstance(loop.extent, int) and loop.start == 0 and loop.step == 1
     return loop if moves and whole else None
 
@@ -41,7 +52,7 @@ def _adds(node: Node) -> bool:
         return False
     read = {access.buffer for access in node.accesses if access.mode == "read"}
     written = {access.buffer for access in node.accesses if access.mode != "read"}
-    return node.op in _COPIES or (node.op == "gemm" and bool(written) and written <= read)
+    return isinstance(node, Copy) or (isinstance(node, Gemm) and bool(written) and written <= read)
 
 
 def with_parts(facts: KernelFacts, loop: Loop, parts: int) -> KernelFacts | None:

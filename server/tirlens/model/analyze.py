@@ -41,7 +41,6 @@ from .multi_kernel import merge_reports, split_kernels
 from .report import CaveatNote, KernelReport, Occupancy, Waves
 from .reporting.report_builder import (
     add_cached_roofline,
-    add_caveat,
     add_counts,
     add_time,
     add_traffic,
@@ -49,8 +48,6 @@ from .reporting.report_builder import (
 )
 from .tree.node import CostNode, leaves_of, replace_leaves
 from .workload import Workload, count_workload
-
-SPILLS = "the fragments take more registers than a thread can have: they will spill"
 
 
 def analyze(
@@ -178,11 +175,11 @@ class _Launch:
 
 def _analyzed(report: KernelReport, found: Workload, device: Device, by_line: bool) -> KernelReport:
     facts, counts, touched = found.facts, found.counts, found.counted.footprint
-    seen = {(note.message, note.span) for note in report.caveats}
+    seen = set(report.caveats)
     notes = tuple(
-        CaveatNote(caveat.message, caveat.span)
-        for caveat in counts.caveats
-        if (caveat.message, caveat.span) not in seen
+        note
+        for note in (CaveatNote(caveat.message, caveat.span) for caveat in counts.caveats)
+        if note not in seen
     )
     report = report.replace(caveats=report.caveats + notes, formula=found.counted.formula)
     if found.needs:
@@ -193,7 +190,7 @@ def _analyzed(report: KernelReport, found: Workload, device: Device, by_line: bo
         return report.replace(status="error", message=f"an array of this kernel is {negative}")
     items = found.tree
     leaves = leaves_of(items)
-    report = add_counts(report, leaves)
+    report = add_counts(report, leaves, {caveat.function for caveat in facts.caveats})
     scheduled = bool(facts.launch.grid or facts.launch.threads)
     launch = _launch(facts, counts, items, device)
     shape = LaunchShape(
@@ -315,7 +312,9 @@ def _on_gpu(
         ),
     )
     if launch.block.spilled:
-        report = add_caveat(report, SPILLS)
+        message = "the fragments take more registers than a thread can have: they will spill"
+        note = CaveatNote(message, report.span, is_spill=True)
+        report = report.replace(caveats=(*report.caveats, note))
     timed = block, time
     if not launch.occupancy:
         return add_unknown_time(report, items, timed, does_not_fit(device, launch.block), by_line)

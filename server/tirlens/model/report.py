@@ -103,10 +103,14 @@ class Advice:
 
 @dataclass(frozen=True)
 class CaveatNote:
-    """What is assumed, left out or not known, and where."""
+    """What is assumed, left out or not known, and where.
+
+    `is_spill`: it says that the registers of a thread do not hold its part of the tiles.
+    """
 
     message: str
     span: Span | None = None
+    is_spill: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Iterator, List, Optional
 
-from ..facts import Access, Expr
+from ..facts import Access, AccessMode, Expr
 from ..ops.build import plus
 from . import dialect
 from .conditions import both_hold, implied
@@ -70,7 +70,7 @@ class Accesses(Places):
                         guard = self.inside(load, guard)
         return guard
 
-    def access(self, node: Any, mode: str, guard: Optional[Expr] = None) -> Access:
+    def access(self, node: Any, mode: AccessMode, guard: Optional[Expr] = None) -> Access:
         """The access of one load or store node."""
         indices: List[Expr] = []
         lanes = 1

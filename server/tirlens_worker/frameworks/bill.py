@@ -258,5 +258,6 @@ class Bill:
             self.visit(argument, guard)
         if name not in TRANSPARENT:
             self._add("unknown:" + full, dialect.dtype_of(node), guard, node)
-            self.reader.note("the cost of {!r} is not known; it is left out".format(full))
+            message = "the cost of {!r} is not known; it is left out".format(full)
+            self.reader.note(message, function=full)
         return True

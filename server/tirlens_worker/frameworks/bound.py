@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Tuple
 
-from ..facts import Expr, Loop, Node, Span
+from ..facts import Expr, Loop, LoopKind, Node, Span
 from .text import text
 
 
@@ -12,6 +12,7 @@ def bound_loop(
     name: str, tag: str, extent: Expr, body: Tuple[Node, ...], sites: Tuple[Span, ...]
 ) -> Loop:
     """The loop over a grid's, cluster's or block's index."""
+    kind: LoopKind
     if tag.startswith("blockIdx"):
         kind = "grid"
     elif tag.startswith("cluster"):

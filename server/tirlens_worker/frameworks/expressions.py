@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Union
+from typing import Any, Callable, List, Optional, Tuple, Union
 
 from ..facts import Buffer, Expr
 from ..ops.build import WARP
@@ -41,7 +41,7 @@ class Expressions:
         #: Whether the compiler guards what may reach outside an array.
         self.guarded = guarded
         self.bindings = bindings
-        self.notes: List[str] = []
+        self.notes: List[Tuple[str, Optional[str]]] = []
         #: The ``CommReducer`` of the reduction that the walk is in.
         self.combiner: Any = None
         self._add_buffer = add_buffer
@@ -198,9 +198,9 @@ class Expressions:
         ranges = self.scope.ranges
         return self.scope.barriers.first(self.expr(node), lambda name: ranges.of(name)[0])
 
-    def note(self, message: str) -> None:
-        """Tells what of the statement at hand is not understood."""
-        self.notes.append(message)
+    def note(self, message: str, function: Optional[str] = None) -> None:
+        """Tells what of the statement at hand is not understood, such as the cost of `function`."""
+        self.notes.append((message, function))
 
     def buffer(self, node: Any) -> Buffer:
         """The facts' array for one of the IR, which is registered when it is met first."""

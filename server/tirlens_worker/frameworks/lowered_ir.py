@@ -11,6 +11,7 @@ import math
 import re
 from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
+from ..facts import AccessMode, Route
 from . import dialect
 
 #: The family of a matrix instruction by the start of its operation's name.
@@ -26,6 +27,8 @@ _DESCRIPTOR = re.compile(r"_desc(_\d+)?$")
 _ATOMIC = re.compile(r"atomic_\w+?(?:x(\d))?(?:_ret)?_elem_op$")
 _GLOBAL_INSTRUCTION = re.compile(r"(ldg|stg)(32|64|128|256)$")
 Pointer = Tuple[str, int]
+#: The name of a global array, and how it is moved.
+MoveKey = Tuple[str, AccessMode, Route]
 
 
 class DeviceFunction:
@@ -43,7 +46,7 @@ class DeviceFunction:
         self.shared_bytes = int(dialect.plain(attributes.get("dyn_shared_memory_buf")) or 0)
         self.registers: Optional[int] = None
         self.matrix_instruction: Optional[str] = None
-        self.moves: Dict[Tuple[str, str, str], Set[int]] = {}
+        self.moves: Dict[MoveKey, Set[int]] = {}
         self._parameters = {dialect.key(param): str(param.name) for param in function.params}
         self._loads: List[Any] = []
         self._addressed: Set[int] = set()
@@ -89,10 +92,10 @@ class DeviceFunction:
             lanes = int(atomic.group(1) or 1)
             self._move(target, "atomic", "thread", lanes * target[1] if target else None)
         elif plain is not None:
-            mode = "read" if plain.group(1) == "ldg" else "write"
+            mode: AccessMode = "read" if plain.group(1) == "ldg" else "write"
             self._move(self._pointer(call.args[0]), mode, "thread", int(plain.group(2)) // 8)
 
-    def _element(self, node: Any, mode: str, dtype: str) -> None:
+    def _element(self, node: Any, mode: AccessMode, dtype: str) -> None:
         name = self._parameters.get(dialect.key(dialect.buffer_of(node).data))
         self._move(None if name is None else (name, 1), mode, "thread", width_bytes(dtype))
 
@@ -112,7 +115,9 @@ class DeviceFunction:
         array = self._parameters.get(dialect.key(value)) if dialect.kind(value) == "Var" else None
         return None if array is None else (_DESCRIPTOR.sub("", array), 1)
 
-    def _move(self, at: Optional[Pointer], mode: str, route: str, width: Optional[int]) -> None:
+    def _move(
+        self, at: Optional[Pointer], mode: AccessMode, route: Route, width: Optional[int]
+    ) -> None:
         if at is not None:
             widths = self.moves.setdefault((at[0], mode, route), set())
             if width is not None:

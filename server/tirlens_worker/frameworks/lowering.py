@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import importlib
 import re
-from typing import Any, Dict, List, Mapping, Set, Tuple
+from typing import Any, Dict, List, Mapping, Set
 
 from ..facts import LoweredLaunch, Move
 from . import dialect
 from .compile_options import PASS_CONFIGS
-from .lowered_ir import DeviceFunction
+from .lowered_ir import DeviceFunction, MoveKey
 
 _MOST_LINES = 4
 _LONGEST = 400
@@ -41,7 +41,7 @@ def lower(prim_func: Any, target: Mapping[str, Any]) -> LoweredLaunch:
         raise LoweringError("the lowered code has no kernel")
     asked = [kernel.registers for kernel in kernels if kernel.registers is not None]
     families = [kernel.matrix_instruction for kernel in kernels if kernel.matrix_instruction]
-    moves: Dict[Tuple[str, str, str], Set[int]] = {}
+    moves: Dict[MoveKey, Set[int]] = {}
     for kernel in kernels:
         for key, widths in kernel.moves.items():
             moves.setdefault(key, set()).update(widths)

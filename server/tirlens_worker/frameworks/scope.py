@@ -125,9 +125,9 @@ class Scope:
         self.variables.append(Variable(name, dtype))
         return name
 
-    def note(self, message: str, sites: Tuple[Span, ...]) -> None:
-        """Keep what is not exact at `sites`, once."""
-        caveat = Caveat(message, sites[0] if sites else None)
+    def note(self, message: str, sites: Tuple[Span, ...], function: Optional[str] = None) -> None:
+        """Keep what is not exact at `sites`, once; the `function` whose cost is left out."""
+        caveat = Caveat(message, sites[0] if sites else None, function)
         if caveat not in self.caveats:
             self.caveats.append(caveat)
 

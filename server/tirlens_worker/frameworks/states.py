@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from typing import Any, Dict, Generator, List, NamedTuple, Optional, Sequence
 
 from .. import ops
-from ..facts import Expr, Loop, Signal, Statement, While
+from ..facts import Barrier, Expr, Loop, Signal, While
 from ..ops.build import plus, times
 from . import dialect
 from .affine import mentions, trips
@@ -169,7 +169,7 @@ class States(Branches):
         if all(map(_waits, parts)):
             told = tuple(one for part in parts for one in self._told(part) if one.kind == "wait")
             self._forget(write.buffer for write in writes(stmt.body))
-            return self._statement(Statement("sync", "wait", per=self._per, signals=told))
+            return self._statement(Barrier("wait", per=self._per, signals=told))
         if _takes_over(stmt.body):
             return self._own_turn(stmt)
         stop = self._stop(stmt, parts)

@@ -11,7 +11,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from ..facts import Access, Branch, Buffer, Expr, Loop, Node, Statement, Useful, While
+from ..facts import (
+    Access,
+    Branch,
+    Buffer,
+    Copy,
+    Expr,
+    Gemm,
+    Loop,
+    Node,
+    Statement,
+    Store,
+    Useful,
+    While,
+)
 from ..ops.build import times
 from .ranges import Ranges
 
@@ -141,11 +154,11 @@ class _Pass:
         return name, tuple(0 for _ in shape), shape
 
     def _statement(self, node: Statement) -> Statement:
-        if node.op == "gemm" and "transpose_a" in node.attributes:
-            return self._product(node)
+        if isinstance(node, Gemm) and node.transposes is not None:
+            return self._product(node, node.transposes)
         written = [one for one in node.accesses if one.mode != "read"]
         tile = None
-        if node.op == "copy" and len(node.accesses) == 2 and len(written) == 1:
+        if isinstance(node, Copy) and len(node.accesses) == 2 and len(written) == 1:
             tile = self._copied(node.accesses[0])
         self._forget([one.buffer for one in written if tile is None or one.extents == ()])
         if tile is not None:
@@ -174,7 +187,7 @@ class _Pass:
         ]
         return Tile(sides[0], sides[1]) if len(sides) == 2 else None
 
-    def _product(self, node: Statement) -> Statement:
+    def _product(self, node: Gemm, turned: Tuple[bool, bool]) -> Gemm:
         a, b, c = node.accesses[0], node.accesses[1], node.accesses[-1]
         left, right = self.tiles.get(_key(a)), self.tiles.get(_key(b))
         added = any(one.mode == "read" and one.buffer == c.buffer for one in node.accesses)
@@ -182,12 +195,11 @@ class _Pass:
         if left is None or right is None:
             self._forget((c.buffer,))
             return node
-        turned = node.attributes["transpose_a"], node.attributes["transpose_b"]
         m, deep = (left.columns, left.rows) if turned[0] else (left.rows, left.columns)
         depth, n = (right.columns, right.rows) if turned[1] else (right.rows, right.columns)
         k = deep if deep == depth else ("min", deep, depth)
         out = before or _masked_later(self.behind, c.buffer)
-        useful = _useful(m, n, k, left.mask, bool(turned[0]), right.mask, out)
+        useful = _useful(m, n, k, left.mask, turned[0], right.mask, out)
         self.tiles[_key(c)] = Tile(m, n, before)
         arith = tuple(replace(one, useful=useful) if one.op == "mma" else one for one in node.arith)
         pair = any(one.guard is not None for one in node.arith)
@@ -234,12 +246,12 @@ def _mask(node: Node) -> Optional[Tuple[str, Mask]]:
     if not isinstance(inner, Loop) or inner.kind != "parallel" or len(inner.body) != 1:
         return None
     store = inner.body[0]
-    if not isinstance(store, Statement) or "kept" not in store.attributes:
+    if not isinstance(store, Store) or store.kept is None:
         return None
     write = store.accesses[-1]
     if write.indices != (node.var, inner.var) or (node.start, inner.start) != (0, 0):
         return None
-    return write.buffer, Mask(node.var, inner.var, store.attributes["kept"])
+    return write.buffer, Mask(node.var, inner.var, store.kept)
 
 
 def _masked_later(behind: Sequence[Behind], name: str) -> Optional[Mask]:
@@ -252,7 +264,7 @@ def _masked_later(behind: Sequence[Behind], name: str) -> Optional[Mask]:
                 return None if next_turn else found[1]
             for statement in _statements((node,)):
                 modes = {one.mode for one in statement.accesses if one.buffer == name}
-                in_place = modes == {"read", "write"} and statement.op in ("store", "gemm")
+                in_place = modes == {"read", "write"} and isinstance(statement, (Store, Gemm))
                 if modes and not in_place:
                     return None
     return None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Set, Tuple
 
-from ..facts import Expr, Node, Span, Statement
+from ..facts import Evaluate, Executor, Expr, Node, Span, Statement, Store
 from . import dialect
 from .compaction import Storage
 from .cost import Reader
@@ -38,7 +38,7 @@ class Visitor:
         #: What is kept of arrays that were written larger, by their names.
         self._storage = storage
         self._here: Sites = ()
-        self._per = "thread"
+        self._per: Executor = "thread"
         #: Whether copies from global to shared memory are only started here, by cp.async.
         self._starts_copies = False
         #: What ends the innermost loop that one is in, how many branches one is in within that, and
@@ -137,22 +137,22 @@ class Visitor:
         arith, reads = self._cost(node, named=what == "let")
         if not arith and not reads:
             return ()
-        return self._statement(Statement("let", what, arith, reads, self._per))
+        return self._statement(Evaluate(what, arith, reads, self._per))
 
     def _statement(self, statement: Statement) -> Nodes:
         label = statement.label
-        if statement.op in ("store", "let"):
+        if isinstance(statement, (Store, Evaluate)):
             label = self._locator.written(self._here) or label
         # A call in a parallel tile loop runs once for each element, not once in each thread.
         per = self._per if statement.per == "thread" else statement.per
         return (replace(statement, label=label, sites=self._here, per=per),)
 
-    def _note(self, message: str) -> None:
-        self.scope.note(message, self._here)
+    def _note(self, message: str, function: Optional[str] = None) -> None:
+        self.scope.note(message, self._here, function)
 
     def _take_notes(self) -> None:
-        for message in self.reader.notes:
-            self._note(message)
+        for message, function in self.reader.notes:
+            self._note(message, function)
         self.reader.notes.clear()
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any, Tuple
+from typing import Any, Dict, Tuple
 
 from .. import ops
-from ..facts import Expr, Let, Loop, Statement
+from ..facts import Call, Expr, Let, Loop, LoopKind, Store
 from ..ops import Region
 from . import dialect
 from .conditions import where
@@ -25,13 +25,13 @@ from .text import text
 from .visitor import Nodes
 from .writes import results
 
-_KINDS = {
+_KINDS: Dict[int, LoopKind] = {
     dialect.SERIAL: "serial",
     dialect.PARALLEL: "parallel",
     dialect.VECTORIZED: "vectorized",
     dialect.UNROLLED: "unroll",
 }
-_SPELLING = {
+_SPELLING: Dict[LoopKind, str] = {
     "pipelined": "T.Pipelined",
     "serial": "T.serial",
     "parallel": "T.parallel",
@@ -52,7 +52,7 @@ class Walk(States):
             return self._bound_loop(stmt.loop_var, tag, extent, stmt.body)
         before = self._reading(stmt.extent, "loop bound")
         annotations = dialect.annotations_of(stmt)
-        kind = "pipelined" if "num_stages" in annotations else _KINDS.get(form, "serial")
+        kind: LoopKind = "pipelined" if "num_stages" in annotations else _KINDS.get(form, "serial")
         if kind == "serial" and "software_pipeline_stage" in annotations:
             kind = "pipelined"
         step = getattr(stmt, "step", None)
@@ -116,10 +116,7 @@ class Walk(States):
             write = replace(write, route="async")
         label = "{}[...] = ...".format(buffer.name)
         keeps = kept(stmt, self.reader)
-        attributes = {} if keeps is None else {"kept": keeps}
-        return self._statement(
-            Statement("store", label, arith, (*reads, write), self._per, attributes=attributes)
-        )
+        return self._statement(Store(label, arith, (*reads, write), self._per, kept=keeps))
 
     def _named(self, stmt: Any) -> Nodes:
         """The store of a name's value, which on a CPU is in memory."""
@@ -128,7 +125,7 @@ class Walk(States):
         _, reads = self._cost(stmt.value)
         write = self.reader.access(stmt, "write")
         label = "{}[...] = ...".format(self.reader.buffer(dialect.buffer_of(stmt)).name)
-        return self._statement(Statement("store", label, (), (*reads, write), self._per))
+        return self._statement(Store(label, (), (*reads, write), self._per))
 
     def _is_copy(self, value: Any) -> bool:
         """Whether a value is an element of global memory as it is."""
@@ -164,8 +161,8 @@ class Walk(States):
         name = dialect.op_name(stmt)
         handler = ops.lookup(name)
         if handler is None:
-            self._note("the cost of {!r} is not known; it is left out".format(name))
-            return self._statement(Statement("call", name, per="block"))
+            self._note("the cost of {!r} is not known; it is left out".format(name), name)
+            return self._statement(Call(name, per="block"))
         self.reader.notes.clear()
         statement = handler(stmt, self.reader)
         self._take_notes()

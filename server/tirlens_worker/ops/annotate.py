@@ -7,9 +7,9 @@ Sources: tilelang ``src/op/builtin.cc``, ``src/cuda/op/builtin.cc``; TVM ``tirx/
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Dict
 
-from ..facts import Statement
+from ..facts import Annotate, RegisterRequest, Statement
 from .build import short_name
 from .registry import Context, accounts
 
@@ -38,8 +38,16 @@ TVM = """
     ptx.cp_async_bulk_tensor_prefetch*
 """
 
+#: What the operations about the registers of warps ask of the compiler.
+_REGISTER_REQUESTS: Dict[str, RegisterRequest] = {
+    "setmaxnreg": "divide",
+    "set_max_nreg": "divide",
+    "no_set_max_nreg": "keep",
+}
+
 
 @accounts(*("tl." + name for name in TILELANG.split()), *("tir." + name for name in TVM.split()))
 def annotate(call: Any, context: Context) -> Statement:
     """A statement without arithmetic, accesses or time."""
-    return Statement(op="annotate", label="T.{}()".format(short_name(call.op.name)))
+    name = short_name(call.op.name)
+    return Annotate(label="T.{}()".format(name), register_request=_REGISTER_REQUESTS.get(name))

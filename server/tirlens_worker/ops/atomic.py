@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, Tuple
 
-from ..facts import Access, Arith, Statement
+from ..facts import Access, Arith, Atomic, Route, Statement
 from .build import access, elements, elements_inside, hints_of, label, lanes, not_understood
 from .registry import Context, Region, accounts
 
@@ -26,7 +26,7 @@ def tile(call: Any, context: Context) -> Statement:
     source, target = context.region(call.args[0]), context.region(call.args[1])
     if target is None:
         return not_understood(call, context, "the target is no region of a buffer")
-    route = "tma" if "use_tma" in hints_of(call) else "tile"
+    route: Route = "tma" if "use_tma" in hints_of(call) else "tile"
     reads: Tuple[Access, ...] = context.accesses(call.args[0])
     if source is not None:
         reads = (access(source, "read", route),)
@@ -36,8 +36,7 @@ def tile(call: Any, context: Context) -> Statement:
         target = Region(target.buffer, target.indices, (1,) * missing + source.extents)
     count = elements_inside(context, target)
     kind = call.op.name.rsplit("atomic", 1)[-1]
-    return Statement(
-        op="atomic",
+    return Atomic(
         label=label("atomic_" + kind, target),
         arith=(Arith(op=_operation(kind), dtype=target.buffer.dtype, count=count),),
         accesses=(*reads, access(target, "atomic", route)),
@@ -53,13 +52,10 @@ def element(call: Any, context: Context) -> Statement:
     if target is None:
         return not_understood(call, context, "the target is no element of a buffer")
     if name == "atomic_load":
-        return Statement(
-            op="atomic", label=label(name, target), accesses=(lanes(target, "read", "thread", 1),)
-        )
+        return Atomic(label=label(name, target), accesses=(lanes(target, "read", "thread", 1),))
     if name == "atomic_store":
         value = call.args[1]
-        return Statement(
-            op="atomic",
+        return Atomic(
             label=label(name, target),
             arith=context.arith(value),
             accesses=(*context.accesses(value), lanes(target, "write", "thread", 1)),
@@ -80,8 +76,7 @@ def update(context: Context, name: str, target: Any, values: Any, width: int = 1
             arith += context.arith(value)
             reads += context.accesses(value)
     operation = Arith(op=_operation(name), dtype=target.buffer.dtype, count=width)
-    return Statement(
-        op="atomic",
+    return Atomic(
         label=label(name, target),
         arith=(*arith, operation),
         accesses=(*reads, lanes(target, "atomic", "thread", width)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Iterable, Iterator, List, Mapping, Optional, Tuple
 
-from ..facts import Access, Expr, Statement
+from ..facts import Access, AccessMode, Call, Executor, Expr, Route, Statement
 from .registry import Context, Region
 
 WARP = 32
@@ -55,7 +55,7 @@ def elements_inside(context: Context, *regions: Region) -> Expr:
     return times(*(context.clipped(index, extent, size) for index, extent, size in sides))
 
 
-def access(region: Region, mode: str, route: str, guard: Optional[Expr] = None) -> Access:
+def access(region: Region, mode: AccessMode, route: Route, guard: Optional[Expr] = None) -> Access:
     """One access of the whole region; what lies outside a global array is not touched."""
     return Access(
         buffer=region.buffer.id,
@@ -68,14 +68,14 @@ def access(region: Region, mode: str, route: str, guard: Optional[Expr] = None) 
     )
 
 
-def lanes(region: Region, mode: str, route: str, count: int) -> Access:
+def lanes(region: Region, mode: AccessMode, route: Route, count: int) -> Access:
     """One access of `count` adjacent elements that start at the region's corner."""
     return Access(
         buffer=region.buffer.id, mode=mode, indices=region.indices, lanes=count, route=route
     )
 
 
-def registers(call: Any, context: Context, mode: str) -> Iterator[Access]:
+def registers(call: Any, context: Context, mode: AccessMode) -> Iterator[Access]:
     """A thread's registers among the operands, those next to each other as one access."""
     run: List[Region] = []
     for region in map(context.region, call.args):
@@ -92,7 +92,7 @@ def registers(call: Any, context: Context, mode: str) -> Iterator[Access]:
         yield lanes(run[0], mode, "thread", len(run))
 
 
-def executor(*regions: Region) -> str:
+def executor(*regions: Region) -> Executor:
     """Who executes a tile operation: each thread for itself where an array is its own.
 
     A ``local`` array (not a ``local.fragment``) is private to each thread, and tilelang lowers an
@@ -115,7 +115,7 @@ def binary_log(value: int) -> int:
 def not_understood(call: Any, context: Context, what: str) -> Statement:
     """A statement of unknown cost: `what` says which part of the call was not understood."""
     context.note("{}: {}; its cost is left out".format(call.op.name, what))
-    return Statement(op="call", label=short_name(call.op.name), attributes={"unknown": True})
+    return Call(label=short_name(call.op.name))
 
 
 def short_name(name: str) -> str:

@@ -12,9 +12,9 @@ Sources: tilelang ``src/op/copy.cc`` (MakeIterVars, MakeIndices, MakePredicate, 
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, NamedTuple, Optional, Tuple
 
-from ..facts import Access, Arith, Expr, Statement
+from ..facts import Access, AccessMode, Arith, Copy, Expr, Route, Statement, Transpose
 from .build import access, elements_inside, executor, hints_of, label, not_understood, plus
 from .registry import Context, Region, accounts
 from .sync import signal
@@ -38,7 +38,7 @@ def tma_copy(call: Any, context: Context) -> Statement:
     return _copy(call, context, "tma_copy", "tma")
 
 
-def _copy(call: Any, context: Context, name: str, route: str) -> Statement:
+def _copy(call: Any, context: Context, name: str, route: Route) -> Statement:
     source, target = context.region(call.args[0]), context.region(call.args[1])
     if source is None or target is None:
         return not_understood(call, context, "an operand is no region of a buffer")
@@ -46,14 +46,9 @@ def _copy(call: Any, context: Context, name: str, route: str) -> Statement:
     hints = hints_of(call)
     if "is_gather4" in hints or "is_scatter4" in hints:
         route = "tma"
-    attributes: Dict[str, Any] = {}
-    if "cluster_mask" in hints:
-        attributes["cluster_mask"] = context.literal(hints["cluster_mask"])
-    if "disable_tma" in hints and context.literal(hints["disable_tma"]):
-        attributes["tma"] = False
+    without_tma = "disable_tma" in hints and bool(context.literal(hints["disable_tma"]))
     told = signal("bring", hints["barrier"], context) if "barrier" in hints else None
-    return Statement(
-        op="copy",
+    return Copy(
         label=label(name, source, target),
         arith=_conversion(context, source, target),
         accesses=(
@@ -61,8 +56,8 @@ def _copy(call: Any, context: Context, name: str, route: str) -> Statement:
             *_boxes(context, hints, "is_scatter4", target, "write", route),
         ),
         per=executor(source, target),
-        attributes=attributes,
         signals=() if told is None else (told,),
+        may_use_tma=not without_tma,
     )
 
 
@@ -80,7 +75,7 @@ def _conversion(context: Context, source: Region, target: Region) -> Tuple[Arith
 
 
 def _boxes(
-    context: Context, hints: Any, four_rows: str, region: Region, mode: str, route: str
+    context: Context, hints: Any, four_rows: str, region: Region, mode: AccessMode, route: Route
 ) -> Tuple[Access, ...]:
     if four_rows not in hints:
         return (access(region, mode, route),)
@@ -123,8 +118,7 @@ def transpose(call: Any, context: Context) -> Statement:
     source, target = context.region(call.args[0]), context.region(call.args[1])
     if source is None or target is None:
         return not_understood(call, context, "an operand is no region of a buffer")
-    return Statement(
-        op="transpose",
+    return Transpose(
         label=label("transpose", source, target),
         accesses=(access(source, "read", "tile"), access(target, "write", "tile")),
         per=executor(source, target),
@@ -149,33 +143,44 @@ def im2col(call: Any, context: Context) -> Statement:
         _integer(context.literal(argument)) for argument in call.args[4:8]
     )
     rows, columns = tile.extents[-2], tile.extents[-1]
-    names = ("kernel", "stride", "dilation", "pad")
-    attributes: Dict[str, Any] = dict(zip(names, (kernel, stride, dilation, padding)))
     reads: Tuple[Access, ...] = ()
-    if None in (kernel, stride, dilation, padding) or len(image.buffer.shape) != 4:
+    if (
+        kernel is None
+        or stride is None
+        or dilation is None
+        or padding is None
+        or len(image.buffer.shape) != 4
+    ):
         context.note("im2col: not a constant convolution window; its reads are left out")
     else:
         context.note("im2col: which elements of the image a tile reads is approximated")
-        reads = (_window(image, row_step, column_step, rows, columns, attributes),)
-    return Statement(
-        op="copy",
+        window = _Window(kernel, stride, dilation, padding)
+        reads = (_read_by(window, image, row_step, column_step, rows, columns),)
+    return Copy(
         label=label("im2col", image, tile),
         accesses=(*reads, access(tile, "write", "tile")),
         per="block",
-        attributes=attributes,
     )
+
+
+class _Window(NamedTuple):
+    """A convolution's window: sizes in elements along one side."""
+
+    kernel: int
+    stride: int
+    dilation: int
+    padding: int
 
 
 def _integer(value: Any) -> Optional[int]:
     return value if isinstance(value, int) else None
 
 
-def _window(
-    image: Region, row_step: Expr, column_step: Expr, rows: Expr, columns: Expr, window: Any
+def _read_by(
+    window: _Window, image: Region, row_step: Expr, column_step: Expr, rows: Expr, columns: Expr
 ) -> Access:
     _, height, width, channels = image.buffer.shape
-    kernel, stride = window["kernel"], window["stride"]
-    dilation, padding = window["dilation"], window["pad"]
+    kernel, stride, dilation, padding = window
     reach = 2 * padding - (kernel - 1) * dilation - 1
     out_height = plus(("//", plus(height, reach), stride), 1)
     out_width = plus(("//", plus(width, reach), stride), 1)

@@ -14,13 +14,14 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Optional, Tuple
 
-from ..facts import Access, Arith, Statement
+from ..facts import Access, Arith, Barrier, Call, Statement
 from .atomic import update
 from .build import label
 from .intrinsics.dot import dot_product, dp4a_of_pointers
 from .intrinsics.tensor_map import encode
 from .intrinsics.warp import dtype_of
 from .registry import Context, accounts
+from .sync import barrier_kind
 
 _ELEMENTARY = "exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sin cos tan tanh sinh cosh erf pow"
 _OTHERS = {
@@ -89,25 +90,25 @@ def call_extern(call: Any, context: Context) -> Statement:
     if bare == "DP4A":
         return dp4a_of_pointers(arguments, context)
     if name.startswith(_SYNCHRONIZING):
-        return Statement(op="sync", label=name + "()")
+        return Barrier(label=name + "()", kind=barrier_kind(name))
     product = dot_product(bare)
     reads, inside = _of_arguments(arguments, context)
     operation = FUNCTIONS.get(bare) or _wrapped(bare)
     if operation is None and product is None:
-        context.note("the cost of the function {!r} is not known; it is left out".format(name))
-        return Statement(
-            op="call",
+        context.note(
+            "the cost of the function {!r} is not known; it is left out".format(name), function=name
+        )
+        return Call(
             label=name + "()",
             arith=(*inside, Arith(op="unknown:" + name, dtype=dtype_of(call))),
             accesses=reads,
-            attributes={"unknown": True},
         )
     own: Tuple[Arith, ...] = ()
     if product is not None:
         own = (product,)
     elif operation:
         own = (Arith(op=operation, dtype=dtype_of(call)),)
-    return Statement(op="call", label=label(name), arith=(*inside, *own), accesses=reads)
+    return Call(label=label(name), arith=(*inside, *own), accesses=reads)
 
 
 def _wrapped(name: str) -> Optional[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..facts import Statement
+from ..facts import Fill, Statement
 from .build import access, executor, label, not_understood
 from .registry import Context, accounts
 
@@ -20,8 +20,7 @@ def fill(call: Any, context: Context) -> Statement:
         return not_understood(call, context, "the target is no region of a buffer")
     value = call.args[1]
     name = "clear" if context.literal(value) == 0 else "fill"
-    return Statement(
-        op="fill",
+    return Fill(
         label=label(name, target),
         arith=context.arith(value),
         accesses=(*context.accesses(value), access(target, "write", "tile")),

@@ -16,11 +16,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Dict, List, Optional, Tuple
 
-from ..facts import Access, Arith, Expr, Statement
+from ..facts import Access, Arith, Expr, Gemm, MatrixInstruction, Statement, WarpPolicy
 from .build import access, hints_of, label, not_understood, short_name, times
 from .registry import Context, Region, accounts
 
-_POLICIES = {0: "square", 1: "full_row", 2: "full_col"}
+_POLICIES: Dict[Any, WarpPolicy] = {0: "square", 1: "full_row", 2: "full_col"}
+_INSTRUCTIONS: Tuple[MatrixInstruction, ...] = ("wgmma", "tcgen05")
 
 
 @accounts(
@@ -74,8 +75,9 @@ def _gemm(
         *_accumulator(context, c, clear),
         access(c, "write", "mma"),
     )
-    return Statement(
-        op="gemm",
+    # One that is only started is waited for elsewhere.
+    started = context.literal(hints_of(call).get("wg_wait")) == -1
+    return Gemm(
         label=label(name, a, b, c),
         arith=(
             Arith(
@@ -90,7 +92,11 @@ def _gemm(
         ),
         accesses=accesses if leads is None else 2 * _where(leads, accesses),
         per="block",
-        attributes=_attributes(call, context, sizes, (m, n, k), a),
+        m_n_k=(m, n, k),
+        transposes=_transposes(call, context, sizes),
+        policy=_POLICIES.get(_literal(context, arguments, sizes + 3), "square"),
+        instruction=next((one for one in _INSTRUCTIONS if name.startswith(one)), None),
+        is_asynchronous=started,
     )
 
 
@@ -114,23 +120,10 @@ def _accumulator(context: Context, c: Region, clear: Any) -> List[Access]:
     return [] if cleared else [access(c, "read", "mma")]
 
 
-def _attributes(call: Any, context: Context, sizes: int, shape: Any, a: Region) -> Dict[str, Any]:
-    out: Dict[str, Any] = {"m_n_k": shape}
-    first = sizes - (3 if sizes == 7 else 2)
-    transposes = ("transpose_a", "transpose_e", "transpose_b")
-    names = transposes if sizes == 7 else (transposes[0], transposes[2])
-    for position, name in enumerate(names, first):
-        out[name] = bool(context.literal(call.args[position]))
-    policy = _literal(context, call.args, sizes + 3)
-    if policy is not None:
-        out["policy"] = _POLICIES.get(policy, policy) if isinstance(policy, int) else policy
-    if a.buffer.dtype == "float32":
-        out["tf32"] = True
-    hints = hints_of(call)
-    for name in ("use_2cta", "sf_a_granularity_k", "sf_b_granularity_k", "wg_wait"):
-        if name in hints:
-            out[name] = context.literal(hints[name])
-    return out
+def _transposes(call: Any, context: Context, sizes: int) -> Tuple[bool, bool]:
+    """Whether A and B are transposed; that of E stands between them in the sparse form."""
+    first, second = (sizes - 3, sizes - 1) if sizes == 7 else (sizes - 2, sizes - 1)
+    return bool(context.literal(call.args[first])), bool(context.literal(call.args[second]))
 
 
 def _literal(context: Context, arguments: Any, position: int) -> Optional[Expr]:

@@ -15,9 +15,9 @@ Sources: tilelang ``src/op/reduce.cc``, ``src/backend/common/op/reduce.h``,
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+from typing import Any, Optional, Tuple
 
-from ..facts import Arith, Expr, Statement
+from ..facts import Arith, Expr, Reduce, Scan, Statement
 from .build import WARP, access, binary_log, elements, executor, label, not_understood, times
 from .registry import Context, Region, accounts
 
@@ -55,14 +55,18 @@ def reduce(call: Any, context: Context) -> Statement:
     reads = [access(source, "read", "tile")]
     if context.literal(call.args[4]) is not True and context.literal(call.args[4]) != 1:
         reads.append(access(target, "read", "tile"))
-    return Statement(
-        op="reduce",
+    return Reduce(
         label=label("reduce_{}".format(kind), source, target),
         arith=tuple(arith),
         accesses=(*reads, access(target, "write", "tile")),
         per=per,
-        attributes={"kind": kind, "dim": context.literal(call.args[3])},
+        dim=_dimension(context, call.args[3]),
     )
+
+
+def _dimension(context: Context, node: Any) -> Optional[int]:
+    dim = context.literal(node)
+    return dim if isinstance(dim, int) else None
 
 
 def _exchange(total: Expr, outputs: Expr, threads: Expr, dtype: str) -> Tuple[Arith, ...]:
@@ -89,8 +93,7 @@ def scan(call: Any, context: Context) -> Statement:
     maximum = call.op.name.endswith("cummax")
     dtype = source.buffer.dtype
     steps = times(elements(source), binary_log(WARP))
-    return Statement(
-        op="scan",
+    return Scan(
         label=label("cummax" if maximum else "cumsum", source, target),
         arith=(
             Arith(op="max" if maximum else "add", dtype=dtype, count=elements(source)),
@@ -98,7 +101,7 @@ def scan(call: Any, context: Context) -> Statement:
         ),
         accesses=(access(source, "read", "tile"), access(target, "write", "tile")),
         per="block",
-        attributes={"dim": context.literal(call.args[2])},
+        dim=_dimension(context, call.args[2]),
     )
 
 
@@ -111,8 +114,7 @@ def any_or_all(call: Any, context: Context) -> Statement:
     count = context.expr(call.args[1]) if len(call.args) > 1 else elements(tile)
     size = (1,) * (len(tile.indices) - 1) + (count,)
     whole = Region(tile.buffer, tile.indices, size)
-    return Statement(
-        op="reduce",
+    return Reduce(
         label=label(call.op.name.rsplit(".", 1)[-1], tile),
         arith=(Arith(op="logic", dtype=tile.buffer.dtype, count=count),),
         accesses=(access(whole, "read", "thread"),),

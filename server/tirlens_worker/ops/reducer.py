@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..facts import Arith, Statement
+from ..facts import Arith, Fill, Reduce, Statement
 from .build import WARP, access, binary_log, elements, label, not_understood, times
 from .reduce import COMBINE
 from .registry import Context, accounts
@@ -26,8 +26,7 @@ def init(call: Any, context: Context) -> Statement:
     reducer = context.region(call.args[0])
     if reducer is None:
         return not_understood(call, context, "the reducer is no buffer")
-    return Statement(
-        op="fill",
+    return Fill(
         label=label("reducer_init", reducer),
         accesses=(access(reducer, "write", "tile"),),
         per="block",
@@ -41,8 +40,7 @@ def update(call: Any, context: Context) -> Statement:
     if target is None:
         return not_understood(call, context, "the reducer is no buffer")
     combine = COMBINE.get(context.reducer(target.buffer) or "sum", "add")
-    return Statement(
-        op="reduce",
+    return Reduce(
         label=label("reducer_update", target),
         arith=(*context.arith(value), Arith(op=combine, dtype=target.buffer.dtype)),
         accesses=(
@@ -64,8 +62,7 @@ def finalize(call: Any, context: Context) -> Statement:
     alone = isinstance(threads, int) and threads <= 1
     steps = 0 if alone else times(elements(reducer), threads, binary_log(WARP))
     dtype = reducer.buffer.dtype
-    return Statement(
-        op="reduce",
+    return Reduce(
         label=label("finalize_reducer", reducer),
         arith=(Arith(op="shuffle", dtype=dtype, count=steps),),
         accesses=(access(reducer, "read", "tile"), access(target, "write", "tile")),

@@ -4,7 +4,7 @@ A module of this package accounts one family of operations.  It registers a hand
 
     @accounts("tl.tileop.copy")
     def copy(call, context):
-        return Statement(op="copy", ...)
+        return Copy(...)
 
 A name may end in ``*``.  The namespaces ``tir.``, ``tirx.`` and ``prim.`` are one and the same
 (they differ by framework version) and so are ``tl.tileop.`` and ``tl.``: a name is registered and
@@ -133,8 +133,8 @@ class Context(Protocol):
         """The arithmetic that combines two values in the reduction around the call."""
         ...
 
-    def note(self, message: str) -> None:
-        """A caveat at this statement."""
+    def note(self, message: str, function: Optional[str] = None) -> None:
+        """A caveat at this statement, about the cost of `function` if it says that."""
         ...
 
     def arith(self, node: Any) -> Tuple[Arith, ...]:

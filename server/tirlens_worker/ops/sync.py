@@ -7,9 +7,9 @@ table of the PTX dialect ``backend/cuda/ptx/table.py``.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
-from ..facts import Signal, Statement
+from ..facts import Barrier, BarrierKind, Signal, SignalKind, Statement
 from .build import short_name
 from .intrinsics.mma import predicate
 from .registry import Context, accounts
@@ -44,7 +44,7 @@ TVM = """
 
 
 #: What a call does to the barrier that is its first operand.
-_SIGNALS = {
+_SIGNALS: Dict[str, SignalKind] = {
     "mbarrier_wait_parity": "wait",
     "mbarrier_wait": "wait",
     "mbarrier_wait_acquire_cluster": "wait",
@@ -68,7 +68,7 @@ _SIGNALS = {
     "cp_async_mbarrier_arrive": "fetch",
 }
 #: What a call does to the barrier of the block that has the number of its first operand.
-_NUMBERED = {
+_NUMBERED: Dict[str, SignalKind] = {
     "named_barrier_arrive": "arrive",
     "bar_arrive": "arrive",
     "barrier_arrive": "arrive",
@@ -76,6 +76,8 @@ _NUMBERED = {
     "barrier_sync_count": "sync",
 }
 _DRAINS = frozenset({"wait_wgmma", "warpgroup_wait", "wgmma_wait_group"})
+#: Words in the names of operations that wait for nothing.
+_WAITLESS = ("arrive", "fence", "commit", "init", "trigger", "expect")
 
 
 @accounts(*("tl." + name for name in TILELANG.split()), *("tir." + name for name in TVM.split()))
@@ -86,7 +88,14 @@ def synchronize(call: Any, context: Context) -> Statement:
     guard = predicate(call, context) if told else None
     if guard is not None:
         told = tuple(replace(one, guard=guard) for one in told)
-    return Statement(op="sync", label="T.{}()".format(name), signals=told)
+    return Barrier(label="T.{}()".format(name), signals=told, kind=barrier_kind(name))
+
+
+def barrier_kind(name: str) -> BarrierKind:
+    """What the operation or function `name` has its threads wait for, by the words of its name."""
+    if "wgmma" in name:
+        return "wgmma"
+    return "arrive" if any(word in name for word in _WAITLESS) else "wait"
 
 
 def _signals(name: str, operands: List[Any], context: Context) -> Iterator[Signal]:
@@ -118,7 +127,7 @@ def _without_result(operands: List[Any], context: Context) -> List[Any]:
 
 
 def signal(
-    kind: str, barrier: Any, context: Context, parity: Optional[int] = None
+    kind: SignalKind, barrier: Any, context: Context, parity: Optional[int] = None
 ) -> Optional[Signal]:
     """What is done to the barrier that the operand `barrier` denotes; None if it denotes none."""
     where = context.region(barrier)

@@ -10,13 +10,13 @@ Sources: TVM ``tirx/operator/tile_primitive/ops.py`` (argument order), ``tirx/ti
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
-from ..facts import Arith, Expr, Statement
+from ..facts import Arith, Copy, Executor, Expr, Fill, Gemm, Map, Reduce, Route, Statement
 from .build import access, elements, label, not_understood, short_name, times
 from .registry import Context, Region, accounts
 
-_PER = {
+_PER: Dict[str, Executor] = {
     "": "thread",
     "thread": "thread",
     "warp": "warp",
@@ -54,7 +54,7 @@ _ELEMENTWISE = {
 _WITH_BIAS_AND_SCALE = ("sqrt", "exp", "exp2", "log2")
 
 
-def per(call: Any, context: Context) -> str:
+def per(call: Any, context: Context) -> Executor:
     """Who does a primitive together, in the words of `Statement.per`."""
     scope = getattr(call, "scope", None)
     name = str(getattr(scope, "name", scope) or "")
@@ -70,7 +70,7 @@ def copy(call: Any, context: Context) -> Statement:
     if target is None or source is None:
         return not_understood(call, context, "an operand is no region of a buffer")
     name = short_name(call.op.name)
-    route = "async" if name == "copy_async" else "tile"
+    route: Route = "async" if name == "copy_async" else "tile"
     arith: Tuple[Arith, ...] = ()
     if source.buffer.dtype != target.buffer.dtype:
         arith = (
@@ -81,8 +81,7 @@ def copy(call: Any, context: Context) -> Statement:
                 count=elements(target),
             ),
         )
-    return Statement(
-        op="copy",
+    return Copy(
         label=label(name, target, source),
         arith=arith,
         accesses=(access(source, "read", route), access(target, "write", route)),
@@ -107,8 +106,7 @@ def gemm(call: Any, context: Context) -> Statement:
     reads = [] if asynchronous and not scaled else [item for item in others if item is not None]
     if asynchronous and context.literal(accumulate) not in (False, 0):
         reads.append(d)
-    return Statement(
-        op="gemm",
+    return Gemm(
         label=label(short_name(call.op.name), d, a, b),
         arith=(
             Arith(
@@ -126,7 +124,7 @@ def gemm(call: Any, context: Context) -> Statement:
             access(d, "write", "mma"),
         ),
         per=per(call, context),
-        attributes={"m_n_k": (m, n, k)},
+        m_n_k=(m, n, k),
     )
 
 
@@ -153,8 +151,8 @@ def elementwise(call: Any, context: Context) -> Statement:
     reads = [access(item, "read", "tile") for item in sources]
     if reducing and len(call.args) > 3 and context.literal(call.args[3]):
         reads.append(access(target, "read", "tile"))
-    return Statement(
-        op="reduce" if reducing else "fill" if not _ELEMENTWISE[name] else "map",
+    made = Reduce if reducing else Map if _ELEMENTWISE[name] else Fill
+    return made(
         label=label(name, target, *sources),
         arith=(*_scaled(call, context, name, target), *_each(name, over, target)),
         accesses=(*reads, access(target, "write", "tile")),
@@ -204,8 +202,7 @@ def composed(call: Any, context: Context) -> Statement:
     ]
     if name == "reduce_negate":
         arith.append(Arith(op="neg", dtype=over.buffer.dtype, count=elements(found[0])))
-    return Statement(
-        op="map",
+    return Map(
         label=label(name, *found[:outputs]),
         arith=tuple(arith),
         accesses=(

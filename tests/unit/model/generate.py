@@ -21,6 +21,7 @@ from tirlens_worker.facts import (
     Node,
     Span,
     Statement,
+    Store,
     Variable,
 )
 
@@ -126,7 +127,7 @@ def leaves(draw: Any, names: Names) -> Statement:
         )
     )
     touched = draw(st.lists(accesses(visible), max_size=2))
-    return Statement("store", "s", tuple(arith), tuple(touched), per=per, sites=(SPAN,))
+    return Store("s", tuple(arith), tuple(touched), per=per, sites=(SPAN,))
 
 
 @st.composite

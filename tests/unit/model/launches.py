@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from support.kernels import gemm, launched
-from tirlens_worker.facts import Access, Arith, Buffer, Expr, KernelFacts, Loop, Statement
+from tirlens_worker.facts import Access, Arith, Buffer, Expr, KernelFacts, Loop, Store
 
 from .generate import SPAN
 
@@ -57,8 +57,7 @@ def stream(
     size = blocks * turns * elements
     names = [f"A{number}" for number in range(reads)]
     accesses = [Access(name, "read", (place,), lanes=lanes) for name in names]
-    store = Statement(
-        "store",
+    store = Store(
         "B[i] = f(A[i])",
         tuple(Arith(name, dtype, count * lanes) for name, count in work.items()),
         (*accesses, Access("B", "write", (place,), lanes=lanes)),

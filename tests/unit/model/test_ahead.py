@@ -17,10 +17,12 @@ from tirlens_worker.facts import (
     Branch,
     Buffer,
     Expr,
+    Gemm,
     KernelFacts,
     Loop,
     Node,
     Statement,
+    Store,
 )
 
 TILE = 64
@@ -31,8 +33,7 @@ GUARD: Expr = ("<", "i", 60)
 def facts(copy: Node) -> KernelFacts:
     rows = Loop("parallel", "i", 0, TILE, (Loop("parallel", "j", 0, TILE, (copy,)),))
     box = (TILE, TILE)
-    product = Statement(
-        "gemm",
+    product = Gemm(
         "T.gemm",
         (Arith("mma", "float16", TILE**3, accumulator="float32", shape=(TILE, TILE, TILE)),),
         (
@@ -54,7 +55,7 @@ def facts(copy: Node) -> KernelFacts:
 def element(guard: Expr | None) -> Statement:
     column = ("+", ("*", "k", TILE), "j")
     read = Access("a", "read", ("i", column), guard=guard)
-    return Statement("store", "s[...]", (), (read, Access("s", "write", ("i", "j"))), "block")
+    return Store("s[...]", (), (read, Access("s", "write", ("i", "j"))), "block")
 
 
 @pytest.mark.parametrize(

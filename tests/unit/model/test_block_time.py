@@ -24,14 +24,25 @@ from tirlens.model.tree.timed_node import TimedNode
 from tirlens_worker.facts import (
     Access,
     Arith,
+    Barrier,
     Branch,
     Buffer,
+    Call,
+    Copy,
+    Evaluate,
     Expr,
+    Fill,
+    Gemm,
     KernelFacts,
     Launch,
+    Load,
     Loop,
+    Mma,
     Node,
+    Reduce,
+    Scan,
     Statement,
+    Store,
     Variable,
 )
 
@@ -42,17 +53,16 @@ def fragment(name: str, *shape: int) -> Buffer:
     return Buffer(name, name, "float32", shape, "local.fragment")
 
 
-def tile_op(op: str, rows: int, columns: int) -> KernelFacts:
-    statement = Statement(
-        op,
-        op,
+def tile_op(kind: type[Reduce] | type[Scan], rows: int, columns: int) -> KernelFacts:
+    statement = kind(
+        kind.op,
         (Arith("add", "float32", rows * columns),),
         (
             Access("x", "read", (0, 0), (rows, columns), route="tile"),
             Access("y", "write", (0,), (rows,), route="tile"),
         ),
         "block",
-        attributes={"dim": 1},
+        dim=1,
     )
     return launched((statement,), (fragment("x", rows, columns), fragment("y", rows)))
 
@@ -70,7 +80,7 @@ def tile_op(op: str, rows: int, columns: int) -> KernelFacts:
     ],
 )
 def test_a_reduction_follows_the_template(rows: int, columns: int, clocks: float) -> None:
-    (leaf,) = leaves(tile_op("reduce", rows, columns))
+    (leaf,) = leaves(tile_op(Reduce, rows, columns))
     assert reduce_clocks(leaf) == clocks
 
 
@@ -89,9 +99,9 @@ def test_a_reduction_has_the_layout_of_what_is_copied(copied: str, clocks: float
     added = (Access("x", "read", *whole), Access("sums", "update", *whole))
     reduced = (Access("sums", "read", *whole), Access("y", "write", (0,), (4,)))
     body = (
-        Statement("copy", "copy", (), made, "block"),
-        Statement("store", "add", (), added, "block"),
-        Statement("reduce", "reduce", (), reduced, "block", attributes={"dim": 1}),
+        Copy("copy", (), made, "block"),
+        Store("add", (), added, "block"),
+        Reduce("reduce", (), reduced, "block", dim=1),
     )
     buffers = (
         Buffer("in", "in", copied, (4, 256), "global"),
@@ -99,7 +109,7 @@ def test_a_reduction_has_the_layout_of_what_is_copied(copied: str, clocks: float
         fragment("sums", 4, 256),
         fragment("y", 4),
     )
-    (leaf,) = (leaf for leaf in leaves(launched(body, buffers)) if leaf.source.op == "reduce")
+    (leaf,) = (leaf for leaf in leaves(launched(body, buffers)) if isinstance(leaf.source, Reduce))
     assert reduce_clocks(leaf) == clocks
 
 
@@ -118,12 +128,12 @@ def test_of_tensor_memory_a_thread_has_a_row(threads: int, clocks: float) -> Non
     kept = (Access("y", "read", (0,), (128,)), Access("s", "write", (0,), (128,), route="tile"))
     grown = (Access("x", "read", *whole), Access("y", "read", (0,), (128,)))
     body = (
-        Statement("copy", "copy", (), read, "block"),
-        Statement(
-            "reduce", "max", (), (*grown, Access("y", "write", (0,), (128,))), "block",
-            attributes={"dim": 1},
+        Copy("copy", (), read, "block"),
+        Reduce(
+            "max", (), (*grown, Access("y", "write", (0,), (128,))), "block",
+            dim=1,
         ),
-        Statement("copy", "store", (), kept, "block"),
+        Copy("store", (), kept, "block"),
     )  # fmt: skip
     buffers = (
         Buffer("tmem", "tmem", "float32", (128, 64), "shared.tmem"),
@@ -132,14 +142,14 @@ def test_of_tensor_memory_a_thread_has_a_row(threads: int, clocks: float) -> Non
         fragment("y", 128),
     )
     kernel = launched(body, buffers, threads=threads)
-    (leaf,) = (leaf for leaf in leaves(kernel) if leaf.source.op == "reduce")
+    (leaf,) = (leaf for leaf in leaves(kernel) if isinstance(leaf.source, Reduce))
     assert reduce_clocks(leaf) == clocks
 
 
 def test_a_scan_takes_a_warp_for_a_line_and_32_values_at_a_time() -> None:
-    (leaf,) = leaves(tile_op("scan", 4, 256))
+    (leaf,) = leaves(tile_op(Scan, 4, 256))
     assert scan_clocks(leaf) == 8 * (5 * 27 + 30)
-    (leaf,) = leaves(tile_op("scan", 8, 256))
+    (leaf,) = leaves(tile_op(Scan, 8, 256))
     assert scan_clocks(leaf) == 2 * 8 * (5 * 27 + 30)
 
 
@@ -148,10 +158,10 @@ def step(reads: tuple[str, ...], writes: str) -> Statement:
         *(Access(name, "read", (0,), (1024,)) for name in reads),
         Access(writes, "write", (0,), (1024,)),
     )
-    return Statement("store", writes, (), accesses, "block")
+    return Store(writes, (), accesses, "block")
 
 
-BARRIER = Statement("sync", "T.tvm_storage_sync()", (), (), "block")
+BARRIER = Barrier("T.tvm_storage_sync()", (), (), "block")
 
 
 def test_an_array_gives_its_registers_to_the_next() -> None:
@@ -174,13 +184,13 @@ def test_rows_of_an_array_become_those_of_the_next(first: Expr, arrays: int) -> 
     reads = Access("a", "read", (first, 0), (1, 1024))
     writes = Access("b", "write", (first, 0), (1, 1024))
     result = Access("b", "read", (0, 0), (4, 1024))
-    used = Statement("let", "let", (), (reads,), "block")
-    made = Statement("store", "b", (), (writes,), "block")
+    used = Evaluate("let", (), (reads,), "block")
+    made = Store("b", (), (writes,), "block")
     turns = Loop("serial", "row", 0, 4, (used, made))
     body = (
-        Statement("copy", "a", (), (whole,), "block"),
+        Copy("a", (), (whole,), "block"),
         turns,
-        Statement("reduce", "b", (), (result,), "block"),
+        Reduce("b", (), (result,), "block"),
     )
     assert peak(launched(body, buffers)) == arrays * 4 * 1024 * 4 / 128
 
@@ -200,7 +210,7 @@ def test_registers_of_an_array_live_apart_where_indices_are_constants() -> None:
     assert peak(launched((*made, *used), buffers)) == 0
     by_pairs = [part for pair in range(4) for part in (made[pair], BARRIER, *used[2 * pair :][:2])]
     assert peak(launched(tuple(by_pairs), buffers)) == 2 * 4
-    at_run_time = Statement("call", "a", (), (Access("a", "read", ("tx",)),))
+    at_run_time = Call("a", (), (Access("a", "read", ("tx",)),))
     assert peak(launched((*by_pairs, at_run_time), buffers)) == 8 * 4
 
 
@@ -216,16 +226,16 @@ def test_elements_come_and_go_up_to_the_sum_over_a_row(turns: int, arrays: int) 
     reduced = (Access("acc", "read", *whole), Access("sum", "write", (0,), (256,)))
     added = (*(Access(name, "read", *whole) for name in names[:2]), Access("acc", "update", *whole))
     body = (
-        Statement("fill", "fill", (), (Access("acc", "write", *whole),), "block"),
+        Fill("fill", (), (Access("acc", "write", *whole),), "block"),
         Loop(
             "serial",
             "k",
             0,
             turns,
-            (step((), "o"), step((), "do"), Statement("store", "add", (), added, "block")),
+            (step((), "o"), step((), "do"), Store("add", (), added, "block")),
         ),
-        Statement("reduce", "reduce", (), reduced, "block", attributes={"dim": 1}),
-        Statement("store", "use", (), (Access("sum", "read", (0,), (256,)),), "block"),
+        Reduce("reduce", (), reduced, "block", dim=1),
+        Store("use", (), (Access("sum", "read", (0,), (256,)),), "block"),
     )
     found = live(launched(body, buffers))
     row, tile = 256 * 4 / 128, 256 * 256 * 4 / 128
@@ -235,14 +245,14 @@ def test_elements_come_and_go_up_to_the_sum_over_a_row(turns: int, arrays: int) 
 
 def test_a_product_is_there_as_a_whole() -> None:
     """Its elements are all made at once, and used one by one."""
-    product = Statement("gemm", "gemm", (), (Access("C", "write", (0, 0), (256, 256)),), "block")
+    product = Gemm("gemm", (), (Access("C", "write", (0, 0), (256, 256)),), "block")
     body = (product, step(("C",), "half"), step(("half",), "out"))
     buffers = (fragment("C", 256, 256), fragment("half", 256, 256), fragment("out", 256, 256))
     assert live(launched(body, buffers)).needed >= 256 * 256 * 4 / 128
 
 
 def one(name: str, mode: str, index: int) -> Statement:
-    return Statement("call", name, (), (Access(name, mode, (index,)),))
+    return Call(name, (), (Access(name, mode, (index,)),))
 
 
 def test_products_that_a_barrier_tells_the_end_of_run_beside_the_rest_of_their_loop() -> None:
@@ -250,8 +260,8 @@ def test_products_that_a_barrier_tells_the_end_of_run_beside_the_rest_of_their_l
     work = Arith("mma", "float16", 256 * 256 * 64, accumulator="float32", shape=(256, 256, 64))
 
     def time_s(waits: int, asynchronous: bool) -> float:
-        product = Statement("mma", "m", (work,), attributes={"asynchronous": asynchronous})
-        wait = Loop("serial", "u", 0, waits, (Statement("sync", "wait"),))
+        product = Mma("m", (work,), is_asynchronous=asynchronous)
+        wait = Loop("serial", "u", 0, waits, (Barrier("wait"),))
         first = Branch(("==", "tx", 0), (Loop("serial", "k", 0, 4096, (product, wait)),))
         found = analyze(launched((first,), ()), load("b200")).time_s
         assert found is not None
@@ -265,8 +275,8 @@ def test_products_that_a_barrier_tells_the_end_of_run_beside_the_rest_of_their_l
 def test_loads_that_follow_each_other_wait_for_shared_memory_once() -> None:
     """Eight loads of a thread are under way together; a barrier between them keeps them apart."""
     buffers = (Buffer("s", "s", "float32", (1024,), "shared"),)
-    load_one = Statement("load", "ld", (), (Access("s", "read", ("tx",)),))
-    barrier = Statement("sync", "arrive")
+    load_one = Load("ld", (), (Access("s", "read", ("tx",)),))
+    barrier = Barrier("arrive")
 
     def alone_s(*body: Node) -> float:
         found = analyze(launched((Loop("serial", "k", 0, 100_000, body),), buffers), H200).time_s
@@ -362,7 +372,7 @@ def test_the_compulsory_traffic_of_a_strided_read_is_whole_sectors() -> None:
 
 def strided_load() -> Statement:
     accesses = (Access("A", "read", ("tx", 0)), Access("r", "write", (0,)))
-    return Statement("store", "r", (), accesses, sites=site(3))
+    return Store("r", (), accesses, sites=site(3))
 
 
 def test_unequal_blocks_wait_for_a_free_place_and_for_no_round() -> None:
@@ -379,7 +389,7 @@ def row(extent: Expr, op: str = "add") -> KernelFacts:
     """Threads that go along rows of `extent` steps, one load and one `op` at a time."""
     place: Expr = ("+", ("*", ("+", ("*", "bx", 64), "i"), 128), "tx")
     accesses = (Access("X", "read", (place,)), Access("acc", "write", (0,)))
-    one = Statement("store", "acc[0] = ...", (Arith(op, "float32", 1),), accesses)
+    one = Store("acc[0] = ...", (Arith(op, "float32", 1),), accesses)
     loop = Loop("serial", "i", 0, extent, (one,), sites=site(3))
     array = Buffer("X", "X", "float32", (1 << 24,), "global", is_parameter=True)
     facts = launched((loop,), (array, Buffer("acc", "acc", "float32", (1,), "local")))
@@ -437,8 +447,7 @@ def test_a_product_of_half_the_rows_leaves_half_of_the_cores_idle() -> None:
 
     def busy(rows: int, filled: float) -> Mapping[str, float]:
         size = Arith("mma", "float16", rows * columns * 16, shape=(rows, columns, 16))
-        attributes = {"operand_bytes": (rows + columns) * 32, "filled": filled}
-        product = Statement("mma", "mma", (size,), attributes=attributes)
+        product = Mma("mma", (size,), operand_bytes=(rows + columns) * 32, filled=filled)
         (leaf,) = leaves(launched((Loop("serial", "k", 0, turns, (product,)),), (), 148, 1))
         return busy_seconds(leaf, b200)
 

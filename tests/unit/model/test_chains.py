@@ -10,7 +10,20 @@ from tirlens.model import analyze
 from tirlens.model.gpu.block.chains import longest_chain_s
 from tirlens.model.gpu.block.steps import chain_clocks
 from tirlens.model.tree.timed_node import TimedNode
-from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Node, Statement
+from tirlens_worker.facts import (
+    Access,
+    Arith,
+    Branch,
+    Buffer,
+    Call,
+    Evaluate,
+    Expr,
+    Load,
+    Loop,
+    Node,
+    Statement,
+    Store,
+)
 
 B200 = load("b200")
 BUFFERS = (
@@ -28,11 +41,11 @@ def seconds(*body: Node) -> float:
 
 def add(reads: Expr, writes: Expr) -> Statement:
     accesses = (Access("r", "read", (reads,)), Access("r", "write", (writes,)))
-    return Statement("call", "add", (Arith("add", "float32", 1),), accesses, sites=site(3))
+    return Call("add", (Arith("add", "float32", 1),), accesses, sites=site(3))
 
 
 def named() -> Statement:
-    return Statement("let", "let", (), (Access("X", "read", ("tx",)),), sites=site(3))
+    return Evaluate("let", (), (Access("X", "read", ("tx",)),), sites=site(3))
 
 
 @pytest.mark.parametrize(
@@ -60,9 +73,7 @@ def test_the_longest_chain(body: list[Statement], links: int) -> None:
 def test_the_steps_of_an_element_are_all_of_its_instructions() -> None:
     def steps(*arith: Arith) -> float:
         written = (Access("Y", "write", ("tx",)),)
-        (leaf,) = leaves(
-            launched((Statement("store", "Y", arith, written, sites=site(3)),), BUFFERS)
-        )
+        (leaf,) = leaves(launched((Store("Y", arith, written, sites=site(3)),), BUFFERS))
         return chain_clocks(leaf)
 
     one = steps(Arith("mul", "float32", 1))
@@ -78,12 +89,12 @@ def test_copies_that_do_not_need_each_other_take_no_longer_than_a_loop_of_them()
 
 def fetch(buffer: str, at: Expr, register: int) -> Statement:
     accesses = (Access(buffer, "read", (("+", "tx", at),)), Access("r", "write", (register,)))
-    return Statement("load", f"T.ptx.ld({buffer})", (), accesses, sites=site(3))
+    return Load(f"T.ptx.ld({buffer})", (), accesses, sites=site(3))
 
 
 def put(at: int) -> Statement:
     accesses = (Access("r", "read", (0,)), Access("Y", "write", (("+", "tx", at),)))
-    return Statement("store", "T.ptx.st(Y)", (), accesses, sites=site(4))
+    return Store("T.ptx.st(Y)", (), accesses, sites=site(4))
 
 
 def test_loads_start_together_with_those_of_a_short_branch_and_not_behind_a_store() -> None:

@@ -8,16 +8,14 @@ import pytest
 
 from support.counts import arith_totals, compulsory_bytes, count
 from tirlens.model.counting.kernel_counts import statement_counts
-from tirlens_worker.facts import Access, Arith, Branch, Buffer, Let, Loop, Statement, While
+from tirlens_worker.facts import Access, Arith, Branch, Buffer, Let, Load, Loop, Store, While
 
 from .generate import SPAN, kernel
 from .test_formula import tiled_gemm
 
 
 def operation(amount=1, per="thread", guard=None):
-    return Statement(
-        "store", "s", arith=(Arith("add", "float32", amount, guard),), per=per, sites=(SPAN,)
-    )
+    return Store("s", arith=(Arith("add", "float32", amount, guard),), per=per, sites=(SPAN,))
 
 
 def nest(loops, body):
@@ -125,7 +123,7 @@ def test_what_depends_on_the_tile_and_on_the_block_of_a_persistent_kernel(first)
     inner = (
         Branch(("<", column, 3), (Loop("serial", "k", 0, ("+", row, 1), (operation(),)),)),
         Branch(("<", ("+", "bx", "w"), 7), (operation(),)),
-        Statement("load", "s", accesses=(Access("A", "read", (row, ("%", tile, 5))),), per="block"),
+        Load("s", accesses=(Access("A", "read", (row, ("%", tile, 5))),), per="block"),
     )
     body = (Let("tile", tile), Branch(("<", "tile", 1000), inner, (operation(1000),)))
     waves = nest([("block", "tx", 2), ("persistent", "w", 8)], body)
@@ -197,16 +195,14 @@ def test_compulsory_bytes_of_a_gemm_are_its_three_matrices():
 
 def test_a_flat_index_over_a_large_array_is_one_range():
     access = Access("X", "read", (("+", ("*", "bx", 1024), "tx"),))
-    body = nest(
-        [("grid", "bx", 2**20), ("block", "tx", 1024)], (Statement("s", "s", (), (access,)),)
-    )
+    body = nest([("grid", "bx", 2**20), ("block", "tx", 1024)], (Store("s", (), (access,)),))
     facts = kernel(body, (Buffer("X", "X", "float16", (2**30,)),))
     assert compulsory_bytes(facts, {}).bytes == 2**31
 
 
 def test_both_sides_of_a_mask_write_all_of_a_large_array():
     """Two triangles of which neither is a box, and that are too large to be drawn."""
-    store = Statement("s", "s", (), (Access("Y", "write", ("by", "bx")),))
+    store = Store("s", (), (Access("Y", "write", ("by", "bx")),))
     band = Branch(("<", "by", ("+", "bx", 9)), (store,), (store,))
     mask = Branch(("<", "bx", "by"), (store,), (band,))
     facts = kernel(

@@ -25,6 +25,7 @@ from tirlens_worker.facts import (
     Loop,
     Span,
     Statement,
+    Store,
 )
 
 DEVICE = load("x86-avx2")
@@ -63,7 +64,7 @@ def store(reads: dict[str, tuple[Expr, ...]], write: tuple[str, tuple[Expr, ...]
     path = ("fma",) if "mul" in ops and "add" in ops else ops
     accesses = [Access(name, "read", index, path=path) for name, index in reads.items()]
     accesses.append(Access(write[0], "write", write[1]))
-    return Statement("store", "store", tuple(Arith(op, FLOAT) for op in ops), tuple(accesses))
+    return Store("store", tuple(Arith(op, FLOAT) for op in ops), tuple(accesses))
 
 
 def matmul(order: str, size: int = 256, kinds: dict[str, str] | None = None) -> KernelFacts:
@@ -161,8 +162,7 @@ def test_rows_of_a_stencil_stay_while_they_fit() -> None:
 
     def behind_l1(width: int) -> float:
         rows = (1 << 21) // width
-        leaf = Statement(
-            "store",
+        leaf = Store(
             "store",
             (Arith("add", FLOAT, 2),),
             (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tirlens.model import analyze
 from tirlens.model.cpu.chains import Edge, slope
-from tirlens_worker.facts import Access, Arith, Expr, KernelFacts, Loop, Statement
+from tirlens_worker.facts import Access, Arith, Expr, KernelFacts, Loop, Statement, Store
 
 from .test_cpu import DEVICE, FLOAT, facts, loop, store, timed
 
@@ -24,7 +24,7 @@ def next_one(distance: int, *path: str) -> KernelFacts:
     """An array each element of which is made of the one `distance` places before."""
     place: Expr = ("+", "j", distance)
     accesses = (Access("A", "read", ("i", "j"), path=path), Access("A", "write", ("i", place)))
-    leaf = Statement("store", "store", tuple(Arith(op, FLOAT) for op in path), accesses)
+    leaf = Store("store", tuple(Arith(op, FLOAT) for op in path), accesses)
     return facts({"A": (300, LENGTH + distance)}, [loop("i", 300), loop("j", LENGTH)], leaf)
 
 

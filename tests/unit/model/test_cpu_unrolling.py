@@ -12,16 +12,7 @@ from tirlens.model import analyze
 from tirlens.model.cpu.address import address_of
 from tirlens.model.cpu.caches import signature_of
 from tirlens.model.tree.context import LoopContext
-from tirlens_worker.facts import (
-    Access,
-    Arith,
-    Branch,
-    Buffer,
-    Expr,
-    KernelFacts,
-    Loop,
-    Statement,
-)
+from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, KernelFacts, Loop, Store
 
 from .test_cpu import DEVICE, FLOAT, facts, loop, store, timed
 
@@ -49,9 +40,7 @@ def greater(columns: int, kind: str) -> KernelFacts:
 def neighbours(columns: int, kind: str) -> KernelFacts:
     arrays = {"A": (ROWS, columns + 2), "C": (ROWS, columns)}
     reads = (Access("A", "read", ("i", "j")), Access("A", "read", ("i", ("+", "j", 1))))
-    leaf = Statement(
-        "store", "store", (Arith("add", FLOAT),), (*reads, Access("C", "write", ("i", "j")))
-    )
+    leaf = Store("store", (Arith("add", FLOAT),), (*reads, Access("C", "write", ("i", "j"))))
     return facts(arrays, [loop("i", ROWS, kind), loop("j", columns)], leaf)
 
 

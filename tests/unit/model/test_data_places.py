@@ -16,6 +16,7 @@ from tirlens_worker.facts import (
     Access,
     Branch,
     Buffer,
+    Copy,
     Expr,
     KernelFacts,
     Launch,
@@ -38,7 +39,7 @@ def facts(*body: Node) -> KernelFacts:
 
 
 def copy(read: Access, write: Access) -> Statement:
-    return Statement("copy", "copy", per="block", accesses=(read, write))
+    return Copy("copy", per="block", accesses=(read, write))
 
 
 def weights(*indices: object) -> Statement:

@@ -9,7 +9,7 @@ import pytest
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.compiler.foreign import foreign
-from tirlens_worker.facts import Arith, Launch, Loop, Span, Statement
+from tirlens_worker.facts import Arith, Barrier, Gemm, Launch, Loop, Mma, Span, Statement, Store
 
 from .generate import SPAN, kernel
 
@@ -18,19 +18,18 @@ PRODUCT = (Arith("mma", "float16", 128),)
 
 
 @pytest.mark.parametrize(
-    ("label", "has", "lacks"),
+    ("node", "has", "lacks"),
     [
-        ("T.ptx_wgmma_ss(m64n64k16)", "h100-sxm", "b200"),
-        ("T.wgmma_gemm(A, B, C)", "h200", "a100-80-sxm"),
-        ("T.tcgen05_gemm(A, B, C)", "b200", "rtx-5090"),
-        ("T.tvm_mfma(m16n16k16)", "mi300x", "h100-sxm"),
-        ("T.tvm_mfma(m16n16k16)", "mi210", "b200"),
+        (Mma("", PRODUCT, sites=(PLACE,), instruction="wgmma"), "h100-sxm", "b200"),
+        (Gemm("", PRODUCT, sites=(PLACE,), instruction="wgmma"), "h200", "a100-80-sxm"),
+        (Gemm("", PRODUCT, sites=(PLACE,), instruction="tcgen05"), "b200", "rtx-5090"),
+        (Mma("", PRODUCT, sites=(PLACE,), instruction="mfma"), "mi300x", "h100-sxm"),
+        (Mma("", PRODUCT, sites=(PLACE,), instruction="mfma"), "mi210", "b200"),
     ],
 )
 def test_an_instruction_of_another_device_is_told_at_its_line(
-    label: str, has: str, lacks: str
+    node: Statement, has: str, lacks: str
 ) -> None:
-    node = Statement("call", label, arith=PRODUCT, sites=(PLACE,))
     assert foreign([node], load(has).arch) == ()
     (note,) = foreign([node, node], load(lacks).arch)
     assert note.span == PLACE and note.message.startswith(f"{load(lacks).arch} has no ")
@@ -39,9 +38,10 @@ def test_an_instruction_of_another_device_is_told_at_its_line(
 @pytest.mark.parametrize(
     "node",
     [
-        Statement("gemm", "T.gemm(A, B, C)", arith=PRODUCT, sites=(PLACE,)),
-        Statement("call", "T.wait_wgmma()", sites=(PLACE,)),
-        Statement("store", "wgmma[0] = tvm_mfma", sites=(PLACE,)),
+        Gemm("T.wgmma_gemm(A, B, C)", PRODUCT, sites=(PLACE,)),
+        Mma("T.tcgen05_mma_ss(m64n64k16)", PRODUCT, sites=(PLACE,)),
+        Barrier("T.wait_wgmma()", sites=(PLACE,), kind="wgmma"),
+        Store("wgmma[0] = tvm_mfma", sites=(PLACE,)),
     ],
 )
 def test_what_is_no_such_instruction_is_not_told(node: Statement) -> None:
@@ -49,7 +49,7 @@ def test_what_is_no_such_instruction_is_not_told(node: Statement) -> None:
 
 
 def test_a_report_has_the_note_beside_its_figures() -> None:
-    call = Statement("call", "T.tvm_mfma(m16n16k16)", arith=PRODUCT, sites=(PLACE,))
+    call = Mma("T.tvm_mfma(m16n16k16)", PRODUCT, sites=(PLACE,), instruction="mfma")
     threads = Loop("block", "tx", 0, 64, (call,), sites=(SPAN,))
     facts = kernel((Loop("grid", "bx", 0, 10, (threads,), sites=(SPAN,)),))
     facts = replace(facts, launch=Launch(grid=(10,), threads=(64,)))
@@ -57,6 +57,6 @@ def test_a_report_has_the_note_beside_its_figures() -> None:
         device: [note.message for note in analyze(facts, load(device)).caveats]
         for device in ("h100-sxm", "mi300x")
     }
-    wanted = "sm_90 has no mfma instruction: T.tvm_mfma does not compile for this device"
+    wanted = "sm_90 has no mfma instruction: the statement does not compile for this device"
     assert wanted in told["h100-sxm"]
     assert not any("mfma" in message for message in told["mi300x"])

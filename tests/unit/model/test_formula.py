@@ -7,7 +7,7 @@ import pytest
 from support.counts import count
 from tirlens.model.counting.formulas import Formulas
 from tirlens.model.counting.kernel_counts import statement_counts
-from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Statement
+from tirlens_worker.facts import Access, Arith, Branch, Buffer, Copy, Expr, Gemm, Loop, Store
 
 from .generate import kernel
 
@@ -26,8 +26,7 @@ def tiled_gemm(m: Expr, n: Expr, k: Expr, variables: tuple[str, ...]):
     """A tilelang GEMM: tiles of 128 x 128, steps of 32, epilogue guarded element by element."""
     row, column, depth = ("*", "by", BLOCK), ("*", "bx", BLOCK), ("*", "ko", STEP)
     box = {"clipped": True, "route": "tile"}
-    load = Statement(
-        "copy",
+    load = Copy(
         "copy",
         accesses=(
             Access("A", "read", (row, depth), (BLOCK, STEP), **box),
@@ -35,14 +34,12 @@ def tiled_gemm(m: Expr, n: Expr, k: Expr, variables: tuple[str, ...]):
         ),
         per="block",
     )
-    gemm = Statement(
-        "gemm",
+    gemm = Gemm(
         "gemm",
         arith=(Arith("mma", "float16", BLOCK * BLOCK * STEP, accumulator="float32"),),
         per="block",
     )
-    store = Statement(
-        "copy",
+    store = Copy(
         "copy",
         accesses=(Access("C", "write", (row, column), (BLOCK, BLOCK), **box),),
         per="block",
@@ -59,8 +56,7 @@ def tiled_gemm(m: Expr, n: Expr, k: Expr, variables: tuple[str, ...]):
 def naive_gemm(m: Expr, n: Expr, k: Expr, variables: tuple[str, ...]):
     """A SIMT GEMM whose threads guard their element."""
     index = {"i": ("+", ("*", "by", 16), "ty"), "j": ("+", ("*", "bx", 16), "tx")}
-    fma = Statement(
-        "store",
+    fma = Store(
         "store",
         arith=(Arith("fma", "float32"),),
         accesses=(Access("A", "read", (index["i"], "k")), Access("B", "read", ("k", index["j"]))),
@@ -125,7 +121,7 @@ def test_no_formula_without_shape_variables():
 
 
 def test_a_bound_that_never_holds_back_is_left_out():
-    add = Statement("store", "s", arith=(Arith("add", "float32"),))
+    add = Store("s", arith=(Arith("add", "float32"),))
     inner = Loop("serial", "k", 0, ("min", ("+", "bx", 1), ("*", "n", 2)), (add,))
     facts = kernel((Loop("grid", "bx", 0, "n", (inner,)),), variables=("n",))
     assert Formulas(facts).flop() == "(n*(n + 1) // 2)"
@@ -136,7 +132,7 @@ def test_a_bound_that_never_holds_back_is_left_out():
 
 
 def test_no_formula_where_a_condition_depends_on_data():
-    add = Statement("store", "s", arith=(Arith("add", "float32"),))
+    add = Store("s", arith=(Arith("add", "float32"),))
     body = (Branch(("<", ("load", "A", "i"), "n"), (add,)),)
     facts = kernel((Loop("grid", "i", 0, "n", body),), variables=("n",))
     assert Formulas(facts).flop() is None

@@ -17,10 +17,11 @@ from tirlens_worker.facts import (
     Branch,
     Buffer,
     Expr,
+    Gemm,
     KernelFacts,
     Loop,
     Node,
-    Statement,
+    Store,
 )
 
 from .generate import kernel, kernels
@@ -86,9 +87,9 @@ def tiled(draw: st.DrawFn) -> KernelFacts:
     )
     box = {"clipped": True, "route": "tile"}
     copy = Access("A", "read", (("*", "b", tile), ("*", "k", step)), (tile, step), **box)
-    work = Statement("gemm", "g", (Arith("mma", "float16", tile * step),), (copy,), per="block")
+    work = Gemm("g", (Arith("mma", "float16", tile * step),), (copy,), per="block")
     body: tuple[Node, ...] = (Loop("serial", "k", 0, bound, (work,)),)
-    one = Statement("store", "s", (Arith("add", "float32"),), (Access("B", "write", (row,)),))
+    one = Store("s", (Arith("add", "float32"),), (Access("B", "write", (row,)),))
     element: Node = Branch(("<", row, size), (one,)) if draw(st.booleans()) else one
     body = (*body, Loop("block", "t", 0, tile, (element,)))
     buffers = (Buffer("A", "A", "float16", (size, size)), Buffer("B", "B", "float32", (size,)))
@@ -102,7 +103,7 @@ def test_of_tiled_kernels(facts: KernelFacts) -> None:
 
 
 def nest(*loops: tuple[str, Expr], guard: Expr | None = None) -> KernelFacts:
-    body: tuple[Node, ...] = (Statement("store", "s", (Arith("add", "float32"),)),)
+    body: tuple[Node, ...] = (Store("s", (Arith("add", "float32"),)),)
     if guard is not None:
         body = (Branch(guard, body),)
     for name, extent in reversed(loops):

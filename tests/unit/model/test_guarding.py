@@ -8,17 +8,16 @@ from support.kernels import launched, leaves
 from tirlens.model.gpu.compiler.guarding import guard_instructions
 from tirlens.model.gpu.mapping.active import active_threads
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
-from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Node, Statement
+from tirlens_worker.facts import Access, Arith, Barrier, Branch, Buffer, Expr, Loop, Node, Store
 
 BUFFERS = (Buffer("s", "s", "float32", (512,), "shared"), Buffer("x", "x", "float32", (64, 512)))
 STEP: Expr = (">>", 128, "step")
-ADD = Statement(
-    "store",
+ADD = Store(
     "",
     (Arith("add", "float32"),),
     (Access("s", "read", ("tx",)), Access("s", "write", ("tx",))),
 )
-SYNC = Statement("sync", "T.tvm_storage_sync()")
+SYNC = Barrier("T.tvm_storage_sync()")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ def test_what_warps_pass_over(body: tuple[Node, ...], passed: float) -> None:
     [(100, False, 3 / 4), ("n", False, 3 / 4), ("n", True, 3.0), (64, True, 0.0)],
 )
 def test_turns_of_loops_that_stay(extent: Expr, barrier: bool, each: float) -> None:
-    load = Statement("store", "", (), (Access("x", "read", ("k", "tx")), ADD.accesses[-1]))
+    load = Store("", (), (Access("x", "read", ("k", "tx")), ADD.accesses[-1]))
     loop = Loop("serial", "k", 0, extent, (load, SYNC) if barrier else (load,))
     first = leaves(launched((loop,), BUFFERS, threads=256), {"n": 50})[0]
     turns = extent if isinstance(extent, int) else 50
@@ -90,7 +89,7 @@ def test_turns_of_loops_that_stay(extent: Expr, barrier: bool, each: float) -> N
 )
 def test_loads_behind_a_condition(condition: Expr, each: float) -> None:
     read = Access("x", "read", ("k", "tx"), guard=condition)
-    load = Statement("store", "", (), (read, Access("s", "write", ("tx",))))
+    load = Store("", (), (read, Access("s", "write", ("tx",))))
     first = leaves(launched((Loop("serial", "k", 0, 64, (load,)),), BUFFERS, threads=256))[0]
     assert first.predicate_instructions == pytest.approx(each * 64 * 256 * 8)
 

@@ -6,7 +6,7 @@ import pytest
 
 from tirlens.model.gpu.mapping.spread import map_to_threads
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
-from tirlens_worker.facts import Access, Buffer, Expr, Statement
+from tirlens_worker.facts import Access, Buffer, Expr, Store
 
 
 def at(*loops: tuple[str, str, int], conditions: tuple[Expr, ...] = ()) -> LoopContext:
@@ -32,7 +32,7 @@ def moved(
     }
     target = Access("A", "write", ("t",)) if again else Access("r", "write", (0,))
     accesses = (Access("A", "read", (index,)), target)
-    found = map_to_threads(Statement("store", "s", (), accesses, "thread"), place, buffers, 256)
+    found = map_to_threads(Store("s", (), accesses, "thread"), place, buffers, 256)
     assert found.requests[0] is not None
     return found.requests[0].vector
 

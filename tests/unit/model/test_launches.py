@@ -18,7 +18,7 @@ from tirlens_worker.facts import (
     Launch,
     Loop,
     Node,
-    Statement,
+    Store,
 )
 
 LENGTH = 1 << 22
@@ -26,8 +26,7 @@ LENGTH = 1 << 22
 
 def grid(number: int, blocks: int, threads: int, source: str, target: str) -> Loop:
     place = ("+", ("*", f"bx{number}", threads), f"tx{number}")
-    store = Statement(
-        "store",
+    store = Store(
         "store",
         arith=(Arith("add", "float32"),),
         accesses=(Access(source, "read", (place,)), Access(target, "write", (place,))),

@@ -9,15 +9,24 @@ import pytest
 from support.kernels import launched
 from tirlens.hardware import load
 from tirlens.model import analyze, count_workload
-from tirlens_worker.facts import Access, Branch, Buffer, Expr, KernelFacts, Loop, Statement
+from tirlens_worker.facts import (
+    Access,
+    Branch,
+    Buffer,
+    Copy,
+    Evaluate,
+    Expr,
+    KernelFacts,
+    Loop,
+    Statement,
+)
 
 BATCH, TILE, WIDTH, PAGES = 4, 64, 128, 12
 LENGTH: Expr = ("load", "lengths", "bx")
 
 
 def brings(source: str, place: Expr) -> Statement:
-    return Statement(
-        "copy",
+    return Copy(
         source,
         per="block",
         accesses=(
@@ -40,7 +49,7 @@ def facts(length: Expr, extra: int) -> KernelFacts:
         Buffer("fresh", "fresh", "float16", (1024, WIDTH), "global"),
         Buffer("tile", "tile", "float16", (TILE, WIDTH), "shared"),
     )
-    names = Statement("let", "page", (), (Access("table", "read", ("bx", "k")),))
+    names = Evaluate("page", (), (Access("table", "read", ("bx", "k")),))
     return launched((Loop("serial", "k", 0, trips, (names, old)),), buffers, BATCH)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tirlens.model.gpu.mapping.spread import map_to_threads
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
-from tirlens_worker.facts import Access, Buffer, Expr, Statement
+from tirlens_worker.facts import Access, Buffer, Expr, Store
 
 THREADS = 256
 COLUMN: Expr = ("+", ("*", "bx", 128), "j")
@@ -35,7 +35,7 @@ def loaded(
         Access("scale", "read", (index,)),
         Access(stored, "write", ("i", "j") if stored == "partial" else ("j",)),
     )
-    statement = Statement("store", "s", (), accesses, "block")
+    statement = Store("s", (), accesses, "block")
     fragments = frozenset({"partial"} if matrix else ())
     found = map_to_threads(statement, place, BUFFERS, THREADS, fragments)
     request = found.requests[1]

@@ -6,7 +6,7 @@ import pytest
 
 from tirlens.model.gpu.compiler.merged import uses, written_in
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
-from tirlens_worker.facts import Access, Buffer, Expr, Loop, Statement
+from tirlens_worker.facts import Access, Buffer, Expr, Loop, Store
 
 ARRAY = Buffer("S", "S", "float32", (64, 256), "shared")
 
@@ -25,7 +25,7 @@ def straight(kind: str = "unroll", **extents: int) -> LoopContext:
 def loads(place: LoopContext, *indices: tuple[Expr, Expr]) -> float:
     """The load instructions of the accesses to `ARRAY` in all turns of the loops."""
     accesses = tuple(Access("S", "read", index) for index in indices)
-    statement = Statement("store", "s", (), accesses)
+    statement = Store("s", (), accesses)
     each = [uses(access, statement, ARRAY, place, {}) for access in accesses]
     return sum(place.unrolled_iterations / one for one in each)
 
@@ -54,9 +54,9 @@ def test_what_a_loop_does_not_change_is_loaded_once() -> None:
 
 def test_what_all_lanes_of_a_vector_use_is_loaded_once() -> None:
     place = straight("vectorized", v=4)
-    statement = Statement("store", "s", (), (Access("S", "read", ("k", 0)),))
+    statement = Store("s", (), (Access("S", "read", ("k", 0)),))
     assert uses(statement.accesses[0], statement, ARRAY, place, {}) == 4
-    lanes = Statement("store", "s", (), (Access("S", "read", ("k", "v")),))
+    lanes = Store("s", (), (Access("S", "read", ("k", "v")),))
     assert uses(lanes.accesses[0], lanes, ARRAY, place, {}) == 1
 
 
@@ -68,16 +68,13 @@ def test_neighbours_of_one_statement_are_taken_together() -> None:
 def test_turns_of_a_loop_that_is_not_unrolled_load_again() -> None:
     assert loads(straight("serial", i=8), ("k", 0)) == 1  # of the one turn that is seen
     access = Access("S", "read", ("k", 0))
-    assert (
-        uses(access, Statement("store", "s", (), (access,)), ARRAY, straight("serial", i=8), {})
-        == 1
-    )
+    assert uses(access, Store("s", (), (access,)), ARRAY, straight("serial", i=8), {}) == 1
 
 
 def test_what_is_written_in_between_is_loaded_again() -> None:
     access = Access("S", "read", ("k", "i"))
-    read = Statement("store", "s", (), (access,))
-    filling = Statement("store", "s", (), (Access("S", "write", ("k", "tx")),))
+    read = Store("s", (), (access,))
+    filling = Store("s", (), (Access("S", "write", ("k", "tx")),))
     body = (Loop("unroll", "j", 0, 4, (filling, Loop("unroll", "i", 0, 8, (read,)))),)
     place = straight(j=4, i=8)
     assert uses(access, read, ARRAY, place, {}) == 4
@@ -87,4 +84,4 @@ def test_what_is_written_in_between_is_loaded_again() -> None:
 def test_a_condition_of_a_turn_keeps_its_loads_apart() -> None:
     place = straight(i=8, j=4).under_condition(("<", ("+", "tx", "j"), 60))
     access = Access("S", "read", ("k", "i"))
-    assert uses(access, Statement("store", "s", (), (access,)), ARRAY, place, {}) == 1
+    assert uses(access, Store("s", (), (access,)), ARRAY, place, {}) == 1

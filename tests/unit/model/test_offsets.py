@@ -7,15 +7,7 @@ import pytest
 from support.kernels import launched
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens_worker.facts import (
-    Access,
-    Buffer,
-    Expr,
-    KernelFacts,
-    Let,
-    Loop,
-    Statement,
-)
+from tirlens_worker.facts import Access, Buffer, Copy, Expr, Fill, KernelFacts, Let, Loop
 
 BATCH, TILE, WIDTH = 4, 64, 128
 
@@ -24,8 +16,7 @@ def facts(length: int, start: Expr, stop: Expr) -> KernelFacts:
     """Each block copies the rows from `start` to `stop` of its sequence, tile by tile."""
     trips = ("//", ("+", ("-", "stop", "start"), TILE - 1), TILE)
     place = ("+", "start", ("*", "k", TILE))
-    copy = Statement(
-        "copy",
+    copy = Copy(
         "copy",
         per="block",
         accesses=(
@@ -70,13 +61,10 @@ def test_a_loop_turns_as_often_as_a_later_one_over_the_same_number(heads: int) -
     batch: Expr = ("//", "bx", heads)
     head: Expr = ("%", "bx", heads)
     trips: Expr = ("load", "lengths", batch, head)
-    own = Statement(
-        "fill", "fill", per="block", accesses=(Access("tile", "write", (0, 0), (TILE, WIDTH)),)
-    )
+    own = Fill("fill", per="block", accesses=(Access("tile", "write", (0, 0), (TILE, WIDTH)),))
     place: Expr = ("+", ("*", batch, 10 * TILE), ("*", "j", TILE))
     reads = Access("rows", "read", (place, head, 0), (TILE, 1, WIDTH))
-    copy = Statement(
-        "copy",
+    copy = Copy(
         "copy",
         per="block",
         accesses=(reads, Access("tile", "write", (0, 0), (TILE, WIDTH))),

@@ -8,12 +8,11 @@ from tirlens.hardware import load
 from tirlens.model.gpu.compiler.operands import times_read
 from tirlens.model.tree.context import kernel_context
 from tirlens.model.tree.node import CostNode
-from tirlens_worker.facts import Statement
+from tirlens_worker.facts import Copy, Gemm, WarpPolicy
 
 
-def product(rows: int, columns: int, threads: int, policy: str) -> CostNode:
-    attributes = {"m_n_k": (rows, columns, 64), "policy": policy}
-    node = Statement("gemm", "T.gemm(A, B, C)", attributes=attributes)
+def product(rows: int, columns: int, threads: int, policy: WarpPolicy) -> CostNode:
+    node = Gemm("T.gemm(A, B, C)", m_n_k=(rows, columns, 64), policy=policy)
     return CostNode(node, None, kernel_context({}), threads=threads)
 
 
@@ -36,11 +35,16 @@ def product(rows: int, columns: int, threads: int, policy: str) -> CostNode:
     ],
 )
 def test_times(
-    device: str, rows: int, columns: int, threads: int, policy: str, times: tuple[float, float]
+    device: str,
+    rows: int,
+    columns: int,
+    threads: int,
+    policy: WarpPolicy,
+    times: tuple[float, float],
 ) -> None:
     assert times_read(product(rows, columns, threads, policy), load(device)) == times
 
 
 def test_what_is_no_product_of_tiles_reads_once() -> None:
-    item = CostNode(Statement("copy", "T.copy(A, B)"), None, kernel_context({}), threads=256)
+    item = CostNode(Copy("T.copy(A, B)"), None, kernel_context({}), threads=256)
     assert times_read(item, load("h100-sxm")) == (1, 1)

@@ -12,7 +12,17 @@ from tirlens.model import analyze
 from tirlens.model.gpu.compiler.ports import keeps_operands
 from tirlens.model.gpu.units import busy_seconds
 from tirlens.model.tree.node import CostNode
-from tirlens_worker.facts import Access, Arith, Buffer, Expr, KernelFacts, Loop, Node, Statement
+from tirlens_worker.facts import (
+    Access,
+    Arith,
+    Barrier,
+    Buffer,
+    Expr,
+    KernelFacts,
+    Loop,
+    Node,
+    Store,
+)
 
 H200 = load("h200")
 BUFFERS = tuple(Buffer(name, name, "float32", (64,), "local") for name in "abc")
@@ -33,16 +43,16 @@ def kernel(
         Access("c", "read", (c,)),
         Access("c", "write", (c,)),
     )
-    body: Node = Statement("store", "c", (Arith(operation, "float32"),), accesses, sites=site(4))
+    body: Node = Store("c", (Arith(operation, "float32"),), accesses, sites=site(4))
     for name in "ji":
         body = Loop(kind, name, 0, 8, (body,), sites=site(3))
-    barrier = Statement("sync", "barrier", sites=site(3))
+    barrier = Barrier("barrier", sites=site(3))
     loop = Loop("serial", "k", 0, TURNS, (body, barrier), sites=site(2))
     return launched((loop,), BUFFERS, 10 * H200.sm_count)
 
 
 def product(facts: KernelFacts) -> CostNode:
-    return next(leaf for leaf in leaves(facts) if leaf.source.op == "store")
+    return next(leaf for leaf in leaves(facts) if isinstance(leaf.source, Store))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +100,7 @@ def test_between_barriers_as_well() -> None:
 def test_a_warp_of_few_threads_takes_the_slots_of_a_whole_one(threads: int) -> None:
     load = Access("x", "read", (("*", "k", 32),))
     total = Access("c", "write", (0,))
-    body = Statement("store", "c", (Arith("exp", "float32", 8),), (load, total), sites=site(3))
+    body = Store("c", (Arith("exp", "float32", 8),), (load, total), sites=site(3))
     loop = Loop("serial", "k", 0, TURNS, (body,), sites=site(2))
     arrays = (*BUFFERS, Buffer("x", "x", "float32", (32 * TURNS,)))
     few, whole = (launched((loop,), arrays, 10 * H200.sm_count, size) for size in (threads, 32))
@@ -102,7 +112,7 @@ def test_a_warp_of_few_threads_takes_the_slots_of_a_whole_one(threads: int) -> N
 def test_a_block_of_few_threads_issues_as_fast_as_one_warp() -> None:
     """What takes the slots of a whole warp is not slowed down a second time."""
     total = Access("c", "write", (0,))
-    body = Statement("store", "c", (Arith("exp", "float32", 8),), (total,), sites=site(3))
+    body = Store("c", (Arith("exp", "float32", 8),), (total,), sites=site(3))
     loop = Loop("serial", "k", 0, TURNS, (body,), sites=site(2))
     facts = [launched((loop,), BUFFERS, H200.sm_count, threads) for threads in (8, 32)]
     times = [analyze(each, H200).time_s for each in facts]

@@ -7,15 +7,7 @@ import pytest
 from support.kernels import launched, site
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens_worker.facts import (
-    Access,
-    Buffer,
-    Expr,
-    KernelFacts,
-    Loop,
-    Node,
-    Statement,
-)
+from tirlens_worker.facts import Access, Barrier, Buffer, Expr, KernelFacts, Loop, Node, Store
 
 THREADS, ROWS = 256, 16384
 
@@ -25,12 +17,12 @@ def one_pass(number: int, columns: int, result: bool) -> Node:
     column: Expr = ("+", ("*", f"i{number}", THREADS), "tx")
     written = Access("Y", "write", ("bx", column)) if result else Access("s", "write", (0,))
     accesses = (Access("X", "read", ("bx", column)), written)
-    statement = Statement("store", f"pass {number}", (), accesses, sites=site(3))
+    statement = Store(f"pass {number}", (), accesses, sites=site(3))
     return Loop("serial", f"i{number}", 0, columns // THREADS, (statement,), sites=site(2))
 
 
 def two_passes(columns: int, writes: bool = True) -> KernelFacts:
-    barrier = Statement("sync", "storage_sync", (), (), "block", sites=site(4))
+    barrier = Barrier("storage_sync", (), (), "block", sites=site(4))
     body = (one_pass(0, columns, False), barrier, one_pass(1, columns, writes))
     arrays = (Buffer(name, name, "float32", (ROWS, columns)) for name in "XY")
     return launched(body, (*arrays, Buffer("s", "s", "float32", (1,), "local")), ROWS, THREADS)

@@ -44,7 +44,7 @@ def out(rows: int) -> Buffer:
 
 def after(rows: int) -> Callable[[tuple[Node, ...]], tuple[Node, ...]]:
     """A tile that is written behind the loop over k."""
-    store = tile("d", "Cl", "Cs", (rows, 128), {}, 8)
+    store = tile("Cl", "Cs", (rows, 128), {}, 8)
     return lambda body: (*body, store)
 
 
@@ -63,21 +63,21 @@ def test_what_stands_in_one_loop_is_needed_together() -> None:
     def edit(body: tuple[Node, ...]) -> tuple[Node, ...]:
         loop, store = body
         assert isinstance(loop, Loop)
-        again = tile("d", "Cl", "Cs", (128, 128), {}, 8)
+        again = tile("Cl", "Cs", (128, 128), {}, 8)
         return (replace(loop, body=(*loop.body, again)), store)
 
     assert shared(out(128), edit=edit) == STAGES * 2 * TILE + 128 * 128 * 2
 
 
 def test_what_is_used_before_and_after_keeps_its_place() -> None:
-    first, last = tile("d", "Cl", "Cs", (128, 128), {}, 3), tile("e", "Cs", "C", (128, 128), {}, 9)
+    first, last = tile("Cl", "Cs", (128, 128), {}, 3), tile("Cs", "C", (128, 128), {}, 9)
     wanted = STAGES * 2 * TILE + 128 * 128 * 2
     assert shared(out(128), edit=lambda body: (first, *body, last)) == wanted
 
 
 def test_a_view_takes_no_place_of_its_own() -> None:
     view = Buffer("Av", "A_view", "float16", (64, 128), scope="shared.dyn", alias_of="As")
-    read = tile("d", "Av", "C", (64, 128), {}, 9)
+    read = tile("Av", "C", (64, 128), {}, 9)
     # It keeps the operand that it views, in all its stages, to the end.
     assert shared(view, edit=lambda body: (*body, read)) == STAGES * 2 * TILE
 

@@ -9,7 +9,18 @@ import pytest
 from support.kernels import launched
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens_worker.facts import Access, Arith, Branch, Buffer, KernelFacts, Loop, Node, Statement
+from tirlens_worker.facts import (
+    Access,
+    Arith,
+    Branch,
+    Buffer,
+    Copy,
+    Gemm,
+    KernelFacts,
+    Loop,
+    Node,
+    Statement,
+)
 
 M = N = 128
 K = 64
@@ -26,14 +37,13 @@ def kernel(*body: Node) -> KernelFacts:
     return replace(launched((loop,), buffers, 64), framework="tilelang")
 
 
-def copy(**attributes: bool) -> Statement:
+def copy(may_use_tma: bool = True) -> Statement:
     source = Access("A", "read", (0, ("*", "k", K)), (M, K))
     target = Access("a", "write", (0, 0), (M, K))
-    return Statement("copy", "copy", (), (source, target), "block", attributes=attributes)
+    return Copy("copy", (), (source, target), "block", may_use_tma=may_use_tma)
 
 
-PRODUCT = Statement(
-    "gemm",
+PRODUCT = Gemm(
     "gemm",
     (Arith("mma", "float16", M * N * K, accumulator="float32", shape=(M, N, K)),),
     (
@@ -51,7 +61,7 @@ EVEN = ("==", ("%", "k", 2), 0)
     [
         (kernel(copy(), PRODUCT), True),
         (kernel(Branch(EVEN, (copy(), PRODUCT))), True),  # one condition on the whole body
-        (kernel(copy(tma=False), PRODUCT), False),
+        (kernel(copy(may_use_tma=False), PRODUCT), False),
         (kernel(Branch(EVEN, (copy(),), (copy(),)), PRODUCT), False),
         (replace(kernel(copy(), PRODUCT), attributes={"warp_specialized": False}), False),
     ],

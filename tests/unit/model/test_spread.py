@@ -7,7 +7,7 @@ import pytest
 from tirlens.model.gpu.mapping.active import active_threads
 from tirlens.model.gpu.mapping.spread import Requests, ThreadMapping, map_to_threads
 from tirlens.model.tree.context import EnclosingLoop, LoopContext, PathStep
-from tirlens_worker.facts import Access, Arith, Buffer, Expr, Statement
+from tirlens_worker.facts import Access, Arith, Buffer, Expr, Store
 
 THREADS = 256
 
@@ -33,9 +33,7 @@ def of_tile(
 ) -> ThreadMapping:
     buffer = Buffer("A", "A", dtype, (1 << 20,))
     access = Access("A", "read", (index,), guard=guard)
-    return map_to_threads(
-        Statement("store", "s", (), (access,), "block"), place, {"A": buffer}, THREADS
-    )
+    return map_to_threads(Store("s", (), (access,), "block"), place, {"A": buffer}, THREADS)
 
 
 FLAT: Expr = ("+", ("*", ("+", ("*", "bx", 256), "i0"), 8), "i1")
@@ -78,7 +76,7 @@ def test_a_loaded_page_is_read_in_vectors(row: Expr, column: Expr, vector: int) 
         "P": Buffer("P", "P", "float16", (4096, 128)),
     }
     access = Access("P", "read", (("+", row, "i0"), column))
-    statement = Statement("store", "s", (), (access,), "block")
+    statement = Store("s", (), (access,), "block")
     assert map_to_threads(statement, tile_place(64, 128), buffers, THREADS).vector == vector
 
 
@@ -105,7 +103,7 @@ def test_a_full_vector_takes_a_pass_for_each_line() -> None:
 )
 def test_sectors_of_a_warp(index: Expr, sectors: int) -> None:
     buffer = Buffer("A", "A", "float32", (4096,))
-    statement = Statement("store", "s", (), (Access("A", "read", (index,)),))
+    statement = Store("s", (), (Access("A", "read", (index,)),))
     (requests,) = map_to_threads(statement, thread_place(), {"A": buffer}, 32).requests
     assert requests is not None and requests.sectors == sectors
 
@@ -124,9 +122,7 @@ def test_sectors_of_a_warp(index: Expr, sectors: int) -> None:
 def test_bank_conflicts(columns: int, index: tuple[Expr, ...], lanes: int, passes: int) -> None:
     buffer = Buffer("S", "S", "float32", (64, columns), "shared")
     access = Access("S", "read", index, lanes=lanes)
-    found = map_to_threads(
-        Statement("store", "s", (), (access,)), thread_place(), {"S": buffer}, 32
-    )
+    found = map_to_threads(Store("s", (), (access,)), thread_place(), {"S": buffer}, 32)
     assert found.requests[0] is not None and found.requests[0].wavefronts == passes
 
 
@@ -171,7 +167,7 @@ def test_a_condition_waits_for_data_that_come_anew(
     }
     guard: Expr = ("<", "i0", ("load", "n", index))
     access = Access("S", "read", ("i0", "i1"), guard=guard)
-    statement = Statement("store", "s", (), (access,), "block")
+    statement = Store("s", (), (access,), "block")
     loops = {"n": frozenset(written)}
     found = map_to_threads(statement, tile_place(64, 64), buffers, THREADS, written=loops)
     assert found.serial is serial
@@ -184,7 +180,7 @@ def test_matrix_results_are_stored_in_pairs() -> None:
         "acc": Buffer("acc", "acc", "float32", (128, 128), "local.fragment"),
     }
     accesses = (Access("acc", "read", ("i0", "i1")), Access("C", "write", ("i0", "i1")))
-    statement = Statement("store", "s", (Arith("cast", "float32"),), accesses, "block")
+    statement = Store("s", (Arith("cast", "float32"),), accesses, "block")
     found = map_to_threads(statement, tile_place(128, 128), buffers, THREADS, frozenset({"acc"}))
     assert (found.vector, found.requests[1]) == (2, Requests(2, 8.0, 8.0, lines=8))
 
@@ -192,7 +188,7 @@ def test_matrix_results_are_stored_in_pairs() -> None:
 def test_a_warp_of_a_small_block_has_no_more_lanes_than_threads() -> None:
     """16 threads load 16 neighbours of 8 bytes, two of their 32 banks apart, in one pass."""
     buffer = Buffer("S", "S", "float32", (16, 2), "shared")
-    statement = Statement("store", "s", (), (Access("S", "read", ("tx", 0), lanes=2),))
+    statement = Store("s", (), (Access("S", "read", ("tx", 0), lanes=2),))
     (found,) = map_to_threads(statement, thread_place(16), {"S": buffer}, 16).requests
     assert found == Requests(2, 0.0, 1.0, lanes=16)
     assert found.elements_of_warp == 32
@@ -206,9 +202,7 @@ def test_a_tile_of_fewer_vectors_than_lanes_is_one_request() -> None:
 def test_a_vector_of_the_program_is_cut_into_instructions_of_16_bytes() -> None:
     buffer = Buffer("A", "A", "float32", (32, 64))
     access = Access("A", "read", ("tx", 0), lanes=64)
-    found = map_to_threads(
-        Statement("store", "s", (), (access,)), thread_place(), {"A": buffer}, 32
-    )
+    found = map_to_threads(Store("s", (), (access,)), thread_place(), {"A": buffer}, 32)
     assert found.requests == (Requests(4, 32.0, 32.0, lines=32),)
 
 
@@ -228,7 +222,7 @@ def test_a_vectorized_loop_is_one_instruction_where_it_runs_along_the_memory(
     inside = (*place.loops, EnclosingLoop("v", "vectorized", 4))
     place = LoopContext(inside, {**place.ranges, "v": (0, 3)}, {})
     buffer = Buffer("A", "A", "float32", (1 << 20,))
-    statement = Statement("store", "s", (), (Access("A", "read", (index,)),))
+    statement = Store("s", (), (Access("A", "read", (index,)),))
     assert map_to_threads(statement, place, {"A": buffer}, 32).vector == lanes
 
 
@@ -250,7 +244,7 @@ def test_lanes_told_apart_are_scalars(around: Expr, guard: Expr | None, vector: 
     buffer = Buffer("A", "A", "float32", (1 << 20,))
     index: Expr = ("+", ("*", "tx", 4), "v")
     accesses = (Access("A", "read", (index,), guard=guard), Access("A", "write", (index,)))
-    found = map_to_threads(Statement("store", "s", (), accesses), place, {"A": buffer}, 32)
+    found = map_to_threads(Store("s", (), accesses), place, {"A": buffer}, 32)
     assert (found.vector, [one and one.vector for one in found.requests]) == (vector, [vector] * 2)
 
 
@@ -265,7 +259,7 @@ def test_a_vectorized_loop_without_lanes_is_none(extent: int | None, framework: 
     place = thread_place()
     inside = (*place.loops, EnclosingLoop("v", "vectorized", extent))
     place = LoopContext(inside, {**place.ranges, "v": (0, 0)}, {})
-    statement = Statement("store", "s", (), (Access("A", "read", (("+", "tx", "v"),)),))
+    statement = Store("s", (), (Access("A", "read", (("+", "tx", "v"),)),))
     buffers = {"A": Buffer("A", "A", "float32", (1 << 20,))}
     assert map_to_threads(statement, place, buffers, 32, framework=framework).vector == 1
 
@@ -322,19 +316,19 @@ def of_nest(
     place = LoopContext((*place.loops, *loops), ranges, {}, conditions, steps)
     buffers = {name: Buffer(name, name, "float32", (1 << 20,)) for name in "AB"}
     accesses = Access("A", "read", (read,)), Access("B", "write", (written or read,))
-    statement = Statement("store", "s", (), accesses)
+    statement = Store("s", (), accesses)
     return map_to_threads(statement, place, buffers, 32, framework=framework).vector
 
 
 def test_an_element_of_a_long_vector_type_takes_several_instructions() -> None:
     buffer = Buffer("A", "A", "bfloat16x128", (64,))
-    statement = Statement("store", "s", (), (Access("A", "read", ("tx",)),))
+    statement = Store("s", (), (Access("A", "read", ("tx",)),))
     found = map_to_threads(statement, thread_place(), {"A": buffer}, 32)
     assert found.requests == (Requests(1 / 16, 32.0, 32.0, lines=32),)
 
 
 def test_rows_lie_as_far_apart_as_strides_say() -> None:
     buffer = Buffer("A", "A", "float32", (32, 8), "shared", (32, 1))
-    statement = Statement("store", "s", (), (Access("A", "read", ("tx", 0)),))
+    statement = Store("s", (), (Access("A", "read", ("tx", 0)),))
     found = map_to_threads(statement, thread_place(), {"A": buffer}, 32)
     assert found.requests == (Requests(1, 0.0, 32.0),)

@@ -7,7 +7,20 @@ import pytest
 from support.kernels import launched
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, Loop, Node, Signal, Statement
+from tirlens_worker.facts import (
+    Access,
+    Arith,
+    Barrier,
+    Branch,
+    Buffer,
+    Copy,
+    Expr,
+    Gemm,
+    Loop,
+    Node,
+    Signal,
+    Statement,
+)
 
 SMS, TURNS, STAGES, TILE, STEPS = 132, 13, 2, 64, 64
 # What the output has room for.
@@ -17,7 +30,7 @@ INSIDE: Expr = ("<", ("+", ("*", "w", SMS), "bx"), ("load", "total", 0))
 
 
 def told(kind: str, barrier: str, parity: int | None = None) -> Statement:
-    return Statement("sync", kind, signals=(Signal(kind, barrier, SLOT, STAGES, 128, parity),))
+    return Barrier(kind, signals=(Signal(kind, barrier, SLOT, STAGES, 128, parity),))
 
 
 def time_s(turns: int, *, guarded: bool) -> float:
@@ -29,8 +42,7 @@ def time_s(turns: int, *, guarded: bool) -> float:
     def if_any(*body: Node) -> tuple[Node, ...]:
         return (Branch(INSIDE, body),) if guarded else body
 
-    brings = Statement(
-        "copy",
+    brings = Copy(
         "bring",
         per="block",
         accesses=(
@@ -39,8 +51,7 @@ def time_s(turns: int, *, guarded: bool) -> float:
         ),
         signals=(Signal("bring", "full", SLOT, STAGES, 128),),
     )
-    product = Statement(
-        "gemm",
+    product = Gemm(
         "product",
         (Arith("mma", "float16", TILE**3, accumulator="float32", shape=(TILE, TILE, TILE)),),
         (
@@ -50,8 +61,7 @@ def time_s(turns: int, *, guarded: bool) -> float:
         "block",
     )
     place: Expr = ("*", ("+", ("*", "w", SMS), "bx"), TILE)
-    result = Statement(
-        "copy",
+    result = Copy(
         "result",
         per="block",
         accesses=(

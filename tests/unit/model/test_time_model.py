@@ -23,11 +23,13 @@ from tirlens_worker.facts import (
     Arith,
     Branch,
     Buffer,
+    Call,
     Expr,
     KernelFacts,
     Launch,
+    Load,
     Loop,
-    Statement,
+    Store,
     While,
 )
 
@@ -170,7 +172,7 @@ def test_what_is_empty_costs_its_launch() -> None:
     nothing = replace(
         empty,
         buffers=(*empty.buffers, rows),
-        body=(*empty.body, Statement("load", "E", accesses=(read,))),
+        body=(*empty.body, Load("E", accesses=(read,))),
         launch=Launch(grid=(1,), threads=(0,)),
     )
     report = analyze(nothing, load("h100-sxm"))
@@ -180,7 +182,7 @@ def test_what_is_empty_costs_its_launch() -> None:
 def test_odd_facts_give_a_report() -> None:
     odd = replace(gemm(), body=(Branch(("load", "A", 0, 0), (), ()),), launch=Launch((0,), (0,)))
     assert analyze(odd, load("h200")).status in ("ok", "error", "unsupported")
-    unknown = Statement("call", "mystery", arith=(Arith("unknown:mystery", "float32"),))
+    unknown = Call("mystery", arith=(Arith("unknown:mystery", "float32"),))
     report = analyze(replace(gemm(), body=(unknown,)), load("h200"))
     assert any("mystery" in note.message for note in report.caveats)
 
@@ -298,8 +300,8 @@ def test_a_loop_without_a_variable_reads_anew_each_time_it_turns() -> None:
     """What a loop reads where a register says that each of its turns sets, it reads once a turn."""
     buffers = (Buffer("A", "A", "float32", (1 << 30,)), Buffer("i", "i", "int32", (1,), "local"))
     there: Expr = ("load", "i", 0)
-    read = Statement("load", "A", (), (Access("A", "read", (there,)),))
-    moved = Statement("store", "i", (), (Access("i", "write", (0,)),))
+    read = Load("A", (), (Access("A", "read", (there,)),))
+    moved = Store("i", (), (Access("i", "write", (0,)),))
     turns = While((">", there, 0), (read, moved))
     threads = Loop("block", "tx", 0, 256, (turns,), tag="threadIdx.x")
     blocks = Loop("grid", "bx", 0, 512, (threads,), tag="blockIdx.x")

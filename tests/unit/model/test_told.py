@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tirlens.model.counting.data_substitution import bind_data_extents
-from tirlens_worker.facts import Branch, Expr, KernelFacts, Launch, Let, Loop, Span, Statement
+from tirlens_worker.facts import Branch, Call, Expr, KernelFacts, Launch, Let, Loop, Span
 
 LENGTH: Expr = ("-", ("load", "ends", 1), ("load", "ends", 0))
 CHUNKS: Expr = ("//", ("+", LENGTH, 63), 64)
 
 
 def condition(extent: Expr, asked: Expr, bindings: dict[str, int]) -> Expr:
-    branch = Branch(asked, (Statement("call", "work"),))
+    branch = Branch(asked, (Call("work"),))
     loop = Loop("serial", "turn", 0, extent, (branch,))
     facts = KernelFacts(
         name="kernel",

@@ -16,11 +16,13 @@ from tirlens_worker.facts import (
     Arith,
     Branch,
     Buffer,
+    Copy,
+    Evaluate,
     Expr,
     KernelFacts,
     Loop,
     Node,
-    Statement,
+    Store,
 )
 
 BUFFERS = (
@@ -39,7 +41,7 @@ def kernel(*body: Node) -> KernelFacts:
 
 
 def turning(*accesses: Access, extent: Expr = 64) -> Loop:
-    return Loop("serial", "k", 0, extent, (Statement("store", "", ADD, accesses),))
+    return Loop("serial", "k", 0, extent, (Store("", ADD, accesses),))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_what_a_turn_waits_for(
 
 def test_chains_side_by_side() -> None:
     accesses = (Access("sum", "read", ("i",)), Access("sum", "write", ("i",)))
-    inner = Loop("unroll", "i", 0, 4, (Statement("store", "", ADD, accesses),))
+    inner = Loop("unroll", "i", 0, 4, (Store("", ADD, accesses),))
     (leaf,) = leaves(kernel(Loop("serial", "k", 0, 64, (inner,))))
     assert carried(leaf, 8) == Carried("local", 64.0)
 
@@ -92,7 +94,7 @@ def test_new_sectors(indices: tuple[Expr, ...], expected: float) -> None:
 
 def test_an_address_is_computed_once() -> None:
     index: Expr = ("%", "k", 3)
-    store = Statement("store", "", ADD, (Access("scan", "write", (index,)),))
+    store = Store("", ADD, (Access("scan", "write", (index,)),))
     loop = Loop("serial", "k", 0, 64, (store, store))
     other = Loop("serial", "k", 0, 64, (store,))
     assert [leaf.index_instructions for leaf in leaves(kernel(loop, other))] == [6.0, 0.0, 6.0]
@@ -128,8 +130,8 @@ LENGTH: Expr = ("//", ("+", ("load", "lengths", "bx"), 7), 8)
     ],
 )
 def test_turns_up_to_a_length_in_memory(index: tuple[Expr, ...], trips: int) -> None:
-    copy = Statement("copy", "", (), (Access("a", "read", index),), "block")
-    consumer = Loop("serial", "j", 0, LENGTH, (Statement("store", "", ADD),))
+    copy = Copy("", (), (Access("a", "read", index),), "block")
+    consumer = Loop("serial", "j", 0, LENGTH, (Store("", ADD),))
     facts = kernel(Loop("serial", "k", 0, LENGTH, (copy,)), consumer)
     counts = KernelCounter(facts, {}).counts()
     (grid,) = counts.root
@@ -140,8 +142,8 @@ def test_turns_up_to_a_length_in_memory(index: tuple[Expr, ...], trips: int) -> 
 
 def test_pages_of_a_sequence() -> None:
     page: Expr = ("load", "pages", "bx", ("//", ("*", "k", 16), 64))
-    read = Statement("copy", "", (), (Access("a", "read", (page, ("%", "k", 4), 0)),), "block")
-    table = Statement("let", "", (), (Access("pages", "read", page[2:]),))
+    read = Copy("", (), (Access("a", "read", (page, ("%", "k", 4), 0)),), "block")
+    table = Evaluate("", (), (Access("pages", "read", page[2:]),))
     loop = Loop("serial", "k", 0, LENGTH, (table, read))
     (grid,) = KernelCounter(kernel(loop), {}).counts().root
     assert grid.children[0].children[0].trips == 64
@@ -149,15 +151,15 @@ def test_pages_of_a_sequence() -> None:
 
 def test_new_rows_behind_those_of_a_cache() -> None:
     cached: Expr = ("<", "k", ("load", "lengths", "bx"))
-    old = Statement("copy", "", (), (Access("a", "read", ("bx", "k", 0)),), "block")
-    new = Statement("copy", "", (), (Access("pages", "read", ("bx", "k")),), "block")
+    old = Copy("", (), (Access("a", "read", ("bx", "k", 0)),), "block")
+    new = Copy("", (), (Access("pages", "read", ("bx", "k")),), "block")
     loop = Loop("serial", "k", 0, LENGTH, (Branch(cached, (old,), (new,)),))
     (grid,) = KernelCounter(kernel(loop), {}).counts().root
     assert grid.children[0].children[0].trips == 32
 
 
 def test_turns_along_nothing_are_not_known() -> None:
-    loop = Loop("serial", "k", 0, LENGTH, (Statement("store", "", ADD),))
+    loop = Loop("serial", "k", 0, LENGTH, (Store("", ADD),))
     counts = KernelCounter(kernel(loop), {}).counts()
     assert counts.root[0].children[0].children[0].trips is None
     assert "bind k" in counts.caveats[0].message

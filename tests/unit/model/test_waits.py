@@ -15,12 +15,16 @@ from tirlens.model.gpu.memory.l2_sharing import BlockTile, blocks_per_tile
 from tirlens_worker.facts import (
     Access,
     Arith,
+    Barrier,
     Buffer,
+    Copy,
     Expr,
     KernelFacts,
+    Load,
     Loop,
     Node,
     Statement,
+    Store,
 )
 
 H200 = load("h200")
@@ -45,7 +49,7 @@ def copy(source: str, target: str, at: Expr = 0, length: int = 8192) -> Statemen
         Access(source, "read", (at,), (length,), route="tile"),
         Access(target, "write", (0,), (length,), route="tile"),
     )
-    return Statement("copy", f"T.copy({source}, {target})", (), accesses, "block", sites=site(3))
+    return Copy(f"T.copy({source}, {target})", (), accesses, "block", sites=site(3))
 
 
 @pytest.mark.parametrize(
@@ -61,8 +65,8 @@ def test_so_many_blocks_ask_for_the_same_bytes(
 def walk(blocks: int, at: Expr, turns: int = 64) -> KernelFacts:
     """Blocks that load 512 bytes a turn and wait for them."""
     place: Expr = ("+", ("*", at, 128), "tx")
-    barrier = Statement("sync", "barrier", sites=site(3))
-    fetch = Statement("load", "ld", (), (Access("X", "read", (place,)),), sites=site(3))
+    barrier = Barrier("barrier", sites=site(3))
+    fetch = Load("ld", (), (Access("X", "read", (place,)),), sites=site(3))
     return kernel(blocks, Loop("serial", "k", 0, turns, (fetch, barrier), sites=site(3)))
 
 
@@ -94,7 +98,7 @@ def test_a_pipeline_mixes_what_its_turns_compute() -> None:
     def tile(operation: str, target: str) -> Loop:
         arith = (Arith(operation, "float32", 1),)
         accesses = (Access(target, "read", ("i",)), Access(target, "write", ("i",)))
-        statement = Statement("store", target, arith, accesses, "block", sites=site(4))
+        statement = Store(target, arith, accesses, "block", sites=site(4))
         return Loop("parallel", "i", 0, 8192, (statement,), sites=site(4))
 
     def turns(*parts: Node) -> float:
@@ -118,7 +122,7 @@ def test_a_place_of_shared_memory_that_one_thread_has_keeps_no_loads_apart() -> 
             Access("s", "read", (place,)),
             Access("s", "write", ("i",)),
         )
-        one = Statement("store", "s", (Arith("add", "float32", 1),), accesses, "block")
+        one = Store("s", (Arith("add", "float32", 1),), accesses, "block")
         tile = Loop("parallel", "i", 0, 128, (replace(one, sites=site(4)),), sites=site(4))
         return seconds(kernel(1, Loop("serial", "k", 0, 64, (tile,), sites=site(3))))
 
@@ -129,9 +133,9 @@ def add_rows(kind: str, turns: int, operation: str = "add", overlaps: bool = Fal
     """How long one block takes for so many turns that each load, compute and store in global."""
     place: Expr = ("+", ("*", "k", 128), "tx")
     accesses = (Access("X", "read", (place,)), Access("Y", "write", (place,)))
-    one = Statement("store", "Y", (Arith(operation, "float32", 1),), accesses, sites=site(4))
+    one = Store("Y", (Arith(operation, "float32", 1),), accesses, sites=site(4))
     arrays = [replace(ARRAY, id=name, name=name, may_overlap=overlaps) for name in ("X", "Y")]
-    barrier = Statement("sync", "barrier", sites=site(5))
+    barrier = Barrier("barrier", sites=site(5))
     loop = Loop(kind, "k", 0, turns, (one,), sites=site(3))
     return seconds(launched((loop, barrier), tuple(arrays), 1))
 

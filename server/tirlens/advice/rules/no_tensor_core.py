@@ -66,7 +66,7 @@ from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.report import Advice
 from tirlens_counting.expressions import free_variables
-from tirlens_worker.facts import Arith, KernelFacts, Node, Statement
+from tirlens_worker.facts import Arith, KernelFacts, Node, Statement, Store
 
 NARROW = frozenset({"float16", "bfloat16", "int8", "uint8", "float8_e4m3fn", "float8_e5m2"})
 
@@ -98,7 +98,9 @@ def _peak_name(dtype: str) -> str:
 
 def _product_dtype(statement: Statement, dtypes: dict[str, str]) -> str | None:
     """The operands' dtype if the statement is ``c += a * b`` over two narrow buffers."""
-    if statement.op != "store" or not {"mul", "add"} <= {one.op for one in statement.arith}:
+    if not isinstance(statement, Store) or not {"mul", "add"} <= {
+        one.op for one in statement.arith
+    }:
         return None
     written = {access.buffer for access in statement.accesses if access.mode == "write"}
     read = {access.buffer for access in statement.accesses if access.mode == "read"}

@@ -61,7 +61,7 @@ from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.report import Advice
 from tirlens.source.changes import LoopKind
-from tirlens_worker.facts import Loop
+from tirlens_worker.facts import Copy, Loop
 
 #: Loops that T.Pipelined can take the place of.  Those of blocks and threads take no turns.
 IN_TURN = frozenset({"serial", "pipelined", "unroll"})
@@ -106,10 +106,9 @@ def _options(question: Question, loop: Loop) -> Iterator[tuple[float, int]]:
 
 
 def _loads_tiles(loop: Loop, shared: set[str]) -> bool:
-    direct = (node for node in loop.body if not isinstance(node, Loop))
-    copies = [node for node in direct if getattr(node, "op", "") in ("copy", "tma_copy")]
+    copies = [node for node in loop.body if isinstance(node, Copy)]
     return any(
         access.mode == "write" and access.buffer in shared
         for copy in copies
-        for access in getattr(copy, "accesses", ())
+        for access in copy.accesses
     )

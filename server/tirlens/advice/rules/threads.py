@@ -64,7 +64,6 @@ from collections.abc import Iterator
 
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
-from tirlens.model import SPILLS
 from tirlens.model.report import Advice
 from tirlens.source.changes import Threads
 from tirlens_worker.facts import KernelFacts
@@ -77,7 +76,7 @@ def check(question: Question) -> Iterator[Advice]:
     loop = rewrite.thread_loop(facts)
     if facts.framework != "tilelang" or loop is None or not isinstance(loop.extent, int):
         return
-    spills = any(caveat.message == SPILLS for caveat in question.report.caveats)
+    spills = any(caveat.is_spill for caveat in question.report.caveats)
     alone = loop.extent == WARPGROUP and "wgmma" in question.device.features and _multiplies(facts)
     if not (spills or alone):
         return

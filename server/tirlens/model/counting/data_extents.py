@@ -36,7 +36,7 @@ from tirlens_worker.facts import (
     Statement,
 )
 
-from .facts_walk import replace_loads
+from .facts_walk import node_expressions, replace_loads, walk_nodes
 from .scope import CountingScope
 
 
@@ -204,10 +204,14 @@ def estimate_length(
 def substitute_lengths(facts: KernelFacts, lengths: Mapping[str, LengthEstimate]) -> KernelFacts:
     """`facts` with a number for every element of these arrays, and a caveat for each array.
 
-    Facts whose caveats show that they have the numbers are returned as they are.
+    Facts that load none of these arrays have the numbers already and are returned as they are.
     """
-    told = {caveat.message for caveat in facts.caveats}
-    if all(item.reason in told for item in lengths.values()):
+    if not any(
+        load[1] in lengths
+        for node in walk_nodes(facts.body)
+        for expr in node_expressions(node)
+        for load in loads(expr)
+    ):
         return facts
     values: dict[str, tuple[Expr, Expr]] = {name: (0, item.value) for name, item in lengths.items()}
     notes = tuple(Caveat(item.reason) for item in lengths.values())

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tirlens.hardware.spec import Device, Peak
+from tirlens_worker.facts import Copy, Gemm, Mma
 
 from ..tree.context import WARP
 from ..tree.node import CostNode
@@ -25,7 +26,6 @@ SHARED_SCOPES = frozenset(["shared", "shared.dyn"])
 # What one pass of the data path that L1 and shared memory have in common moves: 32 banks of four
 # bytes (CUDA C++ Programming Guide, "Shared Memory").
 PASS_BYTES = 128
-TILE_COPIES = frozenset(["copy", "tma_copy"])
 # Tags that L1 compares in a clock (measured: see `line_clocks`).
 LINES_PER_CLK = 4
 # What one SM can take from L2 or give it in a clock: 15.5 TB/s over all SMs of an H200, of which
@@ -118,7 +118,7 @@ def busy_seconds(item: CostNode, device: Device) -> dict[str, float]:
     for name, flop in arith.flop_by_class.items():
         if name.startswith("tensor."):
             # An instruction with too few rows leaves a part of the cores idle.
-            filled = float(item.source.attributes.get("filled", 1.0))
+            filled = item.source.filled if isinstance(item.source, Mma) else 1.0
             _add(out, "tensor", flop / sustained(device, name) / filled)
     for (unit, name), each in arith.instructions.items():
         instructions = each * whole
@@ -180,7 +180,7 @@ _NO_REQUESTS = MemoryRequests(0.0, 0.0, 0.0)
 
 def moved_by_tma(item: CostNode, device: Device) -> bool:
     """Whether TMA can copy a leaf's tile between global and shared memory."""
-    moves = item.source.op in TILE_COPIES and bool(item.global_bytes)
+    moves = isinstance(item.source, Copy) and bool(item.global_bytes)
     return moves and item.shared_bytes > 0 and "tma" in device.features
 
 
@@ -191,7 +191,7 @@ def memory_requests(item: CostNode, device: Device) -> MemoryRequests:
     addresses the load and store units take at a time, whichever are more.
     Kernels of matrix products copy their tiles by TMA where there is one, past L1.
     """
-    if not item.count.accesses and not item.source.attributes:
+    if not item.count.accesses and not isinstance(item.source, Mma):
         return _NO_REQUESTS
     instructions = clocks = most = 0.0
     pass_clocks = PASS_BYTES / device.shared_bytes_per_clk_per_sm
@@ -201,7 +201,7 @@ def memory_requests(item: CostNode, device: Device) -> MemoryRequests:
     )
     tile_bytes = _operand_bytes(item)
     by_tma = bool(item.accumulators) and moved_by_tma(item, device)
-    times = times_read(item, device) if item.source.op == "gemm" else ()
+    times = times_read(item, device) if isinstance(item.source, Gemm) else ()
     loaded: set[tuple[Any, ...]] = set()
     for number, entry in enumerate(item.count.accesses):
         request = known[number] if number < len(known) else None
@@ -244,7 +244,7 @@ def line_clocks(lines: float, loads: bool, device: Device) -> float:
 
 def _operand_bytes(item: CostNode) -> float:
     """What instructions that name their operands by descriptors read of shared memory."""
-    each = float(item.source.attributes.get("operand_bytes", 0.0))
+    each = float(item.source.operand_bytes) if isinstance(item.source, Mma) else 0.0
     if not each:
         return 0.0
     return sum(

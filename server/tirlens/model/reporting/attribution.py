@@ -17,6 +17,8 @@ from ..tree.timed_node import TimedNode
 from .bound import NEAR_LIMIT_FRACTION, SATURATED_FRACTION
 
 SPATIAL_KINDS = ("grid", "block", "cluster")
+# The trip counts of the nested loops that an entry shows as one, from the outermost in.
+_Extents = tuple[int | None, ...]
 _KINDS = {"persistent": "serial", "cluster": "grid"}
 
 
@@ -75,7 +77,7 @@ def breakdown(timed: TimedNode, frame: Frame) -> tuple[BreakdownEntry, ...]:
         assert child.node is not None
         if not isinstance(child.node.source, Statement):
             _add_up(child.node, sums)
-    return _entries(known, frame, sums)
+    return _entries(known, frame, sums)[0]
 
 
 def _add_up(item: CostNode, sums: dict[CostNode, _Sums]) -> _Sums:
@@ -118,26 +120,28 @@ def _share(seconds: float | None, frame: Frame) -> float | None:
 
 def _entries(
     timed: Sequence[TimedNode], frame: Frame, sums: Mapping[CostNode, _Sums]
-) -> tuple[BreakdownEntry, ...]:
-    """The entries of siblings, those of one place of the source as one."""
+) -> tuple[tuple[BreakdownEntry, ...], _Extents]:
+    """The entries of siblings, those of one place of the source as one; the first one's extents."""
     groups: dict[object, list[TimedNode]] = {}
     for number, part in enumerate(timed):
         assert part.node is not None
         node = part.node.source
         alike = isinstance(node, Statement) and bool(node.sites)
-        groups.setdefault((_label(node), node.sites) if alike else number, []).append(part)
-    return _merged([_entry(same, frame, sums) for same in groups.values()])
+        key = (node.op, node.sites, _label(node)) if alike else number
+        groups.setdefault(key, []).append(part)
+    rows = [_entry(same, frame, sums) for same in groups.values()]
+    return _merged([entry for entry, _ in rows]), rows[0][1] if rows else ()
 
 
 def _entry(
     same: Sequence[TimedNode], frame: Frame, sums: Mapping[CostNode, _Sums]
-) -> BreakdownEntry:
+) -> tuple[BreakdownEntry, _Extents]:
     """The entry of one node, or of statements that are the same place of the source."""
     items = [part.node for part in same if part.node is not None]
     node = items[0].source
     if isinstance(node, Statement):
-        return _of_statements(node, items, [part.own_s for part in same], frame)
-    return _collapsed(_of_node(same[0], items[0], frame, sums))
+        return _of_statements(node, items, [part.own_s for part in same], frame), ()
+    return _of_node(same[0], items[0], frame, sums)
 
 
 def _of_statements(
@@ -169,14 +173,14 @@ def _of_statements(
 
 def _of_node(
     timed: TimedNode, item: CostNode, frame: Frame, sums: Mapping[CostNode, _Sums]
-) -> BreakdownEntry:
-    children = _entries(timed.children, frame, sums)
+) -> tuple[BreakdownEntry, _Extents]:
+    children, extents = _entries(timed.children, frame, sums)
     node = item.source
     inside = sums[item]
     seconds: float | None = None
     if frame.time_s is not None:
         seconds = timed.own_s + sum(child.time_s or 0.0 for child in children)
-    return BreakdownEntry(
+    entry = BreakdownEntry(
         kind=_kind(node),
         label=_label(node),
         span=node.sites[0] if node.sites else frame.span,
@@ -194,6 +198,7 @@ def _of_node(
         shared_bytes=inside.shared_bytes,
         details=_details(item),
     )
+    return _collapsed(entry, extents)
 
 
 def _bound(busy: Mapping[str, float], seconds: float | None, limiter: str | None) -> str | None:
@@ -254,22 +259,26 @@ def _label(node: object) -> str:
     return str(getattr(node, "op", ""))
 
 
-def _collapsed(cost: BreakdownEntry) -> BreakdownEntry:
-    """Nested grid and block loops of one source line as one entry: ``grid 64 x 8``."""
+def _collapsed(cost: BreakdownEntry, inside: _Extents) -> tuple[BreakdownEntry, _Extents]:
+    """Nested grid and block loops of one source line as one entry: ``grid 64 x 8``.
+
+    `inside` are the extents of the first entry in `cost`.
+    """
+    alone = cost, (cost.trips,)
     if cost.kind not in SPATIAL_KINDS or len(cost.children) != 1:
-        return cost
+        return alone
     (child,) = cost.children
     if child.kind not in SPATIAL_KINDS or child.span.line != cost.span.line:
-        return cost
-    trips, label = cost.trips, cost.label
-    if child.kind == cost.kind:
-        trips = None if cost.trips is None or child.trips is None else cost.trips * child.trips
-        inner = child.label.removeprefix(f"{cost.kind} ") if " x " in child.label else child.trips
-        label = f"{cost.kind} {cost.trips or '?'} x {inner or '?'}"
+        return alone
     own = (cost.time_s or 0.0) - (child.time_s or 0.0)
     if own > 0 or cost.flop != child.flop:
-        return cost
-    return replace(cost, trips=trips, label=label, children=child.children)
+        return alone
+    if child.kind != cost.kind:
+        return replace(cost, children=child.children), (cost.trips,)
+    extents = cost.trips, *inside
+    trips = None if cost.trips is None or child.trips is None else cost.trips * child.trips
+    label = f"{cost.kind} {' x '.join(str(extent or '?') for extent in extents)}"
+    return replace(cost, trips=trips, label=label, children=child.children), extents
 
 
 def _merged(costs: Sequence[BreakdownEntry]) -> tuple[BreakdownEntry, ...]:
@@ -277,7 +286,7 @@ def _merged(costs: Sequence[BreakdownEntry]) -> tuple[BreakdownEntry, ...]:
         return tuple(costs)
     groups: dict[tuple[object, ...], list[BreakdownEntry]] = {}
     for number, cost in enumerate(costs):
-        key = (cost.kind, cost.label, cost.sites) if cost.sites else (number,)
+        key = (cost.kind, cost.op, cost.label, cost.sites) if cost.sites else (number,)
         groups.setdefault(key, []).append(cost)
     return tuple(group[0] if len(group) == 1 else _sum(group) for group in groups.values())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tirlens.hardware.spec import Device
 
@@ -18,8 +18,13 @@ from .bound import find_bound
 from .time_band import band_s, dram_traffic_range, uncertainties
 
 
-def add_counts(report: KernelReport, leaves: Sequence[CostNode]) -> KernelReport:
-    """With operations and the bytes that are issued."""
+def add_counts(
+    report: KernelReport, leaves: Sequence[CostNode], noted: Collection[str | None]
+) -> KernelReport:
+    """With operations and the bytes that are issued.
+
+    `noted` are the functions of unknown cost that the caveats of the facts name where they stand.
+    """
     by_class: dict[str, int] = {}
     unknown: set[str] = set()
     int_ops = 0
@@ -28,12 +33,9 @@ def add_counts(report: KernelReport, leaves: Sequence[CostNode]) -> KernelReport
         unknown.update(arith.unknown)
         for name, flop in arith.flop_by_class.items():
             by_class[name] = by_class.get(name, 0) + flop
-    # What the facts have told where it stands is not told again for the whole kernel.
-    told = " ".join(note.message for note in report.caveats)
     notes = tuple(
         CaveatNote(f"the cost of {name!r} is not known; it is left out")
-        for name in sorted(unknown)
-        if repr(name) not in told
+        for name in sorted(unknown.difference(noted))
     )
     return report.replace(
         flop=known_sum([leaf.flop for leaf in leaves]),

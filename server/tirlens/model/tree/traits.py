@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tirlens_worker.facts import Statement
+from tirlens_worker.facts import Call, Copy, Evaluate, Fill, Gemm, Load, Mma, Statement, Store
 
 if TYPE_CHECKING:
     from .node import CostNode
 
 # Statements that the compiler moves about freely: no barrier, no operation on a whole tile.
-_STRAIGHT_OPS = frozenset({"store", "let", "call", "load"})
+_STRAIGHT = (Store, Evaluate, Call, Load)
 
 # A set of traits is a number with a bit for each: asked of every node, often.
 Traits = int
@@ -58,11 +58,11 @@ def traits_of(item: CostNode) -> tuple[Traits, Traits]:
 
 def _of_statement(item: CostNode) -> Traits:
     node = item.source
-    op, found = node.op, 0
+    found = 0
     reads = False
     # A tile's copy from shared memory, its conversion and its first value are code that each
     # thread runs for its own registers.
-    fills_registers = op in ("copy", "fill")
+    fills_registers = isinstance(node, (Copy, Fill))
     for entry in item.count.accesses:
         access, scope = entry.access, entry.buffer.scope
         is_read = access.mode == "read"
@@ -77,13 +77,13 @@ def _of_statement(item: CostNode) -> Traits:
                 found |= ORDERED
             if access.route in ("tma", "async"):
                 found |= COPIES
-    if fills_registers or op in _STRAIGHT_OPS:
+    if fills_registers or isinstance(node, _STRAIGHT):
         found |= STRAIGHT
-    if op == "gemm":
+    if isinstance(node, Gemm):
         found |= PRODUCT
-        if node.attributes.get("wg_wait") == -1:
+        if node.is_asynchronous:
             found |= STARTED
-    elif op == "let":
+    elif isinstance(node, Evaluate):
         found |= STARTED
     if item.read_bytes:
         found |= READS
@@ -93,9 +93,9 @@ def _of_statement(item: CostNode) -> Traits:
             found |= BRINGS
             if node.per == "thread":
                 found |= LOADS_REGISTERS
-    if op == "load":
+    if isinstance(node, Load):
         found |= LOADS
-        if item.read_bytes and ".nc" not in node.label:
+        if item.read_bytes and not node.read_only:
             found |= ORDERED
     if item.write_bytes:
         found |= STORES
@@ -130,10 +130,7 @@ def registers_of(leaf: CostNode) -> Registers:
 
 def starts_product(leaf: CostNode) -> bool:
     """Whether a statement starts a product that something else waits for."""
-    attributes = leaf.source.attributes
-    if not attributes:
-        return False
-    return attributes.get("wg_wait") == -1 or bool(attributes.get("asynchronous"))
+    return isinstance(leaf.source, (Gemm, Mma)) and leaf.source.is_asynchronous
 
 
 def every(item: CostNode, trait: Traits) -> bool:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any, Optional, Sequence
+from typing import Any, Optional, Sequence, Tuple
 
-from ...facts import Arith, Statement
+from ...facts import AccessMode, Arith, Call, Statement
 from ..build import label, lanes, not_understood
-from ..registry import Context, accounts
+from ..registry import Context, Region, accounts
 
 # name of the intrinsic: (multiply-accumulates, dtype of the operands, accumulator)
 _PRODUCTS = (
@@ -84,8 +84,7 @@ def dot_product(name: str) -> Optional[Arith]:
 def dp4a(call: Any, context: Context) -> Statement:
     """``dp4a(a, b[, c])`` on packed values."""
     operands = tuple(call.args)
-    return Statement(
-        op="call",
+    return Call(
         label="T.dp4a()",
         arith=(
             *(item for node in operands for item in context.arith(node)),
@@ -98,9 +97,9 @@ def dp4a(call: Any, context: Context) -> Statement:
 def dp4a_of_pointers(arguments: Sequence[Any], context: Context) -> Statement:
     """tilelang's ``DP4A(a, b, c)`` on pointers: 4 elements of `a` and `b`, accumulated in `c`."""
     a, b, c = (context.region(node) for node in arguments[:3])
+    moves: Tuple[Tuple[Optional[Region], AccessMode, int], ...]
     moves = ((a, "read", 4), (b, "read", 4), (c, "read", 1), (c, "write", 1))
-    return Statement(
-        op="call",
+    return Call(
         label=label("dp4a", a, b, c),
         arith=(Arith(op="fma", dtype="int8", count=4, accumulator="int32"),),
         accesses=tuple(
@@ -120,10 +119,11 @@ def call_llvm(call: Any, context: Context) -> Statement:
     operands = tuple(call.args[1:])
     own = _cost(name)
     if own is None:
-        context.note("the cost of LLVM's {!r} is not known; it is left out".format(name))
+        context.note(
+            "the cost of LLVM's {!r} is not known; it is left out".format(name), function=name
+        )
         own = (Arith(op="unknown:" + name, dtype="handle"),)
-    return Statement(
-        op="call",
+    return Call(
         label=name + "()",
         arith=(*(item for node in operands for item in context.arith(node)), *own),
         accesses=tuple(item for node in operands for item in context.accesses(node)),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, List, Optional
 
-from ...facts import Statement
+from ...facts import AccessMode, Copy, Fill, Statement, Store
 from ..build import bits, label, lanes, not_understood, short_name
 from ..registry import Context, Region, accounts
 
@@ -36,14 +36,15 @@ def transposed(call: Any, context: Context) -> Statement:
     """``movmatrix`` in registers, and AMD's reads of shared memory that transpose."""
     source = context.region(call.args[0])
     width = 1 if source is None else max(64 // bits(source.buffer.dtype), 1)
-    return Statement(
-        op="copy",
+    return Copy(
         label="T.{}()".format(short_name(call.op.name)),
         accesses=() if source is None else (lanes(source, "read", "thread", width),),
     )
 
 
-def _move(call: Any, context: Context, shared_mode: str, local_mode: str) -> Statement:
+def _move(
+    call: Any, context: Context, shared_mode: AccessMode, local_mode: AccessMode
+) -> Statement:
     found = [item for item in map(context.region, call.args) if item is not None]
     shared = _first(found, "shared")
     count = _count(call, context)
@@ -55,7 +56,7 @@ def _move(call: Any, context: Context, shared_mode: str, local_mode: str) -> Sta
     if registers is not None:
         accesses.append(lanes(registers, local_mode, "thread", width))
     name = "ldmatrix" if shared_mode == "read" else "stmatrix"
-    return Statement(op="copy", label=label(name, shared, registers), accesses=tuple(accesses))
+    return Copy(label=label(name, shared, registers), accesses=tuple(accesses))
 
 
 def _first(regions: List[Region], scope: str) -> Optional[Region]:
@@ -87,12 +88,11 @@ def accumulator(call: Any, context: Context) -> Statement:
     if not found or not numbers:
         return not_understood(call, context, "no known buffer")
     if "fill" in call.op.name:
-        return Statement(
-            op="fill",
+        return Fill(
             label=label("mma_fill", found[0]),
             accesses=(lanes(found[0], "write", "thread", numbers[0]),),
         )
     share = max(numbers[0] * numbers[1] // 32, 1) if len(numbers) > 1 else 1
     accesses = [lanes(found[0], "write", "thread", share)]
     accesses.extend(lanes(item, "read", "thread", share) for item in found[1:2])
-    return Statement(op="store", label=label("mma_store", *found[:1]), accesses=tuple(accesses))
+    return Store(label=label("mma_store", *found[:1]), accesses=tuple(accesses))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import Any, Optional, Tuple
 
-from ...facts import Access, Arith, Expr, Statement
+from ...facts import Access, AccessMode, Copy, Expr, Fill, Load, Statement, Store
 from ..build import bits, label, lanes, not_understood, plus, short_name
 from ..registry import Context, Region, accounts
 
@@ -26,13 +26,24 @@ def load(call: Any, context: Context) -> Statement:
     """A load of one thread through a pointer."""
     if not call.op.name.startswith("tl."):
         return _load_of_tvm(call, context)
-    return _wide(call, context, "read", values=0)
+    found = _wide_access(call, context, "read", values=0)
+    if found is None:
+        return not_understood(call, context, "the address is no element of a buffer")
+    return Load(label=label(short_name(call.op.name), found[0]), accesses=(found[1],))
 
 
 @accounts("tl.stg*", "tl.sts*")
 def store(call: Any, context: Context) -> Statement:
     """A store of one thread through a pointer."""
-    return _wide(call, context, "write", values=1)
+    found = _wide_access(call, context, "write", values=1)
+    if found is None:
+        return not_understood(call, context, "the address is no element of a buffer")
+    value = call.args[1:2]
+    return Store(
+        label=label(short_name(call.op.name), found[0]),
+        arith=tuple(item for node in value for item in context.arith(node)),
+        accesses=(*(access for node in value for access in context.accesses(node)), found[1]),
+    )
 
 
 @accounts("tl.__ldg", "tir.cuda.ldg")
@@ -41,32 +52,24 @@ def read_only_load(call: Any, context: Context) -> Statement:
     source = context.region(call.args[0])
     if source is None:
         return not_understood(call, context, "the address is no element of a buffer")
-    return Statement(
-        op="load", label=label("__ldg", source), accesses=(lanes(source, "read", "thread", 1),)
+    return Load(
+        label=label("__ldg", source),
+        accesses=(lanes(source, "read", "thread", 1),),
+        read_only=True,
     )
 
 
-def _wide(call: Any, context: Context, mode: str, values: int) -> Statement:
-    name = short_name(call.op.name)
-    found = _WIDTH.search(name)
+def _wide_access(
+    call: Any, context: Context, mode: AccessMode, values: int
+) -> Optional[Tuple[Region, Access]]:
+    """The element at an address and the access of the width that the call's name tells."""
+    found = _WIDTH.search(short_name(call.op.name))
     where = context.region(call.args[0])
     if where is None or found is None:
-        return not_understood(call, context, "the address is no element of a buffer")
+        return None
     width = max(int(found.group(1)) // bits(where.buffer.dtype), 1)
     guard = context.expr(call.args[1 + values]) if len(call.args) > 1 + values else None
-    return Statement(
-        op="store" if values else "load",
-        label=label(name, where),
-        arith=_data(call, context, values),
-        accesses=(
-            *(access for node in call.args[1 : 1 + values] for access in context.accesses(node)),
-            _guarded(lanes(where, mode, "thread", width), guard),
-        ),
-    )
-
-
-def _data(call: Any, context: Context, values: int) -> Tuple[Arith, ...]:
-    return tuple(item for node in call.args[1 : 1 + values] for item in context.arith(node))
+    return where, _guarded(lanes(where, mode, "thread", width), guard)
 
 
 def _guarded(access: Access, guard: Optional[Expr]) -> Access:
@@ -88,8 +91,7 @@ def _load_of_tvm(call: Any, context: Context) -> Statement:
     if source is None:
         return not_understood(call, context, "the address is no element of a buffer")
     guard = context.expr(call.args[1])
-    return Statement(
-        op="load",
+    return Load(
         label=label("ldg32", source),
         accesses=(_guarded(lanes(source, "read", "thread", 1), guard),),
     )
@@ -131,8 +133,7 @@ def cp_async(call: Any, context: Context) -> Statement:
     inside = (
         context.inside(element, guard) if in_elements and hasattr(element, "indices") else guard
     )
-    return Statement(
-        op="copy",
+    return Copy(
         label=label("cp_async", source, target),
         accesses=(
             _guarded(lanes(source, "read", "async", count), inside),
@@ -157,8 +158,7 @@ def bulk_clear(call: Any, context: Context) -> Statement:
     if target is None or not isinstance(size, int):
         return not_understood(call, context, "no constant size of a known buffer")
     count = max(size * 8 // bits(target.buffer.dtype), 1)
-    return Statement(
-        op="fill",
+    return Fill(
         label=label("st_bulk", target),
         accesses=(lanes(target, "write", "thread", count),),
     )

@@ -6,7 +6,7 @@ the program of each thread; so one thread's execution is given M*N*K/32 or M*N*K
 multiply-accumulates (a whole number for every shape there is), and the sum over the threads is
 exact.  Operands are registers of the threads, or shared memory by descriptor, whose size follows
 from the shape: ``wgmma`` reads B, and A too in its ``ss`` form, from shared memory, which is no
-access of a known buffer here and is left to `attributes`.
+access of a known buffer here and is left out.
 
 Where a block has fewer threads than the instruction takes, those it has do all the work.
 
@@ -18,13 +18,14 @@ as trailing strings); PTX ISA, chapter "Warp level matrix instructions".
 from __future__ import annotations
 
 import re
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
-from ...facts import Arith, Expr, Statement
+from ...facts import Arith, Expr, MatrixInstruction, Mma, Statement
 from ..build import WARP, not_understood, short_name
 from ..registry import Context, accounts
 
-WARPGROUP = 128
+#: How many threads execute an instruction together.
+_LANES: Dict[MatrixInstruction, int] = {"mma": WARP, "wgmma": 128, "mfma": 64, "rdna_wmma": WARP}
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _SHAPE_MFMA = re.compile(r"(\d+)x(\d+)x(\d+)")
@@ -87,25 +88,25 @@ def predicate(call: Any, context: Context) -> Optional[Expr]:
 def mma(call: Any, context: Context) -> Statement:
     """``mma.sync``: a product of one warp."""
     sparse = "mma_sp" in call.op.name or "sp" in strings(call, context)
-    return _instruction(call, context, WARP, sparsity=2 if sparse else 1)
+    return _instruction(call, context, "mma", sparsity=2 if sparse else 1)
 
 
 @accounts("tir.ptx_mma_sp")
 def mma_sparse(call: Any, context: Context) -> Statement:
     """``mma.sp.sync``: A is 2:4 sparse."""
-    return _instruction(call, context, WARP, sparsity=2)
+    return _instruction(call, context, "mma", sparsity=2)
 
 
 @accounts("tl.ptx_wgmma_ss", "tl.ptx_wgmma_rs")
 def wgmma(call: Any, context: Context) -> Statement:
     """``wgmma.mma_async``: a product of one warpgroup, which is only started here."""
-    return _instruction(call, context, WARPGROUP)
+    return _instruction(call, context, "wgmma")
 
 
 @accounts("tl.ptx_wgmma_sp_ss", "tl.ptx_wgmma_sp_rs")
 def wgmma_sparse(call: Any, context: Context) -> Statement:
     """``wgmma.mma_async.sp``: A is 2:4 sparse."""
-    return _instruction(call, context, WARPGROUP, sparsity=2)
+    return _instruction(call, context, "wgmma", sparsity=2)
 
 
 @accounts("tir.ptx.wgmma_mma_async_ss", "tir.ptx.wgmma_mma_async_rs")
@@ -117,7 +118,7 @@ def wgmma_by_numbers(call: Any, context: Context) -> Statement:
     for position in range(len(numbers) - 2):
         m, n, k = numbers[position : position + 3]
         if m == 64 and isinstance(n, int) and isinstance(k, int) and n % 8 == 0 and k >= 8:
-            return _statement(call, (m, n, k), types, context, WARPGROUP, 1)
+            return _statement(call, (m, n, k), types, context, "wgmma")
     return not_understood(call, context, "its shape is not constant")
 
 
@@ -125,31 +126,34 @@ def wgmma_by_numbers(call: Any, context: Context) -> Statement:
 @accounts("tir.ptx.wgmma_fp8_*", "tir.ptx.wgmma_int_*", "tir.ptx.wgmma_tf32_*")
 def wgmma_of_ptx(call: Any, context: Context) -> Statement:
     """wgmma as TVM's table of PTX has it: M, N and K in its name or operands."""
-    return _instruction(call, context, WARPGROUP)
+    return _instruction(call, context, "wgmma")
 
 
 @accounts("tl.tvm_mfma", "tir.tvm_mfma", "tl.tvm_rdna_wmma", "tir.tvm_rdna_wmma")
 def matrix_core(call: Any, context: Context) -> Statement:
     """AMD: ``tvm_mfma("f32_16x16x16f16", ...)``, by the 64 lanes of a wavefront (RDNA: 32)."""
-    lanes = 64 if "mfma" in call.op.name else WARP
+    instruction: MatrixInstruction = "mfma" if "mfma" in call.op.name else "rdna_wmma"
     for word in strings(call, context):
         found = _SHAPE_MFMA.search(word)
         if found:
             shape = tuple(int(part) for part in found.groups())
             types = [as_dtype(part) for part in re.split(r"[_x]|\d+x\d+x\d+", word) if part]
             named = [item for item in types if item]
-            return _statement(call, shape, [*named[1:], *named[:1]], context, lanes, 1)
+            return _statement(call, shape, [*named[1:], *named[:1]], context, instruction)
     return not_understood(call, context, "its shape is not constant")
 
 
-def _instruction(call: Any, context: Context, lanes: int, sparsity: int = 1) -> Statement:
+def _instruction(
+    call: Any, context: Context, instruction: MatrixInstruction, sparsity: int = 1
+) -> Statement:
     words = strings(call, context)
     for word in words:
         found = _SHAPE.search(word)
         if found:
             shape = tuple(int(part) for part in found.groups())
             types = [item for item in map(as_dtype, words) if item]
-            return _statement(call, shape, _operands_first(call, types), context, lanes, sparsity)
+            types = _operands_first(call, types)
+            return _statement(call, shape, types, context, instruction, sparsity)
     return not_understood(call, context, "its shape is not constant")
 
 
@@ -172,16 +176,21 @@ def _operands_first(call: Any, types: List[str]) -> List[str]:
 
 
 def _statement(
-    call: Any, shape: Any, types: List[str], context: Context, lanes: int, sparsity: int
+    call: Any,
+    shape: Any,
+    types: List[str],
+    context: Context,
+    instruction: MatrixInstruction,
+    sparsity: int = 1,
 ) -> Statement:
     m, n, k = shape
+    lanes = _LANES[instruction]
     if isinstance(context.threads, int):
         lanes = max(min(lanes, context.threads), 1)
-    return Statement(
-        op="mma",
+    return Mma(
         label="T.{}(m{}n{}k{})".format(short_name(call.op.name), m, n, k),
         arith=(_multiply(shape, types, lanes, sparsity),),
-        attributes={"lanes": lanes},
+        instruction=instruction,
     )
 
 

@@ -14,7 +14,7 @@ import re
 from dataclasses import replace
 from typing import Any, Iterable, Iterator, List, Optional, Tuple
 
-from ...facts import Access, Arith, Expr, Statement
+from ...facts import Access, Arith, Call, Copy, Expr, Load, Route, Statement, Store
 from ..atomic import update
 from ..build import bits, label, lanes, not_understood, registers
 from ..registry import Context, Region, accounts
@@ -107,7 +107,7 @@ def instruction(call: Any, context: Context) -> Statement:
     if family == "mapa":
         context.points(call.args[0], call.args[1])
     if family in _FREE:
-        return Statement(op="call", label=_text(words, modifiers))
+        return Call(label=_text(words, modifiers))
     if family == "mov":
         return _move(call, context, words, modifiers)
     if family in _ARITHMETIC:
@@ -148,8 +148,7 @@ def _arithmetic(call: Any, context: Context, words: List[str], modifiers: List[s
     own = Arith(op=operation, dtype=dtype, count=count)
     if operation == "cast":
         own = replace(own, count=1, accumulator=_target(words, modifiers))
-    return Statement(
-        op="call",
+    return Call(
         label=_text(words, modifiers),
         arith=(own, *_of_operands(call.args[1:], context)),
         accesses=(
@@ -196,8 +195,7 @@ def _move(call: Any, context: Context, words: List[str], modifiers: List[str]) -
         count = next((int(found.group(2)) for found in parts if found), 1)
     targets = filter(None, map(context.region, call.args[:count]))
     sources = call.args[count:]
-    return Statement(
-        op="call",
+    return Call(
         label=_text(words, modifiers),
         arith=tuple(_of_operands(sources, context)),
         accesses=(
@@ -224,7 +222,7 @@ def _memory(call: Any, context: Context, words: List[str], modifiers: List[str])
     where = _pointer(call, context)
     if where is None and "async" in words:
         # A few registers go to the shared memory of another block of the cluster.
-        return Statement(op="call", label=_text(words, modifiers))
+        return Call(label=_text(words, modifiers))
     if where is None:
         return not_understood(call, context, "the address is no element of a buffer")
     dtype, packed = _element([*words, *modifiers])
@@ -234,14 +232,20 @@ def _memory(call: Any, context: Context, words: List[str], modifiers: List[str])
     if not writing and single and "int" in dtype:
         # An index that is loaded is known by the place that it comes from.
         context.assign(call.args[0], ("load", where.buffer.id, *where.indices))
-    return Statement(
-        op="store" if writing else "load",
-        label=_text(words, modifiers),
-        arith=tuple(_of_operands(call.args, context)) if writing else (),
-        accesses=(
-            lanes(where, "write" if writing else "read", "thread", size),
-            *registers(call, context, "read" if writing else "write"),
-        ),
+    text = _text(words, modifiers)
+    if writing:
+        return Store(
+            label=text,
+            arith=tuple(_of_operands(call.args, context)),
+            accesses=(
+                lanes(where, "write", "thread", size),
+                *registers(call, context, "read"),
+            ),
+        )
+    return Load(
+        label=text,
+        accesses=(lanes(where, "read", "thread", size), *registers(call, context, "write")),
+        read_only="nc" in words or "nc" in modifiers,
     )
 
 
@@ -269,14 +273,12 @@ def _bulk(call: Any, context: Context, words: List[str], modifiers: List[str]) -
         return not_understood(call, context, "not a constant size between two known buffers")
     if "s2g" in words:
         target, source = source, target
-    route = "tma" if "bulk" in words else "async"
+    route: Route = "tma" if "bulk" in words else "async"
     accesses: List[Access] = [
         lanes(source, "read", route, max(size * 8 // bits(source.buffer.dtype), 1)),
         lanes(target, "write", route, max(size * 8 // bits(target.buffer.dtype), 1)),
     ]
-    return Statement(
-        op="copy", label=label("ptx.cp.async", source, target), accesses=tuple(accesses)
-    )
+    return Copy(label=label("ptx.cp.async", source, target), accesses=tuple(accesses))
 
 
 def _size(value: Any) -> Optional[int]:

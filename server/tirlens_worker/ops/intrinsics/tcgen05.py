@@ -5,11 +5,10 @@ descriptor (N/8 at bit 17, M/16 at bit 24) and its K is 32 bytes of operand.  A 
 computed at run time leaves the size unknown.  ``tcgen05.ld`` and ``st`` move, for each thread, as
 many 32-bit registers as the call lists.
 
-How long a product takes, the attributes tell: ``operand_bytes`` is what it reads of shared memory,
-``filled`` the share of the tensor cores that works.  Measured on a B200 (SemiAnalysisAI,
-microbench-blackwell@9a068d8, umma_throughput/tput_results_max.csv): an instruction of 128 rows, or
-of 256 on two SMs, takes N/2 clocks, or as many as its operands take at 128 bytes each, one of 64
-rows takes N/2 too.
+How long a product takes follows from `Mma.operand_bytes` and `Mma.filled`. Measured on a B200
+(SemiAnalysisAI, microbench-blackwell@9a068d8, umma_throughput/tput_results_max.csv): an instruction
+of 128 rows, or of 256 on two SMs, takes N/2 clocks, or as many as its operands take at 128 bytes
+each, one of 64 rows takes N/2 too.
 
 Sources: PTX ISA, "Instruction descriptor" and "tcgen05.mma"; tilelang ``cuda/language/tir.py``
 (ptx_tcgen05_mma_ss(kind, a, a offset, b, b offset, c, c offset, descriptor, ...)),
@@ -20,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any, Optional, Tuple
 
-from ...facts import Access, Arith, Expr, Statement
+from ...facts import Access, Arith, Call, Copy, Expr, Mma, Statement
 from ..build import bits, not_understood, registers, short_name
 from ..known_bits import known_bits
 from ..registry import Context, accounts
@@ -58,8 +57,7 @@ def _product(
     read = (n if "ts" in words else m + n) * _BYTES_OF_K
     # Half of the rows leave half of the cores idle, but not of a product whose columns are split.
     filled = _HALF / _ROWS if m == _HALF and "ws" not in words else 1.0
-    return Statement(
-        op="mma",
+    return Mma(
         label="T.{}(m{}n{}k{})".format(short_name(call.op.name), m, n, k),
         arith=(
             Arith(
@@ -72,7 +70,10 @@ def _product(
                 sparsity=sparsity,
             ),
         ),
-        attributes={"lanes": 1, "asynchronous": True, "operand_bytes": read, "filled": filled},
+        instruction="tcgen05",
+        is_asynchronous=True,
+        operand_bytes=read,
+        filled=filled,
     )
 
 
@@ -133,7 +134,7 @@ def _described(call: Any, context: Context, first: int) -> Statement:
         context.assign(
             call.args[0], ("|", ("&", "descriptor", ~_SIZES), n // 8 << 17 | m // 16 << 24)
         )
-    return Statement(op="call", label="T.{}()".format(short_name(call.op.name)))
+    return Call(label="T.{}()".format(short_name(call.op.name)))
 
 
 @accounts("tl.tcgen05_ld", "tl.tcgen05_st")
@@ -157,9 +158,4 @@ def store(call: Any, context: Context) -> Statement:
 
 
 def _move(call: Any, accesses: Tuple[Access, ...]) -> Statement:
-    return Statement(
-        op="copy",
-        label="T.{}()".format(short_name(call.op.name)),
-        accesses=accesses,
-        attributes={"tensor_memory": True},
-    )
+    return Copy(label="T.{}()".format(short_name(call.op.name)), accesses=accesses)

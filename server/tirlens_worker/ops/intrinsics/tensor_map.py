@@ -16,7 +16,7 @@ import re
 from dataclasses import replace
 from typing import Any, List, Optional, Tuple
 
-from ...facts import Expr, Statement
+from ...facts import AccessMode, Call, Copy, Expr, Statement
 from ..build import access, bits, label, not_understood, times
 from ..registry import Context, Layout, Region
 from ..sync import signal
@@ -40,7 +40,7 @@ def encode(call: Any, context: Context) -> Statement:
         shape, box = numbers[:dims], numbers[2 * dims - 1 :]
         layout = Layout(kind, tuple(shape[::-1]), tuple(strides[::-1]), tuple(box[::-1]))
         context.describe(made, array, layout)
-    return Statement(op="call", label="cuTensorMapEncodeTiled()")
+    return Call(label="cuTensorMapEncodeTiled()")
 
 
 def tensor_copy(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Statement:
@@ -63,7 +63,7 @@ def tensor_copy(call: Any, context: Context, words: List[str], modifiers: List[s
         context.copies(found.array, box)
     memory = Region(found.array, corner[::-1], box)
     guard = predicate(call, context)
-    mode = "read" if loading else "atomic" if "reduce" in words else "write"
+    mode: AccessMode = "read" if loading else "atomic" if "reduce" in words else "write"
     # What lies outside the array is not moved; how large one is that comes from elsewhere is not
     # known here.
     clipped = found.box is not None
@@ -73,8 +73,7 @@ def tensor_copy(call: Any, context: Context, words: List[str], modifiers: List[s
         accesses.append(access(inside, "write" if loading else "read", "tma", guard))
     barriers = operands[first + rank : first + rank + 1] if loading else []
     told = (signal("bring", barrier, context) for barrier in barriers)
-    return Statement(
-        op="copy",
+    return Copy(
         label=label("ptx.cp.async.bulk.tensor", memory, tile),
         accesses=tuple(accesses if loading else accesses[::-1]),
         signals=tuple(one for one in told if one is not None),

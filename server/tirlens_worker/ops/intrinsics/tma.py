@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any, List, Optional, Tuple
 
-from ...facts import Access, Expr, Statement
+from ...facts import Access, AccessMode, Copy, Expr, Statement
 from ..build import access, bits, label, lanes, not_understood, short_name
 from ..registry import Context, Region, accounts
 
@@ -32,18 +32,20 @@ def tma_store(call: Any, context: Context) -> Statement:
     return _tensor_copy(call, context, "write", call.args[1], 2)
 
 
-def _tensor_copy(call: Any, context: Context, mode: str, shared: Any, first: int) -> Statement:
+def _tensor_copy(
+    call: Any, context: Context, mode: AccessMode, shared: Any, first: int
+) -> Statement:
     name = short_name(call.op.name)
     tile = context.region(shared)
     memory = _described(call.args[0], context, [context.expr(node) for node in call.args[first:]])
     if memory is None:
         return not_understood(call, context, "its tensor map is made elsewhere")
-    other = "write" if mode == "read" else "read"
+    other: AccessMode = "write" if mode == "read" else "read"
     accesses: Tuple[Access, ...] = (access(memory, mode, "tma"),)
     if tile is not None:
         sized = (1,) * (len(tile.indices) - 1) + (_count(memory),)
         accesses += (access(Region(tile.buffer, tile.indices, sized), other, "tma"),)
-    return Statement(op="copy", label=label(name, memory, tile), accesses=accesses)
+    return Copy(label=label(name, memory, tile), accesses=accesses)
 
 
 def _described(descriptor: Any, context: Context, corner: List[Expr]) -> Optional[Region]:
@@ -80,8 +82,7 @@ def bulk_copy(call: Any, context: Context) -> Statement:
     if size is None:
         return not_understood(call, context, "its size is not constant")
     read, written = (max(size * 8 // bits(item.buffer.dtype), 1) for item in (source, target))
-    return Statement(
-        op="copy",
+    return Copy(
         label=label(short_name(call.op.name), source, target),
         accesses=(
             lanes(source, "read", "tma", read),

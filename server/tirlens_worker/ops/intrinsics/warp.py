@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Tuple
 
-from ...facts import Access, Arith, Statement
+from ...facts import Access, Arith, Reduce, Shuffle, Statement
 from ..build import WARP, binary_log, label, not_understood, short_name
 from ..registry import Context, accounts
 
@@ -112,8 +112,7 @@ def thread_allreduce(call: Any, context: Context) -> Statement:
         for item in context.combination()
         if steps and isinstance(item.count, int)
     )
-    return Statement(
-        op="reduce",
+    return Reduce(
         label=label("tvm_thread_allreduce"),
         arith=(*(item for value in values for item in context.arith(value)), *exchanged, *combined),
         accesses=(
@@ -132,8 +131,7 @@ def _exchange(
 ) -> Statement:
     operands = tuple(item for value in values for item in context.arith(value))
     reads = tuple(item for value in values for item in context.accesses(value))
-    return Statement(
-        op="shuffle",
+    return Shuffle(
         label="T.{}()".format(short_name(call.op.name)),
         arith=(*operands, Arith(op="shuffle", dtype=dtype_of(call), count=steps), *combine),
         accesses=reads,

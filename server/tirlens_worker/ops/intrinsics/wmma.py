@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, Optional, Tuple
 
-from ...facts import Arith, Statement
+from ...facts import Arith, Fill, Load, Mma, Statement, Store
 from ..build import WARP, label, lanes, not_understood
 from ..registry import Context, Region, accounts
 
@@ -29,8 +29,7 @@ def multiply(call: Any, context: Context) -> Statement:
     if a is None or d is None:
         return not_understood(call, context, "the fragments are no buffers")
     m, n, k = _tile_of(a, d)
-    return Statement(
-        op="mma",
+    return Mma(
         label=label("tvm_mma_sync", d, a, b, c),
         arith=(
             Arith(
@@ -41,7 +40,7 @@ def multiply(call: Any, context: Context) -> Statement:
                 shape=(m, n, k),
             ),
         ),
-        attributes={"lanes": _lanes(context)},
+        instruction="wmma",
     )
 
 
@@ -77,8 +76,7 @@ def load_or_store(call: Any, context: Context) -> Statement:
     scope = "" if fragment is None else fragment.buffer.scope
     tile = m * k if scope.endswith("matrix_a") else k * n if scope.endswith("matrix_b") else m * n
     share = max(tile // _lanes(context), 1)
-    return Statement(
-        op="load" if loading else "store",
+    return (Load if loading else Store)(
         label=label("tvm_{}_matrix_sync".format("load" if loading else "store"), fragment, memory),
         accesses=(lanes(memory, "read" if loading else "write", "thread", share),),
     )
@@ -89,7 +87,7 @@ def load_or_store(call: Any, context: Context) -> Statement:
 def fill(call: Any, context: Context) -> Statement:
     """``fill_fragment``: one value in all elements."""
     fragment = context.region(call.args[0])
-    return Statement(op="fill", label=label("fill_fragment", fragment))
+    return Fill(label=label("fill_fragment", fragment))
 
 
 @accounts("tir.simdgroup_load", "tir.simdgroup_store")
@@ -102,8 +100,7 @@ def simdgroup_move(call: Any, context: Context) -> Statement:
     columns, rows = (context.literal(node) for node in call.args[4:6])
     tile = columns * rows if isinstance(columns, int) and isinstance(rows, int) else 64
     share = max(tile // WARP, 1)
-    return Statement(
-        op="load" if loading else "store",
+    return (Load if loading else Store)(
         label=label("simdgroup_load" if loading else "simdgroup_store", memory),
         accesses=(lanes(memory, "read" if loading else "write", "thread", share),),
     )
@@ -114,8 +111,8 @@ def simdgroup_multiply(call: Any, context: Context) -> Statement:
     """Metal's ``simdgroup_multiply_accumulate`` of 8 x 8 matrices."""
     found = [item for item in map(context.region, call.args) if item is not None]
     dtype = found[1].buffer.dtype if len(found) > 1 else "float16"
-    return Statement(
-        op="mma",
+    return Mma(
+        instruction="simdgroup",
         label=label("simdgroup_multiply_accumulate", *found[:1]),
         arith=(
             Arith(
@@ -140,8 +137,7 @@ def cooperative_move(call: Any, context: Context) -> Statement:
         return not_understood(call, context, "not a constant tile of a known buffer")
     rows, columns = (size for size in sizes if isinstance(size, int))
     share = max(rows * columns // WARP, 1)
-    return Statement(
-        op="load" if loading else "store",
+    return (Load if loading else Store)(
         label=label("cooperative_tensor", memory),
         accesses=(lanes(memory, "read" if loading else "write", "thread", share),),
     )
@@ -156,8 +152,8 @@ def cooperative_multiply(call: Any, context: Context) -> Statement:
     if a is None or d is None or not all(isinstance(size, int) for size in sizes):
         return not_understood(call, context, "its shape is not constant")
     m, n, k = (size for size in sizes if isinstance(size, int))
-    return Statement(
-        op="mma",
+    return Mma(
+        instruction="simdgroup",
         label=label("cooperative_tensor_multiply_accumulate", d, a),
         arith=(
             Arith(

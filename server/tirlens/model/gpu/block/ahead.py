@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tirlens_worker.facts import Statement
+from tirlens_worker.facts import Copy, Load, Statement, Store
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.node import CostNode
@@ -19,7 +19,7 @@ def is_load(item: CostNode) -> bool:
     """
     if not isinstance(item.source, Statement) or not item.read_bytes:
         return False
-    if item.source.op in ("copy", "async_copy", "tma_copy", "load"):
+    if isinstance(item.source, (Copy, Load)):
         return True
     return copies_elements(item) and any(loop.kind == "pipelined" for loop in item.context.loops)
 
@@ -27,7 +27,7 @@ def is_load(item: CostNode) -> bool:
 def copies_elements(item: CostNode) -> bool:
     """Whether a statement of a tile loop stores an element of a global array in shared memory."""
     node = item.source
-    if node.op != "store" or node.per != "block" or node.arith or item.shared_bytes <= 0:
+    if not isinstance(node, Store) or node.per != "block" or node.arith or item.shared_bytes <= 0:
         return False
     return not any(access.guard is not None for access in node.accesses if access.mode == "read")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from tirlens_worker.facts import Loop, Statement, While
+from tirlens_worker.facts import Evaluate, Loop, Statement, While
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.timed_node import TimedNode
@@ -33,7 +33,7 @@ def longest_chain_s(parts: Sequence[TimedNode], waits_s: Callable[[TimedNode], f
             if item.read_bytes:
                 # Loads that start together wait once already.
                 end_s = loaded_s = max(begin_s, loaded_s) + waits_s(part)
-                if item.source.op == "let" and not writes:
+                if isinstance(item.source, Evaluate) and not writes:
                     # A value without a place of its own is for what stands behind it.
                     named_s = end_s
             else:

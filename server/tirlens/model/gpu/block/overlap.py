@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Loop, Statement
+from tirlens_worker.facts import Gemm, Loop, Mma, Statement
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, WARPGROUP
 from ...tree.node import CostNode
@@ -108,7 +108,7 @@ def _kept(timed: TimedNode, share: float) -> TimedNode:
 
 def _is_asynchronous(timed: TimedNode) -> bool:
     node = None if timed.node is None else timed.node.source
-    return isinstance(node, Statement) and bool(node.attributes.get("asynchronous"))
+    return isinstance(node, Mma) and node.is_asynchronous
 
 
 def is_straight(item: CostNode) -> bool:
@@ -228,7 +228,7 @@ def _product_seconds(timed: TimedNode) -> Iterator[float]:
 
 
 def _is_product(item: CostNode) -> bool:
-    return isinstance(item.source, Statement) and item.source.op == "gemm"
+    return isinstance(item.source, Gemm)
 
 
 def _is_waited_for(item: CostNode) -> bool:

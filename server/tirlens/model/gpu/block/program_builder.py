@@ -13,7 +13,7 @@ from tirlens_counting.expressions import (
     free_variables,
     is_data_dependent,
 )
-from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Loop, Signal, Statement
+from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Gemm, Loop, Signal, Statement
 
 from ...counting.data_conditions import data_limit
 from ...tree.node import CostNode
@@ -156,7 +156,7 @@ def _statement_steps(node: CostNode, costs: RoleCosts) -> Iterator[Step]:
         latency_s = load_latency_s(node, device)
         yield AsyncCopy(node, executions, issue_s, busy.longest_s / executions, latency_s, copies)
     elif starts_product(node):
-        gemm = node.source.op == "gemm"
+        gemm = isinstance(node.source, Gemm)
         clocks = MATRIX_CLOCKS["wgmma" in device.features] if gemm else TCGEN05_CLOCKS
         busy_s = max(busy.units.get("tensor", 0.0), busy.units.get("shared", 0.0)) / executions
         yield MatrixProduct(node, executions, issue_s, busy_s, clocks / device.clock_hz)
@@ -279,7 +279,7 @@ def cluster_leader_share(branch: CostNode) -> float:
 def _executions_per_block(leaf: CostNode, costs: RoleCosts) -> float:
     """How often a block executes a statement, whose threads execute it together."""
     if leaf.count.executions is None:
-        raise UnknownCountError(leaf.source.label)
+        raise UnknownCountError
     together = THREADS_TOGETHER.get(leaf.source.per)
     groups = 1.0 if together is None else max(leaf.threads / together, 1.0)
     return leaf.count.executions / costs.blocks / groups

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Branch, KernelFacts, LoweredLaunch, Statement
+from tirlens_worker.facts import Annotate, Branch, Copy, KernelFacts, LoweredLaunch, Statement
 
 from ...counting.kernel_counts import Counts
 from ...tree.node import CostNode
@@ -38,9 +38,13 @@ def block_resources(
     # Warps that wgmma feeds from shared memory and TMA from other warps hold no operands.
     apart = specialised(facts, items, device)
     tensor = not apart and any(some(item, PRODUCT) for item in items)
-    said = "\n".join({leaf.source.label for item in items for leaf in item.leaves()})
-    said = said.replace("_", "")
-    divided = (apart or "maxnreg" in said) and "nosetmaxnreg" not in said
+    requests = {
+        leaf.source.register_request
+        for item in items
+        for leaf in item.leaves()
+        if isinstance(leaf.source, Annotate)
+    }
+    divided = (apart or "divide" in requests) and "keep" not in requests
     loading = loading_registers(items, LOADING_REGISTERS)
     between = temporaries(items)
     count = registers(device, held, threads, tensor, divided, loading, between)[0]
@@ -104,5 +108,5 @@ def _copies_tiles(leaf: CostNode) -> bool:
     """Whether a statement copies a tile from global to shared memory, by TMA if that can do it."""
     scopes = {(entry.access.mode, entry.buffer.scope) for entry in leaf.count.accesses}
     shared = any(mode == "write" and scope.startswith("shared") for mode, scope in scopes)
-    allowed = leaf.source.attributes.get("tma") is not False
-    return allowed and leaf.source.op == "copy" and ("read", "global") in scopes and shared
+    allowed = isinstance(leaf.source, Copy) and leaf.source.may_use_tma
+    return allowed and ("read", "global") in scopes and shared

@@ -7,7 +7,7 @@ from typing import Any
 
 from tirlens.hardware.spec import Device
 from tirlens_counting.expressions import is_data_dependent
-from tirlens_worker.facts import Branch, Loop, Statement
+from tirlens_worker.facts import Barrier, Branch, Loop, Statement
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, is_in_tile_loop, loads_of
 from ...tree.node import CostNode
@@ -146,7 +146,7 @@ def brings_together(item: CostNode) -> bool:
     shared = {name for name, indices in places.items() if len(indices) > 1}
     return all(
         (leaf.source.per == "thread" or _is_of_threads(leaf, shared))
-        and leaf.source.op != "sync"
+        and not isinstance(leaf.source, Barrier)
         and not (leaf.mapping is not None and leaf.mapping.serial)
         for leaf in item.leaves()
     )

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tirlens_worker.facts import Buffer, Loop
+from tirlens_worker.facts import Buffer, Copy, Loop
 
 from ...counting.kernel_counts import Counts
 from ...dtypes import byte_count
@@ -90,7 +90,7 @@ def _stages(items: Sequence[CostNode]) -> Iterator[tuple[str, int]]:
     """The buffers that pipelined loops load from global memory, and the stages of their loops."""
     for loop in pipelines(items):
         for leaf in loop.leaves():
-            if not leaf.read_bytes or not (leaf.source.op == "copy" or copies_elements(leaf)):
+            if not leaf.read_bytes or not (isinstance(leaf.source, Copy) or copies_elements(leaf)):
                 continue
             for entry in leaf.count.accesses:
                 if entry.access.mode == "write" and entry.buffer.scope.startswith("shared"):

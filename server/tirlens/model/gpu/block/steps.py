@@ -15,6 +15,21 @@ import math
 from collections.abc import Mapping
 
 from tirlens.hardware.spec import Device
+from tirlens_worker.facts import (
+    Annotate,
+    Atomic,
+    Barrier,
+    BarrierKind,
+    Evaluate,
+    Fill,
+    Gemm,
+    Load,
+    Mma,
+    Reduce,
+    Scan,
+    Statement,
+    Store,
+)
 
 from ...tree.context import WARP, WARPGROUP, dtype_bytes
 from ...tree.node import CostNode
@@ -50,7 +65,7 @@ CHAIN_CLOCKS: Mapping[str, float] = {"fma": 4.0, "int": 4.0, "sfu": 24.0, "cvt":
 # An estimate: what is longer is of several values, which do not wait for each other.
 LONGEST_CHAIN_CLOCKS = 400.0
 # Statements that are executed once for each element; others are for all elements of a tile.
-ELEMENTWISE = frozenset({"store", "let"})
+ELEMENTWISE = (Store, Evaluate)
 # Sectors of 32 bytes that L2 fetches from DRAM at a time (``cudaLimitMaxL2FetchGranularity``).
 FETCHED_SECTORS = 2
 # Registers of a thread that can wait for loads at the same time: those that ptxas 13.0 has in
@@ -61,10 +76,16 @@ SCAN_CLOCKS = 5 * SHUFFLE_CLOCKS + SHARED_CLOCKS
 # An m16n8k16 on the accumulators of the one before: an estimate, the 32 clocks that it keeps the
 # cores of an SM since Ampere busy and some; 21 on a B300.  A fill of registers: two dependent
 # instructions.
-_STATEMENT_CLOCKS: Mapping[str, float] = {
-    "mma": 35.0,
-    "atomic": ATOMIC_CLOCKS,
-    "fill": 8.0,
+_STATEMENT_CLOCKS: Mapping[type[Statement], float] = {
+    Mma: 35.0,
+    Atomic: ATOMIC_CLOCKS,
+    Fill: 8.0,
+}
+# Arrivals and fences wait for nobody; the wait for a product by wgmma is part of the product's.
+_BARRIER_CLOCKS: Mapping[BarrierKind, float] = {
+    "wait": BARRIER_CLOCKS,
+    "arrive": ARRIVAL_CLOCKS,
+    "wgmma": 0.0,
 }
 
 
@@ -82,7 +103,7 @@ def wait_seconds(
     loads of `together` turns of a loop into one execution.  They wait for a part of the latencies
     where less is under way at a time.
     """
-    if item.source.op == "gemm":
+    if isinstance(item.source, Gemm):
         return _matrix_wait(item, device)
     seconds = _step_clocks(item, waits) / device.clock_hz
     started = any(entry.access.route in ("tma", "async") for entry in item.count.accesses)
@@ -98,7 +119,7 @@ def wait_seconds(
 
 def carried_seconds(item: CostNode, device: Device, blocks: int) -> float:
     """How long a thread's chain of turns takes that each need the result of the one before."""
-    if item.source.op not in ("store", "let"):
+    if not isinstance(item.source, ELEMENTWISE):
         return 0.0
     chain = carried(item, blocks)
     if chain is None:
@@ -155,37 +176,29 @@ def _batches(item: CostNode) -> float:
 
 
 def _step_clocks(item: CostNode, waits: bool) -> float:
-    op = item.source.op
-    if op == "reduce":
+    node: Statement = item.source
+    if isinstance(node, Reduce):
         return reduce_clocks(item)
-    if op == "scan":
+    if isinstance(node, Scan):
         return scan_clocks(item)
-    if op == "sync":
-        return _sync_clocks(item.source.label)
-    if item.source.attributes.get("asynchronous"):
+    if isinstance(node, Barrier):
+        return _BARRIER_CLOCKS[node.kind]
+    if isinstance(node, Mma) and node.is_asynchronous:
         # A barrier tells when it is done, and who needs it waits there.
         return 0.0
-    clocks = _STATEMENT_CLOCKS.get(op, 0.0)
-    if op == "atomic" and not item.read_bytes and not item.write_bytes:
+    clocks = _STATEMENT_CLOCKS.get(type(node), 0.0)
+    if isinstance(node, Atomic) and not item.read_bytes and not item.write_bytes:
         return SHARED_CLOCKS
-    if op in ("mma", "atomic", "annotate"):
+    if isinstance(node, (Mma, Atomic, Annotate)):
         return clocks
-    if item.shared_bytes and (waits or op != "load"):
+    if item.shared_bytes and (waits or not isinstance(node, Load)):
         clocks += SHARED_CLOCKS
     return clocks + chain_clocks(item)
 
 
-def _sync_clocks(label: str) -> float:
-    """What waits for others, and what only tells them; a matrix product has its own wait."""
-    if "wgmma" in label:
-        return 0.0
-    told = any(word in label for word in ("arrive", "fence", "commit", "init", "trigger", "expect"))
-    return ARRIVAL_CLOCKS if told else BARRIER_CLOCKS
-
-
 def chain_clocks(item: CostNode) -> float:
     """A thread's dependent instructions for one element, which its other elements overlap with."""
-    elements = item.count.executions if item.source.op in ELEMENTWISE else None
+    elements = item.count.executions if isinstance(item.source, ELEMENTWISE) else None
     if elements is None:
         elements = max((entry.total or 0 for entry in item.count.arith), default=0)
     if not elements:
@@ -227,9 +240,9 @@ def _tile(item: CostNode) -> tuple[float, float] | None:
     if not reads or not executions or reads[0].elements is None:
         return None
     elements = reads[0].elements / executions
-    dim = item.source.attributes.get("dim")
+    dim = item.source.dim if isinstance(item.source, (Reduce, Scan)) else None
     extents = reads[0].access.extents
-    if not isinstance(dim, int) or not -len(extents) <= dim < len(extents):
+    if dim is None or not -len(extents) <= dim < len(extents):
         return (1.0, max(elements, 1.0))
     row = extents[dim]
     if not isinstance(row, int) or row < 1:

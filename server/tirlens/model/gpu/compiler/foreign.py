@@ -9,14 +9,13 @@ Sources: PTX ISA, "Target ISA Notes" of ``wgmma.mma_async`` (sm_90a alone) and `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from tirlens_worker.facts import Statement
+from tirlens_worker.facts import Gemm, MatrixInstruction, Mma
 
 from ...report import CaveatNote
 
-_WORD = re.compile(r"T\.\w*?(wgmma|tcgen05|mfma|rdna_wmma)")
-_HAVE = {
+_HAVE: Mapping[MatrixInstruction, re.Pattern[str]] = {
     "wgmma": re.compile(r"sm_90a?"),
     "tcgen05": re.compile(r"sm_1(00|01|03|10)[af]?"),
     "mfma": re.compile(r"gfx9(08|0a|4\d|5\d)"),
@@ -28,12 +27,14 @@ def foreign(nodes: Iterable[object], arch: str) -> tuple[CaveatNote, ...]:
     """A note at each line with a matrix instruction that devices of `arch` do not have."""
     found: dict[CaveatNote, None] = {}
     for node in nodes:
-        if not isinstance(node, Statement) or all(one.op != "mma" for one in node.arith):
+        if not isinstance(node, (Gemm, Mma)) or node.instruction is None:
             continue
-        word = _WORD.match(node.label)
-        if word is None or _HAVE[word[1]].fullmatch(arch):
+        have = _HAVE.get(node.instruction)
+        if have is None or have.fullmatch(arch):
             continue
-        name = node.label.partition("(")[0]
-        message = f"{arch} has no {word[1]} instruction: {name} does not compile for this device"
+        message = (
+            f"{arch} has no {node.instruction} instruction: "
+            "the statement does not compile for this device"
+        )
         found[CaveatNote(message, node.sites[0] if node.sites else None)] = None
     return tuple(found)

@@ -34,7 +34,7 @@ from tirlens_counting.expressions import (
     walk,
 )
 from tirlens_counting.intervals import bounds
-from tirlens_worker.facts import Expr, Loop, Statement
+from tirlens_worker.facts import Barrier, Expr, Loop, Statement
 
 from ...counting.kernel_counts import NodeCount
 from ...tree.context import LoopContext
@@ -96,7 +96,7 @@ def at_turns(body: tuple[CostNode, ...], loop: Loop, turns: int) -> tuple[CostNo
     leaves = leaves_of(body)
     if not leaves or any(leaf.source.per != "thread" for leaf in leaves):
         return body
-    meets = any(leaf.source.op == "sync" for leaf in leaves)
+    meets = any(isinstance(leaf.source, Barrier) for leaf in leaves)
     each = TURN / (1 if meets and not constant else PART_UNROLL)
     return _at_first(
         body,

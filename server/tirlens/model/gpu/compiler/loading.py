@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from tirlens_worker.facts import Evaluate, Gemm, Store
+
 from ...dtypes import is_float
 from ...tree.context import dtype_bytes
 from ...tree.node import CostNode, leaves_of
@@ -35,7 +37,7 @@ def temporaries(items: Sequence[CostNode]) -> int:
             most = max(most, MOST_SIDE_BY_SIDE)
             continue
         computed = [entry.arith for entry in leaf.count.arith if is_float(entry.arith.dtype)]
-        if not computed or leaf.source.op == "gemm":
+        if not computed or isinstance(leaf.source, Gemm):
             continue
         spread = leaf.mapping
         mine = 1.0 if spread is None else spread.vector * spread.repeats
@@ -52,7 +54,8 @@ def loading_registers(items: Sequence[CostNode], most: int) -> int:
     bodies: dict[tuple[str, ...], float] = {}
     for leaf in leaves_of(items):
         spread = leaf.mapping
-        if leaf.source.op not in ("let", "store") or spread is None or spread.serial:
+        is_elementwise = isinstance(leaf.source, (Evaluate, Store))
+        if not is_elementwise or spread is None or spread.serial:
             continue
         tiles = tuple(loop.var for loop in leaf.context.loops if loop.kind == "parallel")
         kept = {entry.buffer.scope for entry in leaf.count.accesses if entry.access.mode == "write"}

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from tirlens.hardware.spec import Device
+from tirlens_worker.facts import Gemm, WarpPolicy
 
 from ...tree.context import WARP, WARPGROUP
 from ...tree.node import CostNode
@@ -30,25 +31,26 @@ MMA_ROWS, MMA_COLUMNS = 16, 8
 
 def times_read(item: CostNode, device: Device) -> tuple[float, float]:
     """How often a product of tiles reads A and B from shared memory."""
-    sizes = item.source.attributes.get("m_n_k", ()) if item.source.op == "gemm" else ()
-    if "tcgen05" in device.features or "mfma" in device.features or len(sizes) != 3:
+    node = item.source
+    if not isinstance(node, Gemm) or node.m_n_k is None:
         return 1.0, 1.0
-    rows, columns, _ = sizes
+    if "tcgen05" in device.features or "mfma" in device.features:
+        return 1.0, 1.0
+    rows, columns, _ = node.m_n_k
     if not isinstance(rows, int) or not isinstance(columns, int):
         return 1.0, 1.0
-    policy = str(item.source.attributes.get("policy"))
     groups = item.threads // WARPGROUP
     if "wgmma" in device.features and rows >= WGMMA_ROWS and groups:
-        down, across = _parts(rows, columns, groups, policy, (WGMMA_ROWS, WGMMA_COLUMNS))
+        down, across = _parts(rows, columns, groups, node.policy, (WGMMA_ROWS, WGMMA_COLUMNS))
         return across * -(-columns // across // MOST_COLUMNS), rows / WGMMA_ROWS
     warps = max(item.threads // WARP, 1)
-    down, across = _parts(rows, columns, warps, policy, (MMA_ROWS, MMA_COLUMNS))
+    down, across = _parts(rows, columns, warps, node.policy, (MMA_ROWS, MMA_COLUMNS))
     return across, down
 
 
 @lru_cache(maxsize=512)
 def _parts(
-    rows: int, columns: int, number: int, policy: str, least: tuple[int, int]
+    rows: int, columns: int, number: int, policy: WarpPolicy, least: tuple[int, int]
 ) -> tuple[int, int]:
     """Into how many parts the rows and the columns are divided, `number` parts in all."""
     found = list(_divisions(rows, columns, number, least))

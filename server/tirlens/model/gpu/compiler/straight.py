@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tirlens_worker.facts import Branch, Loop, Statement
+from tirlens_worker.facts import Branch, Copy, Evaluate, Fill, Loop, Reduce, Statement, Store
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.node import CostNode
 from ...tree.trip_counts import mean_trip_count
 
-_OF_ELEMENTS = frozenset({"store", "let", "copy", "fill", "reduce"})
+_OF_ELEMENTS = (Store, Evaluate, Copy, Fill, Reduce)
 _TOGETHER = GRID_KINDS | CONCURRENT_KINDS
 
 
@@ -30,7 +30,11 @@ def straight(items: Sequence[CostNode]) -> list[range]:
     begin = number = 0
     handed: set[str] = set()
     for leaf in _leaves(items):
-        belongs = leaf is not None and leaf.source.per == "block" and leaf.source.op in _OF_ELEMENTS
+        belongs = (
+            leaf is not None
+            and leaf.source.per == "block"
+            and isinstance(leaf.source, _OF_ELEMENTS)
+        )
         if leaf is None or not belongs or _reads(leaf, handed):
             found.append(range(begin, number))
             begin, handed = number, set[str]()
@@ -38,7 +42,7 @@ def straight(items: Sequence[CostNode]) -> list[range]:
             continue
         number += 1
         handed |= _shared(leaf, "write")
-        if leaf.source.op == "reduce" or not belongs:
+        if isinstance(leaf.source, Reduce) or not belongs:
             found.append(range(begin, number) if belongs else range(0))
             begin, handed = number, set[str]()
     found.append(range(begin, number))

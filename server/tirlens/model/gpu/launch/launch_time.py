@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device
+from tirlens_worker.facts import Annotate, Call, Copy, Evaluate, Fill, Load, Store
 
 from ...tree.kernel_time import KernelTime
 from ...tree.node import CostNode
@@ -38,7 +39,7 @@ LATENCY_OVERLAP_EXPONENT = 8.0
 NEWTON_STEPS = 8
 DEVICE_WIDE_UNITS = frozenset({"dram", "l2", "l2 again"})
 # Statements that synchronise no warps unless they access shared memory.
-_UNSYNCHRONISED_OPS = frozenset({"store", "let", "call", "load", "copy", "fill", "annotate"})
+_UNSYNCHRONISED = (Store, Evaluate, Call, Load, Copy, Fill, Annotate)
 
 
 def are_warps_unsynchronised(leaves: Iterable[CostNode]) -> bool:
@@ -48,7 +49,7 @@ def are_warps_unsynchronised(leaves: Iterable[CostNode]) -> bool:
     after every shared-memory access.
     """
     return all(
-        leaf.source.op in _UNSYNCHRONISED_OPS
+        isinstance(leaf.source, _UNSYNCHRONISED)
         and (not leaf.shared_bytes or leaf.source.per == "thread")
         for leaf in leaves
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from tirlens_worker.facts import Buffer, Statement
+from tirlens_worker.facts import Buffer, Reduce, Statement
 
 from ...tree.node import CostNode, leaves_of, replace_leaves
 from .spread import memory_of
@@ -25,14 +25,14 @@ TENSOR_MEMORY = "shared.tmem"
 def with_layouts(items: Sequence[CostNode], buffers: Mapping[str, Buffer]) -> tuple[CostNode, ...]:
     """The items of a kernel, whose reductions know how their tiles lie on the threads."""
     leaves = leaves_of(items)
-    if not any(leaf.source.op == "reduce" for leaf in leaves):
+    if not any(isinstance(leaf.source, Reduce) for leaf in leaves):
         return tuple(items)
     vectors = row_vectors(leaves, buffers)
     return replace_leaves(items, (_told(leaf, vectors, buffers) for leaf in leaves))
 
 
 def _told(leaf: CostNode, vectors: Mapping[str, int], buffers: Mapping[str, Buffer]) -> CostNode:
-    if leaf.source.op != "reduce":
+    if not isinstance(leaf.source, Reduce):
         return leaf
     tiles = _tiles(leaf.source, buffers)
     return leaf.replace(row_vector=max((vectors.get(name, 0) for name in tiles), default=0))
@@ -53,7 +53,7 @@ def row_vectors(leaves: Iterable[CostNode], buffers: Mapping[str, Buffer]) -> di
     longest: dict[str, int] = {}
     for leaf in leaves:
         node = leaf.source
-        if node.per != "block" or node.op == "reduce":
+        if node.per != "block" or isinstance(node, Reduce):
             continue
         tiles = _tiles(node, buffers)
         for name in tiles:

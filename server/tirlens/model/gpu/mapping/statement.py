@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tirlens_counting.expressions import is_data_dependent
-from tirlens_worker.facts import Access, Arith, Buffer, Expr, Statement
+from tirlens_worker.facts import Access, Arith, Barrier, Buffer, Expr, Statement
 
 from ...counting.kernel_counts import NodeCount
 from ...counting.operation_classes import ArithTotals, totals
@@ -102,7 +102,8 @@ def leaf_of(
 def _barrier(count: NodeCount) -> float:
     """A barrier is one instruction of each warp."""
     node: Any = count.source
-    return float(count.executions or 0) if (node.op, node.per) == ("sync", "thread") else 0.0
+    is_of_threads = isinstance(node, Barrier) and node.per == "thread"
+    return float(count.executions or 0) if is_of_threads else 0.0
 
 
 def _addresses(

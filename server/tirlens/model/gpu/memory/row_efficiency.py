@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tirlens_counting.expressions import free_variables
+from tirlens_worker.facts import Copy
 
 from ...counting.kernel_counts import AccessCount
 from ...tree.context import GRID_KINDS, dtype_bytes
@@ -15,7 +16,6 @@ from ..mapping.requests import LINE_BYTES
 # for 3 or 4 stages, 4 or 8 warps and tiles from 64 x 64 to 128 x 128 (fitted half of
 # `tests/measured/tiles.csv`).
 HALF_LINE_DRAM_FRACTION = 0.75
-_COPIES = frozenset({"copy", "async_copy", "tma_copy"})
 
 
 def row_efficiency(node: CostNode) -> float:
@@ -24,7 +24,7 @@ def row_efficiency(node: CostNode) -> float:
     It applies where a loop advances along the rows, so that later iterations load the rest of each
     line.
     """
-    if node.source.op not in _COPIES:
+    if not isinstance(node.source, Copy):
         return 1.0
     return min((_access_efficiency(node, entry) for entry in node.count.accesses), default=1.0)
 
