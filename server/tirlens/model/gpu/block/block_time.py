@@ -31,10 +31,9 @@ from .memory_parallelism import (
     loaded_arrays,
 )
 from .overlap import overlap_asynchronous, overlap_products_with_loop, overlap_warpgroups
-from .program_builder import RoleCosts
 from .software_pipeline import burst_share, prefetched_share, time_pipelined_loop
 from .throughput import BlockContext, busy_time
-from .warp_roles import concurrent_groups, divides_warps, simulate_roles
+from .warp_roles import RoleCosts, concurrent_groups, divides_warps, simulate_roles
 
 # Loops whose iterations different threads or blocks execute.
 _NOT_SEQUENTIAL = GRID_KINDS | CONCURRENT_KINDS

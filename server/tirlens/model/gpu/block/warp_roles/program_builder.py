@@ -14,14 +14,14 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Gemm, Loop, Signal, Statement
 
-from ...counting.data_conditions import data_limit
-from ...tree.node import CostNode
-from ...tree.timed_node import TimedNode
-from ...tree.traits import EVENT, some, starts_product
-from ...tree.trip_counts import branch_sides, mean_trip_count
-from .exposed_latency import load_latency_s, restart_clocks
-from .latencies import ARRIVAL_CLOCKS, TCGEN05_CLOCKS
-from .throughput import BlockContext, busy_time
+from ....counting.data_conditions import data_limit
+from ....tree.node import CostNode
+from ....tree.timed_node import TimedNode
+from ....tree.traits import EVENT, some, starts_product
+from ....tree.trip_counts import branch_sides, mean_trip_count
+from ..exposed_latency import load_latency_s, restart_clocks
+from ..latencies import ARRIVAL_CLOCKS, TCGEN05_CLOCKS
+from ..throughput import BlockContext, busy_time
 from .warp_program import (
     AsyncCopy,
     BarrierOperation,
