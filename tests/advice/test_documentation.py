@@ -73,5 +73,7 @@ def reported(text: str, path: Path) -> KernelReport:
     read = source.read(text)
     result = analyzed(environment, pipeline.request(1, str(path), text, read, options))
     assert result.problems == ()
-    (report,) = pipeline.report(read, result, options, str(path)).kernels
+    found = pipeline.report(read, result, options, str(path))
+    assert found.problems == ()
+    (report,) = found.kernels
     return report

@@ -1,7 +1,8 @@
-"""Renew the figures of ``server/docs/accuracy.md``: ``python tests/measured/accuracy_page.py``.
+"""Regenerate the figures of the accuracy pages: ``python tests/measured/accuracy_page.py``.
 
-It writes ``accuracy-scatter.svg`` (predicted over measured time, a panel a source),
-``accuracy-families.svg`` (the ratio of the two by family) and the table between the page's marks.
+In ``server/docs`` it writes ``accuracy-scatter.svg`` (predicted over measured time, one panel per
+source), ``accuracy-families.svg`` (the ratio of the two by family), the summary between the marks
+of ``accuracy.md`` and the listing between the marks of ``accuracy-rows.md``.
 """
 
 from __future__ import annotations
@@ -18,11 +19,22 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 
-from measured.figures import APART  # noqa: E402
-from measured.predict import scores  # noqa: E402
+from measured.figures import APART, Figures, figures  # noqa: E402
+from measured.predict import Scored, scores  # noqa: E402
 from measured.score import as_data, print_tables  # noqa: E402
 
 BEGIN, END = "<!-- scores -->", "<!-- end of scores -->"
+# The rows of the summary: what was measured, and what the names of its sources begin with.
+SUMMARY = {
+    "tilelang kernels of TileOPs, H200": ("tileops",),
+    "TVMScript kernels of TIRx, B200": ("tirx_kernels",),
+    "tilelang fp8 products and mamba2, H800": ("tilelang_fp8", "tilelang_mamba2"),
+    "torch in fp32, eight NVIDIA GPUs": ("neusight",),
+    "torch in fp16, A100 and MI210": ("llmcompass",),
+    "public benchmarks, 14 GPUs": ("board_",),
+    "steps of tutorials, 7 GPUs": ("tutorial_",),
+    "all": ("",),
+}
 
 DOCS = HERE.parents[1] / "server" / "docs"
 
@@ -100,7 +112,7 @@ def scatter(rows: Sequence[Row]) -> str:
                     parts.append(f'<path class="hole" d="{dots}"/>')
     bottom = top + side + 34
     parts.append(
-        f'<text x="{left}" y="{bottom}">across: measured, up: predicted, shaded: within a quarter, '
+        f'<text x="{left}" y="{bottom}">x: measured time, y: predicted time; shaded: within 25 %; '
         "filled: held out, hollow: fitted</text>"
     )
     present = [klass for klass in COLOURS if any(row["klass"] == klass for row in rows)]
@@ -177,13 +189,38 @@ def _picture(width: float, height: float, parts: Sequence[str]) -> str:
     )
 
 
-def renew_table(page: str, table: str) -> str:
-    """The page with `table` between its two marks."""
+def summary(rows: Sequence[Scored]) -> str:
+    """The errors of the held-out rows by what was measured, as a table in Markdown."""
+    columns = "rows", "mean error", "median error", "in the band", "order (tau)", "roofline's error"
+    lines = [f"| held-out kernels | {' | '.join(columns)} |", "|---" + "|--:" * len(columns) + "|"]
+    known = [
+        row
+        for row in rows
+        if row.measurement.half == "held out" and row.measurement.klass not in APART
+    ]
+    for name, prefixes in SUMMARY.items():
+        group = [row for row in known if row.measurement.source.startswith(prefixes)]
+        lines.append(f"| {name} | {_cells(figures(group))} |")
+    return "\n".join(lines)
+
+
+def _cells(found: Figures) -> str:
+    sheet = "" if found.sheet is None else f"{found.sheet:.0%}"
+    tau = "" if found.tau is None else f"{found.tau:.2f}"
+    errors = found.errors
+    return (
+        f"{errors.number} | {errors.mape:.1%} | {errors.median:.1%} | {found.inside_band:.0%} "
+        f"| {tau} | {sheet}"
+    )
+
+
+def renewed(page: str, text: str) -> str:
+    """The page with `text` between its two marks."""
     head, _, rest = page.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not end:
         raise ValueError(f"the page has no {BEGIN} ... {END}")
-    return f"{head}{BEGIN}\n```\n{table.strip()}\n```\n{END}{tail}"
+    return f"{head}{BEGIN}\n{text.strip()}\n{END}{tail}"
 
 
 def main() -> None:
@@ -192,12 +229,16 @@ def main() -> None:
     rows = [{**row["measurement"], "model_s": row["model_s"]} for row in data["rows"]]
     (DOCS / "accuracy-scatter.svg").write_text(scatter(rows), encoding="utf-8")
     (DOCS / "accuracy-families.svg").write_text(families(rows), encoding="utf-8")
-    table = io.StringIO()
-    with contextlib.redirect_stdout(table):
+    listing = io.StringIO()
+    with contextlib.redirect_stdout(listing):
         print_tables(found)
-    page = DOCS / "accuracy.md"
-    text = renew_table(page.read_text(encoding="utf-8"), table.getvalue())
-    page.write_text(text, encoding="utf-8")
+    texts = {
+        "accuracy.md": summary(found.rows),
+        "accuracy-rows.md": f"```\n{listing.getvalue().strip()}\n```",
+    }
+    for name, text in texts.items():
+        page = DOCS / name
+        page.write_text(renewed(page.read_text(encoding="utf-8"), text), encoding="utf-8")
 
 
 if __name__ == "__main__":

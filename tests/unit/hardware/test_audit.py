@@ -16,7 +16,7 @@ from tirlens.hardware import Device, DeviceError, catalogue, load
 from tirlens.hardware.audit import doubts
 from tirlens.hardware.catalogue import DATA
 from tirlens.hardware.reader import device_of
-from tirlens.hardware.toml_file import DeviceTable, number_keys, tomllib
+from tirlens.hardware.toml_file import DeviceTable, number_keys, read_table
 
 GPUS = [name for name in catalogue() if load(name).kind == "gpu"]
 
@@ -93,7 +93,8 @@ def _value(table: dict[str, Any], key: str) -> float:
 def _slips(name: str, factors: tuple[float, ...], keys: Iterable[str] | None = None) -> set[str]:
     """The keys of a device that may be wrong by one of the factors and nobody notices."""
     path = DATA / f"{name}.toml"
-    original = tomllib.loads(path.read_text(encoding="utf-8").partition("[sources]")[0])
+    whole_table = read_table(path, lambda base, _: DATA / f"{base}.toml").table
+    original = {key: value for key, value in whole_table.items() if key != "sources"}
     clean = Counter(doubt.key for doubt in doubts(load(name)))
     missed: set[str] = set()
     for key in number_keys(original) if keys is None else keys:
