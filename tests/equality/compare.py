@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from tirlens.model.counting.formulas import formulas
 from tirlens.model.counting.kernel_counts import Counts, statement_counts
 from tirlens.model.counting.operation_classes import FREE_OPS, INTEGER_OPS, totals
-from tirlens.model.gpu.mapping.spread import memory_of
-from tirlens.model.gpu.mapping.tree import build
+from tirlens.model.gpu.mapping.thread_mapping import memory_space
+from tirlens.model.gpu.mapping.tree import build_tree
 from tirlens.model.workload import count_workload
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import Atomic, Evaluate, KernelFacts, Load, Store
@@ -166,7 +166,7 @@ def _issued(facts: KernelFacts, counts: Counts, counted: Mapping[str, Any]) -> F
     issued: Counter[tuple[str, str, str]] = Counter()
     for leaf in statement_counts(counts.root):
         for entry in leaf.accesses:
-            level = memory_of(entry.access, buffers)
+            level = memory_space(entry.access, buffers)
             if level is None or level in counted["unsaid"]:
                 continue
             if entry.elements is None:
@@ -216,13 +216,13 @@ def _requests(
     """Bytes of a lane with sectors or passes of a warp, of what each thread does by itself."""
     buffers = {buffer.id: buffer for buffer in facts.buffers}
     mine: defaultdict[tuple[str, str, str], set[tuple[float, float]]] = defaultdict(set)
-    for item in build(facts, counts, sizes, buffers):
+    for item in build_tree(facts, counts, sizes, buffers):
         for leaf in item.leaves():
             if leaf.source.per != "thread" or not isinstance(leaf.source, BY_ELEMENT):
                 continue
             known = leaf.mapping.requests if leaf.mapping is not None else ()
             for entry, request in zip(leaf.count.accesses, known, strict=False):
-                level = memory_of(entry.access, buffers)
+                level = memory_space(entry.access, buffers)
                 if request is None or level is None or not entry.elements:
                     continue
                 number = request.sectors if level == "global" else request.wavefronts

@@ -121,7 +121,9 @@ def predicted(items: Iterable[Any], device: Device, warps: float) -> Counted:
         requests = memory_requests(leaf, device)
         units[INTEGER] += leaf.index_instructions * requests.most + leaf.predicate_instructions / 32
         units["index"] += leaf.index_instructions * requests.most
-        known, anew = (leaf.mapping.requests, leaf.mapping.anew) if leaf.mapping else ((), ())
+        known, anew = (
+            (leaf.mapping.requests, leaf.mapping.issued_shares) if leaf.mapping else ((), ())
+        )
         loaded: set[Any] = set()
         for number, entry in enumerate(leaf.count.accesses):
             request = known[number] if number < len(known) else None
@@ -256,7 +258,7 @@ def _main_loop(items: Iterable[Any], device: Device, warps: float) -> Any:
 
     def visit(item: Any) -> bool:
         inside = [visit(child) for child in item.children]
-        turns = isinstance(item.node, Loop) and item.node.kind not in QUIET
+        turns = isinstance(item.source, Loop) and item.source.kind not in QUIET
         if turns and (item.count.trips or 2) > 1 and not any(inside):
             loops.append(item)
             return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tirlens.model.counting.kernel_counter import KernelCounter
-from tirlens.model.gpu.mapping.tree import build
+from tirlens.model.gpu.mapping.tree import build_tree
 from tirlens.model.tree.node import CostNode, leaves_of
 from tirlens_worker.facts import (
     Access,
@@ -60,7 +60,7 @@ def leaves(kernel: KernelFacts, sizes: Mapping[str, int] | None = None) -> tuple
     """The statements of a kernel as the model works on them, in program order."""
     buffers = {buffer.id: buffer for buffer in kernel.buffers}
     bound = sizes or {}
-    items = build(kernel, KernelCounter(kernel, bound).counts(), bound, buffers)
+    items = build_tree(kernel, KernelCounter(kernel, bound).counts(), bound, buffers)
     return tuple(leaves_of(items))
 
 

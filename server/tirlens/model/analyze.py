@@ -18,8 +18,8 @@ from .gpu.block.leaf import BlockContext
 from .gpu.block.occupancy import BlockResources, does_not_fit, occupancy
 from .gpu.block.resources import block_resources, lowered_for
 from .gpu.block.walk import block_time
-from .gpu.compiler.foreign import foreign
-from .gpu.compiler.spilling import spilled
+from .gpu.compiler.instruction_set import find_unsupported_instructions
+from .gpu.compiler.spills import add_spill_time
 from .gpu.launch.imbalance import block_times_s, imbalance_factor
 from .gpu.launch.launch_time import (
     BlockSchedule,
@@ -215,11 +215,11 @@ def _analyzed(report: KernelReport, found: Workload, device: Device, by_line: bo
         leaves = limit_to_compulsory_bytes(leaves, None if touched is None else touched.bytes)
         report = add_traffic(report, touched, leaves, device)
         return report_lower_bound(report, device, items, leaves)
-    absent = foreign((leaf.source for leaf in leaves), device.arch)
+    absent = find_unsupported_instructions((leaf.source for leaf in leaves), device.arch)
     report = report.replace(caveats=report.caveats + absent)
     device = as_mixed(device, leaves)
     leaves = [leaf.replace(busy_s=busy_seconds(leaf, device)) for leaf in leaves]
-    leaves = spilled(leaves, launch.block.spilled, device)
+    leaves = add_spill_time(leaves, launch.block.spilled, device)
     report = add_traffic(report, touched, leaves, device)
     return _on_gpu(report, device, replace_leaves(items, leaves), launch, by_line)
 

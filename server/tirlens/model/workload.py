@@ -15,7 +15,7 @@ from tirlens_worker.facts import Buffer, KernelFacts
 from .counting import KernelCounts, count_kernel
 from .counting.count_transfer import transfer_counts
 from .counting.kernel_counts import Counts
-from .gpu.mapping.tree import alike, build
+from .gpu.mapping.tree import build_tree, have_same_statements
 from .gpu.memory.global_accesses import GlobalAccesses, find_global_accesses
 from .tree.node import CostNode, leaves_of
 
@@ -61,10 +61,10 @@ class Workload:
         """The kernel as a tree of cost nodes with their thread mappings and instructions."""
         base = self._shared_base
         if base is None:
-            return build(self.facts, self.counts, self.counted.bindings, self.buffers)
+            return build_tree(self.facts, self.counts, self.counted.bindings, self.buffers)
         if base.facts.body is self.facts.body:
             return base.tree
-        return build(self.facts, self.counts, self.counted.bindings, self.buffers, base.tree)
+        return build_tree(self.facts, self.counts, self.counted.bindings, self.buffers, base.tree)
 
     @cached_property
     def global_accesses(self) -> GlobalAccesses:
@@ -76,7 +76,11 @@ class Workload:
     @cached_property
     def _shared_base(self) -> Workload | None:
         base = self.base
-        return base if base is not None and alike(base.facts.body, self.facts.body) else None
+        return (
+            base
+            if base is not None and have_same_statements(base.facts.body, self.facts.body)
+            else None
+        )
 
     @property
     def needs(self) -> tuple[str, ...]:

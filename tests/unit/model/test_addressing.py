@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.compiler.addressing import index_instructions, index_parts
+from tirlens.model.gpu.compiler.address_arithmetic import address_instructions, address_terms
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Buffer, Expr
 
@@ -27,5 +27,5 @@ def test_index_instructions(indices: tuple[Expr, ...], expected: float) -> None:
     around = (EnclosingLoop("row", "grid", 64), EnclosingLoop("j", "parallel", 640))
     place = LoopContext(around, {"row": (0, 63), "j": (0, 639)}, {})
     buffers = {"A": Buffer("A", "A", "float16", (64, 1152))}
-    parts = index_parts([Access("A", "read", indices)], place, buffers)
-    assert index_instructions(parts, place) == expected
+    parts = address_terms([Access("A", "read", indices)], place, buffers)
+    assert address_instructions(parts, place) == expected

@@ -15,10 +15,10 @@ from tirlens.model.counting.kernel_counter import KernelCounter
 from tirlens.model.gpu.block.program_builder import cluster_leader_share
 from tirlens.model.gpu.block.steps import reduce_clocks, scan_clocks
 from tirlens.model.gpu.block.warp_roles import concurrent_groups
-from tirlens.model.gpu.compiler.liveness import LiveBytes, live_bytes
+from tirlens.model.gpu.compiler.liveness import RegisterDemand, find_register_demand
 from tirlens.model.gpu.launch.imbalance import block_times_s, imbalance_factor
 from tirlens.model.gpu.launch.memory_latency import with_loaded_latency
-from tirlens.model.gpu.mapping.tree import build
+from tirlens.model.gpu.mapping.tree import build_tree
 from tirlens.model.gpu.units import busy_seconds
 from tirlens.model.tree.timed_node import TimedNode
 from tirlens_worker.facts import (
@@ -239,8 +239,8 @@ def test_elements_come_and_go_up_to_the_sum_over_a_row(turns: int, arrays: int) 
     )
     found = live(launched(body, buffers))
     row, tile = 256 * 4 / 128, 256 * 256 * 4 / 128
-    assert found.needed in (arrays * tile, arrays * tile + row)
-    assert found.most >= 3 * tile
+    assert found.required_bytes in (arrays * tile, arrays * tile + row)
+    assert found.peak_bytes >= 3 * tile
 
 
 def test_a_product_is_there_as_a_whole() -> None:
@@ -248,7 +248,7 @@ def test_a_product_is_there_as_a_whole() -> None:
     product = Gemm("gemm", (), (Access("C", "write", (0, 0), (256, 256)),), "block")
     body = (product, step(("C",), "half"), step(("half",), "out"))
     buffers = (fragment("C", 256, 256), fragment("half", 256, 256), fragment("out", 256, 256))
-    assert live(launched(body, buffers)).needed >= 256 * 256 * 4 / 128
+    assert live(launched(body, buffers)).required_bytes >= 256 * 256 * 4 / 128
 
 
 def one(name: str, mode: str, index: int) -> Statement:
@@ -289,13 +289,13 @@ def test_loads_that_follow_each_other_wait_for_shared_memory_once() -> None:
 
 
 def peak(facts: KernelFacts) -> float:
-    return live(facts).most
+    return live(facts).peak_bytes
 
 
-def live(facts: KernelFacts) -> LiveBytes:
+def live(facts: KernelFacts) -> RegisterDemand:
     counts = KernelCounter(facts, {}).counts()
-    items = build(facts, counts, {}, {item.id: item for item in facts.buffers})
-    return live_bytes(items, counts)
+    items = build_tree(facts, counts, {}, {item.id: item for item in facts.buffers})
+    return find_register_demand(items, counts)
 
 
 def branch(condition: Expr) -> Branch:
@@ -316,7 +316,9 @@ def test_branches_of_different_warps_run_at_the_same_time(
     conditions: list[Expr], groups: int
 ) -> None:
     facts = launched(tuple(map(branch, conditions)), (fragment("a", 1024),))
-    items = build(facts, KernelCounter(facts, {}).counts(), {}, {b.id: b for b in facts.buffers})
+    items = build_tree(
+        facts, KernelCounter(facts, {}).counts(), {}, {b.id: b for b in facts.buffers}
+    )
     inner = items[0].children[0].children
     assert len(list(concurrent_groups(inner))) == groups
 
@@ -436,7 +438,7 @@ def test_the_first_block_of_a_cluster_leads(condition: Expr, share: float) -> No
     arrays = Buffer("A", "A", "float32", (128, 64)), Buffer("r", "r", "float32", (1,), "local")
     facts = launched((Branch(condition, (strided_load(),)),), arrays, blocks=64)
     buffers = {buffer.id: buffer for buffer in facts.buffers}
-    (grid,) = build(facts, KernelCounter(facts, {}).counts(), {}, buffers)
+    (grid,) = build_tree(facts, KernelCounter(facts, {}).counts(), {}, buffers)
     assert cluster_leader_share(grid.children[0].children[0]) == share
 
 

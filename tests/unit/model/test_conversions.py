@@ -2,7 +2,7 @@
 
 import pytest
 
-from tirlens.model.gpu.compiler.conversions import cast_costs, is_packed
+from tirlens.model.gpu.compiler.conversions import conversion_instructions, is_packed
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from tirlens.model.gpu.compiler.conversions import cast_costs, is_packed
     ],
 )
 def test_instructions_of_a_conversion(source: str, target: str, costs: dict[str, float]) -> None:
-    assert cast_costs(source, target) == costs
+    assert conversion_instructions(source, target) == costs
 
 
 def test_what_is_converted_in_pairs() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tirlens.model.counting.operation_classes import totals
-from tirlens.model.gpu.compiler.instruction_costs import PIPE
+from tirlens.model.gpu.compiler.instruction_costs import INSTRUCTIONS_PER_OPERATION
 from tirlens_worker.facts import Arith
 
 
@@ -14,7 +14,7 @@ def instructions(op: str, dtype: str, fast_math: bool) -> float:
     return sum(found.instructions.values())
 
 
-@pytest.mark.parametrize("op", sorted(PIPE))
+@pytest.mark.parametrize("op", sorted(INSTRUCTIONS_PER_OPERATION))
 def test_it_costs_nothing_more_and_counts_the_same(op: str) -> None:
     assert instructions(op, "float32", True) <= instructions(op, "float32", False)
     for dtype in ("float16", "float64", "int32"):

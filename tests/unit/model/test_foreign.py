@@ -8,7 +8,7 @@ import pytest
 
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.gpu.compiler.foreign import foreign
+from tirlens.model.gpu.compiler.instruction_set import find_unsupported_instructions
 from tirlens_worker.facts import Arith, Barrier, Gemm, Launch, Loop, Mma, Span, Statement, Store
 
 from .generate import SPAN, kernel
@@ -30,8 +30,8 @@ PRODUCT = (Arith("mma", "float16", 128),)
 def test_an_instruction_of_another_device_is_told_at_its_line(
     node: Statement, has: str, lacks: str
 ) -> None:
-    assert foreign([node], load(has).arch) == ()
-    (note,) = foreign([node, node], load(lacks).arch)
+    assert find_unsupported_instructions([node], load(has).arch) == ()
+    (note,) = find_unsupported_instructions([node, node], load(lacks).arch)
     assert note.span == PLACE and note.message.startswith(f"{load(lacks).arch} has no ")
 
 
@@ -45,7 +45,7 @@ def test_an_instruction_of_another_device_is_told_at_its_line(
     ],
 )
 def test_what_is_no_such_instruction_is_not_told(node: Statement) -> None:
-    assert foreign([node], "sm_70") == ()
+    assert find_unsupported_instructions([node], "sm_70") == ()
 
 
 def test_a_report_has_the_note_beside_its_figures() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from support.kernels import launched, leaves
-from tirlens.model.gpu.compiler.guarding import guard_instructions
-from tirlens.model.gpu.mapping.active import active_threads
+from tirlens.model.gpu.compiler.predication import predicate_instructions
+from tirlens.model.gpu.mapping.active_threads import count_active_threads
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Arith, Barrier, Branch, Buffer, Expr, Loop, Node, Store
 
@@ -47,7 +47,9 @@ def test_guard_instructions(condition: Expr, expected: float) -> None:
     ranges = {"bx": (0, 63), "tx": (0, 255), "step": (0, 7), "j": (0, 4)}
     names = {name for name in ("step", "j") if name in str(condition)}
     kept = tuple(loop for loop in around if loop.kind in ("grid", "block") or loop.var in names)
-    assert guard_instructions(condition, LoopContext(kept, ranges, {})) == pytest.approx(expected)
+    assert predicate_instructions(condition, LoopContext(kept, ranges, {})) == pytest.approx(
+        expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ def test_who_is_active_where_the_first_block_is_not() -> None:
     around = (EnclosingLoop("bx", "grid", 64), EnclosingLoop("tx", "block", 256, "threadIdx.x"))
     place = LoopContext(around, {"bx": (0, 63), "tx": (0, 255)}, {})
     inside = place.under_condition(("and", (">", "bx", 0), ("<", "tx", 64)))
-    assert active_threads(inside, 256) == 64
+    assert count_active_threads(inside, 256) == 64
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,9 @@ def test_how_many_threads_are_active_is_an_average_over_blocks(
 ) -> None:
     around = (EnclosingLoop("bx", "grid", blocks), EnclosingLoop("tx", "block", 256, "threadIdx.x"))
     place = LoopContext(around, {"bx": (0, blocks - 1), "tx": (0, 255)}, {})
-    assert active_threads(place.under_condition(condition), 256) == pytest.approx(threads, abs=1)
+    assert count_active_threads(place.under_condition(condition), 256) == pytest.approx(
+        threads, abs=1
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,4 +142,6 @@ def test_how_many_threads_are_active_is_an_average_over_turns(
 ) -> None:
     around = (EnclosingLoop("tx", "block", 256, "threadIdx.x"), EnclosingLoop("k", "serial", 8))
     place = LoopContext(around, {"tx": (0, 255), "k": (0, 7)}, {})
-    assert active_threads(place.under_condition(condition), 256) == pytest.approx(threads, abs=1)
+    assert count_active_threads(place.under_condition(condition), 256) == pytest.approx(
+        threads, abs=1
+    )

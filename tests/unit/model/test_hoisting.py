@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.compiler.hoisting import addressed_share, issued_share, packed_share
-from tirlens.model.gpu.mapping.spread import ThreadMapping
+from tirlens.model.gpu.compiler.loop_invariants import address_share, issued_share, packed_share
+from tirlens.model.gpu.mapping.thread_mapping import ThreadMapping
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Arith
 
@@ -59,7 +59,7 @@ def test_in_a_tile_loop(
 def test_addresses_in_a_tile_loop(names: tuple[str, ...], expected: float) -> None:
     around = tuple(EnclosingLoop(name, kind, extent) for name, kind, extent in ROWS_AND_COLUMNS)
     place, spread = LoopContext(around, {}, {}), ThreadMapping(4, 1.0, False, ())
-    assert addressed_share(frozenset(names), place, spread, 128) == expected
+    assert address_share(frozenset(names), place, spread, 128) == expected
 
 
 @pytest.mark.parametrize(

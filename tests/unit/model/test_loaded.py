@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.mapping.spread import map_to_threads
+from tirlens.model.gpu.mapping.thread_mapping import map_to_threads
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Buffer, Expr, Store
 
@@ -40,7 +40,7 @@ def loaded(
     found = map_to_threads(statement, place, BUFFERS, THREADS, fragments)
     request = found.requests[1]
     assert request is not None
-    return 64 / request.vector * found.anew[1]
+    return 64 / request.vector * found.issued_shares[1]
 
 
 @pytest.mark.parametrize(

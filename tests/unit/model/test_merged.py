@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.compiler.merged import uses, written_in
+from tirlens.model.gpu.compiler.unrolled_load_reuse import find_store_loops, reads_per_load
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Buffer, Expr, Loop, Store
 
@@ -26,7 +26,7 @@ def loads(place: LoopContext, *indices: tuple[Expr, Expr]) -> float:
     """The load instructions of the accesses to `ARRAY` in all turns of the loops."""
     accesses = tuple(Access("S", "read", index) for index in indices)
     statement = Store("s", (), accesses)
-    each = [uses(access, statement, ARRAY, place, {}) for access in accesses]
+    each = [reads_per_load(access, statement, ARRAY, place, {}) for access in accesses]
     return sum(place.unrolled_iterations / one for one in each)
 
 
@@ -55,9 +55,9 @@ def test_what_a_loop_does_not_change_is_loaded_once() -> None:
 def test_what_all_lanes_of_a_vector_use_is_loaded_once() -> None:
     place = straight("vectorized", v=4)
     statement = Store("s", (), (Access("S", "read", ("k", 0)),))
-    assert uses(statement.accesses[0], statement, ARRAY, place, {}) == 4
+    assert reads_per_load(statement.accesses[0], statement, ARRAY, place, {}) == 4
     lanes = Store("s", (), (Access("S", "read", ("k", "v")),))
-    assert uses(lanes.accesses[0], lanes, ARRAY, place, {}) == 1
+    assert reads_per_load(lanes.accesses[0], lanes, ARRAY, place, {}) == 1
 
 
 def test_neighbours_of_one_statement_are_taken_together() -> None:
@@ -68,7 +68,9 @@ def test_neighbours_of_one_statement_are_taken_together() -> None:
 def test_turns_of_a_loop_that_is_not_unrolled_load_again() -> None:
     assert loads(straight("serial", i=8), ("k", 0)) == 1  # of the one turn that is seen
     access = Access("S", "read", ("k", 0))
-    assert uses(access, Store("s", (), (access,)), ARRAY, straight("serial", i=8), {}) == 1
+    assert (
+        reads_per_load(access, Store("s", (), (access,)), ARRAY, straight("serial", i=8), {}) == 1
+    )
 
 
 def test_what_is_written_in_between_is_loaded_again() -> None:
@@ -77,11 +79,11 @@ def test_what_is_written_in_between_is_loaded_again() -> None:
     filling = Store("s", (), (Access("S", "write", ("k", "tx")),))
     body = (Loop("unroll", "j", 0, 4, (filling, Loop("unroll", "i", 0, 8, (read,)))),)
     place = straight(j=4, i=8)
-    assert uses(access, read, ARRAY, place, {}) == 4
-    assert uses(access, read, ARRAY, place, written_in(body)) == 1
+    assert reads_per_load(access, read, ARRAY, place, {}) == 4
+    assert reads_per_load(access, read, ARRAY, place, find_store_loops(body)) == 1
 
 
 def test_a_condition_of_a_turn_keeps_its_loads_apart() -> None:
     place = straight(i=8, j=4).under_condition(("<", ("+", "tx", "j"), 60))
     access = Access("S", "read", ("k", "i"))
-    assert uses(access, Store("s", (), (access,)), ARRAY, place, {}) == 1
+    assert reads_per_load(access, Store("s", (), (access,)), ARRAY, place, {}) == 1

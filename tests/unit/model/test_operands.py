@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tirlens.hardware import load
-from tirlens.model.gpu.compiler.operands import times_read
+from tirlens.model.gpu.compiler.matrix_operands import operand_read_counts
 from tirlens.model.tree.context import kernel_context
 from tirlens.model.tree.node import CostNode
 from tirlens_worker.facts import Copy, Gemm, WarpPolicy
@@ -42,9 +42,9 @@ def test_times(
     policy: WarpPolicy,
     times: tuple[float, float],
 ) -> None:
-    assert times_read(product(rows, columns, threads, policy), load(device)) == times
+    assert operand_read_counts(product(rows, columns, threads, policy), load(device)) == times
 
 
 def test_what_is_no_product_of_tiles_reads_once() -> None:
     item = CostNode(Copy("T.copy(A, B)"), None, kernel_context({}), threads=256)
-    assert times_read(item, load("h100-sxm")) == (1, 1)
+    assert operand_read_counts(item, load("h100-sxm")) == (1, 1)

@@ -3,7 +3,7 @@
 import pytest
 
 from tirlens.hardware import load
-from tirlens.model.gpu.mapping.requests import requests_of
+from tirlens.model.gpu.mapping.memory_requests import memory_request
 from tirlens.model.gpu.units import line_clocks
 from tirlens_worker.facts import Buffer
 
@@ -31,13 +31,13 @@ LANES = range(32)
 )
 def test_passes(scope: str, starts: list[int], vector: int, passes: int) -> None:
     buffer = Buffer(id="A", name="A", scope=scope, dtype="float32", shape=(4096,))
-    assert requests_of(starts, vector, buffer, written=True, loads=True).wavefronts == passes
+    assert memory_request(starts, vector, buffer, written=True, loads=True).wavefronts == passes
 
 
 def test_what_is_stored_comes_from_every_lane() -> None:
     buffer = Buffer(id="A", name="A", scope="shared", dtype="float32", shape=(4096,))
     pairs = [4 * (lane // 2) for lane in LANES]
-    assert requests_of(pairs, 4, buffer, written=True, loads=False).wavefronts == 4
+    assert memory_request(pairs, 4, buffer, written=True, loads=False).wavefronts == 4
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,6 @@ def test_loads_of_floats_so_far_apart(stride: int, clocks: float) -> None:
     """As te42kyfo/gpu-benches@1c36d50 gpu-strides/a100.txt has them."""
     buffer = Buffer(id="A", name="A", scope="global", dtype="float32", shape=(4096,))
     starts = [stride * lane for lane in LANES]
-    found = requests_of(starts, 1, buffer, written=True, loads=True)
+    found = memory_request(starts, 1, buffer, written=True, loads=True)
     lines = line_clocks(found.lines, True, load("a100-80-pcie"))
     assert max(found.wavefronts, lines) == pytest.approx(clocks, rel=0.1)

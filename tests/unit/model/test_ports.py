@@ -9,7 +9,7 @@ import pytest
 from support.kernels import launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.gpu.compiler.ports import keeps_operands
+from tirlens.model.gpu.compiler.register_ports import is_register_tile_product
 from tirlens.model.gpu.units import busy_seconds
 from tirlens.model.tree.node import CostNode
 from tirlens_worker.facts import (
@@ -70,7 +70,7 @@ def product(facts: KernelFacts) -> CostNode:
     ],
 )
 def test_products_of_register_tiles_keep_their_factors(facts: KernelFacts, keeps: bool) -> None:
-    assert keeps_operands(product(facts)) == keeps
+    assert is_register_tile_product(product(facts)) == keeps
 
 
 @pytest.mark.parametrize(("operation", "times"), [("fma", 1.0), ("exp", 2.0)])

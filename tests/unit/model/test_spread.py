@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.mapping.active import active_threads
-from tirlens.model.gpu.mapping.spread import Requests, ThreadMapping, map_to_threads
+from tirlens.model.gpu.mapping.active_threads import count_active_threads
+from tirlens.model.gpu.mapping.thread_mapping import MemoryRequest, ThreadMapping, map_to_threads
 from tirlens.model.tree.context import EnclosingLoop, LoopContext, PathStep
 from tirlens_worker.facts import Access, Arith, Buffer, Expr, Store
 
@@ -84,17 +84,17 @@ def test_a_condition_inside_a_vector_makes_it_scalar_and_one_on_whole_vectors_do
     assert of_tile(FLAT, tile_place(256, 8), guard=("<", FLAT, 1000)).vector == 8
     assert of_tile(FLAT, tile_place(256, 8), guard=("<", FLAT, 1001)).vector == 1
     on_data = of_tile(FLAT, tile_place(256, 8), guard=("<", ("load", "A", FLAT), 1))
-    assert on_data.vector == 1 and on_data.serial
+    assert on_data.vector == 1 and on_data.is_serial
 
 
 def test_a_scalar_loop_is_dealt_out_thread_by_thread() -> None:
     """Lane and memory stay neighbours where nothing is vectorised: 64 bytes are two sectors."""
     found = of_tile(FLAT, tile_place(256, 8), guard=("<", ("load", "A", FLAT), 1))
-    assert found.requests == (Requests(1, 2.0, 1.0, lines=1),)
+    assert found.requests == (MemoryRequest(1, 2.0, 1.0, lines=1),)
 
 
 def test_a_full_vector_takes_a_pass_for_each_line() -> None:
-    assert of_tile(FLAT, tile_place(256, 8)).requests == (Requests(8, 16.0, 4.0, lines=4),)
+    assert of_tile(FLAT, tile_place(256, 8)).requests == (MemoryRequest(8, 16.0, 4.0, lines=4),)
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_bank_conflicts(columns: int, index: tuple[Expr, ...], lanes: int, passe
 
 def test_roles_have_their_own_threads() -> None:
     place = tile_place(4, conditions=(("not", ("<", "tx", 128)), ("==", "bx", 0)))
-    assert active_threads(place, THREADS) == 128
-    assert active_threads(tile_place(4), THREADS) == THREADS
+    assert count_active_threads(place, THREADS) == 128
+    assert count_active_threads(tile_place(4), THREADS) == THREADS
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_roles_have_their_own_threads() -> None:
     ],
 )
 def test_blocks_in_which_some_work_tell_how_many_threads_do(condition: Expr, threads: int) -> None:
-    assert active_threads(tile_place(4, conditions=(condition,)), THREADS) == threads
+    assert count_active_threads(tile_place(4, conditions=(condition,)), THREADS) == threads
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_condition_waits_for_data_that_come_anew(
     statement = Store("s", (), (access,), "block")
     loops = {"n": frozenset(written)}
     found = map_to_threads(statement, tile_place(64, 64), buffers, THREADS, written=loops)
-    assert found.serial is serial
+    assert found.is_serial is serial
 
 
 def test_matrix_results_are_stored_in_pairs() -> None:
@@ -182,7 +182,7 @@ def test_matrix_results_are_stored_in_pairs() -> None:
     accesses = (Access("acc", "read", ("i0", "i1")), Access("C", "write", ("i0", "i1")))
     statement = Store("s", (Arith("cast", "float32"),), accesses, "block")
     found = map_to_threads(statement, tile_place(128, 128), buffers, THREADS, frozenset({"acc"}))
-    assert (found.vector, found.requests[1]) == (2, Requests(2, 8.0, 8.0, lines=8))
+    assert (found.vector, found.requests[1]) == (2, MemoryRequest(2, 8.0, 8.0, lines=8))
 
 
 def test_a_warp_of_a_small_block_has_no_more_lanes_than_threads() -> None:
@@ -190,20 +190,20 @@ def test_a_warp_of_a_small_block_has_no_more_lanes_than_threads() -> None:
     buffer = Buffer("S", "S", "float32", (16, 2), "shared")
     statement = Store("s", (), (Access("S", "read", ("tx", 0), lanes=2),))
     (found,) = map_to_threads(statement, thread_place(16), {"S": buffer}, 16).requests
-    assert found == Requests(2, 0.0, 1.0, lanes=16)
-    assert found.elements_of_warp == 32
+    assert found == MemoryRequest(2, 0.0, 1.0, lanes=16)
+    assert found.elements_per_warp == 32
 
 
 def test_a_tile_of_fewer_vectors_than_lanes_is_one_request() -> None:
     (found,) = of_tile("i0", tile_place(8), "float32").requests
-    assert found == Requests(1, 1.0, 1.0, lines=1, lanes=8)
+    assert found == MemoryRequest(1, 1.0, 1.0, lines=1, lanes=8)
 
 
 def test_a_vector_of_the_program_is_cut_into_instructions_of_16_bytes() -> None:
     buffer = Buffer("A", "A", "float32", (32, 64))
     access = Access("A", "read", ("tx", 0), lanes=64)
     found = map_to_threads(Store("s", (), (access,)), thread_place(), {"A": buffer}, 32)
-    assert found.requests == (Requests(4, 32.0, 32.0, lines=32),)
+    assert found.requests == (MemoryRequest(4, 32.0, 32.0, lines=32),)
 
 
 @pytest.mark.parametrize(
@@ -324,11 +324,11 @@ def test_an_element_of_a_long_vector_type_takes_several_instructions() -> None:
     buffer = Buffer("A", "A", "bfloat16x128", (64,))
     statement = Store("s", (), (Access("A", "read", ("tx",)),))
     found = map_to_threads(statement, thread_place(), {"A": buffer}, 32)
-    assert found.requests == (Requests(1 / 16, 32.0, 32.0, lines=32),)
+    assert found.requests == (MemoryRequest(1 / 16, 32.0, 32.0, lines=32),)
 
 
 def test_rows_lie_as_far_apart_as_strides_say() -> None:
     buffer = Buffer("A", "A", "float32", (32, 8), "shared", (32, 1))
     statement = Store("s", (), (Access("A", "read", ("tx", 0)),))
     found = map_to_threads(statement, thread_place(), {"A": buffer}, 32)
-    assert found.requests == (Requests(1, 0.0, 32.0),)
+    assert found.requests == (MemoryRequest(1, 0.0, 32.0),)

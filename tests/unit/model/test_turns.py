@@ -9,7 +9,7 @@ import pytest
 from support.kernels import launched, leaves
 from tirlens.model.counting.data_extents import slope
 from tirlens.model.counting.kernel_counter import KernelCounter
-from tirlens.model.gpu.compiler.recurrence import Carried, carried
+from tirlens.model.gpu.compiler.loop_carried import CarriedDependence, find_carried_dependence
 from tirlens.model.gpu.memory.l1_reuse import new_sector_share
 from tirlens_worker.facts import (
     Access,
@@ -47,9 +47,9 @@ def turning(*accesses: Access, extent: Expr = 64) -> Loop:
 @pytest.mark.parametrize(
     "read, written, expected",
     [
-        (("sum", (0,)), ("sum", (0,)), Carried("local", 64.0)),
+        (("sum", (0,)), ("sum", (0,)), CarriedDependence("local", 64.0)),
         # A prefix sum hands each value on through memory.
-        (("scan", ("k",)), ("scan", (("+", "k", 1),)), Carried("shared.dyn", 64.0)),
+        (("scan", ("k",)), ("scan", (("+", "k", 1),)), CarriedDependence("shared.dyn", 64.0)),
         # Nobody waits where each turn has its own element.
         (("scan", ("k",)), ("scan", ("k",)), None),
         (("scan", (("+", "k", 1),)), ("scan", ("k",)), None),
@@ -59,18 +59,18 @@ def turning(*accesses: Access, extent: Expr = 64) -> Loop:
 def test_what_a_turn_waits_for(
     read: tuple[str, tuple[Expr, ...]],
     written: tuple[str, tuple[Expr, ...]],
-    expected: Carried | None,
+    expected: CarriedDependence | None,
 ) -> None:
     loop = turning(Access(read[0], "read", read[1]), Access(written[0], "write", written[1]))
     (leaf,) = leaves(kernel(loop))
-    assert carried(leaf, 8) == expected
+    assert find_carried_dependence(leaf, 8) == expected
 
 
 def test_chains_side_by_side() -> None:
     accesses = (Access("sum", "read", ("i",)), Access("sum", "write", ("i",)))
     inner = Loop("unroll", "i", 0, 4, (Store("", ADD, accesses),))
     (leaf,) = leaves(kernel(Loop("serial", "k", 0, 64, (inner,))))
-    assert carried(leaf, 8) == Carried("local", 64.0)
+    assert find_carried_dependence(leaf, 8) == CarriedDependence("local", 64.0)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,12 @@ from itertools import repeat
 from tirlens_worker.facts import Arith
 
 from ..dtypes import is_float, scalar_class, tensor_class
-from ..gpu.compiler.instruction_costs import Instructions, add, fuse, has_rare_way
+from ..gpu.compiler.instruction_costs import (
+    Instructions,
+    add_instructions,
+    contract_multiply_adds,
+    has_slow_path,
+)
 
 FLOAT_OPS = frozenset(["add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "mod"])
 FREE_OPS = frozenset(
@@ -107,9 +112,9 @@ def totals(
             int_ops += total
         elif arith.op not in FREE_OPS and floating:
             _add(flop_by_class, "sfu", total)
-        branches = branches or has_rare_way(arith, fast_math)
-        add(instructions, arith, total, share, fast_math)
-    fuse(instructions)
+        branches = branches or has_slow_path(arith, fast_math)
+        add_instructions(instructions, arith, total, share, fast_math)
+    contract_multiply_adds(instructions)
     return ArithTotals(flop_by_class, int_ops, instructions, tuple(unknown), branches)
 
 

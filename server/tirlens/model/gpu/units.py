@@ -16,8 +16,8 @@ from tirlens_worker.facts import Copy, Gemm, Mma
 
 from ..tree.context import WARP
 from ..tree.node import CostNode
-from .compiler.operands import times_read
-from .compiler.ports import keeps_operands
+from .compiler.matrix_operands import operand_read_counts
+from .compiler.register_ports import is_register_tile_product
 from .memory.row_efficiency import row_efficiency
 
 COMPUTE = frozenset(["tensor", "fp32", "fp64", "int", "sfu", "issue"])
@@ -105,7 +105,7 @@ def filled_slots(item: CostNode, device: Device) -> float:
     some wait for their operands or for a unit that the others leave idle.
     """
     fraction = device.mixed_issue_fraction
-    return 1.0 if fraction == 1.0 or keeps_operands(item) else fraction
+    return 1.0 if fraction == 1.0 or is_register_tile_product(item) else fraction
 
 
 def busy_seconds(item: CostNode, device: Device) -> dict[str, float]:
@@ -197,11 +197,13 @@ def memory_requests(item: CostNode, device: Device) -> MemoryRequests:
     pass_clocks = PASS_BYTES / device.shared_bytes_per_clk_per_sm
     least = WARP / device.load_store_lanes_per_clk_per_sm
     known, anew = (
-        (item.mapping.requests, item.mapping.anew) if item.mapping is not None else ((), ())
+        (item.mapping.requests, item.mapping.issued_shares)
+        if item.mapping is not None
+        else ((), ())
     )
     tile_bytes = _operand_bytes(item)
     by_tma = bool(item.accumulators) and moved_by_tma(item, device)
-    times = times_read(item, device) if isinstance(item.source, Gemm) else ()
+    times = operand_read_counts(item, device) if isinstance(item.source, Gemm) else ()
     loaded: set[tuple[Any, ...]] = set()
     for number, entry in enumerate(item.count.accesses):
         request = known[number] if number < len(known) else None
@@ -215,7 +217,7 @@ def memory_requests(item: CostNode, device: Device) -> MemoryRequests:
             if entry.bytes and entry.buffer.scope in SHARED_SCOPES:
                 tile_bytes += entry.bytes * (times[number] if number < len(times) else 1.0)
             continue
-        count = entry.elements / request.elements_of_warp
+        count = entry.elements / request.elements_per_warp
         if anew:
             count *= anew[number]
         if entry.access.route == "async":

@@ -15,7 +15,7 @@ from tirlens_worker.facts import Statement
 
 from ..counting.kernel_counts import NodeCount
 from ..counting.operation_classes import ArithTotals
-from ..gpu.mapping.spread import ThreadMapping
+from ..gpu.mapping.thread_mapping import ThreadMapping
 from .context import LoopContext
 from .traits import Registers, Traits, registers_of, traits_of
 

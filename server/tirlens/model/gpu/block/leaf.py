@@ -9,7 +9,7 @@ from tirlens.hardware.spec import Device
 
 from ...tree.node import CostNode
 from ...tree.timed_node import Busy, BusyBeside
-from ..compiler.recurrence import turns
+from ..compiler.loop_carried import sequential_executions
 from ..units import L2_PORT_BYTES_PER_CLK, burst_fraction, filled_slots, sum_seconds
 from .steps import carried_seconds, wait_seconds
 
@@ -82,7 +82,7 @@ def step_seconds(
         each = item.threads if item.source.per == "thread" else 1
         repeats = min(repeats, item.count.executions / (context.blocks * each))
         if repeats and waits and item.read_bytes:
-            together = max(turns(item, context.blocks) / repeats, 1.0)
+            together = max(sequential_executions(item, context.blocks) / repeats, 1.0)
     waiting = _waited_seconds(item, context, waits, together, repeats)
     carried = carried_seconds(item, context.device, context.blocks)
     return max(waiting, carried - leaf_seconds(item, context)) if carried else waiting

@@ -11,8 +11,8 @@ from tirlens_worker.facts import Annotate, Branch, Copy, KernelFacts, LoweredLau
 from ...counting.kernel_counts import Counts
 from ...tree.node import CostNode
 from ...tree.traits import PRODUCT, some
-from ..compiler.liveness import live_bytes
-from ..compiler.loading import loading_registers, temporaries
+from ..compiler.liveness import find_register_demand
+from ..compiler.temporary_registers import count_loading_registers, count_temporaries
 from .occupancy import BlockResources, register_limit, registers
 from .shared_memory import pipelines, shared_bytes, stage_count
 from .steps import LOADING_REGISTERS
@@ -33,8 +33,8 @@ def block_resources(
     """
     threads = math.prod(counts.launch.threads or (1,))
     lowered = lowered_for(facts, device)
-    live = live_bytes(items, counts)
-    held, needed = math.ceil(live.most) * threads, math.ceil(live.needed) * threads
+    live = find_register_demand(items, counts)
+    held, needed = math.ceil(live.peak_bytes) * threads, math.ceil(live.required_bytes) * threads
     # Warps that wgmma feeds from shared memory and TMA from other warps hold no operands.
     apart = specialised(facts, items, device)
     tensor = not apart and any(some(item, PRODUCT) for item in items)
@@ -45,8 +45,8 @@ def block_resources(
         if isinstance(leaf.source, Annotate)
     }
     divided = (apart or "divide" in requests) and "keep" not in requests
-    loading = loading_registers(items, LOADING_REGISTERS)
-    between = temporaries(items)
+    loading = count_loading_registers(items, LOADING_REGISTERS)
+    between = count_temporaries(items)
     count = registers(device, held, threads, tensor, divided, loading, between)[0]
     spilled = registers(device, needed, threads, tensor, divided)[1]
     if lowered is not None:

@@ -12,7 +12,7 @@ from tirlens_worker.facts import Barrier, Branch, Loop, Statement
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, is_in_tile_loop, loads_of
 from ...tree.node import CostNode
 from ...tree.traits import LOADS, ORDERED, READS, STORES, STRAIGHT, every, some
-from ..compiler.guarding import PART_UNROLL, WHOLE_UNROLL
+from ..compiler.predication import MAX_FULL_UNROLL_ITERATIONS, PARTIAL_UNROLL_ITERATIONS
 
 # ptxas 13.0 for sm_100a puts a condition on the instructions of a branch of 17 instructions (a load
 # and 16 multiply-adds) and jumps over one of 25.
@@ -122,8 +122,16 @@ def waits_for_loads(loop: Loop, trips: float) -> float:
     one.
     """
     if isinstance(loop.extent, int):
-        return max(1.0, trips / (WHOLE_UNROLL if trips <= WHOLE_UNROLL else PART_UNROLL))
-    whole, rest = divmod(trips, PART_UNROLL)
+        return max(
+            1.0,
+            trips
+            / (
+                MAX_FULL_UNROLL_ITERATIONS
+                if trips <= MAX_FULL_UNROLL_ITERATIONS
+                else PARTIAL_UNROLL_ITERATIONS
+            ),
+        )
+    whole, rest = divmod(trips, PARTIAL_UNROLL_ITERATIONS)
     return max(1.0, whole + rest)
 
 
@@ -147,7 +155,7 @@ def brings_together(item: CostNode) -> bool:
     return all(
         (leaf.source.per == "thread" or _is_of_threads(leaf, shared))
         and not isinstance(leaf.source, Barrier)
-        and not (leaf.mapping is not None and leaf.mapping.serial)
+        and not (leaf.mapping is not None and leaf.mapping.is_serial)
         for leaf in item.leaves()
     )
 

@@ -33,7 +33,7 @@ from tirlens_worker.facts import (
 
 from ...tree.context import WARP, WARPGROUP, dtype_bytes
 from ...tree.node import CostNode
-from ..compiler.recurrence import carried
+from ..compiler.loop_carried import find_carried_dependence
 from ..memory.l1_reuse import new_sector_share
 
 # An instruction that needs the result of the one before (Volta 4; B300 4.2).
@@ -121,7 +121,7 @@ def carried_seconds(item: CostNode, device: Device, blocks: int) -> float:
     """How long a thread's chain of turns takes that each need the result of the one before."""
     if not isinstance(item.source, ELEMENTWISE):
         return 0.0
-    chain = carried(item, blocks)
+    chain = find_carried_dependence(item, blocks)
     if chain is None:
         return 0.0
     link = DEPENDENT_CLOCKS / device.clock_hz
@@ -129,7 +129,7 @@ def carried_seconds(item: CostNode, device: Device, blocks: int) -> float:
         link += SHARED_CLOCKS / device.clock_hz
     elif chain.scope == "global":
         link += device.l2.latency_s
-    return chain.turns * link
+    return chain.links * link
 
 
 def _matrix_wait(item: CostNode, device: Device) -> float:
@@ -164,7 +164,7 @@ def _batches(item: CostNode) -> float:
     spread = item.mapping
     if spread is None or item.source.per == "thread":
         return 1.0
-    if spread.serial:
+    if spread.is_serial:
         return spread.repeats
     sizes = [
         dtype_bytes(entry.buffer.dtype)

@@ -17,20 +17,23 @@ from collections.abc import Mapping
 
 from ...dtypes import bits
 
-_FROM_HALF: Mapping[str, Mapping[str, float]] = {"float16": {"fma": 1}, "bfloat16": {"int": 1}}
-_PACKED: Mapping[str, float] = {"int": 1}
+_FROM_HALF_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = {
+    "float16": {"fma": 1},
+    "bfloat16": {"int": 1},
+}
+_PACKED_INSTRUCTIONS: Mapping[str, float] = {"int": 1}
 # To and from integers of less than 32 bits, which are taken out of their word or put into it: one
 # PRMT or two, as ptxas 12.9 has it.
-_NARROW: Mapping[str, float] = {"int": 1.5}
-_BY_THE_UNIT: Mapping[str, float] = {"cvt": 1}
+_NARROW_INSTRUCTIONS: Mapping[str, float] = {"int": 1.5}
+_CONVERSION_INSTRUCTIONS: Mapping[str, float] = {"cvt": 1}
 # Those of 64 bits are as slow as the slower of the unit and fp64 arithmetic: 16 in a clock of an SM
 # of compute capability 6.0, 7.0, 8.0 and 9.0, four of 6.1, two of 7.5, 8.6 and 8.9 (CUDA C++
 # Programming Guide, "Arithmetic Instructions": type conversions from and to 64-bit types).
-_OF_DOUBLES: Mapping[str, float] = {"cvt": 1, "fma": 1}
+_FP64_INSTRUCTIONS: Mapping[str, float] = {"cvt": 1, "fma": 1}
 WORD_BITS = 32
 
 
-def cast_costs(source: str, target: str) -> Mapping[str, float]:
+def conversion_instructions(source: str, target: str) -> Mapping[str, float]:
     """Instructions by unit for the conversion of one value."""
     if _is_integer(source) and _is_integer(target):
         return {} if bits(source) == bits(target) else {"int": 1}
@@ -40,27 +43,33 @@ def cast_costs(source: str, target: str) -> Mapping[str, float]:
         integer = source if _is_integer(source) else target
         narrow = (bits(integer) or WORD_BITS) < WORD_BITS
         # Halves are made of floats that the unit gives.
-        rest = {"fma": 1, "int": 0.5} if target in _FROM_HALF else {}
-        return _sum(_BY_THE_UNIT, _NARROW if narrow else {}, rest)
+        rest = {"fma": 1, "int": 0.5} if target in _FROM_HALF_INSTRUCTIONS else {}
+        return _add_instructions(
+            _CONVERSION_INSTRUCTIONS, _NARROW_INSTRUCTIONS if narrow else {}, rest
+        )
     if "float64" in (source, target):
-        return _OF_DOUBLES
+        return _FP64_INSTRUCTIONS
     if source.startswith("float8"):
-        return _sum(_PACKED, _FROM_HALF["float16"] if target == "float32" else {})
-    return _sum(_FROM_HALF.get(source, {}), {} if target == "float32" else _PACKED)
+        return _add_instructions(
+            _PACKED_INSTRUCTIONS, _FROM_HALF_INSTRUCTIONS["float16"] if target == "float32" else {}
+        )
+    return _add_instructions(
+        _FROM_HALF_INSTRUCTIONS.get(source, {}), {} if target == "float32" else _PACKED_INSTRUCTIONS
+    )
 
 
 def is_packed(source: str, target: str) -> bool:
     """Whether one instruction converts two neighbours."""
     types = {source, target}
     eight = any(name.startswith("float8") for name in types)
-    return eight or (source == "float32" and target in _FROM_HALF)
+    return eight or (source == "float32" and target in _FROM_HALF_INSTRUCTIONS)
 
 
 def _is_integer(dtype: str) -> bool:
     return dtype.startswith(("int", "uint", "bool"))
 
 
-def _sum(*costs: Mapping[str, float]) -> Mapping[str, float]:
+def _add_instructions(*costs: Mapping[str, float]) -> Mapping[str, float]:
     out: Counter[str] = Counter()
     for cost in costs:
         out.update(cost)  # pyright: ignore[reportArgumentType]

@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from tirlens_worker.facts import Arith
 
 from ...dtypes import is_float, scalar_class
-from .conversions import cast_costs
+from .conversions import conversion_instructions
 
 # By unit and class of type: ``("fma", "fp32")``.
 Instructions = dict[tuple[str, str], float]
 
 # Instructions per operation by unit: sfu (special functions), fma (the floating-point cores),
 # int (integer, compare and select), cvt (conversions).
-PIPE: Mapping[str, Mapping[str, float]] = {
+INSTRUCTIONS_PER_OPERATION: Mapping[str, Mapping[str, float]] = {
     "add": {"fma": 1},
     "sub": {"fma": 1},
     "mul": {"fma": 1},
@@ -65,23 +65,25 @@ PIPE: Mapping[str, Mapping[str, float]] = {
 }
 # nvcc 13.0 for sm_86: a comparison of doubles (``DSETP``) takes their unit, and the larger one is
 # chosen by two words (``FSEL``, ``SEL``).
-_DOUBLE: Mapping[str, Mapping[str, float]] = {
+_FP64_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = {
     "min": {"fma": 1, "int": 2},
     "max": {"fma": 1, "int": 2},
     "compare": {"fma": 1},
 }
 # A function that the table has not: an estimate, as the longer ones of it.
-_FUNCTION: Mapping[str, float] = {"sfu": 1, "fma": 24}
+_DEFAULT_FUNCTION_INSTRUCTIONS: Mapping[str, float] = {"sfu": 1, "fma": 24}
 # Division of integers is most often by a constant: a multiplication and shifts (see `addressing`);
 # ``LOP3`` does two logical operations.
-_INTEGER: Mapping[str, float] = {"div": 3, "mod": 4, "fma": 1, "logic": 0.5}
+_INTEGER_INSTRUCTIONS: Mapping[str, float] = {"div": 3, "mod": 4, "fma": 1, "logic": 0.5}
 # An intrinsic: ``MUFU`` and a multiplication before or behind it.
-_FAST: Mapping[str, float] = {"sfu": 1, "fma": 1}
+_INTRINSIC_INSTRUCTIONS: Mapping[str, float] = {"sfu": 1, "fma": 1}
 # What nvcc's --use_fast_math makes of single precision (CUDA C++ Programming Guide, "Intrinsic
 # Functions": what the option affects, and the PTX that each intrinsic is; nvcc: -ftz=true,
 # -prec-div=false, -prec-sqrt=false).
-_FAST_MATH: Mapping[str, Mapping[str, float]] = {
-    **dict.fromkeys(("div", "exp", "exp10", "log", "log10", "sin", "cos", "sqrt"), _FAST),
+_FAST_MATH_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = {
+    **dict.fromkeys(
+        ("div", "exp", "exp10", "log", "log10", "sin", "cos", "sqrt"), _INTRINSIC_INSTRUCTIONS
+    ),
     "exp2": {"sfu": 1},
     "log2": {"sfu": 1},
     "rcp": {"sfu": 1},
@@ -99,7 +101,7 @@ _FAST_MATH: Mapping[str, Mapping[str, float]] = {
 BRANCHING_OPS = frozenset(["div", "mod", "rcp", "sqrt", "sin", "cos", "tan", "pow", "sigmoid"])
 
 
-def has_rare_way(arith: Arith, fast_math: bool) -> bool:
+def has_slow_path(arith: Arith, fast_math: bool) -> bool:
     """Whether the code of an operation branches for rare values."""
     name = scalar_class(arith.dtype)
     if not is_float(arith.dtype) or (fast_math and name == "fp32"):
@@ -107,7 +109,9 @@ def has_rare_way(arith: Arith, fast_math: bool) -> bool:
     return arith.op in BRANCHING_OPS and name in ("fp32", "fp64")
 
 
-def add(out: Instructions, arith: Arith, total: int, share: float, fast_math: bool) -> None:
+def add_instructions(
+    out: Instructions, arith: Arith, total: int, share: float, fast_math: bool
+) -> None:
     """Add to `out` what `total` of an operation cost, of which `share` are instructions.
 
     Sums and products that may be contracted are kept apart until `fuse`.
@@ -115,16 +119,20 @@ def add(out: Instructions, arith: Arith, total: int, share: float, fast_math: bo
     floating = is_float(arith.dtype)
     name = scalar_class(arith.dtype)
     fast = arith.op.startswith("fast_")
-    costs = _FAST if fast else PIPE.get(arith.op, _FUNCTION)
+    costs = (
+        _INTRINSIC_INSTRUCTIONS
+        if fast
+        else INSTRUCTIONS_PER_OPERATION.get(arith.op, _DEFAULT_FUNCTION_INSTRUCTIONS)
+    )
     if fast_math and name == "fp32":
-        costs = _FAST_MATH.get(arith.op, costs)
+        costs = _FAST_MATH_INSTRUCTIONS.get(arith.op, costs)
     if arith.op == "cast" and arith.accumulator is not None:
-        costs = cast_costs(arith.dtype, arith.accumulator)
+        costs = conversion_instructions(arith.dtype, arith.accumulator)
         name = "fp64" if "float64" in (arith.dtype, arith.accumulator) else "fp32"
     elif name == "fp64":
-        costs = _DOUBLE.get(arith.op, costs)
+        costs = _FP64_INSTRUCTIONS.get(arith.op, costs)
     elif not floating and arith.op not in ("cast", "shuffle"):
-        costs = {"int": _INTEGER.get(arith.op, 1.0)}
+        costs = {"int": _INTEGER_INSTRUCTIONS.get(arith.op, 1.0)}
     for unit, cost in costs.items():
         key = (unit, name)
         if cost:
@@ -139,7 +147,7 @@ def add(out: Instructions, arith: Arith, total: int, share: float, fast_math: bo
         out[sums] = out.get(sums, 0.0) + total * share
 
 
-def fuse(out: Instructions) -> None:
+def contract_multiply_adds(out: Instructions) -> None:
     """Compilers contract ``a * b + c``, ``a * b - c`` and ``c - a * b`` to one instruction.
 
     A difference is a sum with one sign changed, which costs nothing.  The fewer of sums and

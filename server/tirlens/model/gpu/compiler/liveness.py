@@ -29,7 +29,7 @@ from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, dtype_bytes
 from ...tree.node import CostNode, leaves_of
 from ...tree.traits import STRAIGHT, every
 from ...tree.trip_counts import mean_trip_count
-from .straight import straight
+from .straight_code import find_straight_code
 
 REGISTER_SCOPES = ("local", "wmma")
 # Of one register (PTX ISA: they are of 32 bits).
@@ -40,7 +40,7 @@ Unit = tuple[str, int | None]
 
 
 @dataclass
-class _Life:
+class _LiveRange:
     """`first` and `last` number the statements in program order.
 
     `named` has the variables of the indices that each statement uses it with.
@@ -48,55 +48,55 @@ class _Life:
 
     first: int
     last: int
-    starts_read: bool
+    is_read_first: bool
     bytes: float
-    named: list[tuple[int, frozenset[str]]] = field(
+    index_variables: list[tuple[int, frozenset[str]]] = field(
         default_factory=list[tuple[int, frozenset[str]]]
     )
 
-    def comes_and_goes(self, low: int, high: int, turning: str | None) -> bool:
+    def is_local_to_iteration(self, low: int, high: int, turning: str | None) -> bool:
         """Whether each turn of a loop has a part of it for itself, by the loop's variable."""
-        inside = [names for number, names in self.named if low <= number <= high]
+        inside = [names for number, names in self.index_variables if low <= number <= high]
         return bool(inside) and all(turning in names for names in inside)
 
 
 @dataclass(frozen=True)
-class LiveBytes:
+class RegisterDemand:
     """What the register arrays of a thread take at the same time, and what of it has to be there.
 
     The rest comes and goes element by element, as far as there are no registers for all of it.
     """
 
-    most: float
-    needed: float
+    peak_bytes: float
+    required_bytes: float
 
 
-def live_bytes(items: Sequence[CostNode], counts: Counts) -> LiveBytes:
+def find_register_demand(items: Sequence[CostNode], counts: Counts) -> RegisterDemand:
     """The most bytes that the register arrays of one thread take at the same time."""
     leaves = leaves_of(items)
-    lives = _lives(leaves, counts.buffers)
-    pieces = straight(items)
-    passing = {name for name, life in lives.items() if _passes(life, pieces)}
-    held = {number for number, leaf in enumerate(leaves) if _holds(leaf)}
-    for low, high, turning in _loops(items):
+    lives = _live_ranges(leaves, counts.buffers)
+    pieces = find_straight_code(items)
+    passing = {name for name, life in lives.items() if _is_local_to_piece(life, pieces)}
+    held = {number for number, leaf in enumerate(leaves) if _is_scheduling_boundary(leaf)}
+    for low, high, turning in _sequential_loops(items):
         if turning is not None:
             held.add(low)
         for life in lives.values():
-            if not life.comes_and_goes(low, high, turning):
-                _through(life, low, high)
+            if not life.is_local_to_iteration(low, high, turning):
+                _extend_over_loop(life, low, high)
     staying = [life for name, life in lives.items() if name not in passing]
-    return LiveBytes(
-        _most_bytes(lives.values(), held, len(leaves)), _most_bytes(staying, held, len(leaves))
+    return RegisterDemand(
+        _peak_bytes(lives.values(), held, len(leaves)), _peak_bytes(staying, held, len(leaves))
     )
 
 
-def _passes(life: _Life, pieces: Sequence[range]) -> bool:
+def _is_local_to_piece(life: _LiveRange, pieces: Sequence[range]) -> bool:
     """Whether an array is there in one piece of straight code alone, written before it is read."""
     inside = any(life.first in piece and life.last in piece for piece in pieces)
-    return inside and not life.starts_read and life.last > life.first
+    return inside and not life.is_read_first and life.last > life.first
 
 
-def _most_bytes(lives: Iterable[_Life], held: set[int], number_of_leaves: int) -> float:
+def _peak_bytes(lives: Iterable[_LiveRange], held: set[int], number_of_leaves: int) -> float:
     steps = [0.0] * (number_of_leaves + 1)
     for life in lives:
         steps[life.first] += life.bytes
@@ -109,15 +109,17 @@ def _most_bytes(lives: Iterable[_Life], held: set[int], number_of_leaves: int) -
     return most
 
 
-def _holds(leaf: CostNode) -> bool:
+def _is_scheduling_boundary(leaf: CostNode) -> bool:
     """Whether the compiler cannot move what computes values of registers over a statement."""
     return bool(leaf.read_bytes) or leaf.source.per != "thread" or not every(leaf, STRAIGHT)
 
 
-def _lives(leaves: Sequence[CostNode], buffers: Mapping[str, BufferCount]) -> dict[Unit, _Life]:
-    lives: dict[Unit, _Life] = {}
-    used = _used(leaves, buffers)
-    whole = _indexed_at_run_time(use.entry for use in used)
+def _live_ranges(
+    leaves: Sequence[CostNode], buffers: Mapping[str, BufferCount]
+) -> dict[Unit, _LiveRange]:
+    lives: dict[Unit, _LiveRange] = {}
+    used = _register_uses(leaves, buffers)
+    whole = _dynamically_indexed_arrays(use.entry for use in used)
     for use in used:
         access, buffer = use.entry.access, use.entry.buffer
         name = buffer.alias_of or buffer.id
@@ -126,19 +128,19 @@ def _lives(leaves: Sequence[CostNode], buffers: Mapping[str, BufferCount]) -> di
         registers: Iterable[int | None] = (None,)
         names = frozenset[str]().union(*map(free_variables, access.indices))
         if name not in whole:
-            registers, held = _registers(access, buffer), REGISTER_BYTES
+            registers, held = _accessed_registers(access, buffer), REGISTER_BYTES
         for register in registers:
             life = lives.get((name, register))
             if life is None:
                 started = access.mode != "write"
-                life = lives[name, register] = _Life(use.number, use.number, started, held)
+                life = lives[name, register] = _LiveRange(use.number, use.number, started, held)
             else:
                 life.last, life.bytes = use.number, max(life.bytes, held)
-            life.named.append((use.number, names))
+            life.index_variables.append((use.number, names))
     return lives
 
 
-class _Use(NamedTuple):
+class _RegisterUse(NamedTuple):
     """An access of statement `number` to an array of `bytes` in registers."""
 
     number: int
@@ -147,13 +149,15 @@ class _Use(NamedTuple):
     bytes: int
 
 
-def _used(leaves: Sequence[CostNode], buffers: Mapping[str, BufferCount]) -> list[_Use]:
+def _register_uses(
+    leaves: Sequence[CostNode], buffers: Mapping[str, BufferCount]
+) -> list[_RegisterUse]:
     """The accesses to arrays in registers, but for single values.
 
     Those come and go with the expressions that need them.
     """
     sizes: dict[str, int | None] = {}
-    found: list[_Use] = []
+    found: list[_RegisterUse] = []
     for number, leaf in enumerate(leaves):
         for entry in leaf.count.accesses:
             name = entry.buffer.id
@@ -161,7 +165,7 @@ def _used(leaves: Sequence[CostNode], buffers: Mapping[str, BufferCount]) -> lis
                 sizes[name] = _register_bytes(entry.buffer, buffers)
             size = sizes[name]
             if size is not None:
-                found.append(_Use(number, entry, leaf.threads, size))
+                found.append(_RegisterUse(number, entry, leaf.threads, size))
     return found
 
 
@@ -175,7 +179,7 @@ def _register_bytes(buffer: Buffer, buffers: Mapping[str, BufferCount]) -> int |
     return known.bytes
 
 
-def _registers(access: Access, buffer: Buffer) -> range:
+def _accessed_registers(access: Access, buffer: Buffer) -> range:
     """Which registers of a thread's array, or of the array that it views, an access touches."""
     size = dtype_bytes(buffer.dtype)
     (index,), offset = access.indices, buffer.element_offset
@@ -187,7 +191,7 @@ def _registers(access: Access, buffer: Buffer) -> range:
     )
 
 
-def _indexed_at_run_time(entries: Iterable[AccessCount]) -> set[str]:
+def _dynamically_indexed_arrays(entries: Iterable[AccessCount]) -> set[str]:
     """The arrays that are not accessed element by element with constant indices alone."""
     found: set[str] = set()
     for entry in entries:
@@ -199,7 +203,7 @@ def _indexed_at_run_time(entries: Iterable[AccessCount]) -> set[str]:
     return found
 
 
-def _loops(items: Sequence[CostNode]) -> list[tuple[int, int, str | None]]:
+def _sequential_loops(items: Sequence[CostNode]) -> list[tuple[int, int, str | None]]:
     """First and last statement of each loop whose iterations are in turn, inner ones first.
 
     And by which variable it turns, None where the program unrolls it.
@@ -217,7 +221,7 @@ def _loops(items: Sequence[CostNode]) -> list[tuple[int, int, str | None]]:
         )
         serial = serial and mean_trip_count(item) != 1
         if (serial or isinstance(item.source, While)) and after > number:
-            found.append((number, after - 1, _turning(item.source)))
+            found.append((number, after - 1, _rolled_variable(item.source)))
         return after
 
     number = 0
@@ -226,14 +230,14 @@ def _loops(items: Sequence[CostNode]) -> list[tuple[int, int, str | None]]:
     return found
 
 
-def _turning(node: Loop | While) -> str | None:
+def _rolled_variable(node: Loop | While) -> str | None:
     if isinstance(node, While):
         return ""
     return None if node.kind == "unroll" else node.var
 
 
-def _through(life: _Life, low: int, high: int) -> None:
+def _extend_over_loop(life: _LiveRange, low: int, high: int) -> None:
     inside = low <= life.first <= high or low <= life.last <= high
     across = life.first < low or life.last > high
-    if inside and (across or life.starts_read):
+    if inside and (across or life.is_read_first):
         life.first, life.last = min(life.first, low), max(life.last, high)

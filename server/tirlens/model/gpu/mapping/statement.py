@@ -13,16 +13,20 @@ from ...counting.kernel_counts import NodeCount
 from ...counting.operation_classes import ArithTotals, totals
 from ...tree.context import LoopContext, StoreLoops
 from ...tree.node import NO_ARITH, CostNode
-from ..compiler.addressing import chosen_instructions, index_instructions, index_parts
-from ..compiler.guarding import of_loads
-from ..compiler.hoisting import addressed_share, issued_share, packed_share
-from .spread import ThreadMapping, map_to_threads, memory_of
-from .vectors import VECTOR_BYTES
-from .written import planned_vector
+from ..compiler.address_arithmetic import (
+    address_instructions,
+    address_terms,
+    selected_address_instructions,
+)
+from ..compiler.loop_invariants import address_share, issued_share, packed_share
+from ..compiler.predication import load_predicate_instructions
+from .explicit_vectors import plan_vector
+from .thread_mapping import ThreadMapping, map_to_threads, memory_space
+from .vectorization import MAX_VECTOR_BYTES
 
 
 @dataclass(frozen=True)
-class Block:
+class BlockContext:
     """What all statements of a block share: arrays, threads, tiles that matrices set, compiler.
 
     `written` are the loops around what writes to each array.
@@ -32,11 +36,11 @@ class Block:
     threads: int
     accumulators: frozenset[str]
     fast_math: bool
-    written: StoreLoops
+    store_loops: StoreLoops
     framework: str
 
-    def spread(
-        self, node: Statement, place: LoopContext, threads: int, widest: int = VECTOR_BYTES
+    def map_to_threads(
+        self, node: Statement, place: LoopContext, threads: int, widest: int = MAX_VECTOR_BYTES
     ) -> ThreadMapping:
         """How a statement's accesses lie on the `threads` that get to it."""
         return map_to_threads(
@@ -46,15 +50,15 @@ class Block:
             threads,
             self.accumulators,
             widest,
-            self.written,
+            self.store_loops,
             self.framework,
         )
 
 
-def leaf_of(
+def build_statement(
     count: NodeCount,
     place: LoopContext,
-    block: Block,
+    block: BlockContext,
     threads: int,
     known: frozenset[Expr],
     like: dict[object, CostNode],
@@ -66,15 +70,15 @@ def leaf_of(
     code are, is taken over from them.
     """
     node: Any = count.source
-    key = _in_registers(node, block.buffers)
+    key = _register_key(node, block.buffers)
     if key is not None and key in like:
         return replace(like[key], source=node, count=count), known
-    lanes = block.spread(node, place, threads)
-    memory = [access for access in node.accesses if memory_of(access, block.buffers) is not None]
-    index, parts = _addresses(memory, place, block, threads, lanes, known)
-    arith = _issued(count, place, lanes, threads, block)
-    flop, useful_flop, masked_flop = _flop(count, arith)
-    read_bytes, write_bytes, shared_bytes = _bytes(count, block.buffers)
+    lanes = block.map_to_threads(node, place, threads)
+    memory = [access for access in node.accesses if memory_space(access, block.buffers) is not None]
+    index, parts = _address_instructions(memory, place, block, threads, lanes, known)
+    arith = _issued_operations(count, place, lanes, threads, block)
+    flop, useful_flop, masked_flop = _count_flop(count, arith)
+    read_bytes, write_bytes, shared_bytes = _count_bytes(count, block.buffers)
     item = CostNode(
         node,
         count,
@@ -91,53 +95,53 @@ def leaf_of(
         threads,
         index,
         block.accumulators,
-        predicate_instructions=of_loads(count, place),
-        skipped_instructions=_barrier(count),
+        predicate_instructions=load_predicate_instructions(count, place),
+        skipped_instructions=_barrier_instructions(count),
     )
     if key is not None:
         like[key] = item
     return item, known | parts
 
 
-def _barrier(count: NodeCount) -> float:
+def _barrier_instructions(count: NodeCount) -> float:
     """A barrier is one instruction of each warp."""
     node: Any = count.source
     is_of_threads = isinstance(node, Barrier) and node.per == "thread"
     return float(count.executions or 0) if is_of_threads else 0.0
 
 
-def _addresses(
+def _address_instructions(
     memory: Sequence[Access],
     place: LoopContext,
-    block: Block,
+    block: BlockContext,
     threads: int,
     lanes: ThreadMapping | None,
     known: frozenset[Expr],
 ) -> tuple[float, frozenset[Expr]]:
     """What a thread computes for the addresses of accesses to memory, and which parts of them."""
-    parts = index_parts(memory, place, block.buffers)
+    parts = address_terms(memory, place, block.buffers)
     instructions = 0.0
     if parts:
         # The compiler computes once what is the same in all of a body, but for loads.
-        instructions = index_instructions(
-            parts - known, place, lambda names: addressed_share(names, place, lanes, threads)
+        instructions = address_instructions(
+            parts - known, place, lambda names: address_share(names, place, lanes, threads)
         )
-    instructions += sum(chosen_instructions(access, place) for access in memory)
+    instructions += sum(selected_address_instructions(access, place) for access in memory)
     return instructions, frozenset(part for part in parts if not is_data_dependent(part))
 
 
-def _flop(count: NodeCount, arith: ArithTotals) -> tuple[int | None, int | None, int | None]:
+def _count_flop(count: NodeCount, arith: ArithTotals) -> tuple[int | None, int | None, int | None]:
     """The operations of a statement: all, those that contribute, and those behind masks."""
     pairs = [(entry.arith, entry.total) for entry in count.arith]
-    flop = None if _is_unknown(pairs) else arith.flop
+    flop = None if _has_unknown_count(pairs) else arith.flop
     if all(entry.useful == entry.total and entry.masked == 0 for entry in count.arith):
         return flop, flop, 0
     useful = [(entry.arith, entry.useful) for entry in count.arith]
     masked = [(entry.arith, entry.masked) for entry in count.arith]
-    return flop, _flop_of(useful), _flop_of(masked)
+    return flop, _sum_flop(useful), _sum_flop(masked)
 
 
-def _in_registers(node: Statement, buffers: Mapping[str, Buffer]) -> object:
+def _register_key(node: Statement, buffers: Mapping[str, Buffer]) -> object:
     """What is the same for leaves of one place that compute alike; None for any other.
 
     Each thread executes them by itself, and all that they touch are its own registers.
@@ -151,35 +155,37 @@ def _in_registers(node: Statement, buffers: Mapping[str, Buffer]) -> object:
     return node.arith, len(node.accesses)
 
 
-def agreed(leaves: Sequence[CostNode], block: Block) -> list[CostNode]:
+def unify_tile_vectors(leaves: Sequence[CostNode], block: BlockContext) -> list[CostNode]:
     """The statements of one tile loop, which are spread over the threads alike."""
     spreads = [leaf.mapping for leaf in leaves if leaf.mapping is not None]
     widest = min((one.vector for one in spreads), default=1)
     # A condition on data keeps loads apart only where it waits for loads.
-    serial = any(one.serial for one in spreads) and any(map(_loads_at_once, leaves))
-    return [_spread_alike(leaf, block, widest, serial) for leaf in leaves]
+    serial = any(one.is_serial for one in spreads) and any(map(_has_unconditional_load, leaves))
+    return [_limit_vector(leaf, block, widest, serial) for leaf in leaves]
 
 
-def planned(leaves: Sequence[CostNode], block: Block) -> list[CostNode]:
+def unify_planned_vectors(leaves: Sequence[CostNode], block: BlockContext) -> list[CostNode]:
     """The statements of one vectorized loop, of which tilelang makes vectors of one length."""
     widest = min(
-        (planned_vector(leaf.source, leaf.context, block.buffers) for leaf in leaves), default=1
+        (plan_vector(leaf.source, leaf.context, block.buffers) for leaf in leaves), default=1
     )
-    return [_spread_alike(leaf, block, widest) for leaf in leaves]
+    return [_limit_vector(leaf, block, widest) for leaf in leaves]
 
 
-def _spread_alike(
-    leaf: CostNode, block: Block, widest: int, serial: bool | None = None
+def _limit_vector(
+    leaf: CostNode, block: BlockContext, widest: int, serial: bool | None = None
 ) -> CostNode:
     one, threads = leaf.mapping, leaf.threads
     if one is not None and one.vector > widest:
-        one = block.spread(leaf.source, leaf.context, threads, widest)
+        one = block.map_to_threads(leaf.source, leaf.context, threads, widest)
     if one is not None and serial is not None:
-        one = replace(one, serial=serial)
-    return leaf.replace(mapping=one, arith=_issued(leaf.count, leaf.context, one, threads, block))
+        one = replace(one, is_serial=serial)
+    return leaf.replace(
+        mapping=one, arith=_issued_operations(leaf.count, leaf.context, one, threads, block)
+    )
 
 
-def _loads_at_once(leaf: CostNode) -> bool:
+def _has_unconditional_load(leaf: CostNode) -> bool:
     """Whether a statement loads from global memory without a condition on data."""
     return any(
         entry.access.mode == "read"
@@ -192,8 +198,12 @@ def _loads_at_once(leaf: CostNode) -> bool:
     )
 
 
-def _issued(
-    count: NodeCount, place: LoopContext, lanes: ThreadMapping | None, threads: int, block: Block
+def _issued_operations(
+    count: NodeCount,
+    place: LoopContext,
+    lanes: ThreadMapping | None,
+    threads: int,
+    block: BlockContext,
 ) -> ArithTotals:
     """A leaf's operations, with the instructions that a compiler makes of them."""
     if not count.arith:
@@ -210,15 +220,17 @@ def _issued(
     return totals(pairs, shares, block.fast_math)
 
 
-def _is_unknown(pairs: Sequence[tuple[Arith, int | None]]) -> bool:
+def _has_unknown_count(pairs: Sequence[tuple[Arith, int | None]]) -> bool:
     return any(number is None and not arith.index for arith, number in pairs)
 
 
-def _flop_of(pairs: Sequence[tuple[Arith, int | None]]) -> int | None:
-    return None if _is_unknown(pairs) else totals(pairs).flop
+def _sum_flop(pairs: Sequence[tuple[Arith, int | None]]) -> int | None:
+    return None if _has_unknown_count(pairs) else totals(pairs).flop
 
 
-def _bytes(count: NodeCount, buffers: Mapping[str, Buffer]) -> tuple[int | None, int | None, int]:
+def _count_bytes(
+    count: NodeCount, buffers: Mapping[str, Buffer]
+) -> tuple[int | None, int | None, int]:
     """What a statement reads and writes of global memory, None where not known, and of shared."""
     read: int | None = 0
     write: int | None = 0

@@ -26,17 +26,17 @@ from ...tree.context import (
     kernel_context,
 )
 from ...tree.node import CostNode, leaves_of, replace_leaves
-from ..compiler.guarding import at_branch, at_turns
-from ..compiler.merged import written_in
-from .active import active_threads
-from .layouts import with_layouts
-from .statement import Block, agreed, leaf_of, planned
+from ..compiler.predication import add_branch_instructions, add_loop_instructions
+from ..compiler.unrolled_load_reuse import find_store_loops
+from .active_threads import count_active_threads
+from .statement import BlockContext, build_statement, unify_planned_vectors, unify_tile_vectors
+from .tile_layouts import set_row_vectors
 
 # How these loops run decides what a thread does, and how often.
-_NOT_IN_TURN = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
+_NOT_SEQUENTIAL_KINDS = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
 
 
-def build(
+def build_tree(
     facts: KernelFacts,
     counts: Counts,
     bindings: Mapping[str, int],
@@ -48,20 +48,20 @@ def build(
     `like` is that of a kernel which is `alike`: what its leaves do is taken over.
     """
     if like is not None:
-        return _placed(counts.root, kernel_context(bindings), like)
-    block = Block(
+        return _transfer_nodes(counts.root, kernel_context(bindings), like)
+    block = BlockContext(
         buffers,
         max(math.prod(counts.launch.threads or (1,)), 1),
-        frozenset(_accumulators(counts, buffers)),
+        frozenset(_find_accumulators(counts, buffers)),
         facts.fast_math,
-        written_in(facts.body),
+        find_store_loops(facts.body),
         facts.framework,
     )
-    items = _nodes(counts.root, kernel_context(bindings), block, block.threads, frozenset())
-    return with_layouts(items, buffers)
+    items = _build_nodes(counts.root, kernel_context(bindings), block, block.threads, frozenset())
+    return set_row_vectors(items, buffers)
 
 
-def alike(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
+def have_same_statements(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
     """Whether two bodies that are counted alike differ in no more than how loops take their turns.
 
     What their statements do is the same then; only what runs beside what may differ.
@@ -70,12 +70,16 @@ def alike(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
         if node is other:
             continue
         if isinstance(node, Loop) and isinstance(other, Loop):
-            same = node.kind == other.kind or {node.kind, other.kind}.isdisjoint(_NOT_IN_TURN)
-            inside = same and alike(node.body, other.body)
+            same = node.kind == other.kind or {node.kind, other.kind}.isdisjoint(
+                _NOT_SEQUENTIAL_KINDS
+            )
+            inside = same and have_same_statements(node.body, other.body)
         elif isinstance(node, Branch) and isinstance(other, Branch):
-            inside = alike(node.then, other.then) and alike(node.orelse, other.orelse)
+            inside = have_same_statements(node.then, other.then) and have_same_statements(
+                node.orelse, other.orelse
+            )
         elif isinstance(node, While) and isinstance(other, While):
-            inside = alike(node.body, other.body)
+            inside = have_same_statements(node.body, other.body)
         else:
             inside = False
         if not inside:
@@ -83,7 +87,7 @@ def alike(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
     return True
 
 
-def _placed(
+def _transfer_nodes(
     counts: Sequence[NodeCount], place: LoopContext, like: Sequence[CostNode]
 ) -> tuple[CostNode, ...]:
     """The items of a body that has those of another one, which is alike, with its own loops."""
@@ -103,16 +107,16 @@ def _placed(
                 place.under_condition(("not", node.condition)),
             )
             children = (
-                *_placed(count.children[:first], then, item.children[:own]),
-                *_placed(count.children[first:], orelse, item.children[own:]),
+                *_transfer_nodes(count.children[:first], then, item.children[:own]),
+                *_transfer_nodes(count.children[first:], orelse, item.children[own:]),
             )
         else:
-            children = _placed(count.children, _inside(count, place), item.children)
+            children = _transfer_nodes(count.children, _body_context(count, place), item.children)
         items.append(item.replace(source=node, count=count, context=place, children=children))
     return tuple(items)
 
 
-def _inside(count: NodeCount, place: LoopContext) -> LoopContext:
+def _body_context(count: NodeCount, place: LoopContext) -> LoopContext:
     """The place in the body of a loop, or of what repeats until something happens."""
     node = count.source
     if isinstance(node, Loop):
@@ -122,7 +126,7 @@ def _inside(count: NodeCount, place: LoopContext) -> LoopContext:
     return place
 
 
-def _accumulators(counts: Counts, buffers: Mapping[str, Buffer]) -> Iterator[str]:
+def _find_accumulators(counts: Counts, buffers: Mapping[str, Buffer]) -> Iterator[str]:
     for count in counts.statements():
         for entry in count.accesses:
             access = entry.access
@@ -130,10 +134,10 @@ def _accumulators(counts: Counts, buffers: Mapping[str, Buffer]) -> Iterator[str
                 yield access.buffer
 
 
-def _nodes(
+def _build_nodes(
     counts: tuple[NodeCount, ...],
     place: LoopContext,
-    block: Block,
+    block: BlockContext,
     threads: int,
     known: frozenset[Expr],
 ) -> tuple[CostNode, ...]:
@@ -150,41 +154,47 @@ def _nodes(
             like = {}
             continue
         if isinstance(node, Statement):
-            item, known = leaf_of(count, place, block, threads, known, like)
+            item, known = build_statement(count, place, block, threads, known, like)
         elif isinstance(node, Branch):
-            sides = tuple(_sides(node, count.children, place, block, known))
-            met = at_branch(sides, count.executions or 0, node.condition, place, threads)
+            sides = tuple(_build_sides(node, count.children, place, block, known))
+            met = add_branch_instructions(
+                sides, count.executions or 0, node.condition, place, threads
+            )
             item = CostNode(node, count, place, met)
         else:
-            inside = _inside(count, place)
+            inside = _body_context(count, place)
             some = threads
             if isinstance(node, Loop) and node.kind == "block":
-                some = active_threads(inside, block.threads)
-            body = _nodes(count.children, inside, block, some, known)
+                some = count_active_threads(inside, block.threads)
+            body = _build_nodes(count.children, inside, block, some, known)
             if isinstance(node, Loop):
-                body = _in_loop(node, count, body, place, block)
+                body = _finish_loop_body(node, count, body, place, block)
             item = CostNode(node, count, place, body)
         items.append(item)
     return tuple(items)
 
 
-def _in_loop(
-    node: Loop, count: NodeCount, body: tuple[CostNode, ...], place: LoopContext, block: Block
+def _finish_loop_body(
+    node: Loop,
+    count: NodeCount,
+    body: tuple[CostNode, ...],
+    place: LoopContext,
+    block: BlockContext,
 ) -> tuple[CostNode, ...]:
     """The items of a loop's body, whose statements some loops have agree on how they lie."""
     outermost_tile = not is_in_tile_loop(place)
     if node.kind == "parallel" and outermost_tile:
-        return replace_leaves(body, agreed(leaves_of(body), block))
+        return replace_leaves(body, unify_tile_vectors(leaves_of(body), block))
     if node.kind == "vectorized" and outermost_tile and block.framework == "tilelang":
-        body = replace_leaves(body, planned(leaves_of(body), block))
-    return at_turns(body, node, count.iterations or 0)
+        body = replace_leaves(body, unify_planned_vectors(leaves_of(body), block))
+    return add_loop_instructions(body, node, count.iterations or 0)
 
 
-def _sides(
+def _build_sides(
     node: Branch,
     counts: tuple[NodeCount, ...],
     place: LoopContext,
-    block: Block,
+    block: BlockContext,
     known: frozenset[Expr],
 ) -> Iterator[CostNode]:
     """The items of both sides of a branch."""
@@ -195,5 +205,5 @@ def _sides(
     ):
         if side:
             inside = place.under_condition(condition)
-            threads = active_threads(inside, block.threads)
-            yield from _nodes(side, inside, block, threads, known)
+            threads = count_active_threads(inside, block.threads)
+            yield from _build_nodes(side, inside, block, threads, known)

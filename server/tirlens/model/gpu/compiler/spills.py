@@ -20,28 +20,31 @@ from .liveness import REGISTER_SCOPES
 
 # Loads, stores and their addresses between the instructions that compute: an estimate, of a load
 # and a store for each instruction.
-SPILL_FACTOR = 3.0
+SPILL_INSTRUCTION_FACTOR = 3.0
 # What these do is the same, spilled or not.
-_ELSEWHERE = DEVICE_WIDE_UNITS | {"shared"}
+_UNAFFECTED_UNITS = DEVICE_WIDE_UNITS | {"shared"}
 
 
-def spilled(leaves: Sequence[CostNode], share: float, device: Device) -> list[CostNode]:
+def add_spill_time(leaves: Sequence[CostNode], share: float, device: Device) -> list[CostNode]:
     """The leaves with what it takes that `share` of the arrays in registers spill."""
-    return [_spilled(leaf, share, device) for leaf in leaves] if share else list(leaves)
+    return (
+        [_add_statement_spills(leaf, share, device) for leaf in leaves] if share else list(leaves)
+    )
 
 
-def _spilled(leaf: CostNode, share: float, device: Device) -> CostNode:
-    held = [entry for entry in leaf.count.accesses if _is_held(entry.buffer)]
+def _add_statement_spills(leaf: CostNode, share: float, device: Device) -> CostNode:
+    held = [entry for entry in leaf.count.accesses if _is_in_registers(entry.buffer)]
     if not held:
         return leaf
     stored = share * sum(entry.bytes or 0 for entry in held if entry.access.mode != "read")
     seconds = {
-        name: one if name in _ELSEWHERE else one * SPILL_FACTOR for name, one in leaf.busy_s.items()
+        name: one if name in _UNAFFECTED_UNITS else one * SPILL_INSTRUCTION_FACTOR
+        for name, one in leaf.busy_s.items()
     }
     stored_s = stored / L2_WRITE_FRACTION / l2_rate(leaf, device)
     seconds["l2"] = seconds.get("l2", 0.0) + stored_s
     return leaf.replace(busy_s=seconds, spilled_share=share)
 
 
-def _is_held(buffer: Buffer) -> bool:
+def _is_in_registers(buffer: Buffer) -> bool:
     return buffer.scope.startswith(REGISTER_SCOPES)

@@ -18,7 +18,7 @@ from tirlens_worker.facts import Access
 from ...tree.node import CostNode
 
 
-def keeps_operands(item: CostNode) -> bool:
+def is_register_tile_product(item: CostNode) -> bool:
     """Whether a leaf is a product of a register tile: multiply-adds whose neighbours share factors.
 
     Each element that an unrolled loop has of a row, or of a column, has a factor of all of it.
@@ -30,15 +30,15 @@ def keeps_operands(item: CostNode) -> bool:
     unrolled = {loop.var for loop in item.context.loops if loop.kind == "unroll"}
     results = [entry for entry in item.source.accesses if entry.mode != "read"]
     targets = {entry.buffer for entry in results}
-    varies = unrolled & _variables(item, results)
+    varies = unrolled & _index_variables(item, results)
     return any(
-        varies - _variables(item, [entry])
+        varies - _index_variables(item, [entry])
         for entry in item.source.accesses
         if entry.mode == "read" and entry.buffer not in targets
     )
 
 
-def _variables(item: CostNode, accesses: Sequence[Access]) -> frozenset[str]:
+def _index_variables(item: CostNode, accesses: Sequence[Access]) -> frozenset[str]:
     resolve = item.context.resolve
     return frozenset[str]().union(
         *(free_variables(resolve(index)) for access in accesses for index in access.indices)

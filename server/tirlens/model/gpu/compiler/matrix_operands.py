@@ -24,12 +24,12 @@ from ...tree.node import CostNode
 
 # Of one instruction (PTX ISA, "Warpgroup Level Matrix Shape": m64nNk16, N from 8 to 256; "Warp
 # Level Matrix Shape": m16n8).
-MOST_COLUMNS = 256
+MAX_WGMMA_COLUMNS = 256
 WGMMA_ROWS, WGMMA_COLUMNS = 64, 8
 MMA_ROWS, MMA_COLUMNS = 16, 8
 
 
-def times_read(item: CostNode, device: Device) -> tuple[float, float]:
+def operand_read_counts(item: CostNode, device: Device) -> tuple[float, float]:
     """How often a product of tiles reads A and B from shared memory."""
     node = item.source
     if not isinstance(node, Gemm) or node.m_n_k is None:
@@ -41,19 +41,21 @@ def times_read(item: CostNode, device: Device) -> tuple[float, float]:
         return 1.0, 1.0
     groups = item.threads // WARPGROUP
     if "wgmma" in device.features and rows >= WGMMA_ROWS and groups:
-        down, across = _parts(rows, columns, groups, node.policy, (WGMMA_ROWS, WGMMA_COLUMNS))
-        return across * -(-columns // across // MOST_COLUMNS), rows / WGMMA_ROWS
+        down, across = _partition_warps(
+            rows, columns, groups, node.policy, (WGMMA_ROWS, WGMMA_COLUMNS)
+        )
+        return across * -(-columns // across // MAX_WGMMA_COLUMNS), rows / WGMMA_ROWS
     warps = max(item.threads // WARP, 1)
-    down, across = _parts(rows, columns, warps, node.policy, (MMA_ROWS, MMA_COLUMNS))
+    down, across = _partition_warps(rows, columns, warps, node.policy, (MMA_ROWS, MMA_COLUMNS))
     return across, down
 
 
 @lru_cache(maxsize=512)
-def _parts(
+def _partition_warps(
     rows: int, columns: int, number: int, policy: WarpPolicy, least: tuple[int, int]
 ) -> tuple[int, int]:
     """Into how many parts the rows and the columns are divided, `number` parts in all."""
-    found = list(_divisions(rows, columns, number, least))
+    found = list(_possible_partitions(rows, columns, number, least))
     if not found:
         return 1, 1
     if policy == "full_row":
@@ -69,7 +71,7 @@ def _parts(
     return min(found, key=unevenness)
 
 
-def _divisions(
+def _possible_partitions(
     rows: int, columns: int, number: int, least: tuple[int, int]
 ) -> Iterator[tuple[int, int]]:
     for down in range(1, number + 1):

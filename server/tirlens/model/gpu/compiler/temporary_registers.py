@@ -20,12 +20,18 @@ from .liveness import REGISTER_BYTES, REGISTER_SCOPES
 # Values of an element at the same time, beside what it is made of: ptxas 13.0 for sm_90a gives a
 # thread of eight halves 26 registers for their exp, 28 for log, 32 for tanh, 38 to 40 for erf, and
 # 14 for their absolute values (`tests/measured/compiled.csv`).
-VALUES: Mapping[str, float] = {"log": 1.5, "log1p": 1.5, "log2": 1.5, "tanh": 2.0, "erf": 3.0}
+VALUES_PER_ELEMENT: Mapping[str, float] = {
+    "log": 1.5,
+    "log1p": 1.5,
+    "log2": 1.5,
+    "tanh": 2.0,
+    "erf": 3.0,
+}
 # Of more elements than these one follows the other (the eight of the measured kernels above).
-MOST_SIDE_BY_SIDE = 8
+MAX_INTERLEAVED_ELEMENTS = 8
 
 
-def temporaries(items: Sequence[CostNode]) -> int:
+def count_temporaries(items: Sequence[CostNode]) -> int:
     """The registers of the intermediate values of a thread's elements.
 
     How many of them the compiler has side by side is known of tiles; code of single threads is
@@ -34,19 +40,19 @@ def temporaries(items: Sequence[CostNode]) -> int:
     most = 0.0
     for leaf in leaves_of(items):
         if leaf.source.per == "thread":
-            most = max(most, MOST_SIDE_BY_SIDE)
+            most = max(most, MAX_INTERLEAVED_ELEMENTS)
             continue
         computed = [entry.arith for entry in leaf.count.arith if is_float(entry.arith.dtype)]
         if not computed or isinstance(leaf.source, Gemm):
             continue
         spread = leaf.mapping
         mine = 1.0 if spread is None else spread.vector * spread.repeats
-        values = sum(VALUES.get(arith.op, 0.0) for arith in computed)
-        most = max(most, max(values, 1.0) * min(mine, MOST_SIDE_BY_SIDE))
+        values = sum(VALUES_PER_ELEMENT.get(arith.op, 0.0) for arith in computed)
+        most = max(most, max(values, 1.0) * min(mine, MAX_INTERLEAVED_ELEMENTS))
     return math.ceil(most)
 
 
-def loading_registers(items: Sequence[CostNode], most: int) -> int:
+def count_loading_registers(items: Sequence[CostNode], most: int) -> int:
     """The registers, at most `most`, in which a thread's loads for one tile loop wait for data.
 
     A half has a register for itself where it is loaded alone.
@@ -55,7 +61,7 @@ def loading_registers(items: Sequence[CostNode], most: int) -> int:
     for leaf in leaves_of(items):
         spread = leaf.mapping
         is_elementwise = isinstance(leaf.source, (Evaluate, Store))
-        if not is_elementwise or spread is None or spread.serial:
+        if not is_elementwise or spread is None or spread.is_serial:
             continue
         tiles = tuple(loop.var for loop in leaf.context.loops if loop.kind == "parallel")
         kept = {entry.buffer.scope for entry in leaf.count.accesses if entry.access.mode == "write"}

@@ -29,13 +29,19 @@ from tirlens_counting.expressions import (
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
 from ...tree.context import EnclosingLoop, LoopContext
-from .offsets import IntArray, beyond_loads, element_offsets
-from .vectors import VECTOR_BYTES, contiguous, in_rows, neighbours, undivided
+from .lane_offsets import IntArray, drop_uniform_loads, element_offsets
+from .vectorization import (
+    MAX_VECTOR_BYTES,
+    aligned_vector,
+    contiguous_vector,
+    group_values,
+    uniform_vector,
+)
 
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
-def written_vectors(
+def explicit_vectors(
     statement: Statement,
     place: LoopContext,
     buffers: Mapping[str, Buffer],
@@ -44,49 +50,51 @@ def written_vectors(
 ) -> tuple[int, ...]:
     """The lanes of each access of a statement; `planned` by tilelang, of at most `widest`."""
     alone = (1,) * len(statement.accesses)
-    loop = _vector(place, planned)
-    if loop is None or (not planned and _cut(statement, place, loop)):
+    loop = _vector_loop(place, planned)
+    if loop is None or (not planned and _is_scalarized(statement, place, loop)):
         return alone
-    offsets = [_offsets(access, buffers, place, loop) for access in statement.accesses]
+    offsets = [_vector_offsets(access, buffers, place, loop) for access in statement.accesses]
     if planned:
-        vector = planned_vector(statement, place, buffers, widest)
-        return tuple(1 if _are_one(offset, vector) else vector for offset in offsets)
-    return tuple(loop.extent or 1 if _are_neighbours(offset) else 1 for offset in offsets)
+        vector = plan_vector(statement, place, buffers, widest)
+        return tuple(1 if _are_equal(offset, vector) else vector for offset in offsets)
+    return tuple(loop.extent or 1 if _are_contiguous(offset) else 1 for offset in offsets)
 
 
-def planned_vector(
+def plan_vector(
     statement: Statement,
     place: LoopContext,
     buffers: Mapping[str, Buffer],
-    widest: int = VECTOR_BYTES,
+    widest: int = MAX_VECTOR_BYTES,
 ) -> int:
     """The longest vector, a power of two, that tilelang can make of a statement by itself."""
-    loop = _vector(place, planned=True)
+    loop = _vector_loop(place, planned=True)
     if loop is None:
         return 1
     vector = math.gcd(loop.extent or 1, widest)
     for access in statement.accesses:
         buffer = buffers[access.buffer]
-        offset = _offsets(access, buffers, place, loop)
+        offset = _vector_offsets(access, buffers, place, loop)
         if offset is None:
             return 1
         own = buffer.scope.startswith("local")
         points = offset.ravel()
-        vector = neighbours(points, vector) if own else contiguous(points, buffer, vector)
-        if _are_one(offset, vector):
+        vector = (
+            aligned_vector(points, vector) if own else contiguous_vector(points, buffer, vector)
+        )
+        if _are_equal(offset, vector):
             if access.mode != "read":
                 return 1  # of several stores to one element the last counts
         else:
-            vector = math.gcd(vector, *_steps(access, buffers, place, loop))
-    conditions = list(_chosen_by(statement, place))
+            vector = math.gcd(vector, *_loop_steps(access, buffers, place, loop))
+    conditions = list(_conditions(statement, place))
     if any(is_data_dependent(one) and loop.var in free_variables(one) for one in conditions):
         return 1
-    lanes = _lanes(place, loop)
-    points = {name: _in_order(value, place, loop).ravel() for name, value in lanes.items()}
-    return undivided(conditions, place, points, vector, loop.var)
+    lanes = _lane_values(place, loop)
+    points = {name: _broadcast_lanes(value, place, loop).ravel() for name, value in lanes.items()}
+    return uniform_vector(conditions, place, points, vector, loop.var)
 
 
-def _vector(place: LoopContext, planned: bool) -> EnclosingLoop | None:
+def _vector_loop(place: LoopContext, planned: bool) -> EnclosingLoop | None:
     """The loop whose turns are lanes, if a vectorized one stands around and has more than one."""
     loop = next((one for one in place.loops if one.kind == "vectorized"), None)
     if loop is not None and planned:
@@ -94,7 +102,7 @@ def _vector(place: LoopContext, planned: bool) -> EnclosingLoop | None:
     return loop if loop is not None and (loop.extent or 1) > 1 else None
 
 
-def _chosen_by(statement: Statement, place: LoopContext) -> Iterator[Expr]:
+def _conditions(statement: Statement, place: LoopContext) -> Iterator[Expr]:
     """The conditions on the way to a statement, and those of its own accesses and operations."""
     guards = (item.guard for item in (*statement.accesses, *statement.arith))
     for condition in (*place.conditions, *guards):
@@ -102,13 +110,15 @@ def _chosen_by(statement: Statement, place: LoopContext) -> Iterator[Expr]:
             yield place.resolve(condition)
 
 
-def _cut(statement: Statement, place: LoopContext, loop: EnclosingLoop) -> bool:
+def _is_scalarized(statement: Statement, place: LoopContext, loop: EnclosingLoop) -> bool:
     """Whether a condition or the length of a loop tells the lanes of a statement apart."""
     lengths = (length for name, _, length in place.path if name)
-    return any(_varies(one, loop, place) for one in (*_chosen_by(statement, place), *lengths))
+    return any(
+        _varies_by_lane(one, loop, place) for one in (*_conditions(statement, place), *lengths)
+    )
 
 
-def _varies(expr: Expr, loop: EnclosingLoop, place: LoopContext) -> bool:
+def _varies_by_lane(expr: Expr, loop: EnclosingLoop, place: LoopContext) -> bool:
     """Whether something that is compared is another in other lanes.
 
     A quotient by a multiple of the lanes is not, from which TVM takes them away.
@@ -118,59 +128,59 @@ def _varies(expr: Expr, loop: EnclosingLoop, place: LoopContext) -> bool:
     if loop.var not in free_variables(expr):
         return False
     if expr[0] in ("and", "or", "not"):
-        return any(_varies(part, loop, place) for part in operands(expr))
+        return any(_varies_by_lane(part, loop, place) for part in operands(expr))
     compared = operands(expr) if expr[0] in COMPARISONS else (expr,)
     try:
-        sides = [np.asarray(evaluate(part, _lanes(place, loop))) for part in compared]
+        sides = [np.asarray(evaluate(part, _lane_values(place, loop))) for part in compared]
     except (UnknownValueError, ZeroDivisionError):
         return True
     return any(bool(side.ndim) and bool(np.any(np.diff(side))) for side in sides)
 
 
-def _lanes(place: LoopContext, loop: EnclosingLoop) -> dict[str, Any]:
+def _lane_values(place: LoopContext, loop: EnclosingLoop) -> dict[str, Any]:
     """The values of variables: a row for each thread of a warp, a column for each turn."""
     rows = {name: np.asarray(value)[..., None] for name, value in place.first_warp_values.items()}
     return {**rows, loop.var: np.arange(loop.extent or 1, dtype=np.int64)}
 
 
-def _in_order(values: Any, place: LoopContext, loop: EnclosingLoop) -> IntArray:
+def _broadcast_lanes(values: Any, place: LoopContext, loop: EnclosingLoop) -> IntArray:
     """A row for each thread of a warp, a column for each turn, of what may be the same for all."""
     return np.broadcast_to(
         np.asarray(values, dtype=np.int64), (place.first_warp_lanes, loop.extent or 1)
     )
 
 
-def _offsets(
+def _vector_offsets(
     access: Access, buffers: Mapping[str, Buffer], place: LoopContext, loop: EnclosingLoop
 ) -> IntArray | None:
     """Where the lanes of each thread of a warp lie; None where that depends on data."""
     buffer = buffers[access.buffer]
-    lanes = _lanes(place, loop)
-    settled = beyond_loads(
+    lanes = _lane_values(place, loop)
+    settled = drop_uniform_loads(
         access, place, buffers, {**place.first_warp_values, loop.var: lanes[loop.var]}
     )
     offset = element_offsets(settled, buffer, place, lanes)
-    return None if offset is None else _in_order(offset, place, loop)
+    return None if offset is None else _broadcast_lanes(offset, place, loop)
 
 
-def _steps(
+def _loop_steps(
     access: Access, buffers: Mapping[str, Buffer], place: LoopContext, loop: EnclosingLoop
 ) -> Iterator[int]:
     """How far the elements move from turn to turn of the other loops around."""
-    first = _offsets(access, buffers, place, loop)
+    first = _vector_offsets(access, buffers, place, loop)
     for other in place.loops:
         if other != loop and (other.extent or 1) > 1:
             low, high = place.ranges[other.var]
             ranges = {**place.ranges, other.var: (low + 1, high)}
-            moved = _offsets(access, buffers, replace(place, ranges=ranges), loop)
+            moved = _vector_offsets(access, buffers, replace(place, ranges=ranges), loop)
             if first is not None and moved is not None:
                 yield from np.unique(moved - first).tolist()
 
 
-def _are_neighbours(offset: IntArray | None) -> bool:
+def _are_contiguous(offset: IntArray | None) -> bool:
     return offset is not None and bool(np.all(np.diff(offset) == 1))
 
 
-def _are_one(offset: IntArray | None, vector: int) -> bool:
+def _are_equal(offset: IntArray | None, vector: int) -> bool:
     """Whether the elements of a vector are all the same."""
-    return offset is None or not np.any(np.diff(in_rows(offset.ravel(), vector)))
+    return offset is None or not np.any(np.diff(group_values(offset.ravel(), vector)))

@@ -27,17 +27,17 @@ from tirlens_worker.facts import Access, Branch, Buffer, Loop, Node, Statement, 
 from ...tree.context import NO_LOOPS, EnclosingLoop, LoopContext, StoreLoops
 
 # Straight code of more turns than these is taken to be as if its outer loops were not unrolled.
-MOST_TURNS = 1 << 14
+MAX_ITERATIONS = 1 << 14
 
 
-def written_in(nodes: Sequence[Node]) -> StoreLoops:
+def find_store_loops(nodes: Sequence[Node]) -> StoreLoops:
     """The loops around the statements that write to each array, by its id."""
     found: dict[str, frozenset[str]] = {}
-    _collect(nodes, NO_LOOPS, found)
+    _collect_store_loops(nodes, NO_LOOPS, found)
     return found
 
 
-def _collect(
+def _collect_store_loops(
     nodes: Sequence[Node], around: frozenset[str], found: dict[str, frozenset[str]]
 ) -> None:
     for node in nodes:
@@ -46,15 +46,15 @@ def _collect(
                 if access.mode != "read":
                     found[access.buffer] = found.get(access.buffer, NO_LOOPS) | around
         elif isinstance(node, Loop):
-            _collect(node.body, around | {node.var}, found)
+            _collect_store_loops(node.body, around | {node.var}, found)
         elif isinstance(node, While):
-            _collect(node.body, around | {node.var} if node.var else around, found)
+            _collect_store_loops(node.body, around | {node.var} if node.var else around, found)
         elif isinstance(node, Branch):
-            _collect(node.then, around, found)
-            _collect(node.orelse, around, found)
+            _collect_store_loops(node.then, around, found)
+            _collect_store_loops(node.orelse, around, found)
 
 
-def uses(
+def reads_per_load(
     access: Access, statement: Statement, buffer: Buffer, place: LoopContext, written: StoreLoops
 ) -> float:
     """How many times the program reads, on average, what one load of straight code brings.
@@ -63,7 +63,7 @@ def uses(
     """
     if access.mode != "read" or access.extents or access.guard is not None:
         return 1.0
-    loops = _straight(place, written.get(access.buffer, NO_LOOPS))
+    loops = _straight_loops(place, written.get(access.buffer, NO_LOOPS))
     if not loops:
         return 1.0
     together = [
@@ -81,28 +81,28 @@ def uses(
     varying = [loop for loop in loops if loop.var in names]
     same = math.prod(loop.extent or 1 for loop in loops if loop.var not in names)
     try:
-        distinct = _distinct(indices, buffer, place, varying)
+        distinct = _count_distinct(indices, buffer, place, varying)
     except (UnknownValueError, TypeError, ValueError, ZeroDivisionError, OverflowError):
         return float(same)
     turns = math.prod(loop.extent or 1 for loop in varying)
     return same * turns * len(indices) / max(distinct, 1)
 
 
-def _straight(place: LoopContext, written: frozenset[str]) -> list[EnclosingLoop]:
+def _straight_loops(place: LoopContext, written: frozenset[str]) -> list[EnclosingLoop]:
     """The loops around that are straight code in which nothing writes to the array."""
     chosen = NO_LOOPS.union(*map(free_variables, place.conditions))
     found: list[EnclosingLoop] = []
     turns = 1
     for loop in reversed(place.loops):
-        turns *= loop.extent or MOST_TURNS
-        straight = loop.kind in ("unroll", "vectorized") and turns <= MOST_TURNS
+        turns *= loop.extent or MAX_ITERATIONS
+        straight = loop.kind in ("unroll", "vectorized") and turns <= MAX_ITERATIONS
         if not straight or loop.var in written or loop.var in chosen:
             break
         found.append(loop)
     return found
 
 
-def _distinct(
+def _count_distinct(
     indices: Sequence[tuple[Any, ...]],
     buffer: Buffer,
     place: LoopContext,

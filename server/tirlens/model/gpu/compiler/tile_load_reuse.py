@@ -18,7 +18,7 @@ from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Access, Expr
 
 from ...tree.context import LoopContext
-from ..mapping.shares import of_matrix, of_starts
+from ..mapping.distinct_elements import distinct_matrix_share, distinct_vector_share
 
 
 class Tile(NamedTuple):
@@ -28,10 +28,10 @@ class Tile(NamedTuple):
     extents: tuple[int, ...]
     threads: int
     vector: int
-    matrix: bool
+    is_matrix: bool
 
 
-def loaded_anew(
+def issued_load_share(
     access: Access,
     beside: Sequence[Access],
     place: LoopContext,
@@ -48,16 +48,16 @@ def loaded_anew(
         return 1.0
     if any(one.mode != "read" and one.buffer == access.buffer for one in beside):
         return 1.0
-    if any(_tells_apart(condition, place, tile.names) for condition in conditions):
+    if any(_varies_within_tile(condition, place, tile.names) for condition in conditions):
         return 1.0
-    if not tile.matrix or len(tile.extents) == 1:
-        return of_starts(tile.extents, varies, tile.threads, tile.vector)
-    share = of_matrix(tile.extents, varies, tile.threads)
+    if not tile.is_matrix or len(tile.extents) == 1:
+        return distinct_vector_share(tile.extents, varies, tile.threads, tile.vector)
+    share = distinct_matrix_share(tile.extents, varies, tile.threads)
     # An element that its neighbours of a vector need too is an instruction for all of them.
     return share if varies[-1] else min(share * tile.vector, 1.0)
 
 
-def _tells_apart(condition: Expr, place: LoopContext, names: Sequence[str]) -> bool:
+def _varies_within_tile(condition: Expr, place: LoopContext, names: Sequence[str]) -> bool:
     """Whether a condition may hold for some elements of a tile and not for others."""
     resolved = place.resolve(condition)
     if free_variables(resolved).isdisjoint(names) and not is_data_dependent(resolved):

@@ -62,7 +62,7 @@ def _value(expr: Expr, place: LoopContext, env: Mapping[str, Any]) -> Any:
     return expr if isinstance(expr, int) else evaluate(place.resolve(expr), env)
 
 
-def beyond_loads(
+def drop_uniform_loads(
     access: Access,
     place: LoopContext,
     buffers: Mapping[str, Buffer],

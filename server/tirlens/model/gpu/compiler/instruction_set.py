@@ -23,7 +23,7 @@ _HAVE: Mapping[MatrixInstruction, re.Pattern[str]] = {
 }
 
 
-def foreign(nodes: Iterable[object], arch: str) -> tuple[CaveatNote, ...]:
+def find_unsupported_instructions(nodes: Iterable[object], arch: str) -> tuple[CaveatNote, ...]:
     """A note at each line with a matrix instruction that devices of `arch` do not have."""
     found: dict[CaveatNote, None] = {}
     for node in nodes:

@@ -21,13 +21,13 @@ from ...tree.context import CONCURRENT_KINDS, LoopContext
 
 # What is looked at of an axis of the grid, or of a loop: the first, and the middle of eight parts;
 # of fewer where there are several of them.
-_PARTS = 8
+_SAMPLES = 8
 
 # Each variable with the first of its values and their number.
 Axes = tuple[tuple[str, int, int], ...]
 
 
-def active_threads(place: LoopContext, threads: int) -> int:
+def count_active_threads(place: LoopContext, threads: int) -> int:
     """How many of a block's threads meet the conditions around a statement.
 
     It is the average over the blocks, and the turns of loops, in which some do: a causal mask
@@ -54,13 +54,15 @@ def active_threads(place: LoopContext, threads: int) -> int:
         return threads
     asked = frozenset[str]().union(*map(free_variables, mine))
     moving = tuple((name, *reach) for name, reach in turning.items() if name in asked)
-    return _active(mine, moving, axes, threads)
+    return _mean_active_threads(mine, moving, axes, threads)
 
 
 @lru_cache(maxsize=512)
-def _active(conditions: tuple[Expr, ...], moving: Axes, axes: Axes, threads: int) -> int:
-    parts = max(_PARTS // max(len(moving), 1), 2)
-    looked_at = [_looked_at(first, extent, parts) for _, first, extent in moving]
+def _mean_active_threads(
+    conditions: tuple[Expr, ...], moving: Axes, axes: Axes, threads: int
+) -> int:
+    parts = max(_SAMPLES // max(len(moving), 1), 2)
+    looked_at = [_sample_values(first, extent, parts) for _, first, extent in moving]
     names = [name for name, _, _ in (*moving, *axes)]
     values = [*(at for at, _ in looked_at), *(np.arange(extent) for _, _, extent in axes)]
     env = dict(zip(names, np.meshgrid(*values, indexing="ij", sparse=True), strict=True))
@@ -79,11 +81,11 @@ def _active(conditions: tuple[Expr, ...], moving: Axes, axes: Axes, threads: int
     return max(round(threads * float(np.average(share, weights=standing_for))), 1)
 
 
-def _looked_at(
+def _sample_values(
     first: int, extent: int, parts: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Values of a variable that are looked at, and how many each of them stands for."""
-    if extent <= _PARTS + 2:
+    if extent <= _SAMPLES + 2:
         return first + np.arange(extent), np.ones(extent, dtype=np.int64)
     edges = 1 + (extent - 1) * np.arange(parts + 1) // parts
     middles = (edges[:-1] + edges[1:] - 1) // 2

@@ -35,35 +35,35 @@ from tirlens_worker.facts import Access, Buffer, Expr
 from ...tree.context import DIVISIONS, LoopContext
 
 # Integer instructions of one thread, as told above: of a quotient or remainder by what,
-POWER_OF_TWO = 1.0
-BY_CONSTANT = 6.0
-BY_VARIABLE = 20.0
+POWER_OF_TWO_DIVISION_INSTRUCTIONS = 1.0
+CONSTANT_DIVISION_INSTRUCTIONS = 6.0
+VARIABLE_DIVISION_INSTRUCTIONS = 20.0
 # of a remainder whose quotient is known, a product and a difference,
-REMAINDER = 2.0
+REMAINDER_INSTRUCTIONS = 2.0
 # of the smaller, the larger or the chosen one of two, ISETP and SEL,
-CHOICE = 2.0
+SELECT_INSTRUCTIONS = 2.0
 # and of a load under a predicate: its address and the zero where nothing is loaded.
-OWN_ADDRESS = 10.0
-ZERO = 1.0
-_COSTLY = DIVISIONS | {"select", "min", "max"}
+PREDICATED_ADDRESS_INSTRUCTIONS = 10.0
+ZERO_INSTRUCTIONS = 1.0
+_MULTI_INSTRUCTION = DIVISIONS | {"select", "min", "max"}
 # Shifts and masks are divisions once they are simplified.
-_MAY_COST = _COSTLY | {">>", "&"}
+_MAY_BE_MULTI_INSTRUCTION = _MULTI_INSTRUCTION | {">>", "&"}
 
 
-def index_parts(
+def address_terms(
     accesses: Iterable[Access], place: LoopContext, buffers: Mapping[str, Buffer]
 ) -> frozenset[Expr]:
     """The parts of these accesses' offsets that take instructions of their own."""
     return frozenset(
         part
         for access in accesses
-        if _may_cost(access, place)
-        for index in _offsets(access, place, buffers[access.buffer])
-        for part in costly(index)
+        if _has_address_terms(access, place)
+        for index in _flattened_indices(access, place, buffers[access.buffer])
+        for part in multi_instruction_terms(index)
     )
 
 
-def index_instructions(
+def address_instructions(
     parts: Iterable[Expr],
     place: LoopContext,
     share_of: Callable[[frozenset[str]], float] = lambda _: 1.0,
@@ -82,43 +82,48 @@ def index_instructions(
     for part in parts:
         names = free_variables(part)
         if names & tiles or any(name in turns for name in names):
-            cost = cost_of(part)
+            cost = term_instructions(part)
             if isinstance(part, tuple) and part[0] == "%" and ("//", *part[1:]) in parts:
-                cost = min(cost, REMAINDER)
+                cost = min(cost, REMAINDER_INSTRUCTIONS)
             turned = math.prod(extent for name, extent in turns.items() if name not in names)
             costs.append(cost * share_of(names) / turned)
     # A set has no order, which must not show in the last digit.
     return math.fsum(costs)
 
 
-def chosen_instructions(access: Access, place: LoopContext) -> float:
+def selected_address_instructions(access: Access, place: LoopContext) -> float:
     """Integer instructions of one thread for each load whose place is chosen under a guard."""
     if access.mode != "read" or access.guard is None:
         return 0.0
     guard = simplify(place.resolve(access.guard))
     if "select" not in operators(guard):
         return 0.0
-    return sum(map(_choice, walk(guard))) + OWN_ADDRESS + ZERO
-
-
-def _choice(part: Expr) -> float:
-    if not isinstance(part, tuple):
-        return 0.0
-    return 1.0 if part[0] in COMPARISONS else CHOICE if part[0] == "select" else 0.0
-
-
-def _may_cost(access: Access, place: LoopContext) -> bool:
-    return any(
-        not operators(place.resolve(index)).isdisjoint(_MAY_COST) for index in access.indices
+    return (
+        sum(map(_select_instructions, walk(guard)))
+        + PREDICATED_ADDRESS_INSTRUCTIONS
+        + ZERO_INSTRUCTIONS
     )
 
 
-def _offsets(access: Access, place: LoopContext, buffer: Buffer) -> Iterator[Expr]:
+def _select_instructions(part: Expr) -> float:
+    if not isinstance(part, tuple):
+        return 0.0
+    return 1.0 if part[0] in COMPARISONS else SELECT_INSTRUCTIONS if part[0] == "select" else 0.0
+
+
+def _has_address_terms(access: Access, place: LoopContext) -> bool:
+    return any(
+        not operators(place.resolve(index)).isdisjoint(_MAY_BE_MULTI_INSTRUCTION)
+        for index in access.indices
+    )
+
+
+def _flattened_indices(access: Access, place: LoopContext, buffer: Buffer) -> Iterator[Expr]:
     """The indices of an access, those that are quotient and remainder of one index as that."""
     parts = [place.resolve(index) for index in access.indices]
     for number, part in enumerate(parts):
         following = parts[number + 1] if number + 1 < len(parts) else None
-        if isinstance(part, tuple) and _is_split(part, following):
+        if isinstance(part, tuple) and _is_division_pair(part, following):
             size = simplify(place.resolve(buffer.shape[number + 1]))
             if simplify(part[2]) == size:
                 parts[number + 1] = operands(part)[0]
@@ -126,7 +131,7 @@ def _offsets(access: Access, place: LoopContext, buffer: Buffer) -> Iterator[Exp
         yield simplify(part)
 
 
-def _is_split(row: tuple[Any, ...], column: Expr | None) -> bool:
+def _is_division_pair(row: tuple[Any, ...], column: Expr | None) -> bool:
     """Whether two indices are one that is divided, and what is left of it."""
     if not isinstance(column, tuple) or row[1:] != column[1:]:
         return False
@@ -134,26 +139,30 @@ def _is_split(row: tuple[Any, ...], column: Expr | None) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def costly(expr: Expr) -> frozenset[Expr]:
+def multi_instruction_terms(expr: Expr) -> frozenset[Expr]:
     """The parts of an expression that the hardware has no single instruction for."""
-    return frozenset(_parts(expr))
+    return frozenset(_find_terms(expr))
 
 
-def _parts(expr: Expr) -> Iterator[Expr]:
+def _find_terms(expr: Expr) -> Iterator[Expr]:
     if not isinstance(expr, tuple):
         return
-    if expr[0] in _COSTLY:
+    if expr[0] in _MULTI_INSTRUCTION:
         yield expr
     for operand in operands(expr):
-        yield from _parts(operand)
+        yield from _find_terms(operand)
 
 
-def cost_of(expr: Expr) -> float:
+def term_instructions(expr: Expr) -> float:
     """Integer instructions of a quotient, remainder or choice."""
     assert isinstance(expr, tuple)
     if expr[0] not in DIVISIONS:
-        return CHOICE
+        return SELECT_INSTRUCTIONS
     divisor = expr[2]
     if not isinstance(divisor, int):
-        return BY_VARIABLE
-    return POWER_OF_TWO if divisor > 0 and divisor & (divisor - 1) == 0 else BY_CONSTANT
+        return VARIABLE_DIVISION_INSTRUCTIONS
+    return (
+        POWER_OF_TWO_DIVISION_INSTRUCTIONS
+        if divisor > 0 and divisor & (divisor - 1) == 0
+        else CONSTANT_DIVISION_INSTRUCTIONS
+    )

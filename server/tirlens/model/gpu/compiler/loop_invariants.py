@@ -13,11 +13,15 @@ from collections.abc import Iterator
 from tirlens_worker.facts import Arith
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext
-from ..mapping.shares import of_matrix, of_rows, of_starts
-from ..mapping.spread import ThreadMapping
+from ..mapping.distinct_elements import (
+    distinct_element_share,
+    distinct_matrix_share,
+    distinct_vector_share,
+)
+from ..mapping.thread_mapping import ThreadMapping
 from .conversions import is_packed
 
-STRAIGHT_LOOPS = frozenset({"unroll", "vectorized"})
+STRAIGHT_LOOP_KINDS = frozenset({"unroll", "vectorized"})
 
 
 def issued_share(
@@ -37,25 +41,25 @@ def issued_share(
         if all(varies):
             return 1.0
         if matrix and len(extents) > 1:
-            return of_matrix(extents, varies, max(threads, 1))
-        return of_rows(extents, varies, max(threads, 1), spread.vector)
-    return 1.0 / max(math.prod(_invariant(place, over)), 1)
+            return distinct_matrix_share(extents, varies, max(threads, 1))
+        return distinct_element_share(extents, varies, max(threads, 1), spread.vector)
+    return 1.0 / max(math.prod(_invariant_iterations(place, over)), 1)
 
 
-def _invariant(place: LoopContext, over: frozenset[str]) -> Iterator[int]:
+def _invariant_iterations(place: LoopContext, over: frozenset[str]) -> Iterator[int]:
     """The turns of the loops around, from the inside out, for all of which a value is the same."""
     out = True  # of all the loops inside
     for loop in reversed(place.loops):
-        if loop.kind in GRID_KINDS | CONCURRENT_KINDS - STRAIGHT_LOOPS:
+        if loop.kind in GRID_KINDS | CONCURRENT_KINDS - STRAIGHT_LOOP_KINDS:
             continue
         if loop.var in over:
             # One value for each turn would have to be kept in registers.
             out = False
-        elif out or loop.kind in STRAIGHT_LOOPS:
+        elif out or loop.kind in STRAIGHT_LOOP_KINDS:
             yield loop.extent or 1
 
 
-def addressed_share(
+def address_share(
     names: frozenset[str], place: LoopContext, spread: ThreadMapping | None, threads: int
 ) -> float:
     """For how many of its vectors of a tile a thread computes anew what `names` change."""
@@ -64,7 +68,7 @@ def addressed_share(
     if spread is None or not tile or all(varies):
         return 1.0
     extents = tuple(loop.extent or 1 for loop in tile)
-    return of_starts(extents, varies, max(threads, 1), spread.vector)
+    return distinct_vector_share(extents, varies, max(threads, 1), spread.vector)
 
 
 def packed_share(arith: Arith, spread: ThreadMapping) -> float:

@@ -17,11 +17,11 @@ LINE_BYTES = 128
 BANKS = 32
 BANK_BYTES = 4
 # The longest load or store instruction (ibid., "Size and Alignment Requirement").
-WIDEST_BYTES = 16
+MAX_INSTRUCTION_BYTES = 16
 
 
 @dataclass(frozen=True)
-class Requests:
+class MemoryRequest:
     """One access as the instructions of warps.
 
     `vector` elements move with one instruction of a thread, less than one of wide types.  One
@@ -34,24 +34,24 @@ class Requests:
     vector: float
     sectors: float
     wavefronts: float
-    uses: float = 1.0
+    merged_iterations: float = 1.0
     lines: float = 0.0
     lanes: int = WARP
 
     @property
-    def elements(self) -> float:
+    def elements_per_thread(self) -> float:
         """How many element accesses of the program one instruction of a thread stands for."""
-        return self.vector * self.uses
+        return self.vector * self.merged_iterations
 
     @property
-    def elements_of_warp(self) -> float:
+    def elements_per_warp(self) -> float:
         """The same of one instruction of a warp."""
-        return self.elements * self.lanes
+        return self.elements_per_thread * self.lanes
 
 
-def requests_of(
+def memory_request(
     starts: Sequence[int], vector: float, buffer: Buffer, written: bool, loads: bool
-) -> Requests:
+) -> MemoryRequest:
     """Lanes that start at some elements and move `vector` of them; `loads`: to registers.
 
     `written`: shared memory is addressed as the program says, not swizzled by a compiler.
@@ -63,37 +63,37 @@ def requests_of(
         ahead = 8 * LINE_BYTES
     moved = min(starts, default=0) // ahead * ahead
     lanes = tuple(start - moved for start in starts)
-    return _requests(lanes, vector, size, buffer.scope == "global", written, loads)
+    return _cached_request(lanes, vector, size, buffer.scope == "global", written, loads)
 
 
 @lru_cache(maxsize=4096)
-def _requests(
+def _cached_request(
     starts: tuple[int, ...],
     vector: float,
     size: float,
     in_global: bool,
     written: bool,
     loads: bool,
-) -> Requests:
+) -> MemoryRequest:
     first = [math.floor(start * size) for start in starts]
     lanes = max(len(starts), 1)
     # What a compiler makes of one value for all elements of a tile is one element.
     same = not written and len(set(starts)) == 1
     width = max(int(size if same else size * vector), 1)
-    if size > WIDEST_BYTES:
-        width, vector = WIDEST_BYTES, WIDEST_BYTES / size
-    in_pairs = loads and _in_pairs(first)
+    if size > MAX_INSTRUCTION_BYTES:
+        width, vector = MAX_INSTRUCTION_BYTES, MAX_INSTRUCTION_BYTES / size
+    in_pairs = loads and _are_lanes_paired(first)
     if in_global:
-        sectors = _distinct(first, width, SECTOR_BYTES)
-        lines = _distinct(first, width, LINE_BYTES)
-        passes = _bank_wavefronts(first, width, in_pairs)
-        return Requests(vector, float(sectors), float(passes), lines=float(lines), lanes=lanes)
+        sectors = _count_units(first, width, SECTOR_BYTES)
+        lines = _count_units(first, width, LINE_BYTES)
+        passes = _count_wavefronts(first, width, in_pairs)
+        return MemoryRequest(vector, float(sectors), float(passes), lines=float(lines), lanes=lanes)
     if written:
-        return Requests(vector, 0.0, _bank_wavefronts(first, width, in_pairs), lanes=lanes)
-    return Requests(vector, 0.0, max(len(set(first)) * width / LINE_BYTES, 1.0), lanes=lanes)
+        return MemoryRequest(vector, 0.0, _count_wavefronts(first, width, in_pairs), lanes=lanes)
+    return MemoryRequest(vector, 0.0, max(len(set(first)) * width / LINE_BYTES, 1.0), lanes=lanes)
 
 
-def _distinct(first: Sequence[int], width: int, unit: int) -> int:
+def _count_units(first: Sequence[int], width: int, unit: int) -> int:
     """How many units of memory hold the `width` bytes from each of some addresses on."""
     held = {start // unit for start in first}
     for start in first:
@@ -101,7 +101,7 @@ def _distinct(first: Sequence[int], width: int, unit: int) -> int:
     return len(held)
 
 
-def _in_pairs(first: Sequence[int]) -> bool:
+def _are_lanes_paired(first: Sequence[int]) -> bool:
     """Whether each lane asks for the same as the one beside it, or as the one after that.
 
     What loads return, a register a lane and clock, is packed then: half as many clocks for 8 and
@@ -115,7 +115,7 @@ def _in_pairs(first: Sequence[int]) -> bool:
     )
 
 
-def _bank_wavefronts(first: Sequence[int], width: int, in_pairs: bool) -> float:
+def _count_wavefronts(first: Sequence[int], width: int, in_pairs: bool) -> float:
     """Passes of shared memory: the most different words of one bank, phase by phase.
 
     32 banks of 4 bytes; requests of 8 bytes a lane go in two phases of 16 lanes, of 16 bytes in

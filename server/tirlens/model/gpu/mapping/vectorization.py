@@ -24,30 +24,30 @@ from tirlens_counting.expressions import (
 from tirlens_worker.facts import Access, Buffer, Expr
 
 from ...tree.context import LoopContext, dtype_bytes
-from .offsets import IntArray
+from .lane_offsets import IntArray
 
 # Of one load or store (see `requests`).
-VECTOR_BYTES = 16
+MAX_VECTOR_BYTES = 16
 SELECTS = frozenset({"select", "opaque", "load"})
 
 
-def divided(total: int, innermost: int, threads: int) -> int:
+def divisible_vector(total: int, innermost: int, threads: int) -> int:
     """The most elements, a power of two, that leave each of `threads` as many vectors of `total`.
 
     They lie in one row of `innermost` elements.
     """
-    vector = math.gcd(VECTOR_BYTES, max(innermost, 1))
+    vector = math.gcd(MAX_VECTOR_BYTES, max(innermost, 1))
     while vector > 1 and total % (threads * vector):
         vector //= 2
     return vector
 
 
-def told_apart(access: Access, place: LoopContext) -> bool:
+def has_selected_index(access: Access, place: LoopContext) -> bool:
     """Whether an index is chosen by a condition, which the compiler does not vectorise."""
     return any(not operators(place.resolve(index)).isdisjoint(SELECTS) for index in access.indices)
 
 
-def begins_anywhere(access: Access, place: LoopContext) -> bool:
+def has_unaligned_start(access: Access, place: LoopContext) -> bool:
     """Whether data say where in a row an access begins, so that no vector is known to be aligned.
 
     A loaded row or page, or one of a tile loop's own elements, begins where a row does.
@@ -55,19 +55,19 @@ def begins_anywhere(access: Access, place: LoopContext) -> bool:
     return bool(access.indices) and is_data_dependent(place.resolve(access.indices[-1]))
 
 
-def contiguous(offset: IntArray, buffer: Buffer, most: int) -> int:
+def contiguous_vector(offset: IntArray, buffer: Buffer, most: int) -> int:
     """The widest vector of at most 16 bytes whose elements are neighbours, or all the same."""
-    limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
+    limit = max(int(MAX_VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
     while most > limit:
         most //= 2
-    return neighbours(offset, most)
+    return aligned_vector(offset, most)
 
 
-def neighbours(offset: IntArray, most: int) -> int:
+def aligned_vector(offset: IntArray, most: int) -> int:
     """The widest vector whose elements are aligned neighbours, or all the same."""
     vector = most
     while vector > 1:
-        rows = in_rows(offset, vector)
+        rows = group_values(offset, vector)
         steps = rows[:, 1:] - rows[:, :-1]
         if len(rows) and (steps == 1).all() and not (rows[:, 0] % vector).any():
             return vector
@@ -77,7 +77,7 @@ def neighbours(offset: IntArray, most: int) -> int:
     return 1
 
 
-def undivided(
+def uniform_vector(
     conditions: Sequence[Expr],
     place: LoopContext,
     env: Mapping[str, Any],
@@ -96,20 +96,20 @@ def undivided(
         resolved = place.resolve(condition)
         if is_data_dependent(resolved) or not all(name in env for name in free_variables(resolved)):
             continue
-        for bound in _bounds_along(resolved, along):
+        for bound in _unit_bounds(resolved, along):
             vector = math.gcd(vector, abs(bound)) if bound else vector
         holds = np.asarray(evaluate(resolved, env), dtype=bool)
         if holds.ndim == 0:
             continue
         while vector > 1:
-            rows = in_rows(holds, vector)
+            rows = group_values(holds, vector)
             if bool(np.all(rows.all(axis=1) == rows.any(axis=1))):
                 break
             vector //= 2
     return vector
 
 
-def _bounds_along(condition: Expr, along: str | None) -> Iterator[int]:
+def _unit_bounds(condition: Expr, along: str | None) -> Iterator[int]:
     """The constants of a condition's comparisons in which a loop counts by one.
 
     ``base + i < n`` cuts through a vector unless `n` is a multiple of its length; the base is.
@@ -123,7 +123,7 @@ def _bounds_along(condition: Expr, along: str | None) -> Iterator[int]:
                 yield constant
 
 
-def in_rows(values: npt.NDArray[Any], vector: int) -> Any:
+def group_values(values: npt.NDArray[Any], vector: int) -> Any:
     """The values in groups of `vector`, a last part of a group left out."""
     whole: Any = values[: len(values) // vector * vector]
     return whole.reshape(-1, vector)

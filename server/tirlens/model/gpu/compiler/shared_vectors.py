@@ -19,14 +19,14 @@ from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Access, Buffer, Statement
 
 from ...tree.context import EnclosingLoop, LoopContext, dtype_bytes
-from ..mapping.offsets import IntArray, element_offsets
+from ..mapping.lane_offsets import IntArray, element_offsets
 
 # Of one instruction, as told above.
-MOST_ELEMENTS = 4
-MOST_BYTES = 16
+MAX_JOINED_ELEMENTS = 4
+MAX_JOINED_BYTES = 16
 
 
-def joined(
+def join_shared_accesses(
     access: Access, statement: Statement, buffer: Buffer, place: LoopContext, env: Mapping[str, Any]
 ) -> int:
     """How many elements one instruction moves that the program moves in turns of unrolled loops."""
@@ -35,21 +35,21 @@ def joined(
     others = (one for one in statement.accesses if one is not access)
     if any(one.buffer == access.buffer for one in others):
         return 1  # what is stored may be what the next turn loads
-    most = min(MOST_ELEMENTS, int(MOST_BYTES / dtype_bytes(buffer.dtype)))
+    most = min(MAX_JOINED_ELEMENTS, int(MAX_JOINED_BYTES / dtype_bytes(buffer.dtype)))
     chosen = frozenset[str]().union(*map(free_variables, place.conditions))
-    for loop in _unrolled(place):
+    for loop in _unrolled_loops(place):
         number = loop.extent or 1
         while number % most:
             most //= 2
         if most > 1 and loop.var not in chosen:
-            found = _aligned(access, buffer, place, env, loop, most)
+            found = _aligned_vector(access, buffer, place, env, loop, most)
             if found > 1:
                 return found
-        most = min(MOST_ELEMENTS, int(MOST_BYTES / dtype_bytes(buffer.dtype)))
+        most = min(MAX_JOINED_ELEMENTS, int(MAX_JOINED_BYTES / dtype_bytes(buffer.dtype)))
     return 1
 
 
-def _unrolled(place: LoopContext) -> Iterator[EnclosingLoop]:
+def _unrolled_loops(place: LoopContext) -> Iterator[EnclosingLoop]:
     """The loops around whose turns are straight code, from the inside out."""
     for loop in reversed(place.loops):
         if loop.kind != "unroll":
@@ -57,7 +57,7 @@ def _unrolled(place: LoopContext) -> Iterator[EnclosingLoop]:
         yield loop
 
 
-def _aligned(
+def _aligned_vector(
     access: Access,
     buffer: Buffer,
     place: LoopContext,

@@ -17,11 +17,11 @@ from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.node import CostNode
 from ...tree.trip_counts import mean_trip_count
 
-_OF_ELEMENTS = (Store, Evaluate, Copy, Fill, Reduce)
-_TOGETHER = GRID_KINDS | CONCURRENT_KINDS
+_ELEMENTWISE_OPS = (Store, Evaluate, Copy, Fill, Reduce)
+_CONCURRENT_KINDS = GRID_KINDS | CONCURRENT_KINDS
 
 
-def straight(items: Sequence[CostNode]) -> list[range]:
+def find_straight_code(items: Sequence[CostNode]) -> list[range]:
     """The pieces of straight code, by the numbers of their statements in program order.
 
     A loop that turns once is none.
@@ -29,19 +29,19 @@ def straight(items: Sequence[CostNode]) -> list[range]:
     found: list[range] = []
     begin = number = 0
     handed: set[str] = set()
-    for leaf in _leaves(items):
+    for leaf in _statements(items):
         belongs = (
             leaf is not None
             and leaf.source.per == "block"
-            and isinstance(leaf.source, _OF_ELEMENTS)
+            and isinstance(leaf.source, _ELEMENTWISE_OPS)
         )
-        if leaf is None or not belongs or _reads(leaf, handed):
+        if leaf is None or not belongs or _reads_any(leaf, handed):
             found.append(range(begin, number))
             begin, handed = number, set[str]()
         if leaf is None:
             continue
         number += 1
-        handed |= _shared(leaf, "write")
+        handed |= _shared_arrays(leaf, "write")
         if isinstance(leaf.source, Reduce) or not belongs:
             found.append(range(begin, number) if belongs else range(0))
             begin, handed = number, set[str]()
@@ -49,30 +49,32 @@ def straight(items: Sequence[CostNode]) -> list[range]:
     return [piece for piece in found if len(piece) > 1]
 
 
-def _leaves(items: Sequence[CostNode]) -> Iterator[CostNode | None]:
+def _statements(items: Sequence[CostNode]) -> Iterator[CostNode | None]:
     """The statements in program order; None where a loop that turns or a branch begins or ends."""
     for item in items:
         node = item.source
         if isinstance(node, Statement):
             yield item
             continue
-        together = isinstance(node, Loop) and (node.kind in _TOGETHER or mean_trip_count(item) == 1)
+        together = isinstance(node, Loop) and (
+            node.kind in _CONCURRENT_KINDS or mean_trip_count(item) == 1
+        )
         in_tile = isinstance(node, Branch) and any(
             loop.kind in CONCURRENT_KINDS for loop in item.context.loops
         )
         if together or in_tile:
-            yield from _leaves(item.children)
+            yield from _statements(item.children)
         else:
             yield None
-            yield from _leaves(item.children)
+            yield from _statements(item.children)
             yield None
 
 
-def _reads(leaf: CostNode, names: set[str]) -> bool:
-    return bool(names) and not names.isdisjoint(_shared(leaf, "read"))
+def _reads_any(leaf: CostNode, names: set[str]) -> bool:
+    return bool(names) and not names.isdisjoint(_shared_arrays(leaf, "read"))
 
 
-def _shared(leaf: CostNode, mode: str) -> set[str]:
+def _shared_arrays(leaf: CostNode, mode: str) -> set[str]:
     return {
         entry.buffer.alias_of or entry.buffer.id
         for entry in leaf.count.accesses

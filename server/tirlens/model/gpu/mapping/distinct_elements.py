@@ -13,35 +13,41 @@ import numpy as np
 import numpy.typing as npt
 
 # More elements of a thread than these are taken to be like the first ones.
-MOST_ELEMENTS = 1024
+MAX_ELEMENTS = 1024
 
 
 @lru_cache(maxsize=512)
-def of_starts(
+def distinct_vector_share(
     extents: tuple[int, ...], varies: tuple[bool, ...], threads: int, vector: int
 ) -> float:
     """The vectors of tiles whose flattened elements go to the threads in turn, `vector` at once."""
     total = math.prod(extents)
-    starts = np.arange(0, max(total, 1), threads * vector)[:MOST_ELEMENTS]
+    starts = np.arange(0, max(total, 1), threads * vector)[:MAX_ELEMENTS]
     axes = np.unravel_index(starts, extents)
     kept = [axis for axis, varied in zip(axes, varies, strict=True) if varied]
-    return _distinct(kept) / len(starts)
+    return _count_distinct(kept) / len(starts)
 
 
 @lru_cache(maxsize=512)
-def of_rows(extents: tuple[int, ...], varies: tuple[bool, ...], threads: int, vector: int) -> float:
+def distinct_element_share(
+    extents: tuple[int, ...], varies: tuple[bool, ...], threads: int, vector: int
+) -> float:
     """The elements of such tiles."""
     total = math.prod(extents)
     rounds = max(-(-total // (threads * vector)), 1)
-    rounds = min(rounds, max(MOST_ELEMENTS // vector, 1))
+    rounds = min(rounds, max(MAX_ELEMENTS // vector, 1))
     first = np.arange(rounds)[:, None] * (threads * vector) + np.arange(vector)[None, :]
     mine = first.ravel()
     mine = mine[mine < total]
     axes = np.unravel_index(mine, extents)
-    return _distinct([axis for axis, kept in zip(axes, varies, strict=True) if kept]) / len(mine)
+    return _count_distinct([axis for axis, kept in zip(axes, varies, strict=True) if kept]) / len(
+        mine
+    )
 
 
-def of_matrix(extents: tuple[int, ...], varies: tuple[bool, ...], threads: int) -> float:
+def distinct_matrix_share(
+    extents: tuple[int, ...], varies: tuple[bool, ...], threads: int
+) -> float:
     """The elements of tiles in which four threads share a row, each with pairs of its elements."""
     mine = max(math.prod(extents) / threads, 1.0)
     columns = min(max(extents[-1] / 4, 1.0), mine)
@@ -50,5 +56,5 @@ def of_matrix(extents: tuple[int, ...], varies: tuple[bool, ...], threads: int) 
     return needed / mine
 
 
-def _distinct(axes: Sequence[npt.NDArray[np.intp]]) -> int:
+def _count_distinct(axes: Sequence[npt.NDArray[np.intp]]) -> int:
     return len(set(zip(*(axis.tolist() for axis in axes), strict=True))) if axes else 1

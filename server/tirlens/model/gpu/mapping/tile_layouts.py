@@ -16,25 +16,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from tirlens_worker.facts import Buffer, Reduce, Statement
 
 from ...tree.node import CostNode, leaves_of, replace_leaves
-from .spread import memory_of
+from .thread_mapping import memory_space
 
 FRAGMENT = "local.fragment"
 TENSOR_MEMORY = "shared.tmem"
 
 
-def with_layouts(items: Sequence[CostNode], buffers: Mapping[str, Buffer]) -> tuple[CostNode, ...]:
+def set_row_vectors(
+    items: Sequence[CostNode], buffers: Mapping[str, Buffer]
+) -> tuple[CostNode, ...]:
     """The items of a kernel, whose reductions know how their tiles lie on the threads."""
     leaves = leaves_of(items)
     if not any(isinstance(leaf.source, Reduce) for leaf in leaves):
         return tuple(items)
     vectors = row_vectors(leaves, buffers)
-    return replace_leaves(items, (_told(leaf, vectors, buffers) for leaf in leaves))
+    return replace_leaves(items, (_set_row_vector(leaf, vectors, buffers) for leaf in leaves))
 
 
-def _told(leaf: CostNode, vectors: Mapping[str, int], buffers: Mapping[str, Buffer]) -> CostNode:
+def _set_row_vector(
+    leaf: CostNode, vectors: Mapping[str, int], buffers: Mapping[str, Buffer]
+) -> CostNode:
     if not isinstance(leaf.source, Reduce):
         return leaf
-    tiles = _tiles(leaf.source, buffers)
+    tiles = _register_tiles(leaf.source, buffers)
     return leaf.replace(row_vector=max((vectors.get(name, 0) for name in tiles), default=0))
 
 
@@ -55,14 +59,14 @@ def row_vectors(leaves: Iterable[CostNode], buffers: Mapping[str, Buffer]) -> di
         node = leaf.source
         if node.per != "block" or isinstance(node, Reduce):
             continue
-        tiles = _tiles(node, buffers)
+        tiles = _register_tiles(node, buffers)
         for name in tiles:
             # Rows of another shape, as those of a sum, have a layout of their own.
             parents[first(name)] = first(tiles[0])
         vector = 0
         if any(buffers[access.buffer].scope == TENSOR_MEMORY for access in node.accesses):
-            vector = _of_tensor_memory(tiles, leaf.threads, buffers)
-        elif any(memory_of(access, buffers) is not None for access in node.accesses):
+            vector = _tensor_memory_vector(tiles, leaf.threads, buffers)
+        elif any(memory_space(access, buffers) is not None for access in node.accesses):
             vector = leaf.mapping.vector if leaf.mapping is not None else 0
         if tiles and vector:
             longest[tiles[0]] = max(longest.get(tiles[0], 0), vector)
@@ -72,7 +76,7 @@ def row_vectors(leaves: Iterable[CostNode], buffers: Mapping[str, Buffer]) -> di
     return {name: found[first(name)] for name in parents if first(name) in found}
 
 
-def _of_tensor_memory(tiles: Sequence[str], threads: int, buffers: Mapping[str, Buffer]) -> int:
+def _tensor_memory_vector(tiles: Sequence[str], threads: int, buffers: Mapping[str, Buffer]) -> int:
     shape = buffers[tiles[0]].shape if tiles else ()
     sizes = [extent for extent in shape if isinstance(extent, int)]
     if not sizes or len(sizes) < len(shape):
@@ -80,7 +84,7 @@ def _of_tensor_memory(tiles: Sequence[str], threads: int, buffers: Mapping[str, 
     return max(min(sizes[-1], math.prod(sizes) // max(threads, 1)), 1)
 
 
-def _tiles(node: Statement, buffers: Mapping[str, Buffer]) -> list[str]:
+def _register_tiles(node: Statement, buffers: Mapping[str, Buffer]) -> list[str]:
     """The tiles in registers of a statement that have the most dimensions, all of one shape."""
     tiles = [access.buffer for access in node.accesses if buffers[access.buffer].scope == FRAGMENT]
     shape = max((buffers[name].shape for name in tiles), key=len, default=())

@@ -28,13 +28,20 @@ from tirlens_counting.expressions import UnknownValueError, free_variables
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
 from ...tree.context import NO_STORE_LOOPS, WARP, LoopContext, StoreLoops, dtype_bytes
-from ..compiler.joining import joined
-from ..compiler.loaded import Tile, loaded_anew
-from ..compiler.merged import uses
-from .offsets import IntArray, beyond_loads, element_offsets
-from .requests import Requests, requests_of
-from .vectors import VECTOR_BYTES, begins_anywhere, contiguous, divided, told_apart, undivided
-from .written import written_vectors
+from ..compiler.shared_vectors import join_shared_accesses
+from ..compiler.tile_load_reuse import Tile, issued_load_share
+from ..compiler.unrolled_load_reuse import reads_per_load
+from .explicit_vectors import explicit_vectors
+from .lane_offsets import IntArray, drop_uniform_loads, element_offsets
+from .memory_requests import MemoryRequest, memory_request
+from .vectorization import (
+    MAX_VECTOR_BYTES,
+    contiguous_vector,
+    divisible_vector,
+    has_selected_index,
+    has_unaligned_start,
+    uniform_vector,
+)
 
 
 @dataclass(frozen=True)
@@ -49,9 +56,9 @@ class ThreadMapping:
 
     vector: int
     repeats: float
-    serial: bool
-    requests: tuple[Requests | None, ...]
-    anew: tuple[float, ...] = ()
+    is_serial: bool
+    requests: tuple[MemoryRequest | None, ...]
+    issued_shares: tuple[float, ...] = ()
 
 
 NO_MAPPING = ThreadMapping(1, 1.0, False, ())
@@ -70,7 +77,7 @@ def map_to_threads(
     buffers: Mapping[str, Buffer],
     threads: int,
     fragments: frozenset[str] = frozenset(),
-    widest: int = VECTOR_BYTES,
+    widest: int = MAX_VECTOR_BYTES,
     written: StoreLoops = NO_STORE_LOOPS,
     framework: str = "tvm",
 ) -> ThreadMapping:
@@ -91,21 +98,21 @@ def map_to_threads(
     if turning:
         # What a branch around a whole tile operation asks is known before its first element.
         data.extend(place.condition_data_loads)
-    serial = _comes_anew(data, turning, buffers, written)
+    serial = _is_reloaded(data, turning, buffers, written)
     if statement.per == "thread":
         planned = framework == "tilelang"
-        vectors = written_vectors(statement, place, buffers, planned, widest)
-        return _of_threads(statement, place, buffers, vectors, serial, written)
+        vectors = explicit_vectors(statement, place, buffers, planned, widest)
+        return _map_per_thread(statement, place, buffers, vectors, serial, written)
     matrix = any(access.buffer in fragments for access in accesses)
     if matrix:
         # A thread of a matrix instruction has two neighbours of a row of its result.
         widest = min(widest, 2)
     most = 1 if serial else widest
-    layout = _Layout(max(threads, 1), most, matrix)
-    return _of_block(accesses, place, buffers, layout, (*place.conditions, *guards), serial)
+    layout = _BlockLayout(max(threads, 1), most, matrix)
+    return _map_to_block(accesses, place, buffers, layout, (*place.conditions, *guards), serial)
 
 
-def _comes_anew(
+def _is_reloaded(
     data: Sequence[tuple[Any, ...]],
     turning: Set[str],
     buffers: Mapping[str, Buffer],
@@ -125,7 +132,7 @@ def _comes_anew(
     )
 
 
-def _of_threads(
+def _map_per_thread(
     statement: Statement,
     place: LoopContext,
     buffers: Mapping[str, Buffer],
@@ -139,45 +146,45 @@ def _of_threads(
     """
     env = place.first_warp_values
     threads = any(loop.kind == "block" and loop.tag for loop in place.loops)
-    out: list[Requests | None] = []
+    out: list[MemoryRequest | None] = []
     widest = 1
     for access, along in zip(statement.accesses, vectors, strict=True):
         buffer = buffers[access.buffer]
-        if memory_of(access, buffers) is None:
+        if memory_space(access, buffers) is None:
             out.append(None)
             continue
         # A longer vector takes several instructions.
-        limit = max(int(VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
+        limit = max(int(MAX_VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
         vector = min(max(access.lanes, 1) * along, limit)
         known = start = None
         if threads:
-            settled = beyond_loads(access, place, buffers, env)
+            settled = drop_uniform_loads(access, place, buffers, env)
             start = element_offsets(settled, buffer, place, env)
         if start is not None:
             widest = max(widest, vector)
             if vector == 1:
-                vector = joined(access, statement, buffer, place, env)
+                vector = join_shared_accesses(access, statement, buffer, place, env)
             starts = start.tolist() if start.ndim else [start.item()] * place.first_warp_lanes
             loads = access.mode == "read"
-            known = requests_of(starts, vector, buffer, written=True, loads=loads)
-            often = uses(access, statement, buffer, place, written)
+            known = memory_request(starts, vector, buffer, written=True, loads=loads)
+            often = reads_per_load(access, statement, buffer, place, written)
             if often > 1:
-                known = replace(known, uses=often)
+                known = replace(known, merged_iterations=often)
         out.append(known)
     return ThreadMapping(widest, 1.0, serial, tuple(out))
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _BlockLayout:
     """`matrix`: the layout is that of a matrix instruction's result, 8 rows by 4 lanes."""
 
     threads: int
-    most: int
-    matrix: bool
+    max_vector: int
+    is_matrix: bool
 
 
 @lru_cache(maxsize=512)
-def _lanes(points: int, innermost: int, vector: int, matrix: bool) -> IntArray:
+def _lane_points(points: int, innermost: int, vector: int, matrix: bool) -> IntArray:
     """Which of the flattened points the lanes of a warp start at."""
     lane = np.arange(WARP, dtype=np.int64)
     start = lane * vector
@@ -186,22 +193,22 @@ def _lanes(points: int, innermost: int, vector: int, matrix: bool) -> IntArray:
     return start[start < points]
 
 
-def _of_block(
+def _map_to_block(
     accesses: Sequence[Access],
     place: LoopContext,
     buffers: Mapping[str, Buffer],
-    layout: _Layout,
+    layout: _BlockLayout,
     conditions: Sequence[Expr],
     serial: bool,
 ) -> ThreadMapping:
     threads = layout.threads
     parallel = [loop for loop in place.loops if loop.kind in ("parallel", "vectorized")]
-    box = _box(accesses, place)
+    box = _operation_box(accesses, place)
     extents = (*(loop.extent or 1 for loop in parallel), *box) or (1,)
     total = max(math.prod(extents), 1)
-    vector = min(layout.most, divided(total, extents[-1], threads))
-    window = WARP * VECTOR_BYTES
-    if layout.matrix:
+    vector = min(layout.max_vector, divisible_vector(total, extents[-1], threads))
+    window = WARP * MAX_VECTOR_BYTES
+    if layout.is_matrix:
         window = max(window, 8 * extents[-1])
     points = _coordinates(extents, window)
     env: dict[str, Any] = {
@@ -212,22 +219,30 @@ def _of_block(
     offsets: list[IntArray | None] = []
     for access in accesses:
         offset = None
-        if memory_of(access, buffers) is not None and access.route in ("thread", "tile", "async"):
-            settled = beyond_loads(access, place, buffers, env, together=True)
+        if memory_space(access, buffers) is not None and access.route in (
+            "thread",
+            "tile",
+            "async",
+        ):
+            settled = drop_uniform_loads(access, place, buffers, env, together=True)
             offset = element_offsets(settled, buffers[access.buffer], place, env, inside)
-            if offset is None or told_apart(settled, place) or begins_anywhere(access, place):
+            if (
+                offset is None
+                or has_selected_index(settled, place)
+                or has_unaligned_start(access, place)
+            ):
                 vector = 1
             if offset is not None:
                 if not offset.ndim:
                     offset = np.full_like(points[0], offset)
-                vector = min(vector, contiguous(offset, buffers[access.buffer], vector))
+                vector = min(vector, contiguous_vector(offset, buffers[access.buffer], vector))
         offsets.append(offset)
-    vector = undivided(conditions, place, env, vector)
-    lanes = _lanes(len(points[0]), extents[-1], vector, layout.matrix)
+    vector = uniform_vector(conditions, place, env, vector)
+    lanes = _lane_points(len(points[0]), extents[-1], vector, layout.is_matrix)
     requests = tuple(
         None
         if offset is None
-        else requests_of(
+        else memory_request(
             offset[lanes].tolist(), vector, buffers[access.buffer], False, access.mode == "read"
         )
         for access, offset in zip(accesses, offsets, strict=True)
@@ -237,13 +252,15 @@ def _of_block(
         tuple(loop.extent or 1 for loop in parallel),
         threads,
         vector,
-        layout.matrix,
+        layout.is_matrix,
     )
-    anew = tuple(loaded_anew(access, accesses, place, conditions, tile) for access in accesses)
+    anew = tuple(
+        issued_load_share(access, accesses, place, conditions, tile) for access in accesses
+    )
     return ThreadMapping(vector, max(total / (vector * threads), 1.0), serial, requests, anew)
 
 
-def memory_of(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
+def memory_space(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
     """``global`` or ``shared`` where an access goes to memory, None for registers."""
     scope = buffers[access.buffer].scope
     if scope == "global":
@@ -251,7 +268,7 @@ def memory_of(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
     return "shared" if scope in ("shared", "shared.dyn") else None
 
 
-def _box(accesses: Sequence[Access], place: LoopContext) -> tuple[int, ...]:
+def _operation_box(accesses: Sequence[Access], place: LoopContext) -> tuple[int, ...]:
     """The extents of the boxes of a tile operation, those of the larger box without its ones."""
     found: tuple[int, ...] = ()
     for access in accesses:

@@ -39,23 +39,23 @@ from tirlens_worker.facts import Barrier, Expr, Loop, Statement
 from ...counting.kernel_counts import NodeCount
 from ...tree.context import LoopContext
 from ...tree.node import CostNode, leaves_of
-from .addressing import ZERO, cost_of, costly
+from .address_arithmetic import ZERO_INSTRUCTIONS, multi_instruction_terms, term_instructions
 
 # Instructions of one thread, as told above: of each comparison, each value that is compared, each
 # branch, the longest body without one, and each turn of a loop.
-COMPARISON = 1.0
-COMPARED = 1.0
-BRANCH = 3.0
-MOST_PREDICATED = 8.0
-TURN = 3.0
+COMPARISON_INSTRUCTIONS = 1.0
+COMPARED_VALUE_INSTRUCTIONS = 1.0
+BRANCH_INSTRUCTIONS = 3.0
+MAX_PREDICATED_INSTRUCTIONS = 8.0
+LOOP_INSTRUCTIONS = 3.0
 # Turns that nvcc and LLVM make one, of a short loop of constant extent and of others.  Both go by
 # the size of the body; 64 is an estimate for bodies of a few instructions, four what nvcc 13.0
 # makes of loops whose extent is known at run time.
-WHOLE_UNROLL = 64
-PART_UNROLL = 4
+MAX_FULL_UNROLL_ITERATIONS = 64
+PARTIAL_UNROLL_ITERATIONS = 4
 
 
-def at_branch(
+def add_branch_instructions(
     sides: tuple[CostNode, ...], evaluations: int, condition: Expr, place: LoopContext, threads: int
 ) -> tuple[CostNode, ...]:
     """The sides of a branch with what it takes that threads come to so many times.
@@ -68,15 +68,15 @@ def at_branch(
     if not evaluations or not leaves or any(leaf.source.per != "thread" for leaf in leaves):
         return sides
     taken = max(side.count.executions or 0 for side in sides)
-    always = taken == evaluations and _is_of_loops(place.resolve(condition), place)
-    told = 0.0 if always else evaluations * guard_instructions(condition, place)
-    body = sum(map(_instructions, leaves))
+    always = taken == evaluations and _depends_on_loops_only(place.resolve(condition), place)
+    told = 0.0 if always else evaluations * predicate_instructions(condition, place)
+    body = sum(map(_statement_instructions, leaves))
     passed = 0.0
-    if taken and body <= MOST_PREDICATED * taken:
+    if taken and body <= MAX_PREDICATED_INSTRUCTIONS * taken:
         passed = body / taken * max(evaluations - taken, 0)
     elif taken and place.sequential_iterations > 1:
-        passed = BRANCH * evaluations
-    return _at_first(
+        passed = BRANCH_INSTRUCTIONS * evaluations
+    return _change_first_statement(
         sides,
         lambda leaf: leaf.replace(
             reaching_threads=max(leaf.reaching_threads, threads),
@@ -86,25 +86,27 @@ def at_branch(
     )
 
 
-def at_turns(body: tuple[CostNode, ...], loop: Loop, turns: int) -> tuple[CostNode, ...]:
+def add_loop_instructions(
+    body: tuple[CostNode, ...], loop: Loop, turns: int
+) -> tuple[CostNode, ...]:
     """The body of a loop with what its turns take if it stays one, at its first statement."""
     if loop.kind != "serial" or not turns:
         return body
     constant = isinstance(loop.extent, int)
-    if isinstance(loop.extent, int) and loop.extent <= WHOLE_UNROLL:
+    if isinstance(loop.extent, int) and loop.extent <= MAX_FULL_UNROLL_ITERATIONS:
         return body
     leaves = leaves_of(body)
     if not leaves or any(leaf.source.per != "thread" for leaf in leaves):
         return body
     meets = any(isinstance(leaf.source, Barrier) for leaf in leaves)
-    each = TURN / (1 if meets and not constant else PART_UNROLL)
-    return _at_first(
+    each = LOOP_INSTRUCTIONS / (1 if meets and not constant else PARTIAL_UNROLL_ITERATIONS)
+    return _change_first_statement(
         body,
         lambda leaf: leaf.replace(skipped_instructions=leaf.skipped_instructions + each * turns),
     )
 
 
-def of_loads(count: NodeCount, place: LoopContext) -> float:
+def load_predicate_instructions(count: NodeCount, place: LoopContext) -> float:
     """Integer instructions of the conditions under which a thread's statement loads at all.
 
     Where it does not, its register is zero beforehand.
@@ -121,11 +123,11 @@ def of_loads(count: NodeCount, place: LoopContext) -> float:
     )
     # A load whose place is chosen has its condition in that (`addressing`).
     plain = (one for one in conditions if "select" not in operators(simplify(place.resolve(one))))
-    each = sum(guard_instructions(condition, place) + ZERO for condition in plain)
+    each = sum(predicate_instructions(condition, place) + ZERO_INSTRUCTIONS for condition in plain)
     return each * (count.executions or 0)
 
 
-def _at_first(
+def _change_first_statement(
     items: Sequence[CostNode], change: Callable[[CostNode], CostNode]
 ) -> tuple[CostNode, ...]:
     """A body with its first statement changed."""
@@ -133,23 +135,27 @@ def _at_first(
         if not item.leaves():
             continue
         statement = isinstance(item.source, Statement)
-        new = change(item) if statement else item.replace(children=_at_first(item.children, change))
+        new = (
+            change(item)
+            if statement
+            else item.replace(children=_change_first_statement(item.children, change))
+        )
         return (*items[:number], new, *items[number + 1 :])
     return tuple(items)
 
 
-def _instructions(leaf: CostNode) -> float:
+def _statement_instructions(leaf: CostNode) -> float:
     """What threads issue for a statement, over the launch, but for addresses."""
     requests = leaf.mapping.requests if leaf.mapping is not None else ()
     moved = sum(
-        entry.elements / request.elements
+        entry.elements / request.elements_per_thread
         for entry, request in zip(leaf.count.accesses, requests, strict=False)
         if request is not None and entry.elements
     )
     return moved + sum(leaf.arith.instructions.values())
 
 
-def guard_instructions(condition: Expr, place: LoopContext) -> float:
+def predicate_instructions(condition: Expr, place: LoopContext) -> float:
     """Integer instructions of one thread for telling once whether a condition holds, on average.
 
     `place` is where it is told: what a loop around does not change goes out of it.
@@ -161,9 +167,9 @@ def guard_instructions(condition: Expr, place: LoopContext) -> float:
     for part in walk(simplify(place.resolve(condition))):
         if not isinstance(part, tuple) or part[0] not in COMPARISONS:
             continue
-        if not free_variables(part).isdisjoint(threads) and not _is_known(part, place):
-            costs[part] = COMPARISON
-            costs.update(_compared(part, rolled))
+        if not free_variables(part).isdisjoint(threads) and not _is_compile_time(part, place):
+            costs[part] = COMPARISON_INSTRUCTIONS
+            costs.update(_compared_values(part, rolled))
     told: list[float] = []
     for part, cost in costs.items():
         names = free_variables(part)
@@ -177,22 +183,22 @@ def guard_instructions(condition: Expr, place: LoopContext) -> float:
     return math.fsum(told)
 
 
-def _compared(comparison: Expr, rolled: frozenset[str]) -> Iterator[tuple[Expr, float]]:
+def _compared_values(comparison: Expr, rolled: frozenset[str]) -> Iterator[tuple[Expr, float]]:
     assert isinstance(comparison, tuple)
     for side in operands(comparison):
-        parts = costly(side)
+        parts = multi_instruction_terms(side)
         for part in parts:
-            yield part, cost_of(part)
+            yield part, term_instructions(part)
         if isinstance(side, tuple) and side not in parts and free_variables(side) & rolled:
-            yield side, COMPARED
+            yield side, COMPARED_VALUE_INSTRUCTIONS
 
 
-def _is_known(comparison: Expr, place: LoopContext) -> bool:
+def _is_compile_time(comparison: Expr, place: LoopContext) -> bool:
     """Whether the compiler knows the result, from the loops around alone."""
     low, high = bounds(comparison, place.ranges)
-    return low == high and _is_of_loops(comparison, place)
+    return low == high and _depends_on_loops_only(comparison, place)
 
 
-def _is_of_loops(condition: Expr, place: LoopContext) -> bool:
+def _depends_on_loops_only(condition: Expr, place: LoopContext) -> bool:
     """Whether nothing but loops takes part in a condition: what always holds then is no code."""
     return free_variables(condition) <= {loop.var for loop in place.loops}
