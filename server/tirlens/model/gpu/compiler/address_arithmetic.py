@@ -1,15 +1,14 @@
-"""Instructions that addresses cost beside the load or store itself.
+"""Address arithmetic: integer instructions besides the load or store itself.
 
-Sums and products with constants go into the offset of the instruction or out of the loop.  What
-stays is the arithmetic that the hardware has no instruction for: a quotient or remainder by a
-constant is a multiplication by its inverse, shifts and corrections (T. Granlund, P. Montgomery,
-"Division by invariant integers using multiplication"), by a power of two a shift or mask, by a
-variable a call of some 20 instructions.  What depends on the block alone is computed once.  An
-index that is split into the rows and columns of its array is put together again.
+Sums and products with constants are folded into the offset of the instruction or hoisted.  What
+remains is arithmetic without an instruction of its own: a quotient or remainder by a constant is a
+multiplication by its inverse, shifts and corrections (T. Granlund, P. Montgomery, "Division by
+invariant integers using multiplication"), by a power of two a shift or mask, by a variable a call
+of about 20 instructions.  Terms that depend on the block alone are computed once.  An index that is
+split into rows and columns of its array is recombined.
 
-A load whose place is chosen, and guarded against the ends of its array, is one under a predicate:
-all those of a thread follow each other.  Each compares, adds up its own address of 64 bits, of
-which nothing goes out of the branch, and puts zero where nothing is loaded (SASS of CUDA 13 for
+A load with a selected address and a bounds predicate is not hoisted.  It compares, computes a
+64-bit address under its predicate, and sets a zero where nothing is loaded (SASS of CUDA 13 for
 tilelang's rotary embeddings on sm_90a: 28 instructions an element, of which 6 load, compute and
 store; the address takes SHF, LOP3 and two IMAD.WIDE for its terms, and SEL, IADD3 and LEA for both
 halves).
@@ -34,68 +33,68 @@ from tirlens_worker.facts import Access, Buffer, Expr
 
 from ...tree.context import DIVISIONS, LoopContext
 
-# Integer instructions of one thread, as told above: of a quotient or remainder by what,
+# Integer instructions of one thread (see above).  Division or remainder by
 POWER_OF_TWO_DIVISION_INSTRUCTIONS = 1.0
 CONSTANT_DIVISION_INSTRUCTIONS = 6.0
 VARIABLE_DIVISION_INSTRUCTIONS = 20.0
-# of a remainder whose quotient is known, a product and a difference,
+# Remainder whose quotient is known: a product and a difference.
 REMAINDER_INSTRUCTIONS = 2.0
-# of the smaller, the larger or the chosen one of two, ISETP and SEL,
+# Minimum, maximum or selection: ISETP and SEL.
 SELECT_INSTRUCTIONS = 2.0
-# and of a load under a predicate: its address and the zero where nothing is loaded.
+# A predicated load: its address, and the zero where nothing is loaded.
 PREDICATED_ADDRESS_INSTRUCTIONS = 10.0
 ZERO_INSTRUCTIONS = 1.0
 _MULTI_INSTRUCTION = DIVISIONS | {"select", "min", "max"}
-# Shifts and masks are divisions once they are simplified.
+# Simplification turns shifts and masks into divisions.
 _MAY_BE_MULTI_INSTRUCTION = _MULTI_INSTRUCTION | {">>", "&"}
 
 
 def address_terms(
-    accesses: Iterable[Access], place: LoopContext, buffers: Mapping[str, Buffer]
+    accesses: Iterable[Access], context: LoopContext, buffers: Mapping[str, Buffer]
 ) -> frozenset[Expr]:
-    """The parts of these accesses' offsets that take instructions of their own."""
+    """The terms of the accesses' offsets that need instructions of their own."""
     return frozenset(
         part
         for access in accesses
-        if _has_address_terms(access, place)
-        for index in _flattened_indices(access, place, buffers[access.buffer])
+        if _has_address_terms(access, context)
+        for index in _flattened_indices(access, context, buffers[access.buffer])
         for part in multi_instruction_terms(index)
     )
 
 
 def address_instructions(
     parts: Iterable[Expr],
-    place: LoopContext,
+    context: LoopContext,
     share_of: Callable[[frozenset[str]], float] = lambda _: 1.0,
 ) -> float:
-    """Integer instructions of one thread for one execution of all these parts, on average.
+    """Mean integer instructions of one thread for these terms in one execution.
 
-    What does not change with a loop goes out of it.  `share_of` tells how many of its elements of
-    a tile a thread computes a part for that depends on some of the tile's variables.
+    Loop-invariant terms are hoisted.  `share_of` gives the share of a thread's elements of a tile
+    for which it computes a term that depends on some of the tile's variables.
     """
     parts = frozenset(parts)
     if not parts:
         return 0.0
-    turns = place.sequential_trip_counts
-    tiles = frozenset(loop.var for loop in place.loops if loop.kind == "parallel")
+    iterations = context.sequential_trip_counts
+    tiles = frozenset(loop.var for loop in context.loops if loop.kind == "parallel")
     costs: list[float] = []
     for part in parts:
         names = free_variables(part)
-        if names & tiles or any(name in turns for name in names):
+        if names & tiles or any(name in iterations for name in names):
             cost = term_instructions(part)
             if isinstance(part, tuple) and part[0] == "%" and ("//", *part[1:]) in parts:
                 cost = min(cost, REMAINDER_INSTRUCTIONS)
-            turned = math.prod(extent for name, extent in turns.items() if name not in names)
+            turned = math.prod(extent for name, extent in iterations.items() if name not in names)
             costs.append(cost * share_of(names) / turned)
-    # A set has no order, which must not show in the last digit.
+    # A set has no order; fsum makes the sum independent of it.
     return math.fsum(costs)
 
 
-def selected_address_instructions(access: Access, place: LoopContext) -> float:
-    """Integer instructions of one thread for each load whose place is chosen under a guard."""
+def selected_address_instructions(access: Access, context: LoopContext) -> float:
+    """Integer instructions of one thread for a predicated load with a selected address."""
     if access.mode != "read" or access.guard is None:
         return 0.0
-    guard = simplify(place.resolve(access.guard))
+    guard = simplify(context.resolve(access.guard))
     if "select" not in operators(guard):
         return 0.0
     return (
@@ -111,20 +110,20 @@ def _select_instructions(part: Expr) -> float:
     return 1.0 if part[0] in COMPARISONS else SELECT_INSTRUCTIONS if part[0] == "select" else 0.0
 
 
-def _has_address_terms(access: Access, place: LoopContext) -> bool:
+def _has_address_terms(access: Access, context: LoopContext) -> bool:
     return any(
-        not operators(place.resolve(index)).isdisjoint(_MAY_BE_MULTI_INSTRUCTION)
+        not operators(context.resolve(index)).isdisjoint(_MAY_BE_MULTI_INSTRUCTION)
         for index in access.indices
     )
 
 
-def _flattened_indices(access: Access, place: LoopContext, buffer: Buffer) -> Iterator[Expr]:
-    """The indices of an access, those that are quotient and remainder of one index as that."""
-    parts = [place.resolve(index) for index in access.indices]
+def _flattened_indices(access: Access, context: LoopContext, buffer: Buffer) -> Iterator[Expr]:
+    """The indices of an access, with the quotient and remainder of one index recombined."""
+    parts = [context.resolve(index) for index in access.indices]
     for number, part in enumerate(parts):
         following = parts[number + 1] if number + 1 < len(parts) else None
         if isinstance(part, tuple) and _is_division_pair(part, following):
-            size = simplify(place.resolve(buffer.shape[number + 1]))
+            size = simplify(context.resolve(buffer.shape[number + 1]))
             if simplify(part[2]) == size:
                 parts[number + 1] = operands(part)[0]
                 continue
@@ -132,7 +131,7 @@ def _flattened_indices(access: Access, place: LoopContext, buffer: Buffer) -> It
 
 
 def _is_division_pair(row: tuple[Any, ...], column: Expr | None) -> bool:
-    """Whether two indices are one that is divided, and what is left of it."""
+    """Whether two indices are the quotient and the remainder of one."""
     if not isinstance(column, tuple) or row[1:] != column[1:]:
         return False
     return (row[0], column[0]) == ("//", "%")
@@ -140,7 +139,7 @@ def _is_division_pair(row: tuple[Any, ...], column: Expr | None) -> bool:
 
 @lru_cache(maxsize=8192)
 def multi_instruction_terms(expr: Expr) -> frozenset[Expr]:
-    """The parts of an expression that the hardware has no single instruction for."""
+    """The subexpressions without a single hardware instruction."""
     return frozenset(_find_terms(expr))
 
 
@@ -154,7 +153,7 @@ def _find_terms(expr: Expr) -> Iterator[Expr]:
 
 
 def term_instructions(expr: Expr) -> float:
-    """Integer instructions of a quotient, remainder or choice."""
+    """Integer instructions of a quotient, remainder or selection."""
     assert isinstance(expr, tuple)
     if expr[0] not in DIVISIONS:
         return SELECT_INSTRUCTIONS

@@ -1,9 +1,9 @@
-"""What a conversion from one type to another costs, in instructions by unit.
+"""Instructions of a type conversion, by unit.
 
-Narrow floating-point types need no conversion unit on the way to floats and back: a half becomes
-a float in an addition (``HADD2.F32``), a bfloat16 in a shift (``IMAD.U32``, ``PRMT``); one ``F2FP``
-of the integer pipeline makes two halves of two floats, and from sm_89 on two halves of two float8
-and back.  Between integers and floating point the unit works, at a quarter of their rates or less.
+Conversions between narrow floating-point types and float32 bypass the conversion unit: HADD2.F32
+converts a half, IMAD.U32 or PRMT a bfloat16; one F2FP of the integer pipeline converts two floats
+to halves, and from sm_89 two float8 to halves and back.  Conversions between integers and floating
+point use the conversion unit, at a quarter of the arithmetic rates or less.
 
 Sources: the instructions that ptxas 12.9 gives for sm_80 and sm_90 (`tests/measured/sass.py`);
 NVIDIA Nsight Compute, "Pipelines": the ALU "performs fast FP32-to-FP16 conversion" from Ampere on,
@@ -22,12 +22,11 @@ _FROM_HALF_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = {
     "bfloat16": {"int": 1},
 }
 _PACKED_INSTRUCTIONS: Mapping[str, float] = {"int": 1}
-# To and from integers of less than 32 bits, which are taken out of their word or put into it: one
-# PRMT or two, as ptxas 12.9 has it.
+# Integers below 32 bits are extracted from or inserted into a word: one or two PRMT (ptxas 12.9).
 _NARROW_INSTRUCTIONS: Mapping[str, float] = {"int": 1.5}
 _CONVERSION_INSTRUCTIONS: Mapping[str, float] = {"cvt": 1}
-# Those of 64 bits are as slow as the slower of the unit and fp64 arithmetic: 16 in a clock of an SM
-# of compute capability 6.0, 7.0, 8.0 and 9.0, four of 6.1, two of 7.5, 8.6 and 8.9 (CUDA C++
+# 64-bit conversions run at the lower rate of the conversion unit and fp64 arithmetic: per clock and
+# SM 16 for compute capability 6.0, 7.0, 8.0 and 9.0, 4 for 6.1, 2 for 7.5, 8.6 and 8.9 (CUDA C++
 # Programming Guide, "Arithmetic Instructions": type conversions from and to 64-bit types).
 _FP64_INSTRUCTIONS: Mapping[str, float] = {"cvt": 1, "fma": 1}
 WORD_BITS = 32
@@ -42,7 +41,7 @@ def conversion_instructions(source: str, target: str) -> Mapping[str, float]:
     if _is_integer(source) or _is_integer(target):
         integer = source if _is_integer(source) else target
         narrow = (bits(integer) or WORD_BITS) < WORD_BITS
-        # Halves are made of floats that the unit gives.
+        # The unit gives floats, from which halves are made.
         rest = {"fma": 1, "int": 0.5} if target in _FROM_HALF_INSTRUCTIONS else {}
         return _add_instructions(
             _CONVERSION_INSTRUCTIONS, _NARROW_INSTRUCTIONS if narrow else {}, rest
@@ -59,7 +58,7 @@ def conversion_instructions(source: str, target: str) -> Mapping[str, float]:
 
 
 def is_packed(source: str, target: str) -> bool:
-    """Whether one instruction converts two neighbours."""
+    """Whether one instruction converts two neighbouring elements."""
     types = {source, target}
     eight = any(name.startswith("float8") for name in types)
     return eight or (source == "float32" and target in _FROM_HALF_INSTRUCTIONS)

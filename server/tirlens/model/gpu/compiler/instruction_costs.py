@@ -1,9 +1,9 @@
-"""What operations cost the units of an SM, in instructions of one thread.
+"""Instructions of one thread for each operation, by unit of the SM.
 
-A lone add takes the slot of a fused multiply-add, a division several.  `PIPE` is the table: what
-ptxas 12.9 makes of CUDA 12.9's functions for sm_80 and sm_90 on the way that ordinary values take,
-branches included and constants that a loop keeps left out (as NVIDIA's CUDA C++ Programming Guide
-has their throughput, "Arithmetic Instructions").
+An addition takes the slot of a fused multiply-add, a division several.  The table
+`INSTRUCTIONS_PER_OPERATION` has what ptxas 12.9 makes of CUDA 12.9's functions for sm_80 and sm_90
+on the path of ordinary values: with branches, without constants that a loop keeps (throughputs:
+CUDA C++ Programming Guide, "Arithmetic Instructions").
 """
 
 from __future__ import annotations
@@ -58,28 +58,26 @@ INSTRUCTIONS_PER_OPERATION: Mapping[str, Mapping[str, float]] = {
     "sigmoid": {"sfu": 2, "fma": 10, "int": 7},
     "erf": {"sfu": 1, "fma": 9, "int": 11},
     "pow": {"sfu": 1, "fma": 44, "int": 27, "cvt": 3},
-    # The logarithm of the base is known: nvcc 13.0 for sm_90a, powf(1e4f, x) in an unrolled loop.
+    # The logarithm of the base is a constant: nvcc 13.0, sm_90a, powf(1e4f, x), unrolled loop.
     "pow_of_constant": {"fma": 14, "int": 12, "cvt": 2},
     "shuffle": {"shuffle": 1},
     "place": {"int": 1},
 }
-# nvcc 13.0 for sm_86: a comparison of doubles (``DSETP``) takes their unit, and the larger one is
-# chosen by two words (``FSEL``, ``SEL``).
+# nvcc 13.0 for sm_86: DSETP compares doubles on the fp64 unit; FSEL and SEL select the two words.
 _FP64_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = {
     "min": {"fma": 1, "int": 2},
     "max": {"fma": 1, "int": 2},
     "compare": {"fma": 1},
 }
-# A function that the table has not: an estimate, as the longer ones of it.
+# A function without an entry: an estimate, like the longer entries.
 _DEFAULT_FUNCTION_INSTRUCTIONS: Mapping[str, float] = {"sfu": 1, "fma": 24}
-# Division of integers is most often by a constant: a multiplication and shifts (see `addressing`);
-# ``LOP3`` does two logical operations.
+# Integer division is mostly by a constant: a multiplication and shifts (`address_arithmetic`).
+# LOP3 is two logical operations.
 _INTEGER_INSTRUCTIONS: Mapping[str, float] = {"div": 3, "mod": 4, "fma": 1, "logic": 0.5}
-# An intrinsic: ``MUFU`` and a multiplication before or behind it.
+# An intrinsic: MUFU and one multiplication.
 _INTRINSIC_INSTRUCTIONS: Mapping[str, float] = {"sfu": 1, "fma": 1}
-# What nvcc's --use_fast_math makes of single precision (CUDA C++ Programming Guide, "Intrinsic
-# Functions": what the option affects, and the PTX that each intrinsic is; nvcc: -ftz=true,
-# -prec-div=false, -prec-sqrt=false).
+# Single precision with nvcc's --use_fast_math (CUDA C++ Programming Guide, "Intrinsic Functions";
+# -ftz=true, -prec-div=false, -prec-sqrt=false).
 _FAST_MATH_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = {
     **dict.fromkeys(
         ("div", "exp", "exp10", "log", "log10", "sin", "cos", "sqrt"), _INTRINSIC_INSTRUCTIONS
@@ -94,15 +92,15 @@ _FAST_MATH_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = {
     "pow": {"sfu": 2, "fma": 1},
     "pow_of_constant": {"sfu": 1, "fma": 1},
 }
-# What nvcc makes a way apart of for rare values, to which the code branches, unless it may
-# approximate: nvcc 13.0 for sm_80 and sm_90 starts four to sixteen loads of a loop together where
-# their values are added, or go through exp, exp2, log, log1p, rsqrt, tanh or erf, and each by
-# itself in front of any of these.
+# Operations with a slow path for rare values, to which the code branches unless it may approximate.
+# A branch ends the batch of loads: nvcc 13.0 for sm_80 and sm_90 issues four to sixteen loads of a
+# loop together in front of additions, exp, exp2, log, log1p, rsqrt, tanh or erf, and single loads
+# in front of these operations.
 BRANCHING_OPS = frozenset(["div", "mod", "rcp", "sqrt", "sin", "cos", "tan", "pow", "sigmoid"])
 
 
 def has_slow_path(arith: Arith, fast_math: bool) -> bool:
-    """Whether the code of an operation branches for rare values."""
+    """Whether the code of an operation branches to a slow path for rare values."""
     name = scalar_class(arith.dtype)
     if not is_float(arith.dtype) or (fast_math and name == "fp32"):
         return False
@@ -112,9 +110,9 @@ def has_slow_path(arith: Arith, fast_math: bool) -> bool:
 def add_instructions(
     out: Instructions, arith: Arith, total: int, share: float, fast_math: bool
 ) -> None:
-    """Add to `out` what `total` of an operation cost, of which `share` are instructions.
+    """Add the instructions of `total` executions of an operation, of which `share` are issued.
 
-    Sums and products that may be contracted are kept apart until `fuse`.
+    Additions and products that may be contracted are kept until `contract_multiply_adds`.
     """
     floating = is_float(arith.dtype)
     name = scalar_class(arith.dtype)
@@ -141,17 +139,15 @@ def add_instructions(
         products = ("lone mul", name)
         out[products] = out.get(products, 0.0) + total * share
     elif floating and arith.op in ("add", "sub") and ("lone mul", name) in out:
-        # What is added before there is a product has none to be contracted with, and operations
-        # stand in the order of their evaluation.
+        # Operations are in evaluation order: an addition before any product is not contracted.
         sums = ("lone add", name)
         out[sums] = out.get(sums, 0.0) + total * share
 
 
 def contract_multiply_adds(out: Instructions) -> None:
-    """Compilers contract ``a * b + c``, ``a * b - c`` and ``c - a * b`` to one instruction.
+    """Contract ``a * b + c``, ``a * b - c`` and ``c - a * b`` to fused multiply-adds.
 
-    A difference is a sum with one sign changed, which costs nothing.  The fewer of sums and
-    products cost nothing more.
+    Each contraction saves one instruction; the smaller number of additions and products limits it.
     """
     for name in dict.fromkeys(name for _, name in out):
         adds = out.pop(("lone add", name), 0.0)

@@ -1,6 +1,7 @@
-"""Matrix instructions that a kernel issues itself and that its device does not have.
+"""Matrix instructions in a kernel that its device does not have.
 
-Their cost is told at the rate of the device's own, but the kernel cannot be compiled for it.
+Their cost is estimated at the rate of the device's own instructions, but the kernel does not
+compile for it.
 Sources: PTX ISA, "Target ISA Notes" of ``wgmma.mma_async`` (sm_90a alone) and ``tcgen05.mma``
 (sm_100, sm_101, sm_103 and sm_110 and not sm_120); AMD's CDNA 1 to 4 and RDNA 3 and 4 ISA guides,
 "Matrix Arithmetic Instructions" (MFMA: gfx908 to gfx950) and "WMMA" (gfx11 and gfx12).
@@ -24,7 +25,7 @@ _HAVE: Mapping[MatrixInstruction, re.Pattern[str]] = {
 
 
 def find_unsupported_instructions(nodes: Iterable[object], arch: str) -> tuple[CaveatNote, ...]:
-    """A note at each line with a matrix instruction that devices of `arch` do not have."""
+    """A caveat at each line with a matrix instruction that `arch` does not have."""
     found: dict[CaveatNote, None] = {}
     for node in nodes:
         if not isinstance(node, (Gemm, Mma)) or node.instruction is None:

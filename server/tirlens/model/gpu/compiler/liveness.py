@@ -1,17 +1,17 @@
-"""How many bytes of registers a thread's arrays take at the same time.
+"""Register pressure: the bytes of a thread's arrays that are live at the same time.
 
-The compiler gives the registers of an array that is read for the last time to the next one.  An
-array lives from its first access to its last; one that is used inside a loop and outside of it
-lives through the whole loop, and so does one whose value goes from one iteration to the next.  One
-that each iteration indexes by its number does not: the loop is unrolled, for registers have no
-index, and one array's registers become another's part by part (nvcc 13.0 for sm_90a takes 128
-registers for two arrays of 128 floats a thread, the second made of the first in a loop over their
-four rows).  The registers of a thread's own array live apart where all indices are constants.
+An array is live from its first access to its last.  One that is accessed inside and outside of a
+loop is live during the whole loop, as is one whose value passes from one iteration to the next.  An
+array that each iteration indexes by the loop variable is not: registers have no index, so the loop
+is unrolled, and the registers of one array are reused for another part by part (nvcc 13.0 for
+sm_90a takes 128 registers for two arrays of 128 floats a thread, where a loop over four rows
+computes the second from the first).  The registers of an array with constant indices are live
+separately.
 
-Straight code of single threads the compiler puts in an order in which values come and go one by
-one.  What has to be there at the same time is what lives where a thread loads from global memory,
-at barriers, around operations on tiles, and at the beginning of a loop: flashinfer's layer norm of
-16 values a thread takes 32 registers (mlc-ai/TIRx-kernels@51a6c01d, ptxas 13.0), its arrays 80.
+In straight-line code of single threads the compiler orders instructions so that few values are live
+at a time.  The pressure is therefore counted where it cannot reorder: at loads from global memory,
+at barriers, at tile operations, and at the start of a loop.  flashinfer's layer norm of 16 values a
+thread takes 32 registers (mlc-ai/TIRx-kernels@51a6c01d, ptxas 13.0); its arrays alone are 80.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ...tree.trip_counts import mean_trip_count
 from .straight_code import find_straight_code
 
 REGISTER_SCOPES = ("local", "wmma")
-# Of one register (PTX ISA: they are of 32 bits).
+# Bytes of one register (PTX ISA: 32 bits).
 REGISTER_BYTES = 4.0
 
 #: An array, or one register of it.
@@ -41,9 +41,9 @@ Unit = tuple[str, int | None]
 
 @dataclass
 class _LiveRange:
-    """`first` and `last` number the statements in program order.
+    """The live range of an array or register, by statement number in program order.
 
-    `named` has the variables of the indices that each statement uses it with.
+    `index_variables` has the index variables of each access.
     """
 
     first: int
@@ -55,30 +55,30 @@ class _LiveRange:
     )
 
     def is_local_to_iteration(self, low: int, high: int, turning: str | None) -> bool:
-        """Whether each turn of a loop has a part of it for itself, by the loop's variable."""
+        """Whether each iteration of a loop accesses a part of its own, by the loop variable."""
         inside = [names for number, names in self.index_variables if low <= number <= high]
         return bool(inside) and all(turning in names for names in inside)
 
 
 @dataclass(frozen=True)
 class RegisterDemand:
-    """What the register arrays of a thread take at the same time, and what of it has to be there.
+    """Register bytes of a thread: the peak with all arrays, and the part that cannot be reduced.
 
-    The rest comes and goes element by element, as far as there are no registers for all of it.
+    The difference can be computed element by element if registers are short.
     """
 
     peak_bytes: float
     required_bytes: float
 
 
-def find_register_demand(items: Sequence[CostNode], counts: Counts) -> RegisterDemand:
-    """The most bytes that the register arrays of one thread take at the same time."""
-    leaves = leaves_of(items)
+def find_register_demand(costs: Sequence[CostNode], counts: Counts) -> RegisterDemand:
+    """The register demand of one thread's arrays."""
+    leaves = leaves_of(costs)
     lives = _live_ranges(leaves, counts.buffers)
-    pieces = find_straight_code(items)
+    pieces = find_straight_code(costs)
     passing = {name for name, life in lives.items() if _is_local_to_piece(life, pieces)}
     held = {number for number, leaf in enumerate(leaves) if _is_scheduling_boundary(leaf)}
-    for low, high, turning in _sequential_loops(items):
+    for low, high, turning in _sequential_loops(costs):
         if turning is not None:
             held.add(low)
         for life in lives.values():
@@ -91,7 +91,7 @@ def find_register_demand(items: Sequence[CostNode], counts: Counts) -> RegisterD
 
 
 def _is_local_to_piece(life: _LiveRange, pieces: Sequence[range]) -> bool:
-    """Whether an array is there in one piece of straight code alone, written before it is read."""
+    """Whether an array is live in one piece of straight-line code alone, and written first."""
     inside = any(life.first in piece and life.last in piece for piece in pieces)
     return inside and not life.is_read_first and life.last > life.first
 
@@ -110,7 +110,7 @@ def _peak_bytes(lives: Iterable[_LiveRange], held: set[int], number_of_leaves: i
 
 
 def _is_scheduling_boundary(leaf: CostNode) -> bool:
-    """Whether the compiler cannot move what computes values of registers over a statement."""
+    """Whether the compiler cannot move register computations across a statement."""
     return bool(leaf.read_bytes) or leaf.source.per != "thread" or not every(leaf, STRAIGHT)
 
 
@@ -123,7 +123,7 @@ def _live_ranges(
     for use in used:
         access, buffer = use.entry.access, use.entry.buffer
         name = buffer.alias_of or buffer.id
-        # A fragment is spread over the threads, a local array is each thread's own.
+        # A fragment is distributed over the threads; a local array is private to each.
         held = use.bytes / use.threads if buffer.scope == "local.fragment" else float(use.bytes)
         registers: Iterable[int | None] = (None,)
         names = frozenset[str]().union(*map(free_variables, access.indices))
@@ -141,7 +141,7 @@ def _live_ranges(
 
 
 class _RegisterUse(NamedTuple):
-    """An access of statement `number` to an array of `bytes` in registers."""
+    """An access of statement `number` to a register array of `bytes`."""
 
     number: int
     entry: AccessCount
@@ -152,10 +152,7 @@ class _RegisterUse(NamedTuple):
 def _register_uses(
     leaves: Sequence[CostNode], buffers: Mapping[str, BufferCount]
 ) -> list[_RegisterUse]:
-    """The accesses to arrays in registers, but for single values.
-
-    Those come and go with the expressions that need them.
-    """
+    """The accesses to register arrays, without scalars, which live only in expressions."""
     sizes: dict[str, int | None] = {}
     found: list[_RegisterUse] = []
     for number, leaf in enumerate(leaves):
@@ -170,7 +167,7 @@ def _register_uses(
 
 
 def _register_bytes(buffer: Buffer, buffers: Mapping[str, BufferCount]) -> int | None:
-    """The size of an array in registers, or of the one that it views; None for any other."""
+    """The size of a register array, or of the array that it views; None for other arrays."""
     if not buffer.scope.startswith(REGISTER_SCOPES):
         return None
     known = buffers.get(buffer.alias_of or buffer.id)
@@ -180,7 +177,7 @@ def _register_bytes(buffer: Buffer, buffers: Mapping[str, BufferCount]) -> int |
 
 
 def _accessed_registers(access: Access, buffer: Buffer) -> range:
-    """Which registers of a thread's array, or of the array that it views, an access touches."""
+    """The registers of a thread's array that an access touches."""
     size = dtype_bytes(buffer.dtype)
     (index,), offset = access.indices, buffer.element_offset
     assert isinstance(index, int) and isinstance(offset, int)
@@ -192,41 +189,41 @@ def _accessed_registers(access: Access, buffer: Buffer) -> range:
 
 
 def _dynamically_indexed_arrays(entries: Iterable[AccessCount]) -> set[str]:
-    """The arrays that are not accessed element by element with constant indices alone."""
+    """The arrays with any access that is not to one element at a constant index."""
     found: set[str] = set()
     for entry in entries:
         access, buffer = entry.access, entry.buffer
         places = (*access.indices, buffer.element_offset)
-        constant = len(places) == 2 and all(isinstance(place, int) for place in places)
+        constant = len(places) == 2 and all(isinstance(context, int) for context in places)
         if not constant or buffer.scope != "local" or access.extents:
             found.add(buffer.alias_of or buffer.id)
     return found
 
 
-def _sequential_loops(items: Sequence[CostNode]) -> list[tuple[int, int, str | None]]:
-    """First and last statement of each loop whose iterations are in turn, inner ones first.
+def _sequential_loops(costs: Sequence[CostNode]) -> list[tuple[int, int, str | None]]:
+    """First and last statement of each sequential loop, inner loops first, and its variable.
 
-    And by which variable it turns, None where the program unrolls it.
+    The variable is None where the program unrolls the loop.
     """
     found: list[tuple[int, int, str | None]] = []
 
-    def visit(item: CostNode, number: int) -> int:
-        if isinstance(item.source, Statement):
+    def visit(cost: CostNode, number: int) -> int:
+        if isinstance(cost.source, Statement):
             return number + 1
         after = number
-        for child in item.children:
+        for child in cost.children:
             after = visit(child, after)
         serial = (
-            isinstance(item.source, Loop) and item.source.kind not in GRID_KINDS | CONCURRENT_KINDS
+            isinstance(cost.source, Loop) and cost.source.kind not in GRID_KINDS | CONCURRENT_KINDS
         )
-        serial = serial and mean_trip_count(item) != 1
-        if (serial or isinstance(item.source, While)) and after > number:
-            found.append((number, after - 1, _rolled_variable(item.source)))
+        serial = serial and mean_trip_count(cost) != 1
+        if (serial or isinstance(cost.source, While)) and after > number:
+            found.append((number, after - 1, _rolled_variable(cost.source)))
         return after
 
     number = 0
-    for item in items:
-        number = visit(item, number)
+    for cost in costs:
+        number = visit(cost, number)
     return found
 
 

@@ -1,7 +1,7 @@
-"""Values that one turn of a loop hands to the next: a chain that no unrolling shortens.
+"""Loop-carried dependences: chains of iterations that unrolling does not shorten.
 
-``acc[i] += a[i, k]`` over `k` waits in each turn for the sum of the turn before, and so does
-``s[k + 1] = s[k] + a[k]``, through memory.  Sums of floats are not put in another order.
+``acc[i] += a[i, k]`` over `k` needs the sum of the previous iteration; so does
+``s[k + 1] = s[k] + a[k]``, through memory.  Compilers do not reorder floating-point sums.
 """
 
 from __future__ import annotations
@@ -20,57 +20,57 @@ TILE_LOOP_KINDS = frozenset({"parallel", "vectorized"})
 
 @dataclass(frozen=True)
 class CarriedDependence:
-    """A thread's longest chain through a statement: `turns` links through memory of a `scope`."""
+    """A thread's longest chain through a statement: its links, and the scope of its array."""
 
     scope: str
     links: float
 
 
-def find_carried_dependence(item: CostNode, blocks: int) -> CarriedDependence | None:
-    """What a statement hands on from turn to turn; None where no turn waits for another."""
-    if not item.count.executions or all(entry.arith.index for entry in item.count.arith):
+def find_carried_dependence(cost: CostNode, blocks: int) -> CarriedDependence | None:
+    """The loop-carried dependence of a statement, or None."""
+    if not cost.count.executions or all(entry.arith.index for entry in cost.count.arith):
         return None
-    entries = item.count.accesses
+    entries = cost.count.accesses
     for written in entries:
         for read in entries:
             same = written.access.buffer == read.access.buffer
             if same and (written.access.mode, read.access.mode) == ("write", "read"):
-                beside = _independent_chains(read.access, written.access, item.context)
+                beside = _independent_chains(read.access, written.access, cost.context)
                 if beside is not None:
                     return CarriedDependence(
-                        read.buffer.scope, sequential_executions(item, blocks) / beside
+                        read.buffer.scope, sequential_executions(cost, blocks) / beside
                     )
     return None
 
 
-def sequential_executions(item: CostNode, blocks: int) -> float:
-    """How many times one thread runs a statement in turn, for each element of a tile loop."""
-    threads = item.threads if item.source.per == "thread" else 1
-    tiles = (loop.extent or 1 for loop in item.context.loops if loop.kind in TILE_LOOP_KINDS)
-    return (item.count.executions or 0) / (blocks * threads * math.prod(tiles))
+def sequential_executions(cost: CostNode, blocks: int) -> float:
+    """Sequential executions of a statement in one thread, for each element of a tile loop."""
+    threads = cost.threads if cost.source.per == "thread" else 1
+    tiles = (loop.extent or 1 for loop in cost.context.loops if loop.kind in TILE_LOOP_KINDS)
+    return (cost.count.executions or 0) / (blocks * threads * math.prod(tiles))
 
 
-def _independent_chains(read: Access, written: Access, place: LoopContext) -> int | None:
-    """How many chains one thread has side by side, for one element of a tile loop."""
+def _independent_chains(read: Access, written: Access, context: LoopContext) -> int | None:
+    """Independent chains of one thread, for one element of a tile loop."""
     if read.extents or written.extents or len(read.indices) != len(written.indices):
         return None
     beside = 1
-    for loop in reversed(place.loops):
+    for loop in reversed(context.loops):
         if loop.kind in GRID_KINDS | CONCURRENT_KINDS:
             continue
-        if _reads_previous_iteration(read, written, loop, place):
+        if _reads_previous_iteration(read, written, loop, context):
             return beside
         beside *= loop.extent or 1
     return None
 
 
 def _reads_previous_iteration(
-    read: Access, written: Access, loop: EnclosingLoop, place: LoopContext
+    read: Access, written: Access, loop: EnclosingLoop, context: LoopContext
 ) -> bool:
-    """Whether the next turn of a loop reads what this one writes."""
+    """Whether each iteration of a loop reads what the previous one writes."""
     following: Expr = ("+", loop.var, 1)
     return all(
-        simplify(substitute(place.resolve(here), {loop.var: following}))
-        == simplify(place.resolve(there))
+        simplify(substitute(context.resolve(here), {loop.var: following}))
+        == simplify(context.resolve(there))
         for here, there in zip(read.indices, written.indices, strict=True)
     )

@@ -1,8 +1,8 @@
-"""How often a thread computes what only some of the loops around it change.
+"""Loop-invariant code motion: the share of an operation's executions that are instructions.
 
-The elements of a tile loop that one thread has, and those of an unrolled loop, are one piece of
-straight code: the compiler computes a value that is the same for several of them once.  So it does
-for the turns of a loop in whose body nothing that the value is made of changes (LLVM's LICM).
+A thread's elements of a tile loop, and the iterations of an unrolled loop, are straight-line code,
+in which the compiler computes an equal value once.  It hoists a value out of a rolled loop that
+changes none of its operands (LLVM's LICM).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ STRAIGHT_LOOP_KINDS = frozenset({"unroll", "vectorized"})
 
 
 def issued_share(
-    arith: Arith, place: LoopContext, spread: ThreadMapping, threads: int, matrix: bool
+    arith: Arith, context: LoopContext, mapping: ThreadMapping, threads: int, matrix: bool
 ) -> float:
     """The share of an operation's executions that are instructions, at most 1.
 
-    `matrix` tells that the elements lie on the threads as a matrix instruction's result does.
+    `matrix` says whether the elements have the layout of a matrix instruction's result.
     """
     if arith.over is None:
         return 1.0
-    tile = [loop for loop in place.loops if loop.kind in ("parallel", "vectorized")]
+    tile = [loop for loop in context.loops if loop.kind in ("parallel", "vectorized")]
     over = frozenset(arith.over)
     if any(loop.kind == "parallel" for loop in tile):
         extents = tuple(loop.extent or 1 for loop in tile)
@@ -42,37 +42,37 @@ def issued_share(
             return 1.0
         if matrix and len(extents) > 1:
             return distinct_matrix_share(extents, varies, max(threads, 1))
-        return distinct_element_share(extents, varies, max(threads, 1), spread.vector)
-    return 1.0 / max(math.prod(_invariant_iterations(place, over)), 1)
+        return distinct_element_share(extents, varies, max(threads, 1), mapping.vector)
+    return 1.0 / max(math.prod(_invariant_iterations(context, over)), 1)
 
 
-def _invariant_iterations(place: LoopContext, over: frozenset[str]) -> Iterator[int]:
-    """The turns of the loops around, from the inside out, for all of which a value is the same."""
+def _invariant_iterations(context: LoopContext, over: frozenset[str]) -> Iterator[int]:
+    """The trip counts of enclosing loops, from the innermost, in which a value is invariant."""
     out = True  # of all the loops inside
-    for loop in reversed(place.loops):
+    for loop in reversed(context.loops):
         if loop.kind in GRID_KINDS | CONCURRENT_KINDS - STRAIGHT_LOOP_KINDS:
             continue
         if loop.var in over:
-            # One value for each turn would have to be kept in registers.
+            # Hoisting further out would keep one value for each iteration in registers.
             out = False
         elif out or loop.kind in STRAIGHT_LOOP_KINDS:
             yield loop.extent or 1
 
 
 def address_share(
-    names: frozenset[str], place: LoopContext, spread: ThreadMapping | None, threads: int
+    names: frozenset[str], context: LoopContext, mapping: ThreadMapping | None, threads: int
 ) -> float:
-    """For how many of its vectors of a tile a thread computes anew what `names` change."""
-    tile = [loop for loop in place.loops if loop.kind in ("parallel", "vectorized")]
+    """The share of a thread's vectors of a tile for which a term in `names` is computed."""
+    tile = [loop for loop in context.loops if loop.kind in ("parallel", "vectorized")]
     varies = tuple(loop.var in names for loop in tile)
-    if spread is None or not tile or all(varies):
+    if mapping is None or not tile or all(varies):
         return 1.0
     extents = tuple(loop.extent or 1 for loop in tile)
-    return distinct_vector_share(extents, varies, max(threads, 1), spread.vector)
+    return distinct_vector_share(extents, varies, max(threads, 1), mapping.vector)
 
 
-def packed_share(arith: Arith, spread: ThreadMapping) -> float:
-    """Instructions of an operation on neighbours: two floats become two halves in one (F2FP)."""
-    if arith.op != "cast" or arith.accumulator is None or spread.vector < 2:
+def packed_share(arith: Arith, mapping: ThreadMapping) -> float:
+    """Instructions per operation on neighbours: one F2FP converts two floats to halves."""
+    if arith.op != "cast" or arith.accumulator is None or mapping.vector < 2:
         return 1.0
     return 0.5 if is_packed(arith.dtype, arith.accumulator) else 1.0

@@ -1,12 +1,12 @@
-"""How often matrix instructions read their operands from shared memory.
+"""The number of times that matrix instructions read their operands from shared memory.
 
-A ``wgmma`` of a warpgroup takes 64 rows of A and up to 256 columns of B, and reads both from shared
-memory unless A is in registers (PTX ISA, "wgmma.mma_async").  A tile of B is read once for every 64
-rows of the product, one of A once by each warpgroup that has a part of its columns.  With few
-columns for each warpgroup that takes longer than the products: of 64 x 32 x 16, 24 clocks for 16
-(W. Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture": the full rate from
-64 columns on).  For ``mma.sync`` each warp loads the rows and columns of its own part, so that the
-warps beside each other load the same rows.  The tensor cores of sm_100 read a tile once.
+A wgmma of a warpgroup multiplies 64 rows of A and up to 256 columns of B, and reads both from
+shared memory unless A is in registers (PTX ISA, "wgmma.mma_async").  It reads a tile of B once for
+every 64 rows of the product, and a tile of A once for each warpgroup that computes some of its
+columns.  With few columns per warpgroup the reads take longer than the product: 24 clocks against
+16 for 64 x 32 x 16 (W. Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
+Architecture": full rate from 64 columns).  For mma.sync each warp loads the rows and columns of its
+part of the product.  The tensor cores of sm_100 read a tile once.
 
 Sources: tilelang ``src/cuda/op/gemm.cc`` (ComputeWgmmaWarpPartition, ComputeDefaultWarpPartition).
 """
@@ -22,16 +22,16 @@ from tirlens_worker.facts import Gemm, WarpPolicy
 from ...tree.context import WARP, WARPGROUP
 from ...tree.node import CostNode
 
-# Of one instruction (PTX ISA, "Warpgroup Level Matrix Shape": m64nNk16, N from 8 to 256; "Warp
-# Level Matrix Shape": m16n8).
+# Shapes of one instruction (PTX ISA, "Warpgroup Level Matrix Shape": m64nNk16, N from 8 to 256;
+# "Warp Level Matrix Shape": m16n8).
 MAX_WGMMA_COLUMNS = 256
 WGMMA_ROWS, WGMMA_COLUMNS = 64, 8
 MMA_ROWS, MMA_COLUMNS = 16, 8
 
 
-def operand_read_counts(item: CostNode, device: Device) -> tuple[float, float]:
-    """How often a product of tiles reads A and B from shared memory."""
-    node = item.source
+def operand_read_counts(cost: CostNode, device: Device) -> tuple[float, float]:
+    """The number of times that a tile product reads A and B from shared memory."""
+    node = cost.source
     if not isinstance(node, Gemm) or node.m_n_k is None:
         return 1.0, 1.0
     if "tcgen05" in device.features or "mfma" in device.features:
@@ -39,13 +39,13 @@ def operand_read_counts(item: CostNode, device: Device) -> tuple[float, float]:
     rows, columns, _ = node.m_n_k
     if not isinstance(rows, int) or not isinstance(columns, int):
         return 1.0, 1.0
-    groups = item.threads // WARPGROUP
+    groups = cost.threads // WARPGROUP
     if "wgmma" in device.features and rows >= WGMMA_ROWS and groups:
         down, across = _partition_warps(
             rows, columns, groups, node.policy, (WGMMA_ROWS, WGMMA_COLUMNS)
         )
         return across * -(-columns // across // MAX_WGMMA_COLUMNS), rows / WGMMA_ROWS
-    warps = max(item.threads // WARP, 1)
+    warps = max(cost.threads // WARP, 1)
     down, across = _partition_warps(rows, columns, warps, node.policy, (MMA_ROWS, MMA_COLUMNS))
     return across, down
 
@@ -54,7 +54,7 @@ def operand_read_counts(item: CostNode, device: Device) -> tuple[float, float]:
 def _partition_warps(
     rows: int, columns: int, number: int, policy: WarpPolicy, least: tuple[int, int]
 ) -> tuple[int, int]:
-    """Into how many parts the rows and the columns are divided, `number` parts in all."""
+    """The partition of the product into `number` parts: along rows and along columns."""
     found = list(_possible_partitions(rows, columns, number, least))
     if not found:
         return 1, 1

@@ -1,22 +1,21 @@
-"""Instructions of branches: what tells whether a thread does something, and what it passes over.
+"""Predicates, branches and loop control: the instructions that they cost.
 
-A comparison is one ISETP, which takes the predicate of the one before it along, and what is
-compared is one instruction where a loop that stays a loop changes it: IADD3, IMAD and LOP3 take
-three operands.  In an unrolled loop it is a constant that moves to the other side.  What no loop
-changes is known before them, in a predicate, and what all threads of a block tell alike is left to
-the scalar unit or the uniform datapath.  nvcc 13.0 for sm_80 makes of a turn of a convolution with
-borders ten instructions, of which four are of its guard (IADD3, LOP3, two ISETP; those of the row
-stand outside), of ``t < s`` in a tree two (ISETP, SHF), of ``t % (2 * s)`` eighteen, and 554 ISETP
-of the guards of 900 loads in an unrolled convolution.
+A comparison is one ISETP, which combines with the predicate of the previous one.  A compared value
+is one more instruction where a rolled loop changes it (IADD3, IMAD and LOP3 take three operands);
+in an unrolled loop it is a constant on the other side.  Loop-invariant predicates are hoisted, and
+those that are uniform in a block run on the scalar unit or the uniform datapath.  nvcc 13.0 for
+sm_80 needs four instructions for the predicate of an iteration of a padded convolution (IADD3,
+LOP3, two ISETP; the row's are hoisted) of ten, two for ``t < s`` in a tree reduction (ISETP, SHF),
+eighteen for ``t % (2 * s)``, and 554 ISETP for the predicates of 900 loads in an unrolled
+convolution.
 
-Around a short body there is no branch: all warps issue it under the predicate, those too of which
-no lane does anything.  nvcc 13.0 for sm_80 and sm_90 does so up to 8 loads, stores and sums of
-shared memory, 8 stores with their addresses and 7 FFMA, and branches at 10 and more (BSSY, BRA and
-BSYNC beside them); LLVM's AMDGPU target jumps over more than 12 (``amdgpu-skip-threshold``).
+A short body is predicated without a branch: every warp issues it, also with no active lane.  nvcc
+13.0 for sm_80 and sm_90 predicates up to 8 loads, stores and sums of shared memory, 8 stores with
+their addresses and 7 FFMA, and branches at 10 and more (with BSSY, BRA and BSYNC); LLVM's AMDGPU
+target branches above 12 (``amdgpu-skip-threshold``).
 
-A loop that stays one takes three instructions a turn (IADD3, ISETP, BRA).  Short ones of constant
-extent are unrolled whole and others four at a time, but for those with a barrier of which the
-number of turns is not known.
+A rolled loop costs three instructions an iteration (IADD3, ISETP, BRA).  Short loops of constant
+extent are unrolled fully, others by four, except loops with a barrier and an unknown trip count.
 """
 
 from __future__ import annotations
@@ -41,56 +40,71 @@ from ...tree.context import LoopContext
 from ...tree.node import CostNode, leaves_of
 from .address_arithmetic import ZERO_INSTRUCTIONS, multi_instruction_terms, term_instructions
 
-# Instructions of one thread, as told above: of each comparison, each value that is compared, each
-# branch, the longest body without one, and each turn of a loop.
+# Instructions of one thread (see above): a comparison, a compared value, a branch, the longest
+# predicated body, and one iteration of a rolled loop.
 COMPARISON_INSTRUCTIONS = 1.0
 COMPARED_VALUE_INSTRUCTIONS = 1.0
 BRANCH_INSTRUCTIONS = 3.0
 MAX_PREDICATED_INSTRUCTIONS = 8.0
 LOOP_INSTRUCTIONS = 3.0
-# Turns that nvcc and LLVM make one, of a short loop of constant extent and of others.  Both go by
-# the size of the body; 64 is an estimate for bodies of a few instructions, four what nvcc 13.0
-# makes of loops whose extent is known at run time.
+# Iterations that nvcc and LLVM unroll of short loops with a constant extent, and of others.  Both
+# limit the size of the body: 64 is an estimate for bodies of a few instructions, 4 is what nvcc
+# 13.0 does with loops whose extent is known at run time.
 MAX_FULL_UNROLL_ITERATIONS = 64
 PARTIAL_UNROLL_ITERATIONS = 4
 
 
 def add_branch_instructions(
-    sides: tuple[CostNode, ...], evaluations: int, condition: Expr, place: LoopContext, threads: int
+    sides: tuple[CostNode, ...],
+    evaluations: int,
+    condition: Expr,
+    context: LoopContext,
+    threads: int,
 ) -> tuple[CostNode, ...]:
-    """The sides of a branch with what it takes that threads come to so many times.
+    """The sides of a branch, with its predicate and skipped instructions on the first statement.
 
-    Its first statement has that.  `place` is that of the branch, which `threads` of a block come
-    to.  Statements of tiles are left out: which of their elements a compiler tells apart is not
-    known.
+    Parameters
+    ----------
+    sides
+        The cost nodes of both sides.
+    evaluations
+        Executions of the branch by threads, over the launch.
+    condition, place
+        The condition, and the loop context of the branch.
+    threads
+        Threads of a block that reach the branch.
+
+    Notes
+    -----
+    Tile statements are left out: which of their elements the compiler separates is not known.
     """
     leaves = leaves_of(sides)
     if not evaluations or not leaves or any(leaf.source.per != "thread" for leaf in leaves):
         return sides
     taken = max(side.count.executions or 0 for side in sides)
-    always = taken == evaluations and _depends_on_loops_only(place.resolve(condition), place)
-    told = 0.0 if always else evaluations * predicate_instructions(condition, place)
+    always = taken == evaluations and _depends_on_loops_only(context.resolve(condition), context)
+    predicates = 0.0 if always else evaluations * predicate_instructions(condition, context)
     body = sum(map(_statement_instructions, leaves))
-    passed = 0.0
+    skipped = 0.0
     if taken and body <= MAX_PREDICATED_INSTRUCTIONS * taken:
-        passed = body / taken * max(evaluations - taken, 0)
-    elif taken and place.sequential_iterations > 1:
-        passed = BRANCH_INSTRUCTIONS * evaluations
+        skipped = body / taken * max(evaluations - taken, 0)
+    elif taken and context.sequential_iterations > 1:
+        skipped = BRANCH_INSTRUCTIONS * evaluations
     return _change_first_statement(
         sides,
         lambda leaf: leaf.replace(
             reaching_threads=max(leaf.reaching_threads, threads),
-            predicate_instructions=leaf.predicate_instructions + told,
-            skipped_instructions=leaf.skipped_instructions + passed,
+            predicate_instructions=leaf.predicate_instructions + predicates,
+            skipped_instructions=leaf.skipped_instructions + skipped,
         ),
     )
 
 
 def add_loop_instructions(
-    body: tuple[CostNode, ...], loop: Loop, turns: int
+    body: tuple[CostNode, ...], loop: Loop, iterations: int
 ) -> tuple[CostNode, ...]:
-    """The body of a loop with what its turns take if it stays one, at its first statement."""
-    if loop.kind != "serial" or not turns:
+    """The body of a loop, with the loop control instructions on its first statement."""
+    if loop.kind != "serial" or not iterations:
         return body
     constant = isinstance(loop.extent, int)
     if isinstance(loop.extent, int) and loop.extent <= MAX_FULL_UNROLL_ITERATIONS:
@@ -102,14 +116,16 @@ def add_loop_instructions(
     each = LOOP_INSTRUCTIONS / (1 if meets and not constant else PARTIAL_UNROLL_ITERATIONS)
     return _change_first_statement(
         body,
-        lambda leaf: leaf.replace(skipped_instructions=leaf.skipped_instructions + each * turns),
+        lambda leaf: leaf.replace(
+            skipped_instructions=leaf.skipped_instructions + each * iterations
+        ),
     )
 
 
-def load_predicate_instructions(count: NodeCount, place: LoopContext) -> float:
-    """Integer instructions of the conditions under which a thread's statement loads at all.
+def load_predicate_instructions(count: NodeCount, context: LoopContext) -> float:
+    """Integer instructions of the predicates of a per-thread statement's loads.
 
-    Where it does not, its register is zero beforehand.
+    A register is set to zero before a predicated load.
     """
     node: Any = count.source
     if node.per != "thread":
@@ -121,31 +137,33 @@ def load_predicate_instructions(count: NodeCount, place: LoopContext) -> float:
         and entry.access.mode == "read"
         and entry.executions != count.executions
     )
-    # A load whose place is chosen has its condition in that (`addressing`).
-    plain = (one for one in conditions if "select" not in operators(simplify(place.resolve(one))))
-    each = sum(predicate_instructions(condition, place) + ZERO_INSTRUCTIONS for condition in plain)
+    # The predicate of a load with a selected address is part of `address_arithmetic`.
+    plain = (one for one in conditions if "select" not in operators(simplify(context.resolve(one))))
+    each = sum(
+        predicate_instructions(condition, context) + ZERO_INSTRUCTIONS for condition in plain
+    )
     return each * (count.executions or 0)
 
 
 def _change_first_statement(
-    items: Sequence[CostNode], change: Callable[[CostNode], CostNode]
+    costs: Sequence[CostNode], change: Callable[[CostNode], CostNode]
 ) -> tuple[CostNode, ...]:
     """A body with its first statement changed."""
-    for number, item in enumerate(items):
-        if not item.leaves():
+    for number, cost in enumerate(costs):
+        if not cost.leaves():
             continue
-        statement = isinstance(item.source, Statement)
+        statement = isinstance(cost.source, Statement)
         new = (
-            change(item)
+            change(cost)
             if statement
-            else item.replace(children=_change_first_statement(item.children, change))
+            else cost.replace(children=_change_first_statement(cost.children, change))
         )
-        return (*items[:number], new, *items[number + 1 :])
-    return tuple(items)
+        return (*costs[:number], new, *costs[number + 1 :])
+    return tuple(costs)
 
 
 def _statement_instructions(leaf: CostNode) -> float:
-    """What threads issue for a statement, over the launch, but for addresses."""
+    """Instructions of a statement over the launch, without addresses."""
     requests = leaf.mapping.requests if leaf.mapping is not None else ()
     moved = sum(
         entry.elements / request.elements_per_thread
@@ -155,32 +173,34 @@ def _statement_instructions(leaf: CostNode) -> float:
     return moved + sum(leaf.arith.instructions.values())
 
 
-def predicate_instructions(condition: Expr, place: LoopContext) -> float:
-    """Integer instructions of one thread for telling once whether a condition holds, on average.
+def predicate_instructions(condition: Expr, context: LoopContext) -> float:
+    """Mean integer instructions of one thread for one evaluation of a condition.
 
-    `place` is where it is told: what a loop around does not change goes out of it.
+    Comparisons that are invariant in an enclosing loop are hoisted out of it.
     """
-    turns = place.sequential_trip_counts
-    threads = frozenset(loop.var for loop in place.loops if loop.kind == "block")
-    rolled = frozenset(loop.var for loop in place.loops if loop.kind != "unroll") & turns.keys()
+    iterations = context.sequential_trip_counts
+    threads = frozenset(loop.var for loop in context.loops if loop.kind == "block")
+    rolled = (
+        frozenset(loop.var for loop in context.loops if loop.kind != "unroll") & iterations.keys()
+    )
     costs: dict[Expr, float] = {}
-    for part in walk(simplify(place.resolve(condition))):
+    for part in walk(simplify(context.resolve(condition))):
         if not isinstance(part, tuple) or part[0] not in COMPARISONS:
             continue
-        if not free_variables(part).isdisjoint(threads) and not _is_compile_time(part, place):
+        if not free_variables(part).isdisjoint(threads) and not _is_compile_time(part, context):
             costs[part] = COMPARISON_INSTRUCTIONS
             costs.update(_compared_values(part, rolled))
-    told: list[float] = []
+    predicates: list[float] = []
     for part, cost in costs.items():
         names = free_variables(part)
-        if names.isdisjoint(turns):
+        if names.isdisjoint(iterations):
             continue
-        for name, extent in turns.items():
+        for name, extent in iterations.items():
             if name not in names:
                 cost /= extent
-        told.append(cost)
-    # Parts come in no order, which must not show in the last digit.
-    return math.fsum(told)
+        predicates.append(cost)
+    # The terms have no order; fsum makes the sum independent of it.
+    return math.fsum(predicates)
 
 
 def _compared_values(comparison: Expr, rolled: frozenset[str]) -> Iterator[tuple[Expr, float]]:
@@ -193,12 +213,12 @@ def _compared_values(comparison: Expr, rolled: frozenset[str]) -> Iterator[tuple
             yield side, COMPARED_VALUE_INSTRUCTIONS
 
 
-def _is_compile_time(comparison: Expr, place: LoopContext) -> bool:
-    """Whether the compiler knows the result, from the loops around alone."""
-    low, high = bounds(comparison, place.ranges)
-    return low == high and _depends_on_loops_only(comparison, place)
+def _is_compile_time(comparison: Expr, context: LoopContext) -> bool:
+    """Whether the loop bounds alone decide a comparison at compile time."""
+    low, high = bounds(comparison, context.ranges)
+    return low == high and _depends_on_loops_only(comparison, context)
 
 
-def _depends_on_loops_only(condition: Expr, place: LoopContext) -> bool:
-    """Whether nothing but loops takes part in a condition: what always holds then is no code."""
-    return free_variables(condition) <= {loop.var for loop in place.loops}
+def _depends_on_loops_only(condition: Expr, context: LoopContext) -> bool:
+    """Whether a condition contains only loop variables."""
+    return free_variables(condition) <= {loop.var for loop in context.loops}

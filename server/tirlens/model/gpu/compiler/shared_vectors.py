@@ -1,11 +1,10 @@
-"""Loads and stores of shared memory that the compiler joins into vectors.
+"""Vector loads and stores of shared memory that the compiler makes of scalar accesses.
 
-LLVM's LoadStoreVectorizer, which NVVM runs, makes one instruction of the accesses of straight code
-whose places are neighbours: of up to four elements and 16 bytes, where the first one's place is a
-multiple of that.  It knows where arrays lie in shared memory; of one in global memory it knows no
-more than that its elements are aligned.  nvcc 13.0 for sm_86 makes of ``a[row, k]`` and ``b[k, i]``
-in unrolled loops over 16 steps and 8 columns one LDS.128 of four floats, or one LDS.64 of four
-halves, whether the neighbours are turns of the inner loop or of the outer one.
+LLVM's LoadStoreVectorizer, which NVVM runs, merges accesses of straight-line code to adjacent
+addresses: up to four elements and 16 bytes, if the first address is aligned to the vector.  It
+knows the alignment of arrays in shared memory, but of arrays in global memory only that of their
+elements.  nvcc 13.0 for sm_86 turns ``a[row, k]`` and ``b[k, i]`` in unrolled loops of 16 steps and
+8 columns into one LDS.128 of four floats, or one LDS.64 of four halves, along either loop.
 """
 
 from __future__ import annotations
@@ -21,37 +20,41 @@ from tirlens_worker.facts import Access, Buffer, Statement
 from ...tree.context import EnclosingLoop, LoopContext, dtype_bytes
 from ..mapping.lane_offsets import IntArray, element_offsets
 
-# Of one instruction, as told above.
+# Limits of one merged instruction (see above).
 MAX_JOINED_ELEMENTS = 4
 MAX_JOINED_BYTES = 16
 
 
 def join_shared_accesses(
-    access: Access, statement: Statement, buffer: Buffer, place: LoopContext, env: Mapping[str, Any]
+    access: Access,
+    statement: Statement,
+    buffer: Buffer,
+    context: LoopContext,
+    env: Mapping[str, Any],
 ) -> int:
-    """How many elements one instruction moves that the program moves in turns of unrolled loops."""
+    """Elements of consecutive unrolled iterations that one instruction moves."""
     if not buffer.scope.startswith("shared") or access.guard is not None:
         return 1
     others = (one for one in statement.accesses if one is not access)
     if any(one.buffer == access.buffer for one in others):
-        return 1  # what is stored may be what the next turn loads
+        return 1  # a store may write what the next iteration loads
     most = min(MAX_JOINED_ELEMENTS, int(MAX_JOINED_BYTES / dtype_bytes(buffer.dtype)))
-    chosen = frozenset[str]().union(*map(free_variables, place.conditions))
-    for loop in _unrolled_loops(place):
+    chosen = frozenset[str]().union(*map(free_variables, context.conditions))
+    for loop in _unrolled_loops(context):
         number = loop.extent or 1
         while number % most:
             most //= 2
         if most > 1 and loop.var not in chosen:
-            found = _aligned_vector(access, buffer, place, env, loop, most)
+            found = _aligned_vector(access, buffer, context, env, loop, most)
             if found > 1:
                 return found
         most = min(MAX_JOINED_ELEMENTS, int(MAX_JOINED_BYTES / dtype_bytes(buffer.dtype)))
     return 1
 
 
-def _unrolled_loops(place: LoopContext) -> Iterator[EnclosingLoop]:
-    """The loops around whose turns are straight code, from the inside out."""
-    for loop in reversed(place.loops):
+def _unrolled_loops(context: LoopContext) -> Iterator[EnclosingLoop]:
+    """The enclosing unrolled loops, from the innermost."""
+    for loop in reversed(context.loops):
         if loop.kind != "unroll":
             return
         yield loop
@@ -60,20 +63,20 @@ def _unrolled_loops(place: LoopContext) -> Iterator[EnclosingLoop]:
 def _aligned_vector(
     access: Access,
     buffer: Buffer,
-    place: LoopContext,
+    context: LoopContext,
     env: Mapping[str, Any],
     loop: EnclosingLoop,
     most: int,
 ) -> int:
-    """The longest vector along `loop` that starts at a multiple of its length in every turn."""
-    first = element_offsets(access, buffer, place, env)
+    """The longest vector along `loop` that is aligned in every iteration."""
+    first = element_offsets(access, buffer, context, env)
     if first is None:
         return 1
     steps: list[IntArray] = []
-    for other in place.loops:
+    for other in context.loops:
         if other.kind in ("grid", "cluster", "block") or (other.extent or 1) == 1:
             continue
-        moved = element_offsets(access, buffer, place, {**env, other.var: env[other.var] + 1})
+        moved = element_offsets(access, buffer, context, {**env, other.var: env[other.var] + 1})
         if moved is None:
             return 1
         step = moved - first

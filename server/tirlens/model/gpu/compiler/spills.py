@@ -1,7 +1,7 @@
-"""What it costs that a thread's arrays do not fit into its registers.
+"""Register spills: the cost of arrays that exceed a thread's registers.
 
-The compiler keeps the rest in local memory: each time that a loop comes by, it loads a register
-that is not there and stores it again.  The loads find it in L1, which passes all stores on to L2.
+The compiler keeps the excess in local memory, and loads and stores it in each iteration.  Loads hit
+L1, which writes all stores through to L2.
 (RTX 3090, products of 4096^3 with 256 accumulators a thread: 40 to 96 ms, where the stores of the
 53 registers above the limit take 55 ms at the rate of L2 and the product takes 6 ms.)
 """
@@ -18,15 +18,15 @@ from ..launch.launch_time import DEVICE_WIDE_UNITS
 from ..units import L2_WRITE_FRACTION, l2_rate
 from .liveness import REGISTER_SCOPES
 
-# Loads, stores and their addresses between the instructions that compute: an estimate, of a load
-# and a store for each instruction.
+# Instructions with spill code over instructions without.  Estimate: a load and a store for each
+# arithmetic instruction.
 SPILL_INSTRUCTION_FACTOR = 3.0
-# What these do is the same, spilled or not.
+# Units whose work does not change with spills.
 _UNAFFECTED_UNITS = DEVICE_WIDE_UNITS | {"shared"}
 
 
 def add_spill_time(leaves: Sequence[CostNode], share: float, device: Device) -> list[CostNode]:
-    """The leaves with what it takes that `share` of the arrays in registers spill."""
+    """The leaves with the time of spills of `share` of the register arrays."""
     return (
         [_add_statement_spills(leaf, share, device) for leaf in leaves] if share else list(leaves)
     )

@@ -1,10 +1,9 @@
-"""Statements of tiles that are one piece of straight code: elements come and go one by one.
+"""Straight-line code of tile statements, in which elements can be computed one by one.
 
-A thread's elements of a tile do not need each other until they are summed up over a row or are
-handed on through shared memory.  Where there are no registers for all of them, the compiler
-finishes some before it begins others: ``sum(o * do)`` over 256 x 256 elements of 128 threads, with
-512 registers of sums and 512 of halves, takes 194 and no stack (ptxas 13.0 for sm_90a,
-`tests/measured/compiled.csv`).
+A thread's elements of a tile are independent until a reduction along a row or an exchange through
+shared memory.  If registers are short, the compiler finishes some elements before it starts others:
+``sum(o * do)`` over 256 x 256 elements on 128 threads, with 512 registers of sums and 512 of
+halves, takes 194 registers and no stack (ptxas 13.0 for sm_90a, `tests/measured/compiled.csv`).
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ _ELEMENTWISE_OPS = (Store, Evaluate, Copy, Fill, Reduce)
 _CONCURRENT_KINDS = GRID_KINDS | CONCURRENT_KINDS
 
 
-def find_straight_code(items: Sequence[CostNode]) -> list[range]:
-    """The pieces of straight code, by the numbers of their statements in program order.
+def find_straight_code(costs: Sequence[CostNode]) -> list[range]:
+    """The pieces of straight-line code, as ranges of statement numbers in program order.
 
-    A loop that turns once is none.
+    A loop of one iteration does not end a piece.
     """
     found: list[range] = []
     begin = number = 0
     handed: set[str] = set()
-    for leaf in _statements(items):
+    for leaf in _statements(costs):
         belongs = (
             leaf is not None
             and leaf.source.per == "block"
@@ -49,24 +48,24 @@ def find_straight_code(items: Sequence[CostNode]) -> list[range]:
     return [piece for piece in found if len(piece) > 1]
 
 
-def _statements(items: Sequence[CostNode]) -> Iterator[CostNode | None]:
-    """The statements in program order; None where a loop that turns or a branch begins or ends."""
-    for item in items:
-        node = item.source
+def _statements(costs: Sequence[CostNode]) -> Iterator[CostNode | None]:
+    """The statements in program order; None where a loop or branch starts or ends."""
+    for cost in costs:
+        node = cost.source
         if isinstance(node, Statement):
-            yield item
+            yield cost
             continue
-        together = isinstance(node, Loop) and (
-            node.kind in _CONCURRENT_KINDS or mean_trip_count(item) == 1
+        concurrent = isinstance(node, Loop) and (
+            node.kind in _CONCURRENT_KINDS or mean_trip_count(cost) == 1
         )
         in_tile = isinstance(node, Branch) and any(
-            loop.kind in CONCURRENT_KINDS for loop in item.context.loops
+            loop.kind in CONCURRENT_KINDS for loop in cost.context.loops
         )
-        if together or in_tile:
-            yield from _statements(item.children)
+        if concurrent or in_tile:
+            yield from _statements(cost.children)
         else:
             yield None
-            yield from _statements(item.children)
+            yield from _statements(cost.children)
             yield None
 
 

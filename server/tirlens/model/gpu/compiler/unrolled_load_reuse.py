@@ -1,11 +1,10 @@
-"""Loads that the compiler makes once for several turns of straight code.
+"""Reuse of loads among the iterations of unrolled loops.
 
-The turns of unrolled loops are one piece of code, and in that a value is loaded once however many
-turns use it, as long as nothing in between writes to its array: LLVM's GVN, which NVVM runs.  So is
-what all lanes of a vector use.  The window of a stencil moves by less than its width from turn to
-turn: nvcc 13.0 for sm_86 makes 435 loads of the 1,800 of an unrolled 15 x 15 filter over eight rows
-of a thread, two rows apart, which are its 29 x 15 distinct ones, and puts the sums in an order in
-which 40 registers are enough.
+Unrolled iterations are straight-line code, in which LLVM's GVN (part of NVVM) loads a value once
+for all iterations that use it, if nothing in between stores to its array; so with a value that all
+lanes of a vector use.  The window of a stencil advances by less than its width: nvcc 13.0 for sm_86
+issues 435 of the 1,800 loads of an unrolled 15 x 15 filter over eight rows of a thread, two rows
+apart, its 29 x 15 distinct ones, in an order for which 40 registers are enough.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from tirlens_worker.facts import Access, Branch, Buffer, Loop, Node, Statement, 
 
 from ...tree.context import NO_LOOPS, EnclosingLoop, LoopContext, StoreLoops
 
-# Straight code of more turns than these is taken to be as if its outer loops were not unrolled.
+# Limit of the iterations of straight-line code; outer loops beyond it count as rolled.
 MAX_ITERATIONS = 1 << 14
 
 
 def find_store_loops(nodes: Sequence[Node]) -> StoreLoops:
-    """The loops around the statements that write to each array, by its id."""
+    """The loops around the stores to each array, by its id."""
     found: dict[str, frozenset[str]] = {}
     _collect_store_loops(nodes, NO_LOOPS, found)
     return found
@@ -55,47 +54,47 @@ def _collect_store_loops(
 
 
 def reads_per_load(
-    access: Access, statement: Statement, buffer: Buffer, place: LoopContext, written: StoreLoops
+    access: Access, statement: Statement, buffer: Buffer, context: LoopContext, written: StoreLoops
 ) -> float:
-    """How many times the program reads, on average, what one load of straight code brings.
+    """The mean number of reads of the program that one load of straight-line code serves.
 
-    Accesses of one statement to one array are taken together.  1 where the places are not known.
+    Accesses of one statement to one array count together.  1 where addresses are not known.
     """
     if access.mode != "read" or access.extents or access.guard is not None:
         return 1.0
-    loops = _straight_loops(place, written.get(access.buffer, NO_LOOPS))
+    loops = _straight_loops(context, written.get(access.buffer, NO_LOOPS))
     if not loops:
         return 1.0
-    together = [
+    concurrent = [
         one
         for one in statement.accesses
         if one.buffer == access.buffer and one.mode == "read" and not one.extents and not one.guard
     ]
-    # What a statement names twice is one load already.
-    indices = list(dict.fromkeys(tuple(map(place.resolve, one.indices)) for one in together))
+    # A statement that reads an address twice loads it once.
+    indices = list(dict.fromkeys(tuple(map(context.resolve, one.indices)) for one in concurrent))
     if any(is_data_dependent(index) for indices_of in indices for index in indices_of):
         return 1.0
     names = NO_LOOPS.union(*(free_variables(one) for indices_of in indices for one in indices_of))
-    # Lanes that load elements of their own are one instruction as it is.
+    # Lanes with elements of their own are one instruction already.
     loops = [loop for loop in loops if loop.kind == "unroll" or loop.var not in names]
     varying = [loop for loop in loops if loop.var in names]
     same = math.prod(loop.extent or 1 for loop in loops if loop.var not in names)
     try:
-        distinct = _count_distinct(indices, buffer, place, varying)
+        distinct = _count_distinct(indices, buffer, context, varying)
     except (UnknownValueError, TypeError, ValueError, ZeroDivisionError, OverflowError):
         return float(same)
-    turns = math.prod(loop.extent or 1 for loop in varying)
-    return same * turns * len(indices) / max(distinct, 1)
+    iterations = math.prod(loop.extent or 1 for loop in varying)
+    return same * iterations * len(indices) / max(distinct, 1)
 
 
-def _straight_loops(place: LoopContext, written: frozenset[str]) -> list[EnclosingLoop]:
-    """The loops around that are straight code in which nothing writes to the array."""
-    chosen = NO_LOOPS.union(*map(free_variables, place.conditions))
+def _straight_loops(context: LoopContext, written: frozenset[str]) -> list[EnclosingLoop]:
+    """The enclosing straight-line loops without a store to the array."""
+    chosen = NO_LOOPS.union(*map(free_variables, context.conditions))
     found: list[EnclosingLoop] = []
-    turns = 1
-    for loop in reversed(place.loops):
-        turns *= loop.extent or MAX_ITERATIONS
-        straight = loop.kind in ("unroll", "vectorized") and turns <= MAX_ITERATIONS
+    iterations = 1
+    for loop in reversed(context.loops):
+        iterations *= loop.extent or MAX_ITERATIONS
+        straight = loop.kind in ("unroll", "vectorized") and iterations <= MAX_ITERATIONS
         if not straight or loop.var in written or loop.var in chosen:
             break
         found.append(loop)
@@ -105,19 +104,19 @@ def _straight_loops(place: LoopContext, written: frozenset[str]) -> list[Enclosi
 def _count_distinct(
     indices: Sequence[tuple[Any, ...]],
     buffer: Buffer,
-    place: LoopContext,
+    context: LoopContext,
     loops: Sequence[EnclosingLoop],
 ) -> int:
-    """How many elements these accesses touch while the loops turn, in one thread."""
-    first: Mapping[str, Any] = place.first_values
-    turns = (first[loop.var] + np.arange(loop.extent or 1) for loop in loops)
-    axes = np.meshgrid(*turns, indexing="ij")
+    """The number of distinct elements of these accesses in one thread over the loops."""
+    first: Mapping[str, Any] = context.first_values
+    iterations = (first[loop.var] + np.arange(loop.extent or 1) for loop in loops)
+    axes = np.meshgrid(*iterations, indexing="ij")
     env = {**first, **{loop.var: axis for loop, axis in zip(loops, axes, strict=True)}}
     offsets: list[Any] = []
     for indices_of in indices:
         flat: Any = np.zeros_like(axes[0]) if axes else np.zeros(1, dtype=np.int64)
-        # How many rows there are says nothing of where one begins.
+        # The leading size does not enter an offset.
         for size, index in zip((0, *buffer.shape[1:]), indices_of, strict=True):
-            flat = flat * evaluate(place.resolve(size), env) + evaluate(index, env)
+            flat = flat * evaluate(context.resolve(size), env) + evaluate(index, env)
         offsets.append(flat.ravel())
     return len(np.unique(np.concatenate(offsets)))

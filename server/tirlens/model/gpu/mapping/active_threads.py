@@ -1,4 +1,4 @@
-"""Which of a block's threads execute a statement."""
+"""The number of a block's threads that execute a statement under its conditions."""
 
 from __future__ import annotations
 
@@ -19,35 +19,34 @@ from tirlens_worker.facts import Expr
 
 from ...tree.context import CONCURRENT_KINDS, LoopContext
 
-# What is looked at of an axis of the grid, or of a loop: the first, and the middle of eight parts;
-# of fewer where there are several of them.
+# Number of samples along a grid axis or loop: the first value, and the middles of equal parts.
+# Several sampled variables share it.
 _SAMPLES = 8
 
-# Each variable with the first of its values and their number.
+# Variables with their first value and their number of values.
 Axes = tuple[tuple[str, int, int], ...]
 
 
-def count_active_threads(place: LoopContext, threads: int) -> int:
-    """How many of a block's threads meet the conditions around a statement.
+def count_active_threads(context: LoopContext, threads: int) -> int:
+    """The mean number of active threads over the blocks and iterations in which some are active.
 
-    It is the average over the blocks, and the turns of loops, in which some do: a causal mask
-    leaves more of them in later blocks, a tree of sums fewer in later turns.  Conditions on data
-    are taken to hold, and so are those on no thread: only blocks in which they hold matter.
+    A causal mask leaves more active threads in later blocks, a tree reduction fewer in later
+    iterations.  Data-dependent conditions, and conditions on no thread, are assumed to hold.
     """
-    if not place.conditions:
+    if not context.conditions:
         return threads
-    axes = tuple((loop.var, 0, loop.extent or 1) for loop in place.loops if loop.kind == "block")
+    axes = tuple((loop.var, 0, loop.extent or 1) for loop in context.loops if loop.kind == "block")
     names = {name for name, _, _ in axes}
     turning = {
-        loop.var: (place.first_values.get(loop.var, 0), loop.extent)
-        for loop in place.loops
+        loop.var: (context.first_values.get(loop.var, 0), loop.extent)
+        for loop in context.loops
         if loop.kind not in CONCURRENT_KINDS and loop.extent
     }
     mine = tuple(
-        substitute(item, {name: place.first_values.get(name, name) for name in others})
-        for condition in place.conditions
-        for item in conjuncts(condition)
-        if (used := free_variables(item)) & names and not is_data_dependent(item)
+        substitute(node, {name: context.first_values.get(name, name) for name in others})
+        for condition in context.conditions
+        for node in conjuncts(condition)
+        if (used := free_variables(node)) & names and not is_data_dependent(node)
         for others in (used - names - turning.keys(),)
     )
     if not mine:
@@ -67,9 +66,9 @@ def _mean_active_threads(
     values = [*(at for at, _ in looked_at), *(np.arange(extent) for _, _, extent in axes)]
     env = dict(zip(names, np.meshgrid(*values, indexing="ij", sparse=True), strict=True))
     holds = np.ones([len(at) for at in values], dtype=bool)
-    for item in conditions:
+    for node in conditions:
         try:
-            holds &= np.asarray(evaluate(item, env), dtype=bool)
+            holds &= np.asarray(evaluate(node, env), dtype=bool)
         except UnknownValueError:
             continue
     share = np.asarray(holds.mean(axis=tuple(range(len(moving), len(names)))))
@@ -84,7 +83,7 @@ def _mean_active_threads(
 def _sample_values(
     first: int, extent: int, parts: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Values of a variable that are looked at, and how many each of them stands for."""
+    """Sampled values of a variable, and the number of values that each represents."""
     if extent <= _SAMPLES + 2:
         return first + np.arange(extent), np.ones(extent, dtype=np.int64)
     edges = 1 + (extent - 1) * np.arange(parts + 1) // parts

@@ -1,6 +1,6 @@
-"""Of the elements of a tile that one thread has, the share that differs in some of the axes.
+"""The share of distinct elements among a thread's elements of a tile, along some of its axes.
 
-`varies` tells of each axis whether it counts: elements that differ in other axes alone are one.
+`varies` says of each axis whether it counts: elements that differ only along others are equal.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-# More elements of a thread than these are taken to be like the first ones.
+# Number of evaluated elements of a thread; more are assumed to be like these.
 MAX_ELEMENTS = 1024
 
 
@@ -20,7 +20,7 @@ MAX_ELEMENTS = 1024
 def distinct_vector_share(
     extents: tuple[int, ...], varies: tuple[bool, ...], threads: int, vector: int
 ) -> float:
-    """The vectors of tiles whose flattened elements go to the threads in turn, `vector` at once."""
+    """The share of a thread's vectors; flattened elements go to threads cyclically by vector."""
     total = math.prod(extents)
     starts = np.arange(0, max(total, 1), threads * vector)[:MAX_ELEMENTS]
     axes = np.unravel_index(starts, extents)
@@ -32,7 +32,7 @@ def distinct_vector_share(
 def distinct_element_share(
     extents: tuple[int, ...], varies: tuple[bool, ...], threads: int, vector: int
 ) -> float:
-    """The elements of such tiles."""
+    """The share of a thread's elements in such a tile."""
     total = math.prod(extents)
     rounds = max(-(-total // (threads * vector)), 1)
     rounds = min(rounds, max(MAX_ELEMENTS // vector, 1))
@@ -48,7 +48,7 @@ def distinct_element_share(
 def distinct_matrix_share(
     extents: tuple[int, ...], varies: tuple[bool, ...], threads: int
 ) -> float:
-    """The elements of tiles in which four threads share a row, each with pairs of its elements."""
+    """The share in a matrix instruction's result, in which four threads share a row."""
     mine = max(math.prod(extents) / threads, 1.0)
     columns = min(max(extents[-1] / 4, 1.0), mine)
     rows = mine / columns

@@ -1,4 +1,4 @@
-"""Where the elements of an access lie in its array, evaluated for many threads at once."""
+"""Element offsets of an access, evaluated for all lanes at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IntArray = npt.NDArray[np.int64]
 def element_offsets(
     access: Access,
     buffer: Buffer,
-    place: LoopContext,
+    context: LoopContext,
     env: Mapping[str, Any],
     inside: Sequence[IntArray] = (),
 ) -> IntArray | None:
@@ -37,12 +37,12 @@ def element_offsets(
         steps = iter(inside)
         sizes: Sequence[Expr] = access.extents or (1,) * len(access.indices)
         flat: Any = 0
-        # How many rows there are says nothing of where one begins.
-        shape = [1, *(_value(extent, place, env) for extent in buffer.shape[1:])]
-        strides = _strides(buffer, place, env)
+        # The leading size does not enter an offset.
+        shape = [1, *(_value(extent, context, env) for extent in buffer.shape[1:])]
+        strides = _strides(buffer, context, env)
         for axis, (index, size) in enumerate(zip(access.indices, sizes, strict=True)):
-            position = _value(index, place, env)
-            if inside and _value(size, place, env) > 1:
+            position = _value(index, context, env)
+            if inside and _value(size, context, env) > 1:
                 position = position + next(steps, 0)
             flat = flat + position * strides[axis] if strides else flat * shape[axis] + position
         return np.asarray(flat, dtype=np.int64)
@@ -50,37 +50,37 @@ def element_offsets(
         return None
 
 
-def _strides(buffer: Buffer, place: LoopContext, env: Mapping[str, Any]) -> list[Any]:
+def _strides(buffer: Buffer, context: LoopContext, env: Mapping[str, Any]) -> list[Any]:
     """The strides of an array in elements; none where it is compact or they are not known."""
     try:
-        return [_value(stride, place, env) for stride in buffer.strides]
+        return [_value(stride, context, env) for stride in buffer.strides]
     except UnknownValueError:
         return []
 
 
-def _value(expr: Expr, place: LoopContext, env: Mapping[str, Any]) -> Any:
-    return expr if isinstance(expr, int) else evaluate(place.resolve(expr), env)
+def _value(expr: Expr, context: LoopContext, env: Mapping[str, Any]) -> Any:
+    return expr if isinstance(expr, int) else evaluate(context.resolve(expr), env)
 
 
 def drop_uniform_loads(
     access: Access,
-    place: LoopContext,
+    context: LoopContext,
     buffers: Mapping[str, Buffer],
     env: Mapping[str, Any],
-    together: bool = False,
+    is_block_wide: bool = False,
 ) -> Access:
-    """An access behind a place that is loaded, the same one for all threads: where it adds to that.
+    """An access without the loaded offsets that are equal in all threads.
 
-    Such a place, a page's or a token's, begins a row of the array.  Where the threads go through a
-    tile `together`, a variable of each holds the same in all of them.
+    Such an offset, of a page or a token, is the start of a row.  Where the threads process a tile
+    together (`is_block_wide`), a local variable has the same value in all of them.
     """
-    indices = tuple(place.resolve(index) for index in access.indices)
+    indices = tuple(context.resolve(index) for index in access.indices)
     if not any(map(is_data_dependent, indices)):
         return access
 
     def shared(load: tuple[Any, ...]) -> bool:
         own = buffers[load[1]].scope.startswith("local") if load[1] in buffers else True
-        own = own and not together
+        own = own and not is_block_wide
         return not own and not any(np.ndim(env.get(name, 0)) for name in free_variables(load))
 
     return replace(access, indices=tuple(simplify(drop_loads(index, shared)) for index in indices))

@@ -1,4 +1,4 @@
-"""What one load or store instruction of a warp asks of the memory: sectors, lines, banks."""
+"""Memory requests: the sectors, lines and shared memory banks of one instruction of a warp."""
 
 from __future__ import annotations
 
@@ -16,19 +16,27 @@ from ...tree.context import SECTOR_BYTES, WARP, dtype_bytes
 LINE_BYTES = 128
 BANKS = 32
 BANK_BYTES = 4
-# The longest load or store instruction (ibid., "Size and Alignment Requirement").
+# The widest load or store of a thread (ibid., "Size and Alignment Requirement").
 MAX_INSTRUCTION_BYTES = 16
 
 
 @dataclass(frozen=True)
 class MemoryRequest:
-    """One access as the instructions of warps.
+    """One access as instructions of warps.
 
-    `vector` elements move with one instruction of a thread, less than one of wide types.  One
-    instruction of a warp touches `sectors` 32-byte sectors of `lines` (global memory) and takes
-    `wavefronts` passes of the data path that L1 and shared memory have in common, which moves 128
-    bytes in a clock.  What it loads is what `uses` turns of the program read.  `lanes` of the warp
-    take part: fewer than 32 where a block or a tile has no more.
+    Attributes
+    ----------
+    vector
+        Elements that one instruction of a thread moves; below one for types wider than 16 bytes.
+    sectors, lines
+        32-byte sectors and 128-byte lines of global memory that one instruction of a warp touches.
+    wavefronts
+        Passes of one instruction of a warp through the L1 and shared memory data path, 128 bytes
+        each.
+    merged_iterations
+        Iterations of the program that read what one instruction loads.
+    lanes
+        Active lanes; fewer than 32 in a small block or tile.
     """
 
     vector: float
@@ -40,24 +48,35 @@ class MemoryRequest:
 
     @property
     def elements_per_thread(self) -> float:
-        """How many element accesses of the program one instruction of a thread stands for."""
+        """Element accesses of the program that one instruction of a thread serves."""
         return self.vector * self.merged_iterations
 
     @property
     def elements_per_warp(self) -> float:
-        """The same of one instruction of a warp."""
+        """Element accesses of the program that one instruction of a warp serves."""
         return self.elements_per_thread * self.lanes
 
 
 def memory_request(
     starts: Sequence[int], vector: float, buffer: Buffer, written: bool, loads: bool
 ) -> MemoryRequest:
-    """Lanes that start at some elements and move `vector` of them; `loads`: to registers.
+    """The request of a warp.
 
-    `written`: shared memory is addressed as the program says, not swizzled by a compiler.
+    Parameters
+    ----------
+    starts
+        The first element of each lane.
+    vector
+        Elements that one instruction of a thread moves.
+    buffer
+        The array, for its element type and memory space.
+    written
+        Whether the program addresses shared memory itself, without a compiler's swizzle.
+    loads
+        Whether the instruction loads to registers.
     """
     size = dtype_bytes(buffer.dtype)
-    # Sectors, lines and banks are the same some whole lines further on.
+    # A shift by whole lines changes no sectors, lines or banks.
     ahead = int(LINE_BYTES / size) or 1
     if ahead * size % LINE_BYTES:
         ahead = 8 * LINE_BYTES
@@ -77,7 +96,7 @@ def _cached_request(
 ) -> MemoryRequest:
     first = [math.floor(start * size) for start in starts]
     lanes = max(len(starts), 1)
-    # What a compiler makes of one value for all elements of a tile is one element.
+    # One value for all elements of a tile is one element.
     same = not written and len(set(starts)) == 1
     width = max(int(size if same else size * vector), 1)
     if size > MAX_INSTRUCTION_BYTES:
@@ -94,7 +113,7 @@ def _cached_request(
 
 
 def _count_units(first: Sequence[int], width: int, unit: int) -> int:
-    """How many units of memory hold the `width` bytes from each of some addresses on."""
+    """The number of aligned units that hold `width` bytes from each address."""
     held = {start // unit for start in first}
     for start in first:
         held.update(range(start // unit + 1, (start + width - 1) // unit + 1))
@@ -102,11 +121,11 @@ def _count_units(first: Sequence[int], width: int, unit: int) -> int:
 
 
 def _are_lanes_paired(first: Sequence[int]) -> bool:
-    """Whether each lane asks for the same as the one beside it, or as the one after that.
+    """Whether each lane requests the same address as its neighbour, or as the one after that.
 
-    What loads return, a register a lane and clock, is packed then: half as many clocks for 8 and
-    16 bytes a lane (Greg Smith of NVIDIA, "Unexpected shared memory bank conflict",
-    forums.developer.nvidia.com/t/77228: four requests of an LDS.128, or two).
+    Loads of such lanes take half as many wavefronts for 8 and 16 bytes a lane (Greg Smith of
+    NVIDIA, "Unexpected shared memory bank conflict", forums.developer.nvidia.com/t/77228: four
+    requests of an LDS.128, or two).
     """
     return any(
         all(one == first[lane ^ apart] for lane, one in enumerate(first))
@@ -116,10 +135,10 @@ def _are_lanes_paired(first: Sequence[int]) -> bool:
 
 
 def _count_wavefronts(first: Sequence[int], width: int, in_pairs: bool) -> float:
-    """Passes of shared memory: the most different words of one bank, phase by phase.
+    """Wavefronts of shared memory: the most distinct words in one bank, summed over phases.
 
-    32 banks of 4 bytes; requests of 8 bytes a lane go in two phases of 16 lanes, of 16 bytes in
-    four of 8.  Loads whose lanes ask `in_pairs` for the same take half as many.
+    There are 32 banks of 4 bytes.  Requests of 8 bytes a lane have two phases of 16 lanes, those of
+    16 bytes four phases of 8.  Paired lanes halve the number of phases.
     """
     words = max(width // BANK_BYTES, 1)
     lanes = max(WARP // words, 1)

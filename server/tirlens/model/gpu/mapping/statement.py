@@ -1,4 +1,4 @@
-"""What a statement issues: operations, addresses, accesses on the lanes of a warp, and bytes."""
+"""A statement's cost node: its thread mapping, instructions, FLOP and issued bytes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ from .vectorization import MAX_VECTOR_BYTES
 
 @dataclass(frozen=True)
 class BlockContext:
-    """What all statements of a block share: arrays, threads, tiles that matrices set, compiler.
+    """What all statements of a block share.
 
-    `written` are the loops around what writes to each array.
+    `accumulators` are the tiles with a matrix instruction's layout, `store_loops` the loops around
+    the stores to each array.
     """
 
     buffers: Mapping[str, Buffer]
@@ -40,12 +41,12 @@ class BlockContext:
     framework: str
 
     def map_to_threads(
-        self, node: Statement, place: LoopContext, threads: int, widest: int = MAX_VECTOR_BYTES
+        self, node: Statement, context: LoopContext, threads: int, widest: int = MAX_VECTOR_BYTES
     ) -> ThreadMapping:
-        """How a statement's accesses lie on the `threads` that get to it."""
+        """The mapping of a statement to the `threads` that execute it."""
         return map_to_threads(
             node,
-            place,
+            context,
             self.buffers,
             threads,
             self.accumulators,
@@ -57,32 +58,42 @@ class BlockContext:
 
 def build_statement(
     count: NodeCount,
-    place: LoopContext,
+    context: LoopContext,
     block: BlockContext,
     threads: int,
     known: frozenset[Expr],
     like: dict[object, CostNode],
 ) -> tuple[CostNode, frozenset[Expr]]:
-    """What a statement does that so many `threads` get to, and what is known of addresses then.
+    """The cost node of a statement, and the address terms that are computed after it.
 
-    `known` are the parts of addresses that are known before it.  `like` are leaves of the same
-    place that touch no memory.  What is computed alike from other registers, as copies of unrolled
-    code are, is taken over from them.
+    Parameters
+    ----------
+    count, place
+        The counts and the loop context of the statement.
+    block
+        What all statements of the block share.
+    threads
+        The active threads.
+    known
+        Address terms that earlier statements have computed.
+    like
+        Register-only statements of the same context, by their operations: copies of unrolled code
+        share their costs.
     """
     node: Any = count.source
     key = _register_key(node, block.buffers)
     if key is not None and key in like:
         return replace(like[key], source=node, count=count), known
-    lanes = block.map_to_threads(node, place, threads)
+    lanes = block.map_to_threads(node, context, threads)
     memory = [access for access in node.accesses if memory_space(access, block.buffers) is not None]
-    index, parts = _address_instructions(memory, place, block, threads, lanes, known)
-    arith = _issued_operations(count, place, lanes, threads, block)
+    index, parts = _address_instructions(memory, context, block, threads, lanes, known)
+    arith = _issued_operations(count, context, lanes, threads, block)
     flop, useful_flop, masked_flop = _count_flop(count, arith)
     read_bytes, write_bytes, shared_bytes = _count_bytes(count, block.buffers)
-    item = CostNode(
+    cost = CostNode(
         node,
         count,
-        place,
+        context,
         (),
         arith,
         flop,
@@ -95,16 +106,16 @@ def build_statement(
         threads,
         index,
         block.accumulators,
-        predicate_instructions=load_predicate_instructions(count, place),
+        predicate_instructions=load_predicate_instructions(count, context),
         skipped_instructions=_barrier_instructions(count),
     )
     if key is not None:
-        like[key] = item
-    return item, known | parts
+        like[key] = cost
+    return cost, known | parts
 
 
 def _barrier_instructions(count: NodeCount) -> float:
-    """A barrier is one instruction of each warp."""
+    """Instructions of a barrier: one of each thread."""
     node: Any = count.source
     is_of_threads = isinstance(node, Barrier) and node.per == "thread"
     return float(count.executions or 0) if is_of_threads else 0.0
@@ -112,26 +123,26 @@ def _barrier_instructions(count: NodeCount) -> float:
 
 def _address_instructions(
     memory: Sequence[Access],
-    place: LoopContext,
+    context: LoopContext,
     block: BlockContext,
     threads: int,
     lanes: ThreadMapping | None,
     known: frozenset[Expr],
 ) -> tuple[float, frozenset[Expr]]:
-    """What a thread computes for the addresses of accesses to memory, and which parts of them."""
-    parts = address_terms(memory, place, block.buffers)
+    """Integer instructions of a thread for its addresses, and the terms that they compute."""
+    parts = address_terms(memory, context, block.buffers)
     instructions = 0.0
     if parts:
-        # The compiler computes once what is the same in all of a body, but for loads.
+        # Common subexpressions of a body are computed once, except loads.
         instructions = address_instructions(
-            parts - known, place, lambda names: address_share(names, place, lanes, threads)
+            parts - known, context, lambda names: address_share(names, context, lanes, threads)
         )
-    instructions += sum(selected_address_instructions(access, place) for access in memory)
+    instructions += sum(selected_address_instructions(access, context) for access in memory)
     return instructions, frozenset(part for part in parts if not is_data_dependent(part))
 
 
 def _count_flop(count: NodeCount, arith: ArithTotals) -> tuple[int | None, int | None, int | None]:
-    """The operations of a statement: all, those that contribute, and those behind masks."""
+    """FLOP of a statement: all, those that contribute, and those that a mask discards."""
     pairs = [(entry.arith, entry.total) for entry in count.arith]
     flop = None if _has_unknown_count(pairs) else arith.flop
     if all(entry.useful == entry.total and entry.masked == 0 for entry in count.arith):
@@ -142,10 +153,7 @@ def _count_flop(count: NodeCount, arith: ArithTotals) -> tuple[int | None, int |
 
 
 def _register_key(node: Statement, buffers: Mapping[str, Buffer]) -> object:
-    """What is the same for leaves of one place that compute alike; None for any other.
-
-    Each thread executes them by itself, and all that they touch are its own registers.
-    """
+    """A key for per-thread statements with equal costs that access only registers; else None."""
     if node.per != "thread":
         return None
     for access in node.accesses:
@@ -156,16 +164,16 @@ def _register_key(node: Statement, buffers: Mapping[str, Buffer]) -> object:
 
 
 def unify_tile_vectors(leaves: Sequence[CostNode], block: BlockContext) -> list[CostNode]:
-    """The statements of one tile loop, which are spread over the threads alike."""
+    """The statements of one tile loop, with one vector length for all."""
     spreads = [leaf.mapping for leaf in leaves if leaf.mapping is not None]
     widest = min((one.vector for one in spreads), default=1)
-    # A condition on data keeps loads apart only where it waits for loads.
+    # A data-dependent condition serialises the repeats only where loads precede it.
     serial = any(one.is_serial for one in spreads) and any(map(_has_unconditional_load, leaves))
     return [_limit_vector(leaf, block, widest, serial) for leaf in leaves]
 
 
 def unify_planned_vectors(leaves: Sequence[CostNode], block: BlockContext) -> list[CostNode]:
-    """The statements of one vectorized loop, of which tilelang makes vectors of one length."""
+    """The statements of one vectorized loop, for which tilelang plans one vector length."""
     widest = min(
         (plan_vector(leaf.source, leaf.context, block.buffers) for leaf in leaves), default=1
     )
@@ -186,7 +194,7 @@ def _limit_vector(
 
 
 def _has_unconditional_load(leaf: CostNode) -> bool:
-    """Whether a statement loads from global memory without a condition on data."""
+    """Whether a statement loads from global memory without a data-dependent condition."""
     return any(
         entry.access.mode == "read"
         and entry.buffer.scope == "global"
@@ -200,12 +208,12 @@ def _has_unconditional_load(leaf: CostNode) -> bool:
 
 def _issued_operations(
     count: NodeCount,
-    place: LoopContext,
+    context: LoopContext,
     lanes: ThreadMapping | None,
     threads: int,
     block: BlockContext,
 ) -> ArithTotals:
-    """A leaf's operations, with the instructions that a compiler makes of them."""
+    """The operations of a statement, with the instructions that the compiler issues for them."""
     if not count.arith:
         return NO_ARITH
     pairs = [(entry.arith, entry.total) for entry in count.arith]
@@ -214,7 +222,7 @@ def _issued_operations(
     node: Any = count.source
     matrix = any(access.buffer in block.accumulators for access in node.accesses)
     shares = [
-        issued_share(arith, place, lanes, threads, matrix) * packed_share(arith, lanes)
+        issued_share(arith, context, lanes, threads, matrix) * packed_share(arith, lanes)
         for arith, _ in pairs
     ]
     return totals(pairs, shares, block.fast_math)
@@ -231,7 +239,7 @@ def _sum_flop(pairs: Sequence[tuple[Arith, int | None]]) -> int | None:
 def _count_bytes(
     count: NodeCount, buffers: Mapping[str, Buffer]
 ) -> tuple[int | None, int | None, int]:
-    """What a statement reads and writes of global memory, None where not known, and of shared."""
+    """Bytes read and written of global memory (None: not known), and bytes of shared memory."""
     read: int | None = 0
     write: int | None = 0
     shared = 0

@@ -1,17 +1,16 @@
-"""How the elements of an access lie on the threads: vector width, requests, sectors, wavefronts.
+"""The thread mapping of a statement: vector width, coalescing and bank conflicts of its accesses.
 
-A statement of a whole block (the body of parallel tile loops, a tile copy) is spread over the
-threads as tilelang's loop partition does it (``src/transform/loop_partition.cc``,
-``loop_vectorize.cc``): the iterations are flattened row by row, the innermost `v` of them become
-one vector instruction of a thread, the next ones the block's threads, what is left repetitions.
-`v` is the largest power of two for which
+A statement of a whole block (the body of parallel tile loops, a tile copy) is distributed over the
+threads as by tilelang's loop partition (``src/transform/loop_partition.cc``,
+``loop_vectorize.cc``).  The iterations are flattened in row-major order; the innermost `v` of them
+are one vector instruction of a thread, the next ones the threads of the block, the rest
+repetitions.  `v` is the largest power of two for which
 
-* an access moves at most 16 bytes and its `v` elements are contiguous and aligned, or all the same;
+* an access moves at most 16 bytes, and its `v` elements are contiguous and aligned, or all equal;
 * the innermost extent and the elements of the block divide into such vectors;
-* no condition tells the elements of a vector apart, and none depends on data.
+* no condition separates the elements of a vector, and none depends on data.
 
-Addresses are evaluated, not reasoned about: those of the first warp with every other variable at
-its first value.
+Addresses are evaluated numerically, for the first warp and the first value of other variables.
 """
 
 from __future__ import annotations
@@ -46,12 +45,22 @@ from .vectorization import (
 
 @dataclass(frozen=True)
 class ThreadMapping:
-    """`repeats`: how many times a thread does its part of one execution of the statement.
+    """The distribution of one statement over threads.
 
-    `serial` tells that a condition on data keeps those from running at the same time.  `requests`
-    has an entry for each access, None where it is not made by load and store instructions or its
-    addresses are not known.  `anew` is the share of the repeats in which an access is an
-    instruction: a thread loads once what several of its elements need.
+    Attributes
+    ----------
+    vector
+        Elements of one vector instruction.
+    repeats
+        Vector instructions of a thread in one execution of the statement.
+    is_serial
+        Whether a data-dependent condition keeps the repeats from overlapping.
+    requests
+        The request of each access; None where it is no load or store instruction, or where its
+        addresses are not known.
+    issued_shares
+        The share of the repeats in which each access is an instruction: a thread loads once what
+        several of its elements share.
     """
 
     vector: int
@@ -66,14 +75,14 @@ NO_MAPPING = ThreadMapping(1, 1.0, False, ())
 
 @lru_cache(maxsize=512)
 def _coordinates(extents: tuple[int, ...], first: int) -> tuple[IntArray, ...]:
-    """The multi-indices of the first `first` points of a row-major box."""
+    """The multi-indices of the first points of a row-major box."""
     index = np.arange(min(first, math.prod(extents)), dtype=np.int64)
     return tuple(np.asarray(axis, dtype=np.int64) for axis in np.unravel_index(index, extents))
 
 
 def map_to_threads(
     statement: Statement,
-    place: LoopContext,
+    context: LoopContext,
     buffers: Mapping[str, Buffer],
     threads: int,
     fragments: frozenset[str] = frozenset(),
@@ -81,35 +90,48 @@ def map_to_threads(
     written: StoreLoops = NO_STORE_LOOPS,
     framework: str = "tvm",
 ) -> ThreadMapping:
-    """How a statement's accesses lie on the `threads` that execute it.
+    """The thread mapping of a statement.
 
-    `fragments` are the tiles whose layout a matrix instruction has set; `widest` is the longest
-    vector that the other statements of the same loop allow; `written` tells which loops stand
-    around what writes to each array.
+    Parameters
+    ----------
+    statement, place
+        The statement and its loop context.
+    buffers
+        The kernel's arrays by id.
+    threads
+        The threads that execute the statement together.
+    fragments
+        The tiles whose layout is that of a matrix instruction's result.
+    widest
+        The longest vector that other statements of the same loop allow.
+    written
+        The loops around the stores to each array.
+    framework
+        ``tilelang`` plans vectors itself; ``tvm`` keeps those of the program.
     """
     accesses = statement.accesses
     if not accesses and not statement.arith:
         return NO_MAPPING
-    guards = [item.guard for item in (*accesses, *statement.arith) if item.guard is not None]
-    data = [part for guard in guards for part in place.data_loads(guard)]
-    turning = {loop.var for loop in place.loops if loop.kind in ("parallel", "vectorized")}
+    guards = [node.guard for node in (*accesses, *statement.arith) if node.guard is not None]
+    data = [part for guard in guards for part in context.data_loads(guard)]
+    turning = {loop.var for loop in context.loops if loop.kind in ("parallel", "vectorized")}
     if statement.per == "thread":
-        turning |= {loop.var for loop in place.loops[-1:]}
+        turning |= {loop.var for loop in context.loops[-1:]}
     if turning:
-        # What a branch around a whole tile operation asks is known before its first element.
-        data.extend(place.condition_data_loads)
+        # The condition of a branch around a tile operation is evaluated before its first element.
+        data.extend(context.condition_data_loads)
     serial = _is_reloaded(data, turning, buffers, written)
     if statement.per == "thread":
         planned = framework == "tilelang"
-        vectors = explicit_vectors(statement, place, buffers, planned, widest)
-        return _map_per_thread(statement, place, buffers, vectors, serial, written)
+        vectors = explicit_vectors(statement, context, buffers, planned, widest)
+        return _map_per_thread(statement, context, buffers, vectors, serial, written)
     matrix = any(access.buffer in fragments for access in accesses)
     if matrix:
-        # A thread of a matrix instruction has two neighbours of a row of its result.
+        # A thread holds two neighbouring elements of a row of a matrix instruction's result.
         widest = min(widest, 2)
     most = 1 if serial else widest
     layout = _BlockLayout(max(threads, 1), most, matrix)
-    return _map_to_block(accesses, place, buffers, layout, (*place.conditions, *guards), serial)
+    return _map_to_block(accesses, context, buffers, layout, (*context.conditions, *guards), serial)
 
 
 def _is_reloaded(
@@ -118,10 +140,10 @@ def _is_reloaded(
     buffers: Mapping[str, Buffer],
     written: StoreLoops,
 ) -> bool:
-    """Whether the data of conditions come anew with the elements that they are asked for.
+    """Whether the data of conditions is loaded again for each element.
 
-    Elements follow each other with the `turning` variables.  What an array holds for all of them,
-    the length of a sequence, is loaded once before, and so is what no element of them writes.
+    `turning` are the variables that enumerate the elements.  Data that is the same for all of them
+    (the length of a sequence), or that no element writes, is loaded once before.
     """
     return any(
         part[0] == "opaque"
@@ -134,18 +156,18 @@ def _is_reloaded(
 
 def _map_per_thread(
     statement: Statement,
-    place: LoopContext,
+    context: LoopContext,
     buffers: Mapping[str, Buffer],
     vectors: Sequence[int],
     serial: bool,
     written: StoreLoops,
 ) -> ThreadMapping:
-    """Statements that each thread executes by itself: its `vectors` are written in the program.
+    """The mapping of a statement of single threads.
 
-    Beside these there are those that the compiler joins.
+    Vectors are those of the program, and those that the compiler makes of adjacent accesses.
     """
-    env = place.first_warp_values
-    threads = any(loop.kind == "block" and loop.tag for loop in place.loops)
+    env = context.first_warp_values
+    threads = any(loop.kind == "block" and loop.tag for loop in context.loops)
     out: list[MemoryRequest | None] = []
     widest = 1
     for access, along in zip(statement.accesses, vectors, strict=True):
@@ -153,21 +175,21 @@ def _map_per_thread(
         if memory_space(access, buffers) is None:
             out.append(None)
             continue
-        # A longer vector takes several instructions.
+        # A longer vector is several instructions.
         limit = max(int(MAX_VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
         vector = min(max(access.lanes, 1) * along, limit)
         known = start = None
         if threads:
-            settled = drop_uniform_loads(access, place, buffers, env)
-            start = element_offsets(settled, buffer, place, env)
+            uniform = drop_uniform_loads(access, context, buffers, env)
+            start = element_offsets(uniform, buffer, context, env)
         if start is not None:
             widest = max(widest, vector)
             if vector == 1:
-                vector = join_shared_accesses(access, statement, buffer, place, env)
-            starts = start.tolist() if start.ndim else [start.item()] * place.first_warp_lanes
+                vector = join_shared_accesses(access, statement, buffer, context, env)
+            starts = start.tolist() if start.ndim else [start.item()] * context.first_warp_lanes
             loads = access.mode == "read"
             known = memory_request(starts, vector, buffer, written=True, loads=loads)
-            often = reads_per_load(access, statement, buffer, place, written)
+            often = reads_per_load(access, statement, buffer, context, written)
             if often > 1:
                 known = replace(known, merged_iterations=often)
         out.append(known)
@@ -176,7 +198,7 @@ def _map_per_thread(
 
 @dataclass(frozen=True)
 class _BlockLayout:
-    """`matrix`: the layout is that of a matrix instruction's result, 8 rows by 4 lanes."""
+    """Threads of a block and its longest vector; `is_matrix`: 8 rows by 4 lanes, as of an mma."""
 
     threads: int
     max_vector: int
@@ -185,7 +207,7 @@ class _BlockLayout:
 
 @lru_cache(maxsize=512)
 def _lane_points(points: int, innermost: int, vector: int, matrix: bool) -> IntArray:
-    """Which of the flattened points the lanes of a warp start at."""
+    """The flattened points at which the lanes of a warp start."""
     lane = np.arange(WARP, dtype=np.int64)
     start = lane * vector
     if matrix and innermost >= 8:
@@ -195,15 +217,15 @@ def _lane_points(points: int, innermost: int, vector: int, matrix: bool) -> IntA
 
 def _map_to_block(
     accesses: Sequence[Access],
-    place: LoopContext,
+    context: LoopContext,
     buffers: Mapping[str, Buffer],
     layout: _BlockLayout,
     conditions: Sequence[Expr],
     serial: bool,
 ) -> ThreadMapping:
     threads = layout.threads
-    parallel = [loop for loop in place.loops if loop.kind in ("parallel", "vectorized")]
-    box = _operation_box(accesses, place)
+    parallel = [loop for loop in context.loops if loop.kind in ("parallel", "vectorized")]
+    box = _operation_box(accesses, context)
     extents = (*(loop.extent or 1 for loop in parallel), *box) or (1,)
     total = max(math.prod(extents), 1)
     vector = min(layout.max_vector, divisible_vector(total, extents[-1], threads))
@@ -212,7 +234,7 @@ def _map_to_block(
         window = max(window, 8 * extents[-1])
     points = _coordinates(extents, window)
     env: dict[str, Any] = {
-        **place.first_values,
+        **context.first_values,
         **{loop.var: axis for loop, axis in zip(parallel, points, strict=False)},
     }
     inside = points[len(parallel) :]
@@ -224,12 +246,12 @@ def _map_to_block(
             "tile",
             "async",
         ):
-            settled = drop_uniform_loads(access, place, buffers, env, together=True)
-            offset = element_offsets(settled, buffers[access.buffer], place, env, inside)
+            uniform = drop_uniform_loads(access, context, buffers, env, is_block_wide=True)
+            offset = element_offsets(uniform, buffers[access.buffer], context, env, inside)
             if (
                 offset is None
-                or has_selected_index(settled, place)
-                or has_unaligned_start(access, place)
+                or has_selected_index(uniform, context)
+                or has_unaligned_start(access, context)
             ):
                 vector = 1
             if offset is not None:
@@ -237,7 +259,7 @@ def _map_to_block(
                     offset = np.full_like(points[0], offset)
                 vector = min(vector, contiguous_vector(offset, buffers[access.buffer], vector))
         offsets.append(offset)
-    vector = uniform_vector(conditions, place, env, vector)
+    vector = uniform_vector(conditions, context, env, vector)
     lanes = _lane_points(len(points[0]), extents[-1], vector, layout.is_matrix)
     requests = tuple(
         None
@@ -254,10 +276,10 @@ def _map_to_block(
         vector,
         layout.is_matrix,
     )
-    anew = tuple(
-        issued_load_share(access, accesses, place, conditions, tile) for access in accesses
+    issued = tuple(
+        issued_load_share(access, accesses, context, conditions, tile) for access in accesses
     )
-    return ThreadMapping(vector, max(total / (vector * threads), 1.0), serial, requests, anew)
+    return ThreadMapping(vector, max(total / (vector * threads), 1.0), serial, requests, issued)
 
 
 def memory_space(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
@@ -268,12 +290,12 @@ def memory_space(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
     return "shared" if scope in ("shared", "shared.dyn") else None
 
 
-def _operation_box(accesses: Sequence[Access], place: LoopContext) -> tuple[int, ...]:
-    """The extents of the boxes of a tile operation, those of the larger box without its ones."""
+def _operation_box(accesses: Sequence[Access], context: LoopContext) -> tuple[int, ...]:
+    """The extents above 1 of the largest box of a tile operation."""
     found: tuple[int, ...] = ()
     for access in accesses:
         try:
-            sizes = [place.first_value(size) for size in access.extents]
+            sizes = [context.first_value(size) for size in access.extents]
         except UnknownValueError:
             continue
         box = tuple(int(size) for size in sizes if size > 1)

@@ -1,11 +1,11 @@
-"""How many neighbours of a row a thread holds of a tile in registers.
+"""The number of consecutive elements of a row that a thread holds of a register tile.
 
-tilelang gives tiles that meet in a statement one layout.  Each of their statements proposes its
-own, and the one is taken with which all of them need the fewest accesses to memory
-(``src/transform/layout_inference.cc``, ``InferInFreeMode``): that of the longest vectors.  A sum in
-float32 of what is copied in halves has the eight neighbours of a copy's 16 bytes on each thread.
-Of tensor memory a thread holds a row, or with more than one warpgroup an even part of it
-(``tcgen05.ld`` of the shape ``.32x32b``, ``src/layout/tcgen05_layout.h``).
+tilelang gives the tiles of one statement one layout.  Each statement proposes a layout, and the one
+with the fewest memory accesses is chosen (``src/transform/layout_inference.cc``,
+``InferInFreeMode``): that of the longest vectors.  A float32 sum over a tile that is copied in
+halves has the eight elements of a 16-byte copy on each thread.  Of tensor memory a thread holds one
+row, or with several warpgroups an equal part of it (``tcgen05.ld`` of the shape ``.32x32b``,
+``src/layout/tcgen05_layout.h``).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ TENSOR_MEMORY = "shared.tmem"
 
 
 def set_row_vectors(
-    items: Sequence[CostNode], buffers: Mapping[str, Buffer]
+    nodes: Sequence[CostNode], buffers: Mapping[str, Buffer]
 ) -> tuple[CostNode, ...]:
-    """The items of a kernel, whose reductions know how their tiles lie on the threads."""
-    leaves = leaves_of(items)
+    """The tree with the row vector of each reduction."""
+    leaves = leaves_of(nodes)
     if not any(isinstance(leaf.source, Reduce) for leaf in leaves):
-        return tuple(items)
+        return tuple(nodes)
     vectors = row_vectors(leaves, buffers)
-    return replace_leaves(items, (_set_row_vector(leaf, vectors, buffers) for leaf in leaves))
+    return replace_leaves(nodes, (_set_row_vector(leaf, vectors, buffers) for leaf in leaves))
 
 
 def _set_row_vector(
@@ -43,9 +43,9 @@ def _set_row_vector(
 
 
 def row_vectors(leaves: Iterable[CostNode], buffers: Mapping[str, Buffer]) -> dict[str, int]:
-    """The longest vector with which any of the tiles of one layout are loaded or stored.
+    """The longest vector of the loads and stores of all tiles with one layout, by tile.
 
-    Tiles that no statement moves to or from memory are left out.
+    Tiles that are neither loaded nor stored are left out.
     """
     parents: dict[str, str] = {}
 
@@ -61,7 +61,7 @@ def row_vectors(leaves: Iterable[CostNode], buffers: Mapping[str, Buffer]) -> di
             continue
         tiles = _register_tiles(node, buffers)
         for name in tiles:
-            # Rows of another shape, as those of a sum, have a layout of their own.
+            # Tiles of another shape, such as sums, have a layout of their own.
             parents[first(name)] = first(tiles[0])
         vector = 0
         if any(buffers[access.buffer].scope == TENSOR_MEMORY for access in node.accesses):
@@ -85,7 +85,7 @@ def _tensor_memory_vector(tiles: Sequence[str], threads: int, buffers: Mapping[s
 
 
 def _register_tiles(node: Statement, buffers: Mapping[str, Buffer]) -> list[str]:
-    """The tiles in registers of a statement that have the most dimensions, all of one shape."""
+    """The register tiles of a statement with the most dimensions, all of one shape."""
     tiles = [access.buffer for access in node.accesses if buffers[access.buffer].scope == FRAGMENT]
     shape = max((buffers[name].shape for name in tiles), key=len, default=())
     return [name for name in tiles if buffers[name].shape == shape]

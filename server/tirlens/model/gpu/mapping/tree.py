@@ -1,4 +1,4 @@
-"""From the tree of counts to that of items: what each statement does, at its place."""
+"""Build the tree of cost nodes from the tree of counts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .active_threads import count_active_threads
 from .statement import BlockContext, build_statement, unify_planned_vectors, unify_tile_vectors
 from .tile_layouts import set_row_vectors
 
-# How these loops run decides what a thread does, and how often.
+# Kinds of loops whose iterations are not sequential in one thread.
 _NOT_SEQUENTIAL_KINDS = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
 
 
@@ -43,9 +43,9 @@ def build_tree(
     buffers: Mapping[str, Buffer],
     like: Sequence[CostNode] | None = None,
 ) -> tuple[CostNode, ...]:
-    """The tree of a kernel with operations and issued bytes of every leaf.
+    """The tree of a kernel with the operations and issued bytes of every statement.
 
-    `like` is that of a kernel which is `alike`: what its leaves do is taken over.
+    `like` is the tree of a kernel with the same statements, whose costs are reused.
     """
     if like is not None:
         return _transfer_nodes(counts.root, kernel_context(bindings), like)
@@ -57,14 +57,14 @@ def build_tree(
         find_store_loops(facts.body),
         facts.framework,
     )
-    items = _build_nodes(counts.root, kernel_context(bindings), block, block.threads, frozenset())
-    return set_row_vectors(items, buffers)
+    costs = _build_nodes(counts.root, kernel_context(bindings), block, block.threads, frozenset())
+    return set_row_vectors(costs, buffers)
 
 
 def have_same_statements(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
-    """Whether two bodies that are counted alike differ in no more than how loops take their turns.
+    """Whether two bodies with equal counts differ only in how sequential loops run.
 
-    What their statements do is the same then; only what runs beside what may differ.
+    The costs of their statements are equal then; only their overlap may differ.
     """
     for node, other in zip(nodes, others, strict=True):
         if node is other:
@@ -88,42 +88,42 @@ def have_same_statements(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
 
 
 def _transfer_nodes(
-    counts: Sequence[NodeCount], place: LoopContext, like: Sequence[CostNode]
+    counts: Sequence[NodeCount], context: LoopContext, like: Sequence[CostNode]
 ) -> tuple[CostNode, ...]:
-    """The items of a body that has those of another one, which is alike, with its own loops."""
-    items: list[CostNode] = []
+    """The cost nodes of a body, with the costs of another body that has the same statements."""
+    costs: list[CostNode] = []
     old = iter(like)
     for count in counts:
         node = count.source
         if isinstance(node, Let):
-            place = place.with_let(node)
+            context = context.with_let(node)
             continue
-        item = next(old)
+        cost = next(old)
         if isinstance(node, Branch):
             first = len(node.then)
             own = sum(not isinstance(inside, Let) for inside in node.then)
             then, orelse = (
-                place.under_condition(node.condition),
-                place.under_condition(("not", node.condition)),
+                context.under_condition(node.condition),
+                context.under_condition(("not", node.condition)),
             )
             children = (
-                *_transfer_nodes(count.children[:first], then, item.children[:own]),
-                *_transfer_nodes(count.children[first:], orelse, item.children[own:]),
+                *_transfer_nodes(count.children[:first], then, cost.children[:own]),
+                *_transfer_nodes(count.children[first:], orelse, cost.children[own:]),
             )
         else:
-            children = _transfer_nodes(count.children, _body_context(count, place), item.children)
-        items.append(item.replace(source=node, count=count, context=place, children=children))
-    return tuple(items)
+            children = _transfer_nodes(count.children, _body_context(count, context), cost.children)
+        costs.append(cost.replace(source=node, count=count, context=context, children=children))
+    return tuple(costs)
 
 
-def _body_context(count: NodeCount, place: LoopContext) -> LoopContext:
-    """The place in the body of a loop, or of what repeats until something happens."""
+def _body_context(count: NodeCount, context: LoopContext) -> LoopContext:
+    """The context of the body of a loop or while loop."""
     node = count.source
     if isinstance(node, Loop):
-        return place.in_loop(node, count.trips)
+        return context.in_loop(node, count.trips)
     if isinstance(node, While):
-        return place.in_while(node.var or f"while {id(node)}", count.trips or 1)
-    return place
+        return context.in_while(node.var or f"while {id(node)}", count.trips or 1)
+    return context
 
 
 def _find_accumulators(counts: Counts, buffers: Mapping[str, Buffer]) -> Iterator[str]:
@@ -136,53 +136,53 @@ def _find_accumulators(counts: Counts, buffers: Mapping[str, Buffer]) -> Iterato
 
 def _build_nodes(
     counts: tuple[NodeCount, ...],
-    place: LoopContext,
+    context: LoopContext,
     block: BlockContext,
     threads: int,
     known: frozenset[Expr],
 ) -> tuple[CostNode, ...]:
-    """The items of a body that so many `threads` of the block get to.
+    """The cost nodes of a body that `threads` of a block execute.
 
-    `known` are parts of addresses that were computed on the way to it.
+    `known` are the address terms that enclosing bodies have computed.
     """
-    items: list[CostNode] = []
+    costs: list[CostNode] = []
     like: dict[object, CostNode] = {}
     for count in counts:
         node = count.source
         if isinstance(node, Let):
-            place = place.with_let(node)
+            context = context.with_let(node)
             like = {}
             continue
         if isinstance(node, Statement):
-            item, known = build_statement(count, place, block, threads, known, like)
+            cost, known = build_statement(count, context, block, threads, known, like)
         elif isinstance(node, Branch):
-            sides = tuple(_build_sides(node, count.children, place, block, known))
+            sides = tuple(_build_sides(node, count.children, context, block, known))
             met = add_branch_instructions(
-                sides, count.executions or 0, node.condition, place, threads
+                sides, count.executions or 0, node.condition, context, threads
             )
-            item = CostNode(node, count, place, met)
+            cost = CostNode(node, count, context, met)
         else:
-            inside = _body_context(count, place)
+            inside = _body_context(count, context)
             some = threads
             if isinstance(node, Loop) and node.kind == "block":
                 some = count_active_threads(inside, block.threads)
             body = _build_nodes(count.children, inside, block, some, known)
             if isinstance(node, Loop):
-                body = _finish_loop_body(node, count, body, place, block)
-            item = CostNode(node, count, place, body)
-        items.append(item)
-    return tuple(items)
+                body = _finish_loop_body(node, count, body, context, block)
+            cost = CostNode(node, count, context, body)
+        costs.append(cost)
+    return tuple(costs)
 
 
 def _finish_loop_body(
     node: Loop,
     count: NodeCount,
     body: tuple[CostNode, ...],
-    place: LoopContext,
+    context: LoopContext,
     block: BlockContext,
 ) -> tuple[CostNode, ...]:
-    """The items of a loop's body, whose statements some loops have agree on how they lie."""
-    outermost_tile = not is_in_tile_loop(place)
+    """The cost nodes of a loop's body, with common vector lengths and loop instructions."""
+    outermost_tile = not is_in_tile_loop(context)
     if node.kind == "parallel" and outermost_tile:
         return replace_leaves(body, unify_tile_vectors(leaves_of(body), block))
     if node.kind == "vectorized" and outermost_tile and block.framework == "tilelang":
@@ -193,17 +193,17 @@ def _finish_loop_body(
 def _build_sides(
     node: Branch,
     counts: tuple[NodeCount, ...],
-    place: LoopContext,
+    context: LoopContext,
     block: BlockContext,
     known: frozenset[Expr],
 ) -> Iterator[CostNode]:
-    """The items of both sides of a branch."""
+    """The cost nodes of both sides of a branch."""
     first = len(node.then)
     for side, condition in (
         (counts[:first], node.condition),
         (counts[first:], ("not", node.condition)),
     ):
         if side:
-            inside = place.under_condition(condition)
+            inside = context.under_condition(condition)
             threads = count_active_threads(inside, block.threads)
             yield from _build_nodes(side, inside, block, threads, known)

@@ -1,6 +1,6 @@
-"""How many neighbouring elements of a tile one instruction of a thread can move.
+"""The longest vector of neighbouring elements that one instruction of a thread can move.
 
-See `spread` for the rules; addresses are offsets of elements at the first points of a tile.
+`thread_mapping` has the rules.  Addresses are element offsets at the first points of a tile.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from tirlens_worker.facts import Access, Buffer, Expr
 from ...tree.context import LoopContext, dtype_bytes
 from .lane_offsets import IntArray
 
-# Of one load or store (see `requests`).
+# Of one load or store (see `memory_requests`).
 MAX_VECTOR_BYTES = 16
 SELECTS = frozenset({"select", "opaque", "load"})
 
 
 def divisible_vector(total: int, innermost: int, threads: int) -> int:
-    """The most elements, a power of two, that leave each of `threads` as many vectors of `total`.
+    """The longest power-of-two vector that divides `total` elements evenly over `threads`.
 
-    They lie in one row of `innermost` elements.
+    A vector is within one row of `innermost` elements.
     """
     vector = math.gcd(MAX_VECTOR_BYTES, max(innermost, 1))
     while vector > 1 and total % (threads * vector):
@@ -42,21 +42,20 @@ def divisible_vector(total: int, innermost: int, threads: int) -> int:
     return vector
 
 
-def has_selected_index(access: Access, place: LoopContext) -> bool:
-    """Whether an index is chosen by a condition, which the compiler does not vectorise."""
-    return any(not operators(place.resolve(index)).isdisjoint(SELECTS) for index in access.indices)
+def has_selected_index(access: Access, context: LoopContext) -> bool:
+    """Whether a condition selects an index, which the compiler does not vectorise."""
+    return any(
+        not operators(context.resolve(index)).isdisjoint(SELECTS) for index in access.indices
+    )
 
 
-def has_unaligned_start(access: Access, place: LoopContext) -> bool:
-    """Whether data say where in a row an access begins, so that no vector is known to be aligned.
-
-    A loaded row or page, or one of a tile loop's own elements, begins where a row does.
-    """
-    return bool(access.indices) and is_data_dependent(place.resolve(access.indices[-1]))
+def has_unaligned_start(access: Access, context: LoopContext) -> bool:
+    """Whether the position of an access in its row is data, so that no alignment is known."""
+    return bool(access.indices) and is_data_dependent(context.resolve(access.indices[-1]))
 
 
 def contiguous_vector(offset: IntArray, buffer: Buffer, most: int) -> int:
-    """The widest vector of at most 16 bytes whose elements are neighbours, or all the same."""
+    """The longest vector of at most 16 bytes whose elements are contiguous, or all equal."""
     limit = max(int(MAX_VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
     while most > limit:
         most //= 2
@@ -64,7 +63,7 @@ def contiguous_vector(offset: IntArray, buffer: Buffer, most: int) -> int:
 
 
 def aligned_vector(offset: IntArray, most: int) -> int:
-    """The widest vector whose elements are aligned neighbours, or all the same."""
+    """The longest vector whose elements are contiguous and aligned, or all equal."""
     vector = most
     while vector > 1:
         rows = group_values(offset, vector)
@@ -79,21 +78,23 @@ def aligned_vector(offset: IntArray, most: int) -> int:
 
 def uniform_vector(
     conditions: Sequence[Expr],
-    place: LoopContext,
+    context: LoopContext,
     env: Mapping[str, Any],
     vector: int,
     along: str | None = None,
 ) -> int:
-    """The widest vector whose elements all meet a condition, or none of them.
+    """The longest vector for whose elements each condition has one value.
 
-    They lie `along` the turns of a loop, the innermost tile loop if none is named.
+    The elements are `along` a loop, by default the innermost tile loop.
     """
     if along is None:
-        along = next((loop.var for loop in reversed(place.loops) if loop.kind == "parallel"), None)
+        along = next(
+            (loop.var for loop in reversed(context.loops) if loop.kind == "parallel"), None
+        )
     for condition in conditions:
         if vector == 1:
             return 1
-        resolved = place.resolve(condition)
+        resolved = context.resolve(condition)
         if is_data_dependent(resolved) or not all(name in env for name in free_variables(resolved)):
             continue
         for bound in _unit_bounds(resolved, along):
@@ -110,9 +111,9 @@ def uniform_vector(
 
 
 def _unit_bounds(condition: Expr, along: str | None) -> Iterator[int]:
-    """The constants of a condition's comparisons in which a loop counts by one.
+    """The constants of a condition's comparisons in which a loop variable has the factor 1.
 
-    ``base + i < n`` cuts through a vector unless `n` is a multiple of its length; the base is.
+    ``base + i < n`` splits a vector unless `n` is a multiple of its length, as the base is.
     """
     if along is None:
         return
@@ -124,6 +125,6 @@ def _unit_bounds(condition: Expr, along: str | None) -> Iterator[int]:
 
 
 def group_values(values: npt.NDArray[Any], vector: int) -> Any:
-    """The values in groups of `vector`, a last part of a group left out."""
+    """The values in groups of `vector`, without an incomplete last group."""
     whole: Any = values[: len(values) // vector * vector]
     return whole.reshape(-1, vector)
