@@ -23,9 +23,17 @@ from tirlens_worker.facts import Span
 
 @dataclass(frozen=True)
 class AnalysisResult:
-    """The analysis of one function or module; the totals are over its kernels.
+    """The analysis of one function or module.
 
-    A total is None where it is not known of some kernel; its entry in `kernels` then says why.
+    The totals are over its kernels. A total is None if it is unknown for one of them. The entry of
+    that kernel in `kernels` says why.
+
+    Attributes
+    ----------
+    device : Device
+        The device of the estimate.
+    reports : tuple of KernelReport
+        One report for each kernel.
     """
 
     device: Device
@@ -68,15 +76,29 @@ class Analyzer:
 
     @staticmethod
     def analysis(fn: Any, device: Any, bindings: Mapping[str, int] | None = None) -> AnalysisResult:
-        """What `fn`, a PrimFunc or an IRModule, costs on `device`.
+        """Estimate what a function costs on a device.
 
-        `device` is an id of the catalogue, a `Device`, the path of a device file, or any object
-        with a ``compute_capability`` (tilelang's ``CUDA``).  `bindings` gives sizes to dynamic
-        dimensions by name.
+        Parameters
+        ----------
+        fn
+            A PrimFunc, or an IRModule with one or more of them.
+        device
+            An id of the catalogue, a `Device`, the path of a device file, or any object with a
+            ``compute_capability`` (tilelang's ``CUDA``).
+        bindings
+            Sizes of dynamic dimensions by name.
 
-        Raises:
-            TypeError: `fn` is no function of tvm or tilelang.
-            DeviceError: there is no such device.
+        Returns
+        -------
+        AnalysisResult
+            The report of each kernel, and their totals.
+
+        Raises
+        ------
+        TypeError
+            `fn` is no function of tvm or tilelang.
+        DeviceError
+            There is no such device.
         """
         chosen = _device(device)
         functions = list(_functions(fn))

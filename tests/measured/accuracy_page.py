@@ -132,7 +132,7 @@ def families(rows: Sequence[Row]) -> str:
         if row["klass"] not in APART:
             key = row["half"], row["device_id"], row["family"]
             groups.setdefault(key, []).append(row["model_s"] / row["measured_s"])
-    left, top, wide, high = 300, 30, 520, 17
+    left, top, wide, high = 350, 30, 520, 17
     low, top_ratio = math.log2(0.25), math.log2(4.0)
 
     def place(ratio: float) -> float:

@@ -41,6 +41,10 @@ FENCED_OR_LINK = re.compile(
     r"^ *(?P<fence>`{3,}).*?^ *(?P=fence) *$|(?P<label>!?\[[^\]]*\])\((?P<target>[^)\s]+)\)",
     re.DOTALL | re.MULTILINE,
 )
+# Blocks of plain text with longer lines get smaller letters; pages full of them no side column.
+WIDE_COLUMNS = 84
+WIDE_PAGES = frozenset({"accuracy-rows.md", "cpu-rows.md", "tour.md"})
+BLOCK = re.compile(r"<pre>(.*?)</pre>", re.DOTALL)
 MATH = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
 
@@ -52,8 +56,8 @@ def on_config(config: MkDocsConfig) -> None:
 def _filled(nav: list) -> list:
     """The navigation with generated pages in place of their marks."""
     generated = {
-        "generated: advice": sorted(pages.rules()),
-        "generated: devices": sorted(pages.devices()),
+        "generated: advice": list(pages.rules()),
+        "generated: devices": list(pages.devices()),
         "generated: project": list(MOUNTED),
     }
     found = []
@@ -85,6 +89,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         if mark in markdown:
             markdown = markdown.replace(mark, table())
     path = page.file.src_uri
+    if path in WIDE_PAGES:
+        page.meta["hide"] = ["toc"]
     here = (MOUNTED[path] if path in MOUNTED else DOCS / path).parent
 
     def redirected(found: re.Match[str]) -> str:
@@ -117,11 +123,16 @@ def _target(target: str, here: Path, page: str, config: MkDocsConfig) -> str:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Write equations as MathML."""
+    """Write equations as MathML, and mark blocks with long lines."""
 
     def mathml(found: re.Match[str]) -> str:
         source = found[2].replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
         display = "block" if found[1] == "div" else "inline"
         return convert(source, display=display)
 
-    return MATH.sub(mathml, html)
+    def marked(found: re.Match[str]) -> str:
+        lines = re.sub(r"<[^>]*>|&[a-z]+;", "", found[1]).split("\n")
+        wide = max(map(len, lines)) > WIDE_COLUMNS
+        return f'<pre class="wide">{found[1]}</pre>' if wide else found[0]
+
+    return BLOCK.sub(marked, MATH.sub(mathml, html))

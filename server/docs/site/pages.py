@@ -64,7 +64,19 @@ def _sentence(text: str) -> str:
 @cache
 def devices() -> Mapping[str, str]:
     """The page of each device of the catalogue by its path."""
-    return {f"devices/{name}.md": device_page(load(name)) for name in catalogue()}
+    return {f"devices/{device.id}.md": device_page(device) for device in _ordered()}
+
+
+def _ordered() -> list[Device]:
+    """GPUs before other devices, those of one vendor together."""
+    order = {"gpu": 0, "cpu": 1, "accelerator": 2}
+    vendors = ("NVIDIA", "AMD", "Apple")
+
+    def key(device: Device) -> tuple[int, int, str, str]:
+        vendor = vendors.index(device.vendor) if device.vendor in vendors else len(vendors)
+        return order[device.kind], vendor, device.vendor, device.id
+
+    return sorted(map(load, catalogue()), key=key)
 
 
 def table_of_devices() -> str:
@@ -73,7 +85,7 @@ def table_of_devices() -> str:
         "| device | architecture | SMs or cores | DRAM | 16-bit matrix | fp32 |",
         "|---|---|--:|--:|--:|--:|",
     ]
-    for device in sorted(map(load, catalogue()), key=lambda one: (one.kind, one.vendor, one.id)):
+    for device in _ordered():
         matrix = device.peaks.get("tensor.float16")
         lines.append(
             f"| [{device.id}](devices/{device.id}.md) | {device.arch} | {device.sm_count} "
