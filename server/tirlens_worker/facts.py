@@ -208,8 +208,8 @@ class Signal:
 class Statement:
     """A leaf of the tree: the base of all classes of statements.
 
-    `op` is a short name of the class and `label` what to show, near to the source text.  Both are
-    for display alone: what a model needs to know is in the class and its fields.
+    `display_name` is a short name of the class and `label` what to show, near to the source text.
+    Both are for display alone: what a model needs to know is in the class and its fields.
     `per` says who executes it: ``thread`` once by each thread in whose loops it stands, ``block``
     once by the threads of a block together (tile operations, bodies of parallel tile loops),
     ``warp`` and ``warpgroup`` once by each 32 or 128 of the threads together (tile operations of
@@ -218,7 +218,7 @@ class Statement:
     where a cost is shown.  `signals` are what it does to barriers, in their order.
     """
 
-    op: ClassVar[str] = ""
+    display_name: ClassVar[str] = ""
 
     label: str
     arith: Tuple[Arith, ...] = ()
@@ -236,7 +236,7 @@ class Store(Statement):
     None for any other store.
     """
 
-    op: ClassVar[str] = "store"
+    display_name: ClassVar[str] = "store"
 
     kept: Optional[Expr] = None
 
@@ -245,7 +245,7 @@ class Store(Statement):
 class Evaluate(Statement):
     """An expression is evaluated: the value of a name, a bound of a loop, a condition."""
 
-    op: ClassVar[str] = "let"
+    display_name: ClassVar[str] = "let"
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ class Load(Statement):
     what it loads while the kernel runs.
     """
 
-    op: ClassVar[str] = "load"
+    display_name: ClassVar[str] = "load"
 
     read_only: bool = False
 
@@ -268,14 +268,14 @@ class Call(Statement):
     One of unknown cost has an operation ``unknown:<name>`` or none, and a caveat.
     """
 
-    op: ClassVar[str] = "call"
+    display_name: ClassVar[str] = "call"
 
 
 @dataclass(frozen=True)
 class Barrier(Statement):
     """A synchronisation: barriers, fences, waits and arrivals."""
 
-    op: ClassVar[str] = "sync"
+    display_name: ClassVar[str] = "sync"
 
     kind: BarrierKind = "wait"
 
@@ -287,7 +287,7 @@ class Copy(Statement):
     `may_use_tma`: the source does not forbid TMA (``disable_tma``).
     """
 
-    op: ClassVar[str] = "copy"
+    display_name: ClassVar[str] = "copy"
 
     may_use_tma: bool = True
 
@@ -296,7 +296,7 @@ class Copy(Statement):
 class Transpose(Statement):
     """A tile is transposed."""
 
-    op: ClassVar[str] = "transpose"
+    display_name: ClassVar[str] = "transpose"
 
 
 @dataclass(frozen=True)
@@ -309,7 +309,7 @@ class Gemm(Statement):
     only started: a later statement waits for it.
     """
 
-    op: ClassVar[str] = "gemm"
+    display_name: ClassVar[str] = "gemm"
 
     m_n_k: Optional[Tuple[Expr, Expr, Expr]] = None
     transposes: Optional[Tuple[bool, bool]] = None
@@ -327,7 +327,7 @@ class Mma(Statement):
     keeps busy, in (0, 1].
     """
 
-    op: ClassVar[str] = "mma"
+    display_name: ClassVar[str] = "mma"
 
     instruction: MatrixInstruction = "mma"
     is_asynchronous: bool = False
@@ -343,7 +343,7 @@ class Reduce(Statement):
     or not a tile.
     """
 
-    op: ClassVar[str] = "reduce"
+    display_name: ClassVar[str] = "reduce"
 
     dim: Optional[int] = None
 
@@ -352,7 +352,7 @@ class Reduce(Statement):
 class Scan(Statement):
     """A running combination (``T.cumsum``) along the dimension `dim`; None: not a constant."""
 
-    op: ClassVar[str] = "scan"
+    display_name: ClassVar[str] = "scan"
 
     dim: Optional[int] = None
 
@@ -361,35 +361,35 @@ class Scan(Statement):
 class Map(Statement):
     """An operation on each element of a tile."""
 
-    op: ClassVar[str] = "map"
+    display_name: ClassVar[str] = "map"
 
 
 @dataclass(frozen=True)
 class Fill(Statement):
     """One value is written to each element."""
 
-    op: ClassVar[str] = "fill"
+    display_name: ClassVar[str] = "fill"
 
 
 @dataclass(frozen=True)
 class Atomic(Statement):
     """An atomic operation on memory."""
 
-    op: ClassVar[str] = "atomic"
+    display_name: ClassVar[str] = "atomic"
 
 
 @dataclass(frozen=True)
 class Shuffle(Statement):
     """An exchange between the lanes of a warp: shuffles, votes, matches."""
 
-    op: ClassVar[str] = "shuffle"
+    display_name: ClassVar[str] = "shuffle"
 
 
 @dataclass(frozen=True)
 class Annotate(Statement):
     """A hint to the compiler, an allocation, a descriptor: it takes no time of the kernel."""
 
-    op: ClassVar[str] = "annotate"
+    display_name: ClassVar[str] = "annotate"
 
     register_request: Optional[RegisterRequest] = None
 

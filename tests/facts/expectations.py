@@ -151,7 +151,7 @@ def _node(node: Node) -> str:
 
 def _statement(node: Statement) -> str:
     words = [] if node.per == "thread" else [node.per]
-    words.append(node.op)
+    words.append(node.display_name)
     if node.arith:
         words.append(f"[{' '.join(map(_arith, node.arith))}]")
     words += [_access(one) for one in node.accesses if one.mode == "read"]

@@ -58,9 +58,11 @@ def copy_async_and_private(T):
 @becomes(
     "fill block: ; write C_f[64,64] tile",
     "gemm block: 131072 x mma float16->float32; "
-    "read A_s[64,32] mma, read B_s[32,64] mma, read C_f[64,64] mma, write C_f[64,64] mma",
+    "read A_s[64,32] mma, read B_s[32,64] mma, read C_f[64,64] mma, write C_f[64,64] mma"
+    "; m_n_k=(64, 64, 32); transposes=(False, False)",
     "gemm block: 131072 x mma float16->float32; "
-    "read A_s[64,32] mma, read Bt_s[64,32] mma, write C_f[64,64] mma",
+    "read A_s[64,32] mma, read Bt_s[64,32] mma, write C_f[64,64] mma"
+    "; m_n_k=(64, 64, 32); transposes=(False, True)",
 )
 def gemm(T):
     @T.prim_func
@@ -79,7 +81,8 @@ def gemm(T):
 
 @becomes(
     "gemm block: 262144 x mma float16->float32 sparsity 2; read A_s[64,32] mma, "
-    "read B_s[64,64] mma, read E_s[64,8] mma, read C_f[64,64] mma, write C_f[64,64] mma",
+    "read B_s[64,64] mma, read E_s[64,8] mma, read C_f[64,64] mma, write C_f[64,64] mma"
+    "; m_n_k=(64, 64, 64); transposes=(False, False)",
 )
 def gemm_sparse(T):
     @T.prim_func
@@ -96,11 +99,12 @@ def gemm_sparse(T):
 
 # Of 128 threads 2 share each of 64 rows evenly, but 4 a row of an accumulator: 64 * 4 * log2(4).
 @becomes(
-    "reduce block: 2048 x add float32, 512 x shuffle float32; read S[64,32] tile, write r[64] tile",
+    "reduce block: 2048 x add float32, 512 x shuffle float32; read S[64,32] tile, write r[64] tile"
+    "; dim=1",
     "reduce block: 2048 x max float32, 512 x shuffle float32; "
-    "read S[64,32] tile, read r[64] tile, write r[64] tile",
+    "read S[64,32] tile, read r[64] tile, write r[64] tile; dim=1",
     "reduce block: 2048 x abs float32, 2048 x max float32, 512 x shuffle float32; "
-    "read S[64,32] tile, write r[64] tile",
+    "read S[64,32] tile, write r[64] tile; dim=1",
 )
 def reduce(T):
     @T.prim_func
@@ -117,7 +121,7 @@ def reduce(T):
 
 @becomes(
     "scan block: 2048 x add float32, 10240 x shuffle float32; "
-    "read S[64,32] tile, write S[64,32] tile",
+    "read S[64,32] tile, write S[64,32] tile; dim=1",
     "transpose block: ; read S[64,32] tile, write R[32,64] tile",
 )
 def scan_and_transpose(T):
@@ -241,5 +245,32 @@ def asynchronous_behind_the_end(T):
             T.ptx_cp_async(
                 T.access_ptr(A_s[tx * 8], "w", 8), T.access_ptr(A[bx * 256 + tx * 8], "r", 8), 8
             )
+
+    return main
+
+
+@becomes(
+    "annotate thread: ; ; register_request=divide",
+    "annotate thread: ; ; register_request=keep",
+    "annotate thread: ; ",
+    "copy block: ; read A[64,64] tile clipped, write A_s[64,64] tile; may_use_tma=False",
+    "gemm block: 262144 x mma float16->float32; read A_s[64,64] mma, read A_s[64,64] mma, "
+    "read C_f[64,64] mma, write C_f[64,64] mma"
+    "; m_n_k=(64, 64, 64); transposes=(False, True); policy=full_row; instruction=wgmma"
+    "; is_asynchronous=True",
+    "sync thread: ; ; kind=wgmma",
+)
+def hopper(T):
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float16")):
+        with T.Kernel(1, threads=128):
+            A_s = T.alloc_shared((64, 64), "float16")
+            C_f = T.alloc_fragment((64, 64), "float32")
+            T.set_max_nreg(240, 1)
+            T.no_set_max_nreg()
+            T.annotate_producer_reg_dealloc(24)
+            T.copy(A, A_s, disable_tma=True)
+            T.wgmma_gemm(A_s, A_s, C_f, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)
+            T.wait_wgmma(0)
 
     return main

@@ -26,7 +26,7 @@ def becomes(*lines: str) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any
     "fill thread: ; ",
     "load thread: ; read A[8] thread",
     "load thread: ; read B[8] thread",
-    "mma thread: 128 x mma float16->float32; ",
+    "mma thread: 128 x mma float16->float32; ; instruction=wmma",
     "store thread: ; write C[8] thread",
 )
 def wmma(T):
@@ -309,9 +309,9 @@ def ptx_wide(T):
 # again waits for it.
 @becomes(
     "call thread: ; ",
-    "sync thread: ; ; arrive barrier[1]",
+    "sync thread: ; ; arrive barrier[1]; kind=arrive",
     "sync thread: ; ; wait barrier[1] parity 0",
-    "sync thread: ; ; commit barrier[0] if bx == 1",
+    "sync thread: ; ; commit barrier[0] if bx == 1; kind=arrive",
     "store thread: ; write A[] thread",
 )
 def cluster(T):
@@ -344,7 +344,8 @@ def cluster(T):
 @becomes(
     "shuffle thread: 1 x shuffle ; ",
     "copy thread: ; read tensor[64,32] tma, write S[1,64,32] tma; bring barrier[0]",
-    "mma thread: 262144 x mma float16->float32; ",
+    "mma thread: 262144 x mma float16->float32; "
+    "; instruction=tcgen05; is_asynchronous=True; operand_bytes=8192",
     "copy thread: ; read S[1,64,32] tma, write tensor[64,32] tma",
 )
 def blackwell(T):
@@ -418,7 +419,7 @@ def exchange(T):
 
 @becomes(
     "gemm block: 131072 x mma float16->float32; read A_s[64,32] mma, read B_s[32,64] mma, "
-    "read C_l[64,64] mma, write C_l[64,64] mma",
+    "read C_l[64,64] mma, write C_l[64,64] mma; m_n_k=(64, 64, 32)",
 )
 def tile_product(T):
     from tvm.script.tirx import tile as Tx
@@ -448,5 +449,24 @@ def warps_in_a_loop(T):
         T.thread_id([64])
         for i in range(3):
             Tx.warp.copy(B[i, 0:64], A[i, 0:64])
+
+    return main
+
+
+@becomes(
+    "annotate thread: ; ; register_request=divide",
+    "load thread: ; read A[] thread, write one[] thread; read_only=True",
+    "load thread: ; read A[] thread, write one[] thread",
+)
+def read_only_loads(T):
+    @T.prim_func
+    def main(A: T.Buffer((32,), "float32")):
+        T.device_entry()
+        T.cta_id([1])
+        tx = T.thread_id([32])
+        one: T.float32
+        T.ptx.setmaxnreg.inc.sync.aligned.u32(240)
+        T.ptx.ld.global_.nc.f32(one, T.address_of(A[tx]))
+        T.ptx.ld.global_.f32(one, T.address_of(A[tx]))
 
     return main

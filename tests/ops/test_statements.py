@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
 from equality.process import TESTS, cases_of
@@ -15,6 +17,8 @@ SETS = [
     ("tilelang-0.1.15", "cases_tilelang"),
     ("tvm-0.27.0.post1", "cases_tvm"),
 ]
+
+SHARED = {item.name for item in fields(Statement)}
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +57,16 @@ def describe(statement: Statement, facts: KernelFacts) -> str:
     arith = ", ".join(map(operation, statement.arith))
     accesses = ", ".join(moved(item, names) for item in statement.accesses)
     told = "".join(f"; {signalled(item, names)}" for item in statement.signals if item.barrier)
-    return f"{statement.op} {statement.per}: {arith}; {accesses}{told}"
+    return f"{statement.display_name} {statement.per}: {arith}; {accesses}{told}{own(statement)}"
+
+
+def own(statement: Statement) -> str:
+    """The fields that statements of other classes do not have, where they are not the default."""
+    return "".join(
+        f"; {item.name}={value}"
+        for item in fields(statement)
+        if item.name not in SHARED and (value := getattr(statement, item.name)) != item.default
+    )
 
 
 def operation(item) -> str:

@@ -127,7 +127,7 @@ def _entries(
         assert part.node is not None
         node = part.node.source
         alike = isinstance(node, Statement) and bool(node.sites)
-        key = (node.op, node.sites, _label(node)) if alike else number
+        key = (type(node), node.sites, _label(node)) if alike else number
         groups.setdefault(key, []).append(part)
     rows = [_entry(same, frame, sums) for same in groups.values()]
     return _merged([entry for entry, _ in rows]), rows[0][1] if rows else ()
@@ -163,7 +163,7 @@ def _of_statements(
         share=_share(seconds, frame),
         bound=_bound(first.busy_s, None if seconds is None else times_s[0], frame.limiter),
         sites=node.sites,
-        op=node.op,
+        op=node.display_name,
         l2_bytes=sum([item.traffic.l2_bytes for item in items]),
         shared_bytes=sum([item.shared_bytes for item in items]),
         overlapped_s=_hidden(first.busy_s, seconds) if alone else None,
@@ -256,7 +256,7 @@ def _label(node: object) -> str:
         return "while"
     if isinstance(node, Branch):
         return "if"
-    return str(getattr(node, "op", ""))
+    return str(getattr(node, "display_name", ""))
 
 
 def _collapsed(cost: BreakdownEntry, inside: _Extents) -> tuple[BreakdownEntry, _Extents]:
