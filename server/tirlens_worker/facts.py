@@ -563,3 +563,7 @@ class KernelFacts:
     fast_math: bool = False
     lowered: Tuple[LoweredLaunch, ...] = ()
     refused: Mapping[str, str] = field(default_factory=no_entries)
+
+    def lowered_for(self, arch: str) -> Optional[LoweredLaunch]:
+        """The launch as lowering for an architecture has it; None if it has not been lowered."""
+        return next((launch for launch in self.lowered if launch.arch == arch), None)

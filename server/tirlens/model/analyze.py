@@ -13,11 +13,7 @@ from tirlens_worker.facts import KernelFacts
 from . import cpu
 from .counting.data_substitution import bind_data_extents, split_rows_evenly
 from .counting.kernel_counts import Counts
-from .gpu.block.ahead import moved_at_once, started_ahead
-from .gpu.block.leaf import BlockContext
-from .gpu.block.occupancy import BlockResources, does_not_fit, occupancy
-from .gpu.block.resources import block_resources, lowered_for
-from .gpu.block.walk import block_time
+from .gpu.block import BlockOccupancy, block_occupancy, time_block
 from .gpu.compiler.instruction_set import find_unsupported_instructions
 from .gpu.compiler.spills import add_spill_time
 from .gpu.launch.imbalance import block_times_s, imbalance_factor
@@ -38,7 +34,7 @@ from .gpu.memory import compute_traffic
 from .gpu.memory.l2_sharing import LaunchShape
 from .gpu.units import as_mixed, busy_seconds, repeated_l2_seconds, sum_seconds
 from .multi_kernel import merge_reports, split_kernels
-from .report import CaveatNote, KernelReport, Occupancy, Waves
+from .report import CaveatNote, KernelReport, Waves
 from .reporting.report_builder import (
     add_cached_roofline,
     add_counts,
@@ -126,8 +122,8 @@ def _uncounted(facts: KernelFacts, device: Device, bindings: Mapping[str, int]) 
         bindings=bound,
         device_id=device.id,
         device_name=device.name,
-        launch_facts="lowered" if lowered_for(facts, device) else "source",
-        lowered=lowered_for(facts, device),
+        launch_facts="lowered" if facts.lowered_for(device.arch) else "source",
+        lowered=facts.lowered_for(device.arch),
         lowering_error=facts.refused.get(device.arch, ""),
         caveats=(
             *(CaveatNote(caveat.message, caveat.span) for caveat in facts.caveats),
@@ -162,15 +158,10 @@ class _Launch:
     threads: int  # of the source, without a producer beside them
     threads_launched: int
     blocks: int
-    block: BlockResources
-    occupancy: Occupancy | None
+    block: BlockOccupancy
     panel: int | None
     panel_order: str
     cluster: tuple[int, ...]
-
-    @property
-    def blocks_per_sm(self) -> int:
-        return self.occupancy.blocks_per_sm if self.occupancy else 1
 
 
 def _analyzed(report: KernelReport, found: Workload, device: Device, by_line: bool) -> KernelReport:
@@ -195,8 +186,8 @@ def _analyzed(report: KernelReport, found: Workload, device: Device, by_line: bo
     launch = _launch(facts, counts, items, device)
     shape = LaunchShape(
         launch.grid if scheduled else (1,),
-        max(min(launch.blocks, launch.blocks_per_sm * device.sm_count), 1),
-        launch.block.shared_bytes,
+        max(min(launch.blocks, launch.block.blocks_per_sm * device.sm_count), 1),
+        launch.block.resources.shared_bytes,
         launch.panel,
         launch.panel_order,
     )
@@ -219,7 +210,7 @@ def _analyzed(report: KernelReport, found: Workload, device: Device, by_line: bo
     report = report.replace(caveats=report.caveats + absent)
     device = as_mixed(device, leaves)
     leaves = [leaf.replace(busy_s=busy_seconds(leaf, device)) for leaf in leaves]
-    leaves = add_spill_time(leaves, launch.block.spilled, device)
+    leaves = add_spill_time(leaves, launch.block.resources.spilled, device)
     report = add_traffic(report, touched, leaves, device)
     return _on_gpu(report, device, replace_leaves(items, leaves), launch, by_line)
 
@@ -236,16 +227,14 @@ def _launch(
     facts: KernelFacts, counts: Counts, items: Sequence[CostNode], device: Device
 ) -> _Launch:
     grid = tuple(counts.launch.grid or (1,)) or (1,)
-    block = block_resources(facts, counts, items, device)
     threads = math.prod(counts.launch.threads or (1,))
-    lowered = lowered_for(facts, device)
+    lowered = facts.lowered_for(device.arch)
     return _Launch(
         grid=grid,
         threads=threads,
         threads_launched=lowered.threads if lowered else threads,
         blocks=max(math.prod(grid), 1),
-        block=block,
-        occupancy=occupancy(device, block) if device.kind == "gpu" else None,
+        block=block_occupancy(facts, counts, items, device),
         panel=facts.launch.panel,
         panel_order=facts.launch.panel_order,
         cluster=tuple(counts.launch.cluster or ()),
@@ -257,7 +246,7 @@ def _latency_share(
 ) -> Callable[[float], float]:
     """Which part of the latencies under the whole traffic one wait of all resident blocks has."""
     whole = loaded_latency_fraction(device, moved_bytes)
-    blocks = min(launch.blocks, launch.blocks_per_sm * device.sm_count)
+    blocks = min(launch.blocks, launch.block.blocks_per_sm * device.sm_count)
     warps = blocks * launch.threads / device.limits.warp_size
 
     def share(bytes_of_block: float) -> float:
@@ -278,44 +267,39 @@ def _on_gpu(
         grid=launch.grid,
         threads_per_block=launch.threads_launched,
         threads_written=launch.threads,
-        shared_bytes_per_block=launch.block.shared_bytes,
-        registers_per_thread=launch.block.registers,
-        occupancy=launch.occupancy,
-        waves=Waves(launch.blocks / (launch.blocks_per_sm * device.sm_count), 0.0),
+        shared_bytes_per_block=launch.block.resources.shared_bytes,
+        registers_per_thread=launch.block.resources.registers,
+        occupancy=launch.block.occupancy,
+        waves=Waves(launch.blocks / (launch.block.blocks_per_sm * device.sm_count), 0.0),
     )
     leaves = leaves_of(items)
     drifts = are_warps_unsynchronised(leaves)
-    context = BlockContext(
-        with_idle_latency(device)
-        if drifts
-        else with_loaded_latency(device, report.dram_bytes.total),
-        launch.blocks,
-        drifts,
-        latency_share=None if drifts else _latency_share(device, launch, report.dram_bytes.total),
-    )
-    block = block_time(items, context)
+    dram_bytes = report.dram_bytes.total
+    timing_device = with_idle_latency(device) if drifts else with_loaded_latency(device, dram_bytes)
+    latency_share = None if drifts else _latency_share(device, launch, dram_bytes)
+    block = time_block(items, timing_device, launch.blocks, drifts, latency_share)
     queued_s = 0.0
     if drifts:
-        far = block_time(items, BlockContext(with_saturated_latency(device), launch.blocks, drifts))
+        far = time_block(items, with_saturated_latency(device), launch.blocks, drifts)
         queued_s = max(far.total_s - block.total_s, 0.0)
-    costs = block_times_s(block, launch.grid, launch.panel, launch.panel_order, launch.cluster)
-    places = launch.blocks_per_sm * device.sm_count
+    costs = block_times_s(block.root, launch.grid, launch.panel, launch.panel_order, launch.cluster)
+    places = launch.block.blocks_per_sm * device.sm_count
     longer = 1.0 if costs is None else imbalance_factor(costs, places)
     time = time_launch(
         device,
-        BlockSchedule(launch.blocks, launch.blocks_per_sm, block.total_s, longer, queued_s),
+        BlockSchedule(launch.blocks, launch.block.blocks_per_sm, block.total_s, longer, queued_s),
         ResourceDemand(
             {**sum_seconds(leaves), "l2 again": repeated_l2_seconds(leaves, device)},
-            started_ahead(leaves),
-            moved_at_once(leaves),
+            block.prefetched_share,
+            block.burst_share,
             drifts,
         ),
     )
-    if launch.block.spilled:
+    if launch.block.resources.spilled:
         message = "the fragments take more registers than a thread can have: they will spill"
         note = CaveatNote(message, report.span, is_spill=True)
         report = report.replace(caveats=(*report.caveats, note))
-    timed = block, time
-    if not launch.occupancy:
-        return add_unknown_time(report, items, timed, does_not_fit(device, launch.block), by_line)
+    timed = block.root, time
+    if not launch.block.occupancy:
+        return add_unknown_time(report, items, timed, launch.block.misfit, by_line)
     return add_time(report, device, items, timed, launch.blocks, by_line)

@@ -12,9 +12,9 @@ from support.kernels import gemm, launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.counting.kernel_counter import KernelCounter
-from tirlens.model.gpu.block.program_builder import cluster_leader_share
-from tirlens.model.gpu.block.steps import reduce_clocks, scan_clocks
-from tirlens.model.gpu.block.warp_roles import concurrent_groups
+from tirlens.model.gpu.block.exposed_latency import reduce_clocks, scan_clocks
+from tirlens.model.gpu.block.warp_roles.program_builder import cluster_leader_share
+from tirlens.model.gpu.block.warp_roles.roles import concurrent_groups
 from tirlens.model.gpu.compiler.liveness import RegisterDemand, find_register_demand
 from tirlens.model.gpu.launch.imbalance import block_times_s, imbalance_factor
 from tirlens.model.gpu.launch.memory_latency import with_loaded_latency

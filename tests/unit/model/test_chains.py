@@ -7,8 +7,8 @@ import pytest
 from support.kernels import launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.gpu.block.chains import longest_chain_s
-from tirlens.model.gpu.block.steps import chain_clocks
+from tirlens.model.gpu.block.dependency_chains import longest_chain_s
+from tirlens.model.gpu.block.exposed_latency import chain_clocks
 from tirlens.model.tree.timed_node import TimedNode
 from tirlens_worker.facts import (
     Access,

@@ -7,7 +7,7 @@ from statistics import mean
 import pytest
 
 from tirlens.hardware import load
-from tirlens.model.gpu.block.occupancy import registers
+from tirlens.model.gpu.block.occupancy import RegisterEstimate, estimate_registers
 
 TABLE = Path(__file__).parents[2] / "measured/registers.csv"
 DEVICES = {"sm_80": "a100-80-sxm", "sm_89": "l40s", "sm_90a": "h100-sxm"}
@@ -15,22 +15,22 @@ with TABLE.open(encoding="utf-8") as file:
     PRODUCTS = list(csv.DictReader(file))
 
 
-def estimate(row: dict[str, str]) -> tuple[int, float]:
+def estimate(row: dict[str, str]) -> RegisterEstimate:
     """Registers and the share that spills; on Hopper the warps of a product divide them."""
     device = load(DEVICES[row["arch"]])
     fragment_bytes = 4 * int(row["block_m"]) * int(row["block_n"])
     hopper = row["arch"] == "sm_90a"
-    return registers(device, fragment_bytes, int(row["threads"]), not hopper, hopper)
+    return estimate_registers(device, fragment_bytes, int(row["threads"]), not hopper, hopper)
 
 
 @pytest.mark.parametrize("row", PRODUCTS, ids=lambda row: "-".join(list(row.values())[:7]))
 def test_which_products_spill(row: dict[str, str]) -> None:
-    _, spilled = estimate(row)
+    spilled = estimate(row).spilled
     assert (spilled > 0) == (int(row["spill_bytes"]) > 0)
 
 
 @pytest.mark.parametrize(("arch", "bar"), [("sm_80", 10), ("sm_89", 12)])
 def test_registers_of_products(arch: str, bar: float) -> None:
     rows = [row for row in PRODUCTS if row["arch"] == arch]
-    errors = [abs(estimate(row)[0] - int(row["registers"])) for row in rows]
+    errors = [abs(estimate(row).registers - int(row["registers"])) for row in rows]
     assert len(rows) >= 18 and mean(errors) <= bar

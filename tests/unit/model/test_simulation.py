@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.block.simulation import simulate
-from tirlens.model.gpu.block.warp_program import (
+from tirlens.model.gpu.block.warp_roles.simulation import simulate
+from tirlens.model.gpu.block.warp_roles.warp_program import (
     AsyncCopy,
     BarrierOperation,
     BranchStep,

@@ -9,7 +9,7 @@ import pytest
 from support.kernels import launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.gpu.block.overlap import is_straight
+from tirlens.model.gpu.block.dependency_chains import is_thread_code
 from tirlens.model.gpu.launch.memory_latency import with_loaded_latency
 from tirlens.model.gpu.memory.l2_sharing import BlockTile, blocks_per_tile
 from tirlens_worker.facts import (
@@ -89,7 +89,7 @@ def test_the_port_of_an_sm_bounds_what_its_block_loads() -> None:
 
 def test_a_copy_into_registers_is_straight_code() -> None:
     copies = kernel(1, copy("s", "r"), copy("r", "q"), copy("r", "s"), copy("X", "r"))
-    assert [is_straight(leaf) for leaf in leaves(copies)] == [True, True, False, False]
+    assert [is_thread_code(leaf) for leaf in leaves(copies)] == [True, True, False, False]
 
 
 def test_a_pipeline_mixes_what_its_turns_compute() -> None:

@@ -2,24 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
-
 from .node import CostNode
-
-
-class Busy(NamedTuple):
-    """How long one block's share of a statement keeps each unit busy, and the busiest of them."""
-
-    units: Mapping[str, float]
-    longest_s: float
-
-
-BusyOf = Callable[[CostNode], Busy]
-#: The same of a leaf of which so many times its own instructions are independent of each other.
-BusyBeside = Callable[[CostNode, float], Busy]
-#: The time of a node that runs so many times in a block.
-TimedOf = Callable[[CostNode, float], "TimedNode"]
 
 
 class TimedNode:

@@ -1,101 +1,311 @@
-"""How many blocks fit on one SM, from what a block takes of it."""
+"""Resources of one block (threads, shared memory, registers), and how many blocks an SM holds."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tirlens.hardware.spec import Device
+from tirlens_worker.facts import Annotate, Branch, Copy, KernelFacts, Statement
 
+from ...counting.kernel_counts import Counts
 from ...report import Occupancy
+from ...tree.node import CostNode
+from ...tree.traits import PRODUCT, some
+from ..compiler.liveness import find_register_demand
+from ..compiler.temporary_registers import count_loading_registers, count_temporaries
+from .exposed_latency import LOAD_REGISTERS
+from .shared_memory import shared_bytes
+from .software_pipeline import pipelined_loops, stage_count
 
-# What a thread holds beside its fragments: addresses, loop counters.  Compiled products have 23 to
-# 80 registers above accumulators and operands (`tests/measured/registers.csv`), elementwise kernels
-# that only move or mask what they load 10 to 12 (`tests/measured/compiled.csv`).
-BASE_REGISTERS = {True: 45, False: 12}
-# What a thread holds beside loads that wait for their data: ptxas of CUDA 13 gives 28 and 48
-# registers to rotary embeddings whose threads wait with 16 and 32, 158 to attention over ragged
-# sequences that waits with 64 and accumulates in 96.
+# Registers of a thread besides its fragments, for addresses and loop counters, with matrix
+# instructions.  Compiled products have 23 to 80 registers above accumulators and operands
+# (`tests/measured/registers.csv`).
+PRODUCT_BASE_REGISTERS = 45
+# The same without matrix instructions.  Elementwise kernels that only move or mask what they load
+# have 10 to 12 (`tests/measured/compiled.csv`).
+BASE_REGISTERS = 12
+# Registers of a thread besides those of loads that wait for their data.  ptxas of CUDA 13 gives 28
+# and 48 registers to rotary embeddings whose threads wait with 16 and 32, and 158 to attention over
+# ragged sequences that waits with 64 and accumulates in 96.
 ADDRESS_REGISTERS = 12
-# Registers beside the fragments without which a thread spills, with matrix instructions (see
-# `registers`) and without; the latter an estimate, of the 10 to 12 above and two operands of 16
+# Registers besides the fragments without which a thread with matrix instructions spills.  All
+# compiled products in `tests/measured/registers.csv` are predicted right.
+PRODUCT_SPILL_MARGIN = 40
+# The same without matrix instructions.  An estimate, of the 10 to 12 above and two operands of 16
 # bytes.
-SPILL_MARGIN = {True: 40, False: 20}
-# What tilelang's ``set_max_nreg`` and its warp specialisation leave to the threads that compute
-# (src/cuda/transform/annotate_warp_group_reg_alloc.cc).
-COMPUTING_REGISTERS = 240
+SPILL_MARGIN = 20
+# Registers that tilelang's ``set_max_nreg`` and its warp specialisation leave to the threads that
+# compute (src/cuda/transform/annotate_warp_group_reg_alloc.cc).
+CONSUMER_REGISTERS = 240
+# Registers of the intermediate values of a kernel whose code is not known.  An estimate.
+TEMPORARY_REGISTERS = 8
+# Registers are allocated to the threads of a warp in units of 8 (CUDA Occupancy Calculator).
+REGISTER_UNIT = 8
+# Threads of the warpgroup that tilelang adds to those of the source (src/cuda/transform/
+# producer_consumer_ws.cc, ``producer_extent``).
+PRODUCER_THREADS = 128
 
 
 @dataclass(frozen=True)
 class BlockResources:
-    """What one block takes: threads as launched, shared bytes, 32-bit registers per thread."""
+    """What one block takes of an SM.
+
+    Attributes
+    ----------
+    threads : int
+        Threads as launched.
+    shared_bytes : int
+        Bytes of shared memory.
+    registers : int
+        32-bit registers a thread.
+    spilled : float
+        The share of a thread's arrays that its registers do not hold.
+    """
 
     threads: int
     shared_bytes: int
     registers: int
-    spilled: float = 0.0  # the share of a thread's arrays that its registers do not hold
+    spilled: float = 0.0
 
 
-def registers(
+@dataclass(frozen=True)
+class BlockOccupancy:
+    """The resources of a block and its occupancy of an SM.
+
+    `occupancy` is None where not one block fits, or where the device has no SMs.
+    `misfit` says why not one block fits; it is empty if one does.
+    """
+
+    resources: BlockResources
+    occupancy: Occupancy | None
+    misfit: str = ""
+
+    @property
+    def blocks_per_sm(self) -> int:
+        """Resident blocks of an SM; 1 where that is not known."""
+        return self.occupancy.blocks_per_sm if self.occupancy else 1
+
+
+class RegisterEstimate(NamedTuple):
+    """Registers of a thread, and the share of its fragments that spills."""
+
+    registers: int
+    spilled: float
+
+
+def block_occupancy(
+    facts: KernelFacts, counts: Counts, tree: Sequence[CostNode], device: Device
+) -> BlockOccupancy:
+    """The resources that a block takes, and how many blocks are resident on an SM.
+
+    Parameters
+    ----------
+    facts : KernelFacts
+        The kernel.  Where it is lowered for the device's architecture, the lowered launch says what
+        a block takes.
+    counts : Counts
+        The counts of the kernel.
+    tree : sequence of CostNode
+        The tree of the kernel with the thread mappings of its statements.
+    device : Device
+        The device.
+    """
+    resources = block_resources(facts, counts, tree, device)
+    if device.kind != "gpu":
+        return BlockOccupancy(resources, None)
+    found = occupancy(device, resources)
+    return BlockOccupancy(resources, found, "" if found else _misfit(device, resources))
+
+
+def block_resources(
+    facts: KernelFacts, counts: Counts, tree: Sequence[CostNode], device: Device
+) -> BlockResources:
+    """The resources that a block takes.
+
+    On a device with TMA a pipelined tilelang kernel is launched with a producer warpgroup besides
+    the threads of its source.  Where the kernel is lowered for the device, its threads and shared
+    memory are exact.
+    """
+    threads = math.prod(counts.launch.threads or (1,))
+    lowered = facts.lowered_for(device.arch)
+    is_specialised = is_warp_specialised(facts, tree, device)
+    reallocates = _reallocates_registers(tree, is_specialised)
+    count, spilled = _registers(counts, tree, device, threads, is_specialised, reallocates)
+    if lowered is not None:
+        threads = lowered.threads
+        if lowered.registers_per_thread is not None:
+            count = max(count, _reallocated_registers(device, threads))
+        count = min(count, register_limit(device, threads))
+        return BlockResources(threads, lowered.shared_bytes, count, spilled)
+    # Shared memory that a source asks for by itself holds its buffers, which are views of it, and
+    # their padding.
+    shared = facts.launch.shared_bytes or shared_bytes(counts, tree)
+    if is_specialised:
+        threads += PRODUCER_THREADS
+    if reallocates:
+        count = max(count, _reallocated_registers(device, threads))
+    # The compiler keeps to the registers that the launched threads can have, and spills the rest.
+    return BlockResources(threads, shared, min(count, register_limit(device, threads)), spilled)
+
+
+def _registers(
+    counts: Counts,
+    tree: Sequence[CostNode],
+    device: Device,
+    threads: int,
+    is_specialised: bool,
+    reallocates: bool,
+) -> RegisterEstimate:
+    live = find_register_demand(tree, counts)
+    # Warps that wgmma feeds from shared memory, and TMA from other warps, hold no operands.
+    has_products = not is_specialised and any(some(node, PRODUCT) for node in tree)
+    registers = estimate_registers(
+        device,
+        math.ceil(live.peak_bytes) * threads,
+        threads,
+        has_products,
+        reallocates,
+        count_loading_registers(tree, LOAD_REGISTERS),
+        count_temporaries(tree),
+    ).registers
+    needed_bytes = math.ceil(live.required_bytes) * threads
+    spilled = estimate_registers(device, needed_bytes, threads, has_products, reallocates).spilled
+    return RegisterEstimate(registers, spilled)
+
+
+def estimate_registers(
     device: Device,
     fragment_bytes: int,
     threads: int,
-    tensor: bool = True,
-    divided: bool = False,
-    loading: int = 0,
-    temporaries: int = 8,
-) -> tuple[int, float]:
-    """Registers per thread for `fragment_bytes` of local storage a block, and what share spills.
+    has_products: bool = True,
+    reallocates: bool = False,
+    load_registers: int = 0,
+    temporary_registers: int = TEMPORARY_REGISTERS,
+) -> RegisterEstimate:
+    """The registers of a thread, and the share of its fragments that spills.
 
-    `tensor` tells kernels with matrix instructions, which hold operand fragments too; `divided`
-    those whose warpgroups hand registers to the ones that compute (``setmaxnreg``).  `loading` are
-    the registers in which loads wait for their data, `temporaries` those of what is computed
-    between.
+    A kernel with matrix instructions spills when its fragments and `PRODUCT_SPILL_MARGIN` exceed
+    the registers that a thread can have.
 
-    A kernel with matrix instructions spills when its fragments and a margin of 40 exceed what a
-    thread can have (all of the compiled ones in `tests/measured/registers.csv` are told right).
+    Parameters
+    ----------
+    device : Device
+        The device.
+    fragment_bytes : int
+        Bytes of local arrays of a block.
+    threads : int
+        Threads of a block.
+    has_products : bool
+        Whether the kernel has matrix instructions whose operands are in registers.
+    reallocates : bool
+        Whether warpgroups give registers to those that compute (``setmaxnreg``).
+    load_registers : int
+        Registers in which loads wait for their data.
+    temporary_registers : int
+        Registers of intermediate values.
     """
-    held = -(-fragment_bytes // (4 * max(threads, 1)))
+    fragments = -(-fragment_bytes // (4 * max(threads, 1)))
     limit = register_limit(device, threads)
-    over = held + SPILL_MARGIN[tensor] - (COMPUTING_REGISTERS if divided else limit)
-    # wgmma reads its operands from shared memory, or from fragments that are counted already.
-    loads = tensor and "wgmma" not in device.features
-    beside = _operands(held) if loads else 0 if tensor else temporaries
-    needed = held + BASE_REGISTERS[tensor] + beside
-    # Tiles are loaded while what is computed with them is not there yet.
-    needed = max(needed, ADDRESS_REGISTERS + loading)
-    return min(limit, needed), max(over, 0) / max(held, 1)
+    margin = PRODUCT_SPILL_MARGIN if has_products else SPILL_MARGIN
+    excess = fragments + margin - (CONSUMER_REGISTERS if reallocates else limit)
+    if has_products:
+        # wgmma reads its operands from shared memory, or from fragments that are counted already.
+        operands = 0 if "wgmma" in device.features else _operand_registers(fragments)
+        needed = fragments + PRODUCT_BASE_REGISTERS + operands
+    else:
+        needed = fragments + BASE_REGISTERS + temporary_registers
+    # A tile is loaded before the values computed with it exist.
+    needed = max(needed, ADDRESS_REGISTERS + load_registers)
+    return RegisterEstimate(min(limit, needed), max(excess, 0) / max(fragments, 1))
 
 
-def _operands(held: int) -> int:
-    """Registers of the operands of a warp's next matrix instructions beside `held` accumulators.
+def _operand_registers(accumulators: int) -> int:
+    """Registers of the operands of a warp's next matrix instructions.
 
     A warp's m x n accumulators take m n / 32 registers of each lane, its m rows and n columns of
-    32 bytes (16 halves) m / 4 and n / 4; least where the tile is square.
+    32 bytes (16 halves) m / 4 and n / 4; the sum is least where the tile is square.
     """
-    return math.ceil(math.sqrt(8 * held))
+    return math.ceil(math.sqrt(8 * accumulators))
 
 
 def register_limit(device: Device, threads: int) -> int:
-    """The most registers that each of a block's threads can have, in the units of 8 of a warp."""
-    each = device.limits.registers_per_sm // max(threads, 1) // 8 * 8
-    return min(device.limits.registers_per_thread, each)
+    """The most registers that each of a block's threads can have, in units of `REGISTER_UNIT`."""
+    units = device.limits.registers_per_sm // max(threads, 1) // REGISTER_UNIT
+    return min(device.limits.registers_per_thread, units * REGISTER_UNIT)
+
+
+def _reallocates_registers(tree: Sequence[CostNode], is_specialised: bool) -> bool:
+    """Whether warpgroups give registers to those that compute (``setmaxnreg``)."""
+    requests = {
+        leaf.source.register_request
+        for node in tree
+        for leaf in node.leaves()
+        if isinstance(leaf.source, Annotate)
+    }
+    return (is_specialised or "divide" in requests) and "keep" not in requests
+
+
+def _reallocated_registers(device: Device, threads: int) -> int:
+    """Registers a thread where warpgroups reallocate them: one block takes those of the SM.
+
+    Compiled tilelang kernels of 256, 384 and 640 threads have 240, 168 and 96.
+    """
+    units = device.limits.registers_per_sm // (REGISTER_UNIT * threads)
+    return min(CONSUMER_REGISTERS, units * REGISTER_UNIT)
+
+
+def is_warp_specialised(facts: KernelFacts, tree: Sequence[CostNode], device: Device) -> bool:
+    """Whether tilelang divides the block into a TMA producer and consumers of wgmma.
+
+    Right for 133 of 140 example kernels that tilelang 0.1.15 lowered for sm_90.  It looks for
+    copies among the statements of the loop itself, or of the one branch that is its whole body
+    (``src/cuda/transform/producer_consumer_ws.cc``).
+    """
+    if facts.framework != "tilelang" or "tma" not in device.features:
+        return False
+    if facts.attributes.get("warp_specialized") is False:
+        return False
+    return any(
+        stage_count(loop) > 0
+        and some(loop, PRODUCT)
+        and any(isinstance(node.source, Statement) and _is_tile_copy(node) for node in _body(loop))
+        for loop in pipelined_loops(tree)
+    )
+
+
+def _body(loop: CostNode) -> Sequence[CostNode]:
+    children = loop.children
+    if len(children) == 1 and isinstance(children[0].source, Branch):
+        return children if children[0].source.orelse else children[0].children
+    return children
+
+
+def _is_tile_copy(leaf: CostNode) -> bool:
+    """Whether a statement copies a tile from global to shared memory, and may do so by TMA."""
+    scopes = {(entry.access.mode, entry.buffer.scope) for entry in leaf.count.accesses}
+    to_shared = any(mode == "write" and scope.startswith("shared") for mode, scope in scopes)
+    may_use_tma = isinstance(leaf.source, Copy) and leaf.source.may_use_tma
+    return may_use_tma and ("read", "global") in scopes and to_shared
 
 
 def occupancy(device: Device, block: BlockResources) -> Occupancy | None:
-    """Resident blocks, the share of thread slots they fill, and the limiter; None if none fits."""
+    """Resident blocks of an SM, the share of its thread slots that they fill, and the limiter.
+
+    None if not one block fits.
+    """
     limits = device.limits
-    warp = limits.warp_size
-    threads = -(-block.threads // warp) * warp
-    # Registers are handed out in units of 8 per thread.
-    per_thread = -(-block.registers // 8) * 8
+    threads = -(-block.threads // limits.warp_size) * limits.warp_size
+    registers = -(-block.registers // REGISTER_UNIT) * REGISTER_UNIT
     shared = block.shared_bytes
     if shared:
         shared += limits.reserved_shared_bytes_per_block
     fits = {
         "blocks": limits.blocks_per_sm,
         "threads": limits.threads_per_sm // max(threads, 1),
-        "registers": limits.registers_per_sm // max(per_thread * threads, 1),
+        "registers": limits.registers_per_sm // max(registers * threads, 1),
     }
     if shared:
         fits["shared"] = limits.shared_bytes_per_sm // shared
@@ -110,8 +320,8 @@ def occupancy(device: Device, block: BlockResources) -> Occupancy | None:
     )
 
 
-def does_not_fit(device: Device, block: BlockResources) -> str:
-    """Why not one `block` fits on an SM of `device`."""
+def _misfit(device: Device, block: BlockResources) -> str:
+    """Why not one block fits on an SM."""
     limit = device.limits.shared_bytes_per_block
     if block.shared_bytes > limit:
         return (

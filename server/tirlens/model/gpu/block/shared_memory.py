@@ -1,10 +1,10 @@
-"""Shared memory of one block, estimated from its source.
+"""Shared memory of one block, estimated from the kernel's source.
 
-tilelang gives buffers that are never needed at the same time one place.  What is needed when, it
-tells by the statements of the block itself: all that stands in one loop or branch of the block is
-needed together.  A buffer that a pipelined loop loads into exists once for each stage.
+tilelang gives buffers that are never live at the same time the same memory.  A buffer is live from
+the first to the last statement at the block's top level that uses it: all buffers of one loop or
+branch there are live together.  A buffer that a pipelined loop loads into exists once a stage.
 
-Source: tilelang ``src/transform/merge_shared_memory_allocations.cc`` (its accesses count where the
+Source: tilelang ``src/transform/merge_shared_memory_allocations.cc`` (an access counts where the
 buffer is allocated, at the level of the block), ``src/transform/inject_pipeline.cc``.
 """
 
@@ -19,16 +19,16 @@ from tirlens_worker.facts import Buffer, Copy, Loop
 from ...counting.kernel_counts import Counts
 from ...dtypes import byte_count
 from ...tree.node import CostNode
-from .ahead import copies_elements
+from .software_pipeline import is_element_copy, pipelined_loops, stage_count
 
-_BINDINGS = frozenset({"grid", "cluster", "block"})
-# Barriers and tensor memory have places of their own.
-_ELSEWHERE = frozenset({"shared.barrier", "shared.cluster_barrier", "shared.tmem"})
+_BLOCK_KINDS = frozenset({"grid", "cluster", "block"})
+# Barriers and tensor memory are not part of a block's shared buffers.
+_OTHER_SCOPES = frozenset({"shared.barrier", "shared.cluster_barrier", "shared.tmem"})
 
 
 @dataclass
-class _Use:
-    """`first` and `last` number the statements of the block that need a buffer."""
+class _LiveRange:
+    """The first and last statement of the block that use a buffer of `bytes`, for each stage."""
 
     bytes: int
     first: int
@@ -36,76 +36,71 @@ class _Use:
     stages: int = 1
 
 
-def shared_bytes(counts: Counts, items: Sequence[CostNode]) -> int:
-    """The most bytes that the buffers of a block take at the same time."""
-    uses: dict[str, _Use] = {}
-    statements = _of_block(items)
+def shared_bytes(counts: Counts, tree: Sequence[CostNode]) -> int:
+    """The most bytes of shared memory that the live buffers of a block take at the same time."""
+    ranges: dict[str, _LiveRange] = {}
+    statements = _block_statements(tree)
     for number, statement in enumerate(statements):
         for leaf in statement.leaves():
             for entry in leaf.count.accesses:
-                _note(uses, entry.buffer, counts, number)
-    for name, stages in _stages(items):
-        if name in uses:
-            uses[name].stages = max(uses[name].stages, stages)
+                _extend_range(ranges, entry.buffer, counts, number)
+    for name, stages in _buffer_stages(tree):
+        if name in ranges:
+            ranges[name].stages = max(ranges[name].stages, stages)
     return max(
         (
-            sum(use.bytes * use.stages for use in uses.values() if use.first <= now <= use.last)
-            for now in range(len(statements))
+            sum(
+                live.bytes * live.stages
+                for live in ranges.values()
+                if live.first <= number <= live.last
+            )
+            for number in range(len(statements))
         ),
         default=0,
     )
 
 
-def _of_block(items: Sequence[CostNode]) -> Sequence[CostNode]:
-    """The statements that each block executes in turn, inside the loops over blocks and threads."""
+def _block_statements(nodes: Sequence[CostNode]) -> Sequence[CostNode]:
+    """The top level of the code of one block, inside the loops over blocks and threads."""
     while (
-        len(items) == 1 and isinstance(items[0].source, Loop) and items[0].source.kind in _BINDINGS
+        len(nodes) == 1
+        and isinstance(nodes[0].source, Loop)
+        and nodes[0].source.kind in _BLOCK_KINDS
     ):
-        items = items[0].children
-    return items
+        nodes = nodes[0].children
+    return nodes
 
 
-def _note(uses: dict[str, _Use], buffer: Buffer, counts: Counts, number: int) -> None:
-    if not buffer.scope.startswith("shared") or buffer.scope in _ELSEWHERE:
+def _extend_range(
+    ranges: dict[str, _LiveRange], buffer: Buffer, counts: Counts, number: int
+) -> None:
+    if not buffer.scope.startswith("shared") or buffer.scope in _OTHER_SCOPES:
         return
     name = buffer.alias_of or buffer.id
     known = counts.buffers.get(name)
     if known is None or known.shape is None:
         return
-    size = byte_count(_elements(known.buffer, known.shape), known.buffer.dtype) or 0
-    use = uses.setdefault(name, _Use(size, number, number))
-    use.last = number
+    elements = _allocated_elements(known.buffer, known.shape)
+    size = byte_count(elements, known.buffer.dtype) or 0
+    live = ranges.setdefault(name, _LiveRange(size, number, number))
+    live.last = number
 
 
-def _elements(buffer: Buffer, shape: Sequence[int]) -> int:
-    """The elements that an array takes, with the padding of its rows if it says so.
+def _allocated_elements(buffer: Buffer, shape: Sequence[int]) -> int:
+    """The elements that a buffer takes, with the padding of its rows where its strides say so.
 
-    Source: TVM's ``LowerOpaqueBlock``, which allocates as many as the first axis has of its stride.
+    Source: TVM's ``LowerOpaqueBlock``, which allocates the first axis's extent times its stride.
     """
-    first = next(iter(buffer.strides), None)
-    return shape[0] * first if shape and isinstance(first, int) else math.prod(shape)
+    stride = next(iter(buffer.strides), None)
+    return shape[0] * stride if shape and isinstance(stride, int) else math.prod(shape)
 
 
-def _stages(items: Sequence[CostNode]) -> Iterator[tuple[str, int]]:
+def _buffer_stages(tree: Sequence[CostNode]) -> Iterator[tuple[str, int]]:
     """The buffers that pipelined loops load from global memory, and the stages of their loops."""
-    for loop in pipelines(items):
+    for loop in pipelined_loops(tree):
         for leaf in loop.leaves():
-            if not leaf.read_bytes or not (isinstance(leaf.source, Copy) or copies_elements(leaf)):
+            if not leaf.read_bytes or not (isinstance(leaf.source, Copy) or is_element_copy(leaf)):
                 continue
             for entry in leaf.count.accesses:
                 if entry.access.mode == "write" and entry.buffer.scope.startswith("shared"):
                     yield entry.buffer.alias_of or entry.buffer.id, stage_count(loop)
-
-
-def pipelines(items: Sequence[CostNode]) -> Iterator[CostNode]:
-    """The pipelined loops, outer ones first."""
-    for item in items:
-        if isinstance(item.source, Loop) and item.source.kind == "pipelined":
-            yield item
-        yield from pipelines(item.children)
-
-
-def stage_count(item: CostNode) -> int:
-    """The stages of a pipelined loop, 0 where none are asked for."""
-    stages = item.source.annotations.get("num_stages", 0)
-    return stages if isinstance(stages, int) else 0

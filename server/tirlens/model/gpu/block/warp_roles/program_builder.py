@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tirlens.hardware.spec import Device
 from tirlens_counting.expressions import (
     UnknownValueError,
     conjuncts,
@@ -15,12 +14,14 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Gemm, Loop, Signal, Statement
 
-from ...counting.data_conditions import data_limit
-from ...tree.node import CostNode
-from ...tree.timed_node import BusyOf, TimedNode
-from ...tree.traits import EVENT, some, starts_product
-from ...tree.trip_counts import branch_sides, mean_trip_count
-from .steps import ARRIVAL_CLOCKS, MATRIX_CLOCKS, TCGEN05_CLOCKS, load_latency_s
+from ....counting.data_conditions import data_limit
+from ....tree.node import CostNode
+from ....tree.timed_node import TimedNode
+from ....tree.traits import EVENT, some, starts_product
+from ....tree.trip_counts import branch_sides, mean_trip_count
+from ..exposed_latency import load_latency_s, restart_clocks
+from ..latencies import ARRIVAL_CLOCKS, TCGEN05_CLOCKS
+from ..throughput import BlockContext, busy_time
 from .warp_program import (
     AsyncCopy,
     BarrierOperation,
@@ -52,20 +53,17 @@ class RoleCosts:
 
     Attributes
     ----------
-    device : Device
-        The device.
+    context : BlockContext
+        The device and the launch.
     blocks : float
         How many blocks of the launch execute the code.
     time_siblings : callable
         The times of siblings that are executed so many times in a block.
-    busy_of : callable
-        For how long one block's share of a statement keeps each unit busy.
     """
 
-    device: Device
+    context: BlockContext
     blocks: float
     time_siblings: Callable[[Sequence[CostNode], float], tuple[TimedNode, ...]]
-    busy_of: BusyOf
 
 
 def build_program(nodes: Sequence[CostNode], costs: RoleCosts, executions: float) -> WarpProgram:
@@ -102,7 +100,7 @@ def _straight_code(
     if not nodes or not executions:
         return
     timed = costs.time_siblings(nodes, executions)
-    share = costs.device.sm_count / costs.blocks / executions
+    share = costs.context.device.sm_count / costs.blocks / executions
     unit_busy_s: dict[str, float] = {}
     for node in nodes:
         for leaf in node.leaves():
@@ -148,16 +146,16 @@ def _statement_steps(node: CostNode, costs: RoleCosts) -> Iterator[Step]:
     executions = _executions_per_block(node, costs)
     if not executions:
         return
-    device = costs.device
+    device = costs.context.device
     issue_s = ARRIVAL_CLOCKS / device.clock_hz
     copies = tuple(signal for signal in node.source.signals if signal.kind == "bring")
-    busy = costs.busy_of(node)
+    busy = busy_time(node, costs.context)
     if copies:
         latency_s = load_latency_s(node, device)
         yield AsyncCopy(node, executions, issue_s, busy.longest_s / executions, latency_s, copies)
     elif starts_product(node):
-        gemm = isinstance(node.source, Gemm)
-        clocks = MATRIX_CLOCKS["wgmma" in device.features] if gemm else TCGEN05_CLOCKS
+        is_gemm = isinstance(node.source, Gemm)
+        clocks = restart_clocks(device) if is_gemm else TCGEN05_CLOCKS
         busy_s = max(busy.units.get("tensor", 0.0), busy.units.get("shared", 0.0)) / executions
         yield MatrixProduct(node, executions, issue_s, busy_s, clocks / device.clock_hz)
     for signal in node.source.signals:
@@ -169,7 +167,7 @@ def _barrier_step(node: CostNode, signal: Signal, executions: float, costs: Role
     timed = costs.time_siblings((node,), executions)
     time_s = sum(part.total_s for part in timed) / executions
     issue_s = 0.0 if starts_product(node) else time_s
-    latency_s = costs.device.dram.latency_s if signal.kind == "fetch" else 0.0
+    latency_s = costs.context.device.dram.latency_s if signal.kind == "fetch" else 0.0
     operation = BarrierOperation(node, executions, issue_s, signal, node.threads, latency_s)
     condition = None if signal.guard is None else _loop_condition(node, signal.guard)
     if condition is None:

@@ -22,20 +22,14 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import Branch, Expr
 
-from ...tree.context import WARP, LoopContext
-from ...tree.node import CostNode
-from ...tree.timed_node import TimedNode
-from ...tree.trip_counts import branch_sides
+from ....tree.context import WARP, LoopContext
+from ....tree.node import CostNode
+from ....tree.timed_node import TimedNode
+from ....tree.trip_counts import branch_sides
 from .program_builder import RoleCosts, UnknownCountError, build_program, with_leader_share
 from .simulation import simulate
 from .simulation_state import BarrierKey
-from .warp_program import (
-    BarrierOperation,
-    BranchStep,
-    WarpProgram,
-    barrier_operations,
-    timed_nodes,
-)
+from .warp_program import BarrierOperation, BranchStep, WarpProgram, barrier_operations, timed_nodes
 
 # Kinds of signals that wait for the end of a phase, and those that contribute to it.
 _WAITS = frozenset({"wait", "sync"})

@@ -1,6 +1,6 @@
 """The program of a warp role: the steps that its warps execute, as the simulation reads them.
 
-A role is the part of a block's code that some of its warps execute (`warp_roles`).  Code without
+A role is the part of a block's code that some of its warps execute (`roles`).  Code without
 synchronisation is one step, whose time is that of any other code.  Each asynchronous operation and
 each operation on a barrier is a step of its own.  `program_builder` makes the program of a role
 from the kernel's tree.
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from tirlens_worker.facts import Expr, Signal, Statement
 
-from ...tree.node import CostNode
-from ...tree.timed_node import TimedNode
+from ....tree.node import CostNode
+from ....tree.timed_node import TimedNode
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,235 @@
+"""The time of one block on its SM, node by node of the kernel's tree.
+
+The parts of a body run one after the other, except for warp roles (`warp_roles`), asynchronous
+operations (`overlap`), the loads of pipelined loops (`software_pipeline`) and interleaved code
+(`dependency_chains`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tirlens.hardware.spec import Device
+from tirlens_worker.facts import Branch, Loop, Statement, While
+
+from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
+from ...tree.node import CostNode, leaves_of
+from ...tree.timed_node import TimedNode
+from ...tree.traits import BRINGS, LOADS, ORDERED, STORES, only, some
+from ...tree.trip_counts import branch_sides, execution_shares, mean_trip_count
+from .dependency_chains import interleave, is_thread_code
+from .exposed_latency import exposed_latency_s
+from .memory_parallelism import (
+    address_arrays,
+    can_batch_loads,
+    has_arithmetic_branches,
+    is_entered_once,
+    is_straight_line,
+    issues_loads_first,
+    load_batches,
+    loaded_arrays,
+)
+from .overlap import overlap_asynchronous, overlap_products_with_loop, overlap_warpgroups
+from .software_pipeline import burst_share, prefetched_share, time_pipelined_loop
+from .throughput import BlockContext, busy_time
+from .warp_roles import RoleCosts, concurrent_groups, divides_warps, simulate_roles
+
+# Loops whose iterations different threads or blocks execute.
+_NOT_SEQUENTIAL = GRID_KINDS | CONCURRENT_KINDS
+
+
+@dataclass(frozen=True)
+class BlockTime:
+    """The time of an average block, without other blocks on its SM.
+
+    Attributes
+    ----------
+    root : TimedNode
+        The time, node by node; the root has no node of its own.
+    prefetched_share : float
+        The share of the traffic to L2 that is loaded ahead of its use.
+    burst_share : float
+        The share of the traffic to L2 that a block requests at once, not iteration by iteration.
+    """
+
+    root: TimedNode
+    prefetched_share: float
+    burst_share: float
+
+    @property
+    def total_s(self) -> float:
+        """Seconds that the block takes."""
+        return self.root.total_s
+
+
+def time_block(
+    tree: Sequence[CostNode],
+    device: Device,
+    blocks: int,
+    is_unsynchronised: bool = False,
+    latency_share: Callable[[float], float] | None = None,
+) -> BlockTime:
+    """The time of an average block, without other blocks on its SM.
+
+    Parameters
+    ----------
+    tree : sequence of CostNode
+        The tree of the kernel, with thread mapping, instructions, traffic and busy times of its
+        statements.
+    device : Device
+        The device, with the latencies of its memory in this launch.
+    blocks : int
+        The number of blocks of the launch.
+    is_unsynchronised : bool
+        Whether the warps go through the block without synchronisation.
+    latency_share : callable or None
+        The share of the latencies of `device` that a wait has in which a block loads so many bytes;
+        None if every wait has the whole latencies.
+    """
+    context = BlockContext(device, blocks, is_unsynchronised, latency_share)
+    root = TimedNode(None, 0.0, _time_siblings(tree, context, 1.0))
+    leaves = leaves_of(tree)
+    return BlockTime(root, prefetched_share(leaves), burst_share(leaves))
+
+
+def _time_siblings(
+    nodes: Sequence[CostNode],
+    context: BlockContext,
+    executions: float,
+    interleaves: bool = True,
+    loads_in_flight: bool = False,
+) -> tuple[TimedNode, ...]:
+    """The times of siblings, which a block executes so many times.
+
+    Loads in a row wait for their data together, and so do all loads of straight-line code.  The
+    compiler issues them first, except for those whose addresses other loads bring.
+
+    Parameters
+    ----------
+    nodes : sequence of CostNode
+        The siblings.
+    context : BlockContext
+        The device and the launch.
+    executions : float
+        How often a block executes them.
+    interleaves : bool
+        Whether code that uses different units is interleaved here.  Where the whole body is such
+        code, its caller interleaves it.
+    loads_in_flight : bool
+        Whether loads of the code before are in flight, with which the first one waits.
+    """
+    if len(nodes) == 1:
+        node = next(iter(nodes))
+        continues = only(node, BRINGS) or (is_thread_code(node) and is_straight_line(node))
+        joins = loads_in_flight and (continues or is_entered_once(node))
+        alone = (_time_node(node, context, executions, waits=not joins),)
+        if not interleaves or isinstance(node.source, Statement):
+            return alone
+        return interleave(alone, context)
+    timed: list[TimedNode] = []
+    arrays_in_flight: set[str] = set()
+    has_stored = False
+    for group in concurrent_groups(nodes):
+        if len(group) > 1:
+            simulated = simulate_roles(group, _role_costs(context), executions)
+            timed.extend(
+                simulated
+                or _overlap_roles([(_time_node(node, context, executions),) for node in group])
+            )
+            loads_in_flight = False
+            continue
+        node = next(iter(group))
+        is_code = is_thread_code(node) and is_straight_line(node)
+        is_load = only(node, BRINGS)
+        continues = is_load or is_code or is_entered_once(node)
+        joins = continues and loads_in_flight and not (has_stored and some(node, ORDERED))
+        joins = joins and not (arrays_in_flight and address_arrays(node) & arrays_in_flight)
+        timed.append(_time_node(node, context, executions, waits=not joins))
+        loads_in_flight = is_load or (is_code and (loads_in_flight or some(node, LOADS)))
+        if loads_in_flight:
+            before = arrays_in_flight if joins else set[str]()
+            arrays_in_flight = before | loaded_arrays(node)
+        else:
+            arrays_in_flight = set()
+        has_stored = some(node, STORES) or (has_stored and joins)
+    overlapped = overlap_asynchronous(nodes, timed, context.device, executions)
+    return interleave(overlapped, context) if interleaves else overlapped
+
+
+def _time_node(
+    node: CostNode, context: BlockContext, executions: float, waits: bool = True
+) -> TimedNode:
+    """The time of a node; `waits`: its first loads wait for memory, and not with earlier ones."""
+    source = node.source
+    if isinstance(source, Statement):
+        busy_s = busy_time(node, context).longest_s
+        return TimedNode(node, busy_s + exposed_latency_s(node, context, executions, waits))
+    if isinstance(source, Branch) and divides_warps(node):
+        return _time_divided_branch(node, context, executions)
+    inner = executions
+    if isinstance(source, Loop) and source.kind not in _NOT_SEQUENTIAL:
+        # No instruction is moved across a branch of another iteration, even in an unrolled loop.
+        has_branches = has_arithmetic_branches(node, context.device)
+        if has_branches or not issues_loads_first(node):
+            trip_count = mean_trip_count(node)
+            if source.kind == "serial" and not has_branches and can_batch_loads(node):
+                trip_count = load_batches(source, trip_count)
+            inner = executions * trip_count
+            if source.kind == "pipelined":
+                return time_pipelined_loop(
+                    node,
+                    context,
+                    executions,
+                    trip_count,
+                    lambda child, times: _time_node(child, context, times),
+                )
+    if isinstance(source, While):
+        inner = executions * mean_trip_count(node)
+    interleaves = not is_thread_code(node)
+    children = tuple(
+        part
+        for side, share in execution_shares(node)
+        for part in _time_siblings(
+            side, context, inner * share, interleaves, loads_in_flight=not waits
+        )
+    )
+    timed = overlap_warpgroups(node, TimedNode(node, 0.0, children), context)
+    return overlap_products_with_loop(timed) if _is_outermost_loop(node) else timed
+
+
+def _is_outermost_loop(node: CostNode) -> bool:
+    """Whether a node is a sequential loop that is in no other one."""
+    if not isinstance(node.source, (Loop, While)):
+        return False
+    if isinstance(node.source, Loop) and node.source.kind in _NOT_SEQUENTIAL:
+        return False
+    return all(loop.kind in _NOT_SEQUENTIAL for loop in node.context.loops)
+
+
+def _time_divided_branch(branch: CostNode, context: BlockContext, executions: float) -> TimedNode:
+    """The time of a branch whose sides different warps of a block execute at the same time."""
+    simulated = simulate_roles((branch,), _role_costs(context), executions)
+    if simulated is not None:
+        return simulated[0]
+    roles = [_time_siblings(side, context, executions) for side in branch_sides(branch)]
+    return TimedNode(branch, 0.0, tuple(_overlap_roles(roles)))
+
+
+def _role_costs(context: BlockContext) -> RoleCosts:
+    return RoleCosts(
+        context,
+        context.blocks,
+        lambda nodes, executions: _time_siblings(nodes, context, executions),
+    )
+
+
+def _overlap_roles(roles: Sequence[tuple[TimedNode, ...]]) -> list[TimedNode]:
+    """Roles of which the longest one has the time; the others are overlapped and have none."""
+    times_s = [sum(part.total_s for part in role) for role in roles]
+    longest = times_s.index(max(times_s))
+    return [
+        part if number == longest else part.scale(0.0)
+        for number, role in enumerate(roles)
+        for part in role
+    ]

@@ -1,0 +1,338 @@
+"""Exposed latency of a statement: the time of its executions that no throughput explains.
+
+A thread waits for memory, for the instructions that its next one depends on, for barriers, and for
+the steps of a reduction or scan.  Source of the latter: tilelang's templates of reductions and
+scans (``src/tl_templates/cuda/{reduce,scan}.h``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from tirlens.hardware.spec import Device
+from tirlens_worker.facts import (
+    Annotate,
+    Atomic,
+    Barrier,
+    BarrierKind,
+    Evaluate,
+    Fill,
+    Gemm,
+    Load,
+    Mma,
+    Reduce,
+    Scan,
+    Statement,
+    Store,
+)
+
+from ...tree.context import WARP, WARPGROUP, dtype_bytes
+from ...tree.node import CostNode
+from ..compiler.loop_carried import find_carried_dependence, sequential_executions
+from ..memory.l1_reuse import new_sector_share
+from .latencies import (
+    ARRIVAL_CLOCKS,
+    ATOMIC_CLOCKS,
+    BARRIER_CLOCKS,
+    CHAIN_CLOCKS,
+    CHAIN_LIMIT_CLOCKS,
+    DEPENDENT_CLOCKS,
+    FILL_CLOCKS,
+    MMA_CLOCKS,
+    MMA_SYNC_RESTART_CLOCKS,
+    SHARED_CLOCKS,
+    SHUFFLE_CLOCKS,
+    WGMMA_RESTART_CLOCKS,
+)
+from .throughput import BlockContext, busy_time
+
+# Sectors of 32 bytes that L2 fetches from DRAM at a time (``cudaLimitMaxL2FetchGranularity``).
+FETCHED_SECTORS = 2
+# Registers of a thread that can wait for loads at the same time: those that ptxas 13.0 keeps for
+# loads in attention over ragged sequences (see `ADDRESS_REGISTERS` of `occupancy`).
+LOAD_REGISTERS = 64
+# Loads of single threads hit in L1 where their traffic to L2 is below this share of the bytes that
+# they load.  An estimate.
+L1_HIT_TRAFFIC_SHARE = 0.25
+# Rows of a reduction that a thread reduces at the same time, where no barrier separates them.  An
+# estimate.
+INTERLEAVED_ROWS = 4
+# Threads that hold parts of one row in the result of a matrix instruction (PTX ISA, fragments of
+# ``mma`` and ``wgmma``).
+THREADS_OF_FRAGMENT_ROW = 4.0
+# What a thread has of a row in a tile of shared memory or registers whose vector width is not
+# known: a vector of 16 bytes.
+ROW_VECTOR_BYTES = 16
+# Statements that are executed once for each element; others are for all elements of a tile.
+_ELEMENTWISE = (Store, Evaluate)
+_STATEMENT_CLOCKS: Mapping[type[Statement], float] = {
+    Mma: MMA_CLOCKS,
+    Atomic: ATOMIC_CLOCKS,
+    Fill: FILL_CLOCKS,
+}
+# Arrivals and fences do not wait.  The wait for a product by wgmma is part of the product's.
+_BARRIER_CLOCKS: Mapping[BarrierKind, float] = {
+    "wait": BARRIER_CLOCKS,
+    "arrive": ARRIVAL_CLOCKS,
+    "wgmma": 0.0,
+}
+
+
+def exposed_latency_s(
+    leaf: CostNode, context: BlockContext, executions: float, waits: bool = True
+) -> float:
+    """Seconds that the executions of a statement in one block take besides its busy time.
+
+    Parameters
+    ----------
+    leaf : CostNode
+        A statement.
+    context : BlockContext
+        The device and the launch.
+    executions : float
+        The iterations of the loops around it; a guarded statement is executed less often.
+    waits : bool
+        Whether its loads wait for memory, and not for data that arrive with earlier loads.
+    """
+    iterations_per_wait = 1.0
+    if leaf.count.executions is not None:
+        threads = leaf.threads if leaf.source.per == "thread" else 1
+        executions = min(executions, leaf.count.executions / (context.blocks * threads))
+        if executions and waits and leaf.read_bytes:
+            # The compiler issues the loads of several iterations together.
+            iterations_per_wait = max(sequential_executions(leaf, context.blocks) / executions, 1.0)
+    waits_s = _all_waits_s(leaf, context, waits, iterations_per_wait, executions)
+    recurrence_s = _recurrence_s(leaf, context)
+    if not recurrence_s:
+        return waits_s
+    return max(waits_s, recurrence_s - busy_time(leaf, context).longest_s)
+
+
+def _all_waits_s(
+    leaf: CostNode,
+    context: BlockContext,
+    waits: bool,
+    iterations_per_wait: float,
+    executions: float,
+) -> float:
+    """Seconds of the waits of all executions, each for the loads of `iterations_per_wait`.
+
+    By Little's law a load waits longer than in an idle memory, for the requests ahead of it.  DRAM
+    serves these meanwhile, which is a part of the time for which the statement keeps it busy.
+    """
+
+    def waits_s(latency_share: float = 1.0) -> float:
+        return _wait_s(leaf, context.device, waits, iterations_per_wait, latency_share) * executions
+
+    if context.latency_share is None or not executions or not leaf.read_bytes:
+        return waits_s()
+    bytes_per_wait = (
+        leaf.traffic.l2_read_bytes * iterations_per_wait / (context.blocks * executions)
+    )
+    idle_s = waits_s(context.latency_share(0.0))
+    loaded_s = waits_s(context.latency_share(bytes_per_wait))
+    busy = busy_time(leaf, context)
+    dram_s = busy.units.get("dram", 0.0)
+    other_units_s = max(
+        (busy_s for unit, busy_s in busy.units.items() if unit != "dram"), default=0.0
+    )
+    return idle_s + max(other_units_s + loaded_s - idle_s, dram_s) - busy.longest_s
+
+
+def _wait_s(
+    leaf: CostNode, device: Device, waits: bool, iterations_per_wait: float, latency_share: float
+) -> float:
+    """Seconds of one execution that no throughput explains.
+
+    A load that is only started here (TMA, cp.async) does not wait.  `latency_share` is the share of
+    the memory's latency that the load waits for.
+    """
+    if isinstance(leaf.source, Gemm):
+        return _product_wait_s(leaf, device)
+    wait_s = _step_clocks(leaf, waits) / device.clock_hz
+    is_asynchronous = any(entry.access.route in ("tma", "async") for entry in leaf.count.accesses)
+    if leaf.read_bytes and waits and not is_asynchronous:
+        sector_share = new_sector_share(leaf)
+        missed = min(sector_share * iterations_per_wait, 1.0)
+        hit_s = SHARED_CLOCKS / device.clock_hz
+        miss_s = load_latency_s(leaf, device, sector_share < 1) * latency_share
+        wait_s += _load_rounds(leaf) * (missed * miss_s + (1 - missed) * hit_s)
+    return wait_s
+
+
+def _recurrence_s(leaf: CostNode, context: BlockContext) -> float:
+    """Seconds of a thread's iterations, each of which depends on the result of the one before."""
+    if not isinstance(leaf.source, _ELEMENTWISE):
+        return 0.0
+    chain = find_carried_dependence(leaf, context.blocks)
+    if chain is None:
+        return 0.0
+    device = context.device
+    link_s = DEPENDENT_CLOCKS / device.clock_hz
+    if chain.scope.startswith("shared"):
+        link_s += SHARED_CLOCKS / device.clock_hz
+    elif chain.scope == "global":
+        link_s += device.l2.latency_s
+    return chain.links * link_s
+
+
+def _product_wait_s(leaf: CostNode, device: Device) -> float:
+    """Seconds from the end of one matrix product to the start of the next one.
+
+    Warpgroups that share a product, each with its rows, overlap each other's waits.
+    """
+    restart_s = restart_clocks(device) / device.clock_hz
+    groups = max(leaf.threads / WARPGROUP, 1.0)
+    executions = leaf.count.executions or 1
+    product_s = leaf.busy_s.get("tensor", 0.0) * device.sm_count / executions
+    return max(restart_s - product_s * (1 - 1 / groups), 0.0)
+
+
+def restart_clocks(device: Device) -> float:
+    """Clocks from the end of one matrix product of a warpgroup to the start of the next one."""
+    return WGMMA_RESTART_CLOCKS if "wgmma" in device.features else MMA_SYNC_RESTART_CLOCKS
+
+
+def load_latency_s(leaf: CostNode, device: Device, is_sequential: bool = False) -> float:
+    """Seconds until the loads of a statement arrive, on average over the levels that serve them.
+
+    `is_sequential`: a warp loads one sector after the other.  It finds every second one in L2,
+    which fetches two at a time (``cudaLimitMaxL2FetchGranularity``: 64 bytes).
+    """
+    l2_bytes = leaf.traffic.l2_read_bytes
+    hits_l1 = l2_bytes < L1_HIT_TRAFFIC_SHARE * (leaf.read_bytes or 0)
+    if leaf.source.per == "thread" and hits_l1:
+        return SHARED_CLOCKS / device.clock_hz
+    missed = min(leaf.traffic.dram_requested_bytes / l2_bytes, 1.0) if l2_bytes else 1.0
+    if is_sequential:
+        missed /= FETCHED_SECTORS
+    return missed * device.dram.latency_s + (1 - missed) * device.l2.latency_s
+
+
+def _load_rounds(leaf: CostNode) -> float:
+    """How often one execution waits: as often as its loads fill the registers for them."""
+    mapping = leaf.mapping
+    if mapping is None or leaf.source.per == "thread":
+        return 1.0
+    if mapping.is_serial:
+        return mapping.repeats
+    element_bytes = [
+        dtype_bytes(entry.buffer.dtype)
+        for entry in leaf.count.accesses
+        if entry.access.mode == "read" and entry.buffer.scope == "global"
+    ]
+    registers = max(sum(element_bytes) * mapping.vector / 4, 1.0)
+    return max(math.ceil(mapping.repeats * registers / LOAD_REGISTERS), 1)
+
+
+def _step_clocks(leaf: CostNode, waits: bool) -> float:
+    """Clocks of the dependent steps of one execution, without loads from global memory."""
+    source: Statement = leaf.source
+    if isinstance(source, Reduce):
+        return reduce_clocks(leaf)
+    if isinstance(source, Scan):
+        return scan_clocks(leaf)
+    if isinstance(source, Barrier):
+        return _BARRIER_CLOCKS[source.kind]
+    if isinstance(source, Mma) and source.is_asynchronous:
+        # The wait is at the barrier that it arrives at.
+        return 0.0
+    clocks = _STATEMENT_CLOCKS.get(type(source), 0.0)
+    if isinstance(source, Atomic) and not leaf.read_bytes and not leaf.write_bytes:
+        return SHARED_CLOCKS
+    if isinstance(source, (Mma, Atomic, Annotate)):
+        return clocks
+    if leaf.shared_bytes and (waits or not isinstance(source, Load)):
+        clocks += SHARED_CLOCKS
+    return clocks + chain_clocks(leaf)
+
+
+def chain_clocks(leaf: CostNode) -> float:
+    """Clocks of a thread's dependent instructions for one element; other elements overlap them."""
+    elements = leaf.count.executions if isinstance(leaf.source, _ELEMENTWISE) else None
+    if elements is None:
+        elements = max((entry.total or 0 for entry in leaf.count.arith), default=0)
+    if not elements:
+        return 0.0
+    total = sum(
+        CHAIN_CLOCKS.get(unit, 0.0) * number
+        for (unit, _), number in leaf.arith.instructions.items()
+    )
+    return min(total / elements, CHAIN_LIMIT_CLOCKS)
+
+
+def reduce_clocks(leaf: CostNode) -> float:
+    """Clocks of a reduction of a tile: each thread's serial part, then the exchange of threads.
+
+    The template halves the number of threads in each step: by a round trip through shared memory
+    between barriers while more than a warp is left, then by shuffles.  Rows are reduced one after
+    the other where a barrier separates them, and overlap otherwise.
+    """
+    sizes = _tile_sizes(leaf)
+    if sizes is None:
+        return BARRIER_CLOCKS
+    rows, row = sizes
+    threads = max(leaf.threads, 1)
+    sharing = _threads_of_row(leaf, row, threads)
+    rows_of_thread = max(rows * sharing / threads, 1.0)
+    serial = DEPENDENT_CLOCKS * max(row / sharing, 1.0)
+    steps = math.log2(sharing) if sharing > 1 else 0.0
+    through_shared = max(steps - math.log2(WARP), 0.0)
+    exchange = through_shared * (2 * BARRIER_CLOCKS + SHARED_CLOCKS)
+    exchange += (steps - through_shared) * SHUFFLE_CLOCKS
+    if through_shared:
+        return rows_of_thread * (serial + exchange)
+    return math.ceil(rows_of_thread / INTERLEAVED_ROWS) * (serial + exchange)
+
+
+def scan_clocks(leaf: CostNode) -> float:
+    """Clocks of a scan along one dimension: a warp takes a line, 32 values at a time.
+
+    A step has five shuffles, the carry, a load and a store of shared memory.
+    """
+    step_clocks = 5 * SHUFFLE_CLOCKS + SHARED_CLOCKS
+    sizes = _tile_sizes(leaf)
+    if sizes is None:
+        return step_clocks
+    lines, length = sizes
+    warps = max(leaf.threads // WARP, 1)
+    return math.ceil(lines / warps) * math.ceil(length / WARP) * step_clocks
+
+
+def _tile_sizes(leaf: CostNode) -> tuple[float, float] | None:
+    """The rows of a reduction or scan, and the elements of each; None where they are not known."""
+    reads = [entry for entry in leaf.count.accesses if entry.access.mode == "read"]
+    executions = leaf.count.executions
+    if not reads or not executions or reads[0].elements is None:
+        return None
+    elements = reads[0].elements / executions
+    dim = leaf.source.dim if isinstance(leaf.source, (Reduce, Scan)) else None
+    extents = reads[0].access.extents
+    if dim is None or not -len(extents) <= dim < len(extents):
+        return (1.0, max(elements, 1.0))
+    row = extents[dim]
+    if not isinstance(row, int) or row < 1:
+        return (1.0, max(elements, 1.0))
+    return (max(elements / row, 1.0), float(row))
+
+
+def _threads_of_row(leaf: CostNode, row: float, threads: int) -> float:
+    """How many threads hold a part of one row, a power of two.
+
+    Four do in the result of a matrix instruction; elsewhere vectors of a row lie on neighbouring
+    threads.  A thread that executes the statement by itself has the whole row.
+    """
+    if any(access.buffer in leaf.accumulators for access in leaf.source.accesses):
+        return THREADS_OF_FRAGMENT_ROW
+    if leaf.source.per == "thread":
+        return 1.0
+    vector = max(_row_vector(leaf, row), 1)
+    return float(2 ** int(math.log2(max(min(threads, row / vector), 1))))
+
+
+def _row_vector(leaf: CostNode, row: float) -> int:
+    """Consecutive elements of a row on one thread: those of a copy, else 16 bytes of the tile."""
+    element_bytes = max(dtype_bytes(leaf.count.accesses[0].buffer.dtype), 0.5)
+    vector = leaf.row_vector or ROW_VECTOR_BYTES / element_bytes
+    return int(min(vector, max(row, 1)))
