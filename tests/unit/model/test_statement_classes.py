@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tirlens.model.gpu.block.steps import wait_seconds
 
 from support.kernels import gemm, launched, leaves
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.gpu.block.steps import wait_seconds
 from tirlens.model.tree.traits import ORDERED, some
 from tirlens_worker.facts import (
     Access,
