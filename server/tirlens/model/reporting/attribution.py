@@ -125,9 +125,10 @@ def _entries(
     groups: dict[object, list[TimedNode]] = {}
     for number, part in enumerate(timed):
         assert part.node is not None
-        node = part.node.source
-        alike = isinstance(node, Statement) and bool(node.sites)
-        key = (type(node), node.sites, _label(node)) if alike else number
+        node: object = part.node.source
+        key: object = number
+        if isinstance(node, Statement) and node.sites:
+            key = (type(node), node.sites, _label(node))
         groups.setdefault(key, []).append(part)
     rows = [_entry(same, frame, sums) for same in groups.values()]
     return _merged([entry for entry, _ in rows]), rows[0][1] if rows else ()
