@@ -1,4 +1,4 @@
-"""What a block takes of shared memory: stages, and places that buffers share.
+"""Shared memory of a block: stages, and buffers that share memory.
 
 The rules were read off tilelang's own lowering (``tests/worker/test_lowering.py`` runs it): of 122
 kernels of tilelang's examples lowered for sm_90, 101 have these figures exactly, barriers apart.
@@ -43,7 +43,7 @@ def out(rows: int) -> Buffer:
 
 
 def after(rows: int) -> Callable[[tuple[Node, ...]], tuple[Node, ...]]:
-    """A tile that is written behind the loop over k."""
+    """A tile that is written after the loop over k."""
     store = tile("Cl", "Cs", (rows, 128), {}, 8)
     return lambda body: (*body, store)
 
@@ -51,15 +51,15 @@ def after(rows: int) -> Callable[[tuple[Node, ...]], tuple[Node, ...]]:
 @pytest.mark.parametrize(
     ("rows", "wanted"),
     [
-        (128, STAGES * 2 * TILE),  # in the place of the operands, which are done with
+        (128, STAGES * 2 * TILE),  # in the memory of the operands, which are dead
         (1024, 1024 * 128 * 2),  # larger than all of these
     ],
 )
-def test_what_is_not_needed_together_shares_its_place(rows: int, wanted: int) -> None:
+def test_buffers_that_are_never_live_together_share_memory(rows: int, wanted: int) -> None:
     assert shared(out(rows), edit=after(rows)) == wanted
 
 
-def test_what_stands_in_one_loop_is_needed_together() -> None:
+def test_buffers_of_one_loop_are_live_together() -> None:
     def edit(body: tuple[Node, ...]) -> tuple[Node, ...]:
         loop, store = body
         assert isinstance(loop, Loop)
@@ -69,23 +69,23 @@ def test_what_stands_in_one_loop_is_needed_together() -> None:
     assert shared(out(128), edit=edit) == STAGES * 2 * TILE + 128 * 128 * 2
 
 
-def test_what_is_used_before_and_after_keeps_its_place() -> None:
+def test_a_buffer_used_before_and_after_a_loop_is_live_in_it() -> None:
     first, last = tile("Cl", "Cs", (128, 128), {}, 3), tile("Cs", "C", (128, 128), {}, 9)
     wanted = STAGES * 2 * TILE + 128 * 128 * 2
     assert shared(out(128), edit=lambda body: (first, *body, last)) == wanted
 
 
-def test_a_view_takes_no_place_of_its_own() -> None:
+def test_a_view_takes_no_memory_of_its_own() -> None:
     view = Buffer("Av", "A_view", "float16", (64, 128), scope="shared.dyn", alias_of="As")
     read = tile("Av", "C", (64, 128), {}, 9)
-    # It keeps the operand that it views, in all its stages, to the end.
+    # It keeps the viewed operand live in all its stages, to the end.
     assert shared(view, edit=lambda body: (*body, read)) == STAGES * 2 * TILE
 
 
 @pytest.mark.parametrize("scope", ["shared.barrier", "shared.tmem"])
-def test_barriers_and_tensor_memory_are_elsewhere(scope: str) -> None:
+def test_barriers_and_tensor_memory_take_no_shared_memory(scope: str) -> None:
     assert shared(replace(out(128), scope=scope), edit=after(128)) == STAGES * 2 * TILE
 
 
-def test_a_buffer_that_is_never_touched_takes_none() -> None:
+def test_an_unused_buffer_takes_no_memory() -> None:
     assert shared(out(1024), edit=lambda body: body) == STAGES * 2 * TILE

@@ -14,6 +14,7 @@ from support.kernels import gemm
 from support.properties import examples
 from tirlens.hardware import Device, catalogue, load
 from tirlens.model import analyze
+from tirlens.model.gpu.units import peak
 from tirlens_worker.facts import KernelFacts
 
 from .launches import kernels, products, stream, streams
@@ -48,7 +49,7 @@ def test_parts_add_up_and_no_peak_is_exceeded(facts: KernelFacts, name: str) -> 
     assert (dram.read + dram.write) / time_s <= device.dram.bytes_per_s
     assert report.l2_bytes is not None and report.l2_bytes / time_s <= device.l2.bytes_per_s
     for kind, flop in report.flop_by_class.items():
-        assert flop / time_s <= device.peaks[kind].flop_per_s
+        assert flop / time_s <= peak(device, kind).flop_per_s
     assert all(0 <= share <= 1 for share in report.utilisation.values()), report.utilisation
 
 

@@ -122,12 +122,9 @@ def load_batches(loop: Loop, trip_count: float) -> float:
     count that is known only at run time, the iterations left over after fours wait one by one.
     """
     if isinstance(loop.extent, int):
-        factor = (
-            MAX_FULL_UNROLL_ITERATIONS
-            if trip_count <= MAX_FULL_UNROLL_ITERATIONS
-            else PARTIAL_UNROLL_ITERATIONS
-        )
-        return max(1.0, trip_count / factor)
+        is_short = trip_count <= MAX_FULL_UNROLL_ITERATIONS
+        batch = MAX_FULL_UNROLL_ITERATIONS if is_short else PARTIAL_UNROLL_ITERATIONS
+        return max(1.0, trip_count / batch)
     whole, rest = divmod(trip_count, PARTIAL_UNROLL_ITERATIONS)
     return max(1.0, whole + rest)
 

@@ -159,19 +159,19 @@ def _registers(
     is_specialised: bool,
     reallocates: bool,
 ) -> RegisterEstimate:
-    live = find_register_demand(tree, counts)
+    demand = find_register_demand(tree, counts)
     # Warps that wgmma feeds from shared memory, and TMA from other warps, hold no operands.
     has_products = not is_specialised and any(some(node, PRODUCT) for node in tree)
     registers = estimate_registers(
         device,
-        math.ceil(live.peak_bytes) * threads,
+        math.ceil(demand.peak_bytes) * threads,
         threads,
         has_products,
         reallocates,
         count_loading_registers(tree, LOAD_REGISTERS),
         count_temporaries(tree),
     ).registers
-    needed_bytes = math.ceil(live.required_bytes) * threads
+    needed_bytes = math.ceil(demand.required_bytes) * threads
     spilled = estimate_registers(device, needed_bytes, threads, has_products, reallocates).spilled
     return RegisterEstimate(registers, spilled)
 

@@ -1,4 +1,4 @@
-"""The register estimate against what ptxas says of compiled products (`tests/measured/sass.py`)."""
+"""The register estimate against ptxas's figures of compiled products (`tests/measured/sass.py`)."""
 
 import csv
 from pathlib import Path
@@ -16,7 +16,7 @@ with TABLE.open(encoding="utf-8") as file:
 
 
 def estimate(row: dict[str, str]) -> RegisterEstimate:
-    """Registers and the share that spills; on Hopper the warps of a product divide them."""
+    """Registers and the share that spills; on Hopper warpgroups reallocate registers."""
     device = load(DEVICES[row["arch"]])
     fragment_bytes = 4 * int(row["block_m"]) * int(row["block_n"])
     hopper = row["arch"] == "sm_90a"

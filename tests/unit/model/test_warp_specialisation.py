@@ -1,4 +1,4 @@
-"""Which pipelined kernels tilelang splits into a producer and consumers on Hopper."""
+"""Which pipelined kernels tilelang divides into a producer and consumers on Hopper."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ PRODUCT = Gemm(
     (
         Access("a", "read", (0, 0), (M, K)),
         Access("b", "read", (0, 0), (K, N)),
-        Access("c", "update", (0, 0), (M, N)),
+        Access("c", "read", (0, 0), (M, N)),
+        Access("c", "write", (0, 0), (M, N)),
     ),
     "block",
 )
@@ -57,7 +58,7 @@ EVEN = ("==", ("%", "k", 2), 0)
 
 
 @pytest.mark.parametrize(
-    ("facts", "divided"),
+    ("facts", "is_specialised"),
     [
         (kernel(copy(), PRODUCT), True),
         (kernel(Branch(EVEN, (copy(), PRODUCT))), True),  # one condition on the whole body
@@ -66,8 +67,10 @@ EVEN = ("==", ("%", "k", 2), 0)
         (replace(kernel(copy(), PRODUCT), attributes={"warp_specialized": False}), False),
     ],
 )
-def test_copies_by_tma_in_the_loop_itself_get_a_producer(facts: KernelFacts, divided: bool) -> None:
+def test_tma_copies_of_the_loop_body_get_a_producer(
+    facts: KernelFacts, is_specialised: bool
+) -> None:
     """tilelang ``src/cuda/transform/producer_consumer_ws.cc``."""
     report = analyze(facts, load("h200"))
     assert report.occupancy is not None
-    assert (report.occupancy.blocks_per_sm == 1) is divided
+    assert (report.occupancy.blocks_per_sm == 1) is is_specialised

@@ -1,0 +1,77 @@
+"""Warp roles: branches that different warps take, and leaders of clusters."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.kernels import launched, site
+from tirlens.model.counting.kernel_counter import KernelCounter
+from tirlens.model.gpu.block.warp_roles.program_builder import cluster_leader_share
+from tirlens.model.gpu.block.warp_roles.roles import concurrent_groups
+from tirlens.model.gpu.mapping.tree import build_tree
+from tirlens_worker.facts import (
+    Access,
+    Branch,
+    Buffer,
+    Expr,
+    Statement,
+    Store,
+)
+
+
+def fragment(name: str, *shape: int) -> Buffer:
+    return Buffer(name, name, "float32", shape, "local.fragment")
+
+
+def step(reads: tuple[str, ...], writes: str) -> Statement:
+    accesses = (
+        *(Access(name, "read", (0,), (1024,)) for name in reads),
+        Access(writes, "write", (0,), (1024,)),
+    )
+    return Store(writes, (), accesses, "block")
+
+
+def branch(condition: Expr) -> Branch:
+    return Branch(condition, (step((), "a"),))
+
+
+@pytest.mark.parametrize(
+    "conditions, groups",
+    [
+        ([("<", "tx", 32), (">=", "tx", 32)], 1),  # different warps
+        ([("<", "tx", 32), ("and", (">=", "tx", 32), ("<", "tx", 64)), (">=", "tx", 64)], 1),
+        ([("<", "tx", 64), ("<", "tx", 32)], 2),  # one warp takes both
+        ([("==", "tx", 0), ("==", "tx", 1)], 2),  # lanes of one warp
+        ([("==", "bx", 0), ("==", "bx", 1)], 2),  # conditions on the block are no roles
+    ],
+)
+def test_branches_of_different_warps_are_concurrent(conditions: list[Expr], groups: int) -> None:
+    facts = launched(tuple(map(branch, conditions)), (fragment("a", 1024),))
+    items = build_tree(
+        facts, KernelCounter(facts, {}).counts(), {}, {b.id: b for b in facts.buffers}
+    )
+    inner = items[0].children[0].children
+    assert len(list(concurrent_groups(inner))) == groups
+
+
+def strided_load() -> Statement:
+    accesses = (Access("A", "read", ("tx", 0)), Access("r", "write", (0,)))
+    return Store("r", (), accesses, sites=site(3))
+
+
+@pytest.mark.parametrize(
+    ("condition", "share"),
+    [
+        (("==", ("%", "bx", 2), 0), 0.5),
+        (("and", ("==", ("%", "bx", 4), 0), ("<", "tx", 32)), 0.25),
+        (("==", ("%", "bx", 2), 1), 0.0),  # not the first block
+        (("<", "bx", 4), 0.0),
+        (("==", "tx", 0), 0.0),
+    ],
+)
+def test_share_of_the_leaders_of_clusters(condition: Expr, share: float) -> None:
+    arrays = Buffer("A", "A", "float32", (128, 64)), Buffer("r", "r", "float32", (1,), "local")
+    facts = launched((Branch(condition, (strided_load(),)),), arrays, blocks=64)
+    buffers = {buffer.id: buffer for buffer in facts.buffers}
+    (grid,) = build_tree(facts, KernelCounter(facts, {}).counts(), {}, buffers)
+    assert cluster_leader_share(grid.children[0].children[0]) == share
