@@ -1,23 +1,21 @@
 """Score predicted times of CPU kernels against measured ones: ``python tests/measured/cpu.py``.
 
-A table holds facts and times of the kernels of `cpu_kernels` on one machine (`cpu_measure.py` made
-it), a device file what ``tirlens devices --detect --calibrate`` measured there.  The machines are
-servers of which two cores are lent: an Ice Lake, measured once with nothing else running, a
-Cascade Lake, whose times are the least of four or five runs, some of them and the calibration
-beside other work, and a Zen 4, measured twice.  All rows of the last were in view when the model
-learnt of such cores; the parts below are those of the others.
+A table holds facts and times of the kernels of `cpu_kernels` on one machine (`cpu_measure.py` makes
+it). A device file holds what ``tirlens devices --detect --calibrate`` measured there. The machines
+are servers of which two cores are lent: an Ice Lake, measured once with nothing else running; a
+Cascade Lake, whose times are the least of four to seven runs, some of them beside other work; a
+Zen 4, measured twice. All rows of the Zen 4 were in view when the model was extended to such cores.
+The sets below are those of the other two.
 
-No constant of the model was fitted to the workloads of `cpu_kernels.held_out`, nor to those of the
-modules in `LATER`, which were measured on the Cascade Lake alone and scored before the model was
-changed with them in view; `cpu_kernels.everyday` was written after that and only scored.
-`cpu_kernels.contractions` and `sweeps` came then: a third of their workloads, drawn by `aside`
-before any was scored, was not looked at when the model was changed, but has been since.  Of
-`layers` and `numerics`, which came after these, such a third is still aside, of `formats` and
-`solvers` a half, and of `textbook` and `staples`, which came last, a third.  With the others rules
-were found and about ten constants set.
+The workloads are in sets, in the order in which they were written. Rules of the model were found
+with the kernels of a set that are *tuned on*, and about ten constants were set by hand with those
+of set 1. *Held out* are the workloads of `cpu_kernels.held_out`. Each set from the second on was
+scored before the model was changed with it in view. Of the sets from the third on, a part of the
+workloads is drawn by `aside` before any is scored, and *kept aside*: a third, of set 5 a half. The
+part of set 3 has been in view since. ``server/docs/cpu-rows.md`` has the figures of each step.
 
-Two schedules whose times differ by less than the runs of one of them do have no order that could be
-foreseen; `apart` is the rank correlation over the other pairs.  Not all rows have kept their runs.
+Two schedules whose times differ by less than the runs of one of them have no order that could be
+predicted. `apart` is the rank correlation over the other pairs. Not all rows have kept their runs.
 
     python tests/measured/cpu.py [--rows] [DEVICE TABLE.json.gz]
 """
@@ -45,27 +43,27 @@ from tirlens_worker.codec import from_json  # noqa: E402
 from tirlens_worker.facts import KernelFacts  # noqa: E402
 
 MACHINES = ("cpu_ice_lake", "cpu_cascade_lake", "cpu_zen4")
-LOOKED_AT, HELD_OUT = "all looked at", "held out"
-LATER, ONLY_SCORED = "written later", "only scored"
-THEN, THEN_ASIDE = "written then", "aside then"
-AFTER, AFTER_ASIDE = "written after that", "kept aside since"
-PROGRAMS, PROGRAMS_ASIDE = "formats and solvers", "half of these, aside"
-USUAL, USUAL_ASIDE = "textbook and staples", "a third of these, aside"
+TUNED_ON, HELD_OUT = "set 1, tuned on", "held out"
+SET_2, SET_2_SCORED = "set 2, tuned on", "set 2, only scored"
+SET_3, SET_3_ASIDE = "set 3, tuned on", "set 3, kept aside"
+SET_4, SET_4_ASIDE = "set 4, tuned on", "set 4, kept aside"
+SET_5, SET_5_ASIDE = "set 5, tuned on", "set 5, kept aside"
+SET_6, SET_6_ASIDE = "set 6, tuned on", "set 6, kept aside"
 ASIDE_OF = {
-    THEN: THEN_ASIDE,
-    AFTER: AFTER_ASIDE,
-    PROGRAMS: PROGRAMS_ASIDE,
-    USUAL: USUAL_ASIDE,
+    SET_3: SET_3_ASIDE,
+    SET_4: SET_4_ASIDE,
+    SET_5: SET_5_ASIDE,
+    SET_6: SET_6_ASIDE,
 }
 # One of so many workloads is aside, by chance.
-ONE_OF = {THEN: 3, AFTER: 3, PROGRAMS: 2, USUAL: 3}
+ONE_OF = {SET_3: 3, SET_4: 3, SET_5: 2, SET_6: 3}
 PARTS = (
-    {"held_out": HELD_OUT, "everyday": ONLY_SCORED}
-    | dict.fromkeys(("operators", "windows", "products", "programs"), LATER)
-    | dict.fromkeys(("contractions", "sweeps"), THEN)
-    | dict.fromkeys(("layers", "numerics"), AFTER)
-    | dict.fromkeys(("formats", "solvers"), PROGRAMS)
-    | dict.fromkeys(("textbook", "staples"), USUAL)
+    {"held_out": HELD_OUT, "everyday": SET_2_SCORED}
+    | dict.fromkeys(("operators", "windows", "products", "programs"), SET_2)
+    | dict.fromkeys(("contractions", "sweeps"), SET_3)
+    | dict.fromkeys(("layers", "numerics"), SET_4)
+    | dict.fromkeys(("formats", "solvers"), SET_5)
+    | dict.fromkeys(("textbook", "staples"), SET_6)
 )
 
 
@@ -91,8 +89,8 @@ class Row:
 
     @property
     def part(self) -> str:
-        """`LOOKED_AT`, or how else the model came to see it."""
-        part = PARTS.get(self.family, LOOKED_AT)
+        """The set, or the part of it, that the workload belongs to."""
+        part = PARTS.get(self.family, TUNED_ON)
         kept = part in ASIDE_OF and aside(self.workload, ONE_OF[part])
         return ASIDE_OF[part] if kept else part
 
@@ -223,9 +221,9 @@ def show(device: Device, table: Path, each: bool) -> None:
         f"{'band':>5} {'tau':>5} {'apart':>5} {'best':>5} {'roofline':>9}"
     )
     for part in (
-        *(LOOKED_AT, LATER, HELD_OUT, ONLY_SCORED),
-        *(THEN, THEN_ASIDE, AFTER, AFTER_ASIDE),
-        *(PROGRAMS, PROGRAMS_ASIDE, USUAL, USUAL_ASIDE),
+        *(TUNED_ON, SET_2, HELD_OUT, SET_2_SCORED),
+        *(SET_3, SET_3_ASIDE, SET_4, SET_4_ASIDE),
+        *(SET_5, SET_5_ASIDE, SET_6, SET_6_ASIDE),
     ):
         group = [row for row in every if row.part == part]
         families = sorted({row.family for row in group})
