@@ -192,13 +192,13 @@ def _analyzed(report: KernelReport, found: Workload, device: Device, by_line: bo
         launch.panel_order,
     )
     if device.kind == "cpu":
-        items, block, time = cpu.kernel(items, found.buffers, found.shapes, device)
-        leaves = leaves_of(items)
+        times = cpu.time_kernel(items, found.buffers, found.shapes, device)
+        leaves = leaves_of(times.nodes)
         report = add_cached_roofline(add_traffic(report, touched, leaves, device), device).replace(
             schedule="cpu"
         )
-        cores = cpu.cores_at_work(leaves, device)
-        return add_time(report, device, items, (block, time), cores, by_line)
+        timed = times.timed_tree, times.kernel_time
+        return add_time(report, device, times.nodes, timed, times.busy_cores, by_line)
     leaves = compute_traffic(
         leaves, found.global_accesses.for_leaves(leaves), shape, device, touched
     )

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.cpu.address import LINE_BYTES, pattern
-from tirlens.model.cpu.caches import Capacity, resident
+from tirlens.model.cpu.compiler.statements import LINE_BYTES, pattern
+from tirlens.model.cpu.memory.layer_conditions import Capacity, resident
 from tirlens.model.report import KernelReport, ReadWrite
 from tirlens_worker.facts import (
     Access,

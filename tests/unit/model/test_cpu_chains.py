@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tirlens.model import analyze
-from tirlens.model.cpu.chains import Edge, slope
+from tirlens.model.cpu.in_core.dependency_chains import Edge, slope
 from tirlens_worker.facts import Access, Arith, Expr, KernelFacts, Loop, Statement, Store
 
 from .test_cpu import DEVICE, FLOAT, facts, loop, store, timed

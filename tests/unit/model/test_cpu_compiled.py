@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tirlens.model import analyze
-from tirlens.model.cpu.address import address_of
-from tirlens.model.cpu.lanes import parts
+from tirlens.model.cpu.compiler.statements import address_of
+from tirlens.model.cpu.compiler.vector_width import parts
 from tirlens.model.tree.context import LoopContext
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, KernelFacts, Loop
 

@@ -9,8 +9,8 @@ import pytest
 
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.cpu.address import address_of
-from tirlens.model.cpu.caches import signature_of
+from tirlens.model.cpu.compiler.statements import address_of
+from tirlens.model.cpu.memory.layer_conditions import signature_of
 from tirlens.model.tree.context import LoopContext
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, KernelFacts, Loop, Store
 

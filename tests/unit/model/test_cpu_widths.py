@@ -10,7 +10,7 @@ import pytest
 from tirlens.hardware import load
 from tirlens.hardware.spec import Device
 from tirlens.model import analyze
-from tirlens.model.cpu.widths import of_loop
+from tirlens.model.cpu.compiler.vector_width import of_loop
 from tirlens_worker.facts import Expr, KernelFacts
 
 from .test_cpu import facts, loop, store, timed

@@ -1,14 +1,17 @@
-"""CPU code: what the compiler makes of the loops, how long a core computes, where its lines are.
+"""CPU: the time of a kernel that LLVM compiles for the cores of a CPU.
 
-`kernel` puts it together: `nests` finds the innermost loops and which of them run in vectors,
-`core` the clocks with all data in L1, `caches` the lines that come from behind each cache,
-`timing` the time, and `verdict` what bounds it.
+Input: the counted tree of a kernel without thread bindings, its arrays and a device.  Output: the
+time by statement and by unit of a core, and the bytes from each cache.
 
-Constants whose source is "looked at" were set by the kernels of that name in docs/cpu.md; those of
-a machine are in its device file, where ``tirlens devices --detect --calibrate`` measures them.
+1. `compiler`: what LLVM makes of the loops (full unrolling, loop vectorisation, vector widths).
+2. `in_core`: clocks of one core with all data in L1 (port throughput, dependency chains).
+3. `memory`: lines and pages from each cache and DRAM (layer conditions), and their clocks.
+4. `kernel_time`: the Execution-Cache-Memory model of both, on the busiest core.
+
+Hand-tuned constants were set with the kernels that docs/cpu-rows.md calls "looked at".  Constants
+of a machine are in its device file; ``tirlens devices --detect --calibrate`` measures them.
 """
 
-from .attributed import cores_at_work, kernel, weighted
-from .verdict import verdict
+from .kernel_time import CpuTimes, time_kernel
 
-__all__ = ["cores_at_work", "kernel", "verdict", "weighted"]
+__all__ = ["CpuTimes", "time_kernel"]

@@ -31,6 +31,22 @@ _NAMES: Mapping[str, str] = {
     "dram": "DRAM",
 }
 
+# Units of a CPU core, and what the report says of a kernel that they keep busy.
+_CPU_COMPUTE = frozenset(["fp32", "fp64", "int", "sfu", "issue"])
+_CPU_REASONS: Mapping[str, str] = {
+    "fp32": "floating-point instructions take",
+    "fp64": "double-precision instructions take",
+    "int": "integer instructions take",
+    "sfu": "library function calls, one element at a time, take",
+    "issue": "instruction issue and loop entry take",
+    "latency": "a dependency chain takes",
+    "l1": "loads and stores take",
+    "l2": "lines from the L2 cache take",
+    "l3": "lines from the last-level cache take",
+    "dram": "lines from DRAM take",
+    "tlb": "page walks take",
+}
+
 
 @dataclass(frozen=True)
 class KernelBound:
@@ -104,3 +120,36 @@ def _busy_text(name: str) -> str:
 
 def _bound_class(name: str) -> str:
     return "memory" if name in MEMORY else "compute" if name in COMPUTE else "latency"
+
+
+def find_cpu_bound(
+    device: Device, utilisation: Mapping[str, float], busy_cores: int, launch_share: float
+) -> KernelBound:
+    """The unit of a CPU core that bounds a kernel: the one that is busy longest.
+
+    Parameters
+    ----------
+    device
+        The device, a CPU.
+    utilisation
+        Each unit's busy time over the kernel's time.
+    busy_cores
+        The cores that the kernel's parallel loops keep busy.
+    launch_share
+        Time of the call over the kernel's time.
+    """
+    has_idle_cores = busy_cores != device.sm_count
+    cores = f"; {busy_cores} of {device.sm_count} cores work" if has_idle_cores else ""
+    if launch_share > LAUNCH_BOUND_FRACTION:
+        return KernelBound("launch", "latency", f"the call takes {launch_share:.0%} of the time")
+    ranked = sorted(utilisation.items(), key=lambda pair: -pair[1])
+    if not ranked:
+        return KernelBound("latency", "latency", f"no unit is busy{cores}")
+    first, used = ranked[0]
+    kind = "compute" if first in _CPU_COMPUTE else "latency" if first == "latency" else "memory"
+    after = ""
+    if len(ranked) > 1:
+        second, less = ranked[1]
+        after = f"; {_CPU_REASONS[second]} {min(less, 1.0):.0%}"
+    reason = f"{_CPU_REASONS[first]} {min(used, 1.0):.0%} of the time{after}{cores}"
+    return KernelBound(first, kind, reason)

@@ -6,15 +6,14 @@ from collections.abc import Collection, Sequence
 
 from tirlens.hardware.spec import Device
 
-from .. import cpu
 from ..counting.footprint import Footprint
 from ..gpu.units import dominant_class, peak, roofline_seconds, sum_seconds
 from ..report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite, Waves
 from ..tree.kernel_time import KernelTime
 from ..tree.node import CostNode, known_sum, leaves_of
-from ..tree.timed_node import TimedNode
+from ..tree.timed_node import TimedNode, timed_tree
 from . import attribution
-from .bound import find_bound
+from .bound import find_bound, find_cpu_bound
 from .time_band import band_s, dram_traffic_range, uncertainties
 
 
@@ -150,7 +149,7 @@ def _breakdown(
     frame = attribution.Frame(report.span, time.total_s if known else None, time.limiter)
     if time.limiter is not None:
         name = time.limiter
-        block = cpu.weighted(items, lambda leaf: leaf.busy_s.get(name, 0.0))
+        block = timed_tree(items, lambda leaf: leaf.busy_s.get(name, 0.0))
     weight = block.total_s
     scaled = block.scale(time.body_s / weight if weight else 0.0)
     entries = list(attribution.breakdown(scaled, frame))
@@ -176,7 +175,7 @@ def _add_known_time(
     tail = time.tail_s / seconds if seconds else 0.0
     launch = time.launch_s / seconds if seconds else 0.0
     if device.kind == "cpu":
-        found = cpu.verdict(device, utilisation, blocks, launch)
+        found = find_cpu_bound(device, utilisation, blocks, launch)
         parts: dict[str, float] = {}
         band = seconds / (1 + device.band), seconds * (1 + device.band)
     else:

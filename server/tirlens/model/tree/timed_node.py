@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+from tirlens_worker.facts import Statement
+
 from .node import CostNode
 
 
@@ -39,3 +43,22 @@ class TimedNode:
             return self
         children = tuple([child.scale(factor) for child in self.children])
         return TimedNode(self.node, self.own_s * factor, children)
+
+
+def timed_tree(nodes: Iterable[CostNode], time_s: Callable[[CostNode], float]) -> TimedNode:
+    """Return the tree of times in which only statements take time.
+
+    Parameters
+    ----------
+    nodes
+        The body of a kernel.
+    time_s
+        The time of a statement in seconds.
+    """
+
+    def timed(node: CostNode) -> TimedNode:
+        if isinstance(node.source, Statement):
+            return TimedNode(node, time_s(node))
+        return TimedNode(node, 0.0, tuple(timed(child) for child in node.children))
+
+    return TimedNode(None, 0.0, tuple(timed(node) for node in nodes))

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from tirlens.hardware.spec import Device
 
-from ... import cpu
 from ...report import KernelReport
 from ...reporting.report_builder import add_time
 from ...tree.kernel_time import KernelTime
 from ...tree.node import CostNode, replace_leaves
+from ...tree.timed_node import timed_tree
 from ..units import peak, sustained, sustained_roofline_seconds
 
 _UNITS = {"fp64": "fp64", "sfu": "sfu"}
@@ -57,7 +57,7 @@ def report_lower_bound(
 
     dram = device.dram.bytes_per_s * (1.0 if is_gpu else device.dram.sustained_fraction)
     items = replace_leaves(items, _with_roofline_times(report, leaves, rate, dram))
-    block = cpu.weighted(items, lambda leaf: max(leaf.busy_s.values(), default=0.0))
+    block = timed_tree(items, lambda leaf: max(leaf.busy_s.values(), default=0.0))
     timed = block, KernelTime(0.0, bound, 0.0, None)
     report = add_time(report.replace(schedule="unscheduled"), device, items, timed, device.sm_count)
     return replace(

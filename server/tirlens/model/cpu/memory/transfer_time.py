@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from tirlens.hardware.cpu_core import CpuCore
 from tirlens.hardware.spec import Device
 
-from .address import LINE_BYTES, PAGE_BYTES, Pattern
-from .caches import Capacity, Footprints, Signature, Stream
-from .nests import Nest
-from .widths import width_of
+from ..compiler.loop_nests import Nest
+from ..compiler.statements import LINE_BYTES, PAGE_BYTES, Pattern
+from ..compiler.vector_width import width_of
+from .layer_conditions import Capacity, Footprints, Signature, Stream
 
 # Lines at the start of a run that come before the prefetchers have seen it: two make a direction
 # (Intel 64 Optimization Reference Manual, "Data Prefetching").

@@ -13,10 +13,17 @@ from dataclasses import dataclass, replace
 
 from tirlens_counting.expressions import is_data_dependent
 
-from ..tree.context import EnclosingLoop
-from .address import LINE_BYTES, PAGE_BYTES, Address, Pattern, digit_values, pattern
-from .leaves import Leaf
-from .nests import Nest
+from ...tree.context import EnclosingLoop
+from ..compiler.loop_nests import Nest
+from ..compiler.statements import (
+    LINE_BYTES,
+    PAGE_BYTES,
+    Address,
+    Leaf,
+    Pattern,
+    digit_values,
+    pattern,
+)
 
 # How sharply reuse ends where the lines in between exceed the cache, (lines / capacity) ** this:
 # looked at.

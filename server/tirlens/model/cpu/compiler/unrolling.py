@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Branch, Loop, Statement
 
-from ..dtypes import is_float
-from ..tree.node import CostNode
-from .address import Address
-from .leaves import Leaf, chosen, distinct, operations
+from ...dtypes import is_float
+from ...tree.node import CostNode
+from .statements import Address, Leaf, chosen, distinct, operations
 
 # llvm/lib/Transforms/Scalar/LoopUnrollPass.cpp, getUnrollThreshold at -O3 and BEInsns.
 THRESHOLD = 300

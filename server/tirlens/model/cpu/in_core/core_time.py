@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from tirlens.hardware.cpu_core import CpuCore
 from tirlens.hardware.spec import Device
 
-from .chains import INTEGER_CLK, chains, returning
-from .groups import gaps
-from .leaves import inner
-from .moves import ports
-from .nests import Nest
-from .operations import computed
-from .widths import SINGLE, Width, rates_of, width_of
+from ..compiler.loop_nests import Nest
+from ..compiler.statements import inner
+from ..compiler.vector_width import SINGLE, Width, rates_of, width_of
+from ..compiler.vectorization import gaps
+from .arithmetic import computed
+from .dependency_chains import INTEGER_CLK, chains, returning
+from .load_store import ports
 
 # Clocks of a single element, relative to a vector's (uops.info: ``vdivss`` 3, ``vdivps`` of eight
 # 5).

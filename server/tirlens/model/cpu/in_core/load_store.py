@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device
 
-from .address import LINE_BYTES, Address
-from .groups import SHUFFLE_CLK, group_clk, grouped
-from .lanes import odd, parts
-from .leaves import Leaf, inner
-from .nests import Nest
-from .widths import Width, rates_of
+from ..compiler.loop_nests import Nest
+from ..compiler.statements import LINE_BYTES, Address, Leaf, inner
+from ..compiler.vector_width import Width, odd, parts, rates_of
+from ..compiler.vectorization import SHUFFLE_CLK, group_clk, grouped
 
 # Values that the compiler keeps in registers over a loop that does not change them: x86-64 has
 # sixteen vector registers before AVX-512.

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from tirlens.hardware.cpu_core import CpuCore
 from tirlens.hardware.spec import Device
 
-from ..tree.context import EnclosingLoop
-from .address import Address
-from .leaves import Leaf
-from .nests import Nest
-from .operations import CALLS
-from .widths import width_of
+from ...tree.context import EnclosingLoop
+from ..compiler.loop_nests import Nest
+from ..compiler.statements import Address, Leaf
+from ..compiler.vector_width import width_of
+from .arithmetic import CALLS
 
 # Latencies relative to that of an addition, on Intel's cores from Skylake to Ice Lake (uops.info).
 FLOAT_LATENCIES: Mapping[str, float] = {

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from tirlens_worker.facts import Arith
 
-from ..counting.operation_classes import FLOAT_OPS, FREE_OPS, INTEGER_OPS
-from ..dtypes import bits, is_float
-from ..tree.context import EnclosingLoop
-from .leaves import Leaf, distinct
-from .nests import Nest
+from ...counting.operation_classes import FLOAT_OPS, FREE_OPS, INTEGER_OPS
+from ...dtypes import bits, is_float
+from ...tree.context import EnclosingLoop
+from ..compiler.loop_nests import Nest
+from ..compiler.statements import Leaf, distinct
 
 # A call of a function of the C library, over one of expf; measured with glibc 2.36 on x86.
 CALLS: Mapping[str, float] = {

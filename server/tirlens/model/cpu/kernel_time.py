@@ -15,10 +15,15 @@ from tirlens.hardware.cpu_core import CpuCore
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer
 
+from ..dtypes import scalar_class
 from ..tree.context import EnclosingLoop
-from ..tree.node import CostNode
-from .address import PAGE_BYTES
-from .caches import (
+from ..tree.kernel_time import KernelTime
+from ..tree.node import CostNode, Traffic, leaves_of, replace_leaves
+from ..tree.timed_node import TimedNode, timed_tree
+from .compiler.loop_nests import Nest, Reader, common_loops, own_elements
+from .compiler.statements import LINE_BYTES, PAGE_BYTES, Leaf
+from .in_core.core_time import CoreTime, core_time
+from .memory.layer_conditions import (
     Capacity,
     Footprints,
     Signature,
@@ -28,11 +33,7 @@ from .caches import (
     streams_of,
     tree,
 )
-from .core import CoreTime, core_time
-from .leaves import Leaf
-from .nests import Nest, Reader
-from .own import common_loops, own_elements
-from .waits import Taken, Waits, waits
+from .memory.transfer_time import Taken, Waits, waits
 
 # How far computing hides waiting for lines, 1 not at all, infinity entirely: looked at.
 OVERLAP = 3.0
@@ -170,3 +171,85 @@ def _without(stream: Stream, loops: Iterable[EnclosingLoop]) -> Stream:
     return replace(
         stream, extents=extents, signature=signature_of(stream.address, stream.around, extents)
     )
+
+
+@dataclass(frozen=True)
+class CpuTimes:
+    """Times of a CPU kernel.
+
+    Attributes
+    ----------
+    nodes
+        The kernel's tree.  Each statement has the time in seconds that it keeps each unit of the
+        busiest core busy, and the bytes that all cores transfer from L2 or beyond.
+    timed_tree
+        The time in seconds by node.
+    kernel_time
+        The time of the kernel.
+    busy_cores
+        The cores that the kernel's parallel loops keep busy.
+    """
+
+    nodes: tuple[CostNode, ...]
+    timed_tree: TimedNode
+    kernel_time: KernelTime
+    busy_cores: int
+
+
+def time_kernel(
+    nodes: Sequence[CostNode],
+    buffers: Mapping[str, Buffer],
+    shapes: Mapping[str, Sequence[int]],
+    device: Device,
+) -> CpuTimes:
+    """The time of each statement and of the kernel on a CPU.
+
+    The kernel is assumed to run repeatedly, so that the caches hold what the last run left.
+
+    Parameters
+    ----------
+    nodes
+        The body of the kernel, counted.
+    buffers, shapes
+        The kernel's arrays and their shapes in elements, by name.
+    device
+        The device, a CPU.
+    """
+    found = cpu_time(nodes, buffers, shapes, device)
+    seconds: dict[CostNode, float] = {}
+    filled: dict[CostNode, CostNode] = {}
+    for nest in found.nests:
+        weights = {leaf.item: nest.core.by_leaf.get(id(leaf.item), 0.0) for leaf in nest.leaves}
+        total = sum(weights.values())
+        for leaf in nest.leaves:
+            part = weights[leaf.item] / total if total else 1 / len(nest.leaves)
+            item = filled[leaf.item] = _filled(leaf, nest, part, found.cores, device.clock_hz)
+            seconds[item] = nest.clocks * part / device.clock_hz
+    nodes = replace_leaves(nodes, [filled.get(leaf, leaf) for leaf in leaves_of(nodes)])
+    by_node = timed_tree(nodes, lambda leaf: seconds.get(leaf, 0.0))
+    time = KernelTime(found.launch_s, by_node.total_s, 0.0, None)
+    return CpuTimes(nodes, by_node, time, found.cores)
+
+
+def _filled(leaf: Leaf, nest: NestTime, part: float, cores: int, clock_hz: float) -> CostNode:
+    item = leaf.item
+    wide = any(scalar_class(entry.arith.dtype) == "fp64" for entry in item.count.arith)
+    clocks = {
+        ("fp64" if wide else "fp32") if leaf.floating else "int": nest.core.arithmetic,
+        "latency": nest.core.chain,
+        "sfu": nest.core.calls,
+        "issue": nest.core.issue + nest.core.entries,
+        "l1": nest.core.memory,
+        **nest.waits.clocks,
+    }
+    lines = sum(nest.waits.lines.values()) * cores * part
+    from_dram = nest.waits.lines.get("dram", 0.0) * cores * part
+    share = nest.waits.written / max(sum(nest.waits.lines.values()), 1e-9)
+    moved = Traffic(
+        l2_read_bytes=lines * LINE_BYTES,
+        l2_write_bytes=lines * share * LINE_BYTES,
+        dram_read_bytes=from_dram * LINE_BYTES,
+        dram_write_bytes=from_dram * share * LINE_BYTES,
+    )
+    seconds = {name: value * part / clock_hz for name, value in clocks.items() if value}
+    return item.replace(traffic=moved, busy_s=seconds)

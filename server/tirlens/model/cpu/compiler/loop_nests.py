@@ -7,18 +7,19 @@ independent; a sum of floating-point numbers is not, because its order counts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Buffer, Loop
 
-from ..tree.context import EnclosingLoop
-from ..tree.node import CostNode
-from .address import Address, address_of
-from .leaves import Leaf
+from ...tree.context import EnclosingLoop
+from ...tree.node import CostNode, leaves_of
+from .statements import Address, Leaf, address_of
 from .unrolling import Addresses, Unrolling, opened
-from .vectorising import vectorisable
+from .vectorization import vectorisable
 
 
 @dataclass(frozen=True)
@@ -147,3 +148,45 @@ def _with_loop(
     """`outer` and the loop of `item`; None of a loop with nothing in it."""
     around = item.children[0].context.loops if item.children else ()
     return around[: len(outer) + 1] if len(around) > len(outer) else None
+
+
+Loops = tuple[EnclosingLoop, ...]
+
+
+def common_loops(items: Sequence[CostNode], buffers: Mapping[str, Buffer]) -> dict[str, Loops]:
+    """The loops that all uses of each own array have in common, in which it is allocated."""
+    common: dict[str, Loops] = {}
+    for leaf in leaves_of(items):
+        for entry in leaf.count.accesses:
+            name = entry.access.buffer
+            if not buffers[name].is_parameter:
+                common[name] = shared(common.get(name, leaf.context.loops), leaf.context.loops)
+    return common
+
+
+def shared(one: Loops, other: Loops) -> Loops:
+    """The loops around both of two statements."""
+    same = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        same += 1
+    return one[:same]
+
+
+def own_elements(
+    items: Sequence[CostNode], buffers: Mapping[str, Buffer], common: Mapping[str, Loops]
+) -> dict[str, int]:
+    """At most so many elements each own array has after TVM's ``CompactBufferAllocation``."""
+    most: dict[str, int] = {}
+    for leaf in leaves_of(items):
+        for entry in leaf.count.accesses:
+            name = entry.access.buffer
+            if buffers[name].is_parameter:
+                continue
+            indices = (leaf.context.resolve(index) for index in entry.access.indices)
+            names = frozenset[str]().union(*map(free_variables, indices))
+            inside = leaf.context.loops[len(common[name]) :]
+            elements = math.prod(loop.extent or 1 for loop in inside if loop.var in names)
+            most[name] = max(most.get(name, 1), elements)
+    return most
