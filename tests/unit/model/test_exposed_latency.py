@@ -33,7 +33,7 @@ def fragment(name: str, *shape: int) -> Buffer:
 
 def tile_op(kind: type[Reduce] | type[Scan], rows: int, columns: int) -> KernelFacts:
     statement = kind(
-        kind.op,
+        kind.display_name,
         (Arith("add", "float32", rows * columns),),
         (
             Access("x", "read", (0, 0), (rows, columns), route="tile"),

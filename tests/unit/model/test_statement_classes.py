@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tirlens.model.gpu.block.steps import wait_seconds
 
 from support.kernels import gemm, launched, leaves
 from tirlens.hardware import load
 from tirlens.model import analyze
+from tirlens.model.gpu.block.exposed_latency import exposed_latency_s
+from tirlens.model.gpu.block.throughput import BlockContext
 from tirlens.model.tree.traits import ORDERED, some
 from tirlens_worker.facts import (
     Access,
@@ -33,7 +34,8 @@ DIVIDE, KEEP, OTHER = (
 @pytest.mark.parametrize(("kind", "clocks"), [("wait", 30), ("arrive", 5), ("wgmma", 0)])
 def test_what_a_synchronisation_takes(kind: BarrierKind, clocks: float) -> None:
     (leaf,) = leaves(launched((Barrier("T.barrier_arrive()", kind=kind),), ()))
-    assert wait_seconds(leaf, H100) * H100.clock_hz == pytest.approx(clocks)
+    latency_s = exposed_latency_s(leaf, BlockContext(H100, blocks=1), executions=1.0)
+    assert latency_s * H100.clock_hz == pytest.approx(clocks)
 
 
 @pytest.mark.parametrize("is_read_only", [False, True])
