@@ -83,6 +83,11 @@ class Workload:
         )
 
     @property
+    def is_scheduled(self) -> bool:
+        """Whether the kernel has thread bindings."""
+        return bool(self.facts.launch.grid or self.facts.launch.threads)
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """The shape variables to bind before anything is known."""
         # A data-dependent let or loop can be bound too, but need not be.

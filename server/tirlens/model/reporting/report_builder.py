@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from tirlens.hardware.spec import Device
 
 from ..counting.footprint import Footprint
+from ..gpu.kernel import GpuLaunch
 from ..gpu.units import dominant_class, peak, roofline_seconds, sum_seconds
 from ..report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite, Waves
 from ..tree.kernel_time import KernelTime
@@ -81,6 +82,25 @@ def add_cached_roofline(report: KernelReport, device: Device) -> KernelReport:
     least = read if compulsory is None or read is None else min(read, compulsory)
     seconds = roofline_seconds(device, report.flop_by_class, least)
     return report.replace(roofline_time_s=seconds or None)
+
+
+def add_gpu_launch(report: KernelReport, launch: GpuLaunch, device: Device) -> KernelReport:
+    """The report with the launch of a GPU kernel: grid, resources of a block, occupancy, waves."""
+    resources = launch.block.resources
+    if resources.spilled:
+        message = "the fragments take more registers than a thread can have: they will spill"
+        note = CaveatNote(message, report.span, is_spill=True)
+        report = report.replace(caveats=(*report.caveats, note))
+    return report.replace(
+        schedule="gpu",
+        grid=launch.grid,
+        threads_per_block=launch.launched_threads,
+        threads_written=launch.threads,
+        shared_bytes_per_block=resources.shared_bytes,
+        registers_per_thread=resources.registers,
+        occupancy=launch.block.occupancy,
+        waves=Waves(launch.blocks / launch.concurrent_blocks(device), 0.0),
+    )
 
 
 def add_caveat(report: KernelReport, message: str) -> KernelReport:

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from tirlens.hardware.spec import Device
 
-from ...report import KernelReport
-from ...reporting.report_builder import add_time
-from ...tree.kernel_time import KernelTime
-from ...tree.node import CostNode, replace_leaves
-from ...tree.timed_node import timed_tree
-from ..units import peak, sustained, sustained_roofline_seconds
+from ..gpu.units import peak, sustained, sustained_roofline_seconds
+from ..report import KernelReport
+from ..tree.kernel_time import KernelTime
+from ..tree.node import CostNode, replace_leaves
+from ..tree.timed_node import timed_tree
+from .report_builder import add_time
 
 _UNITS = {"fp64": "fp64", "sfu": "sfu"}
 
