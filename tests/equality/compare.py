@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from tirlens.model.counting.formulas import formulas
 from tirlens.model.counting.kernel_counts import Counts, statement_counts
-from tirlens.model.counting.operation_classes import FREE_OPS, INTEGER_OPS, totals
-from tirlens.model.gpu.mapping.thread_mapping import memory_space
+from tirlens.model.counting.operation_classes import FREE_OPS, INTEGER_OPS, sum_operations
 from tirlens.model.gpu.mapping.tree import build_tree
+from tirlens.model.tree.thread_mapping import memory_space
 from tirlens.model.workload import count_workload
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import Atomic, Evaluate, KernelFacts, Load, Store
@@ -97,9 +97,9 @@ def _at_sizes(facts: KernelFacts, sizes: Mapping[str, int], counted: Mapping[str
     return {
         **_operations(counts, counted),
         **_issued(facts, counts, counted),
-        **_distinct(facts, all_counts.touched, counted),
+        **_distinct(facts, all_counts.counted.footprint, counted),
         **_requests(facts, sizes, counts, counted),
-        **_by_formula(all_counts.formula, sizes, counted),
+        **_by_formula(all_counts.counted.formula, sizes, counted),
     }
 
 
@@ -117,7 +117,7 @@ def _operations(counts: Counts, counted: Mapping[str, Any]) -> Found:
         for what in sorted(set(operations) | set(wanted))
         if operations[what] != wanted[what]
     }
-    flop = totals((item.arith, item.total) for item in items).flop_by_class
+    flop = sum_operations((item.arith, item.total) for item in items).flop_by_class
     if not found and flop != counted["flop"]:
         found["FLOP by class"] = Difference(f"{flop} for {counted['flop']}")
     return found

@@ -10,7 +10,7 @@ from support.counts import count
 from support.properties import examples
 from tirlens.model.counting.formulas import Formulas
 from tirlens.model.counting.kernel_counts import statement_counts
-from tirlens.model.counting.operation_classes import totals
+from tirlens.model.counting.operation_classes import sum_operations
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -35,7 +35,9 @@ def ceildiv(a: int, b: int) -> int:
 
 def flop_at(facts: KernelFacts, n: int) -> int:
     found = statement_counts(count(facts, {"n": n}).root)
-    return sum(totals([(item.arith, item.total) for item in leaf.arith]).flop for leaf in found)
+    return sum(
+        sum_operations([(item.arith, item.total) for item in leaf.arith]).flop for leaf in found
+    )
 
 
 def bytes_at(facts: KernelFacts, n: int) -> int:

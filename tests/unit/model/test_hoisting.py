@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tirlens.model.gpu.compiler.loop_invariants import address_share, issued_share, packed_share
-from tirlens.model.gpu.mapping.thread_mapping import ThreadMapping
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
+from tirlens.model.tree.thread_mapping import ThreadMapping
 from tirlens_worker.facts import Arith
 
 ROWS_AND_COLUMNS = (("i", "parallel", 64), ("j", "parallel", 128))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tirlens.model.gpu.mapping.active_threads import count_active_threads
-from tirlens.model.gpu.mapping.thread_mapping import MemoryRequest, ThreadMapping, map_to_threads
+from tirlens.model.gpu.mapping.thread_mapping import map_to_threads
 from tirlens.model.tree.context import EnclosingLoop, LoopContext, PathStep
+from tirlens.model.tree.thread_mapping import MemoryRequest, ThreadMapping
 from tirlens_worker.facts import Access, Arith, Buffer, Expr, Store
 
 THREADS = 256

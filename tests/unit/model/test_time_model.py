@@ -11,9 +11,10 @@ import pytest
 from support.kernels import gemm, scale
 from tirlens.hardware import catalogue, load
 from tirlens.model import analyze
-from tirlens.model.counting.operation_classes import totals
+from tirlens.model.counting.operation_classes import sum_operations
 from tirlens.model.dtypes import tensor_class
 from tirlens.model.gpu.block.occupancy import BlockResources, estimate_registers, occupancy
+from tirlens.model.gpu.compiler.instruction_costs import issue_operations
 from tirlens.model.gpu.memory.l2_sharing import BlockTile, block_order, fetched_bytes
 from tirlens.model.gpu.memory.tile_sequences import find_tile_sequence
 from tirlens.model.report import BreakdownEntry, KernelReport
@@ -206,14 +207,14 @@ def test_odd_facts_give_a_report() -> None:
     ],
 )
 def test_what_counts_as_an_operation(arith: Arith, by_class: dict[str, int], int_ops: int) -> None:
-    found = totals([(arith, 10)])
+    found = sum_operations([(arith, 10)])
     assert (found.flop_by_class, found.int_ops) == (by_class, int_ops)
 
 
 def test_adds_and_multiplies_are_contracted() -> None:
-    found = totals([(Arith("mul", "float32"), 10), (Arith("add", "float32"), 7)])
-    assert found.flop == 17
-    assert found.instructions == {("fma", "fp32"): 10}
+    pairs = [(Arith("mul", "float32"), 10), (Arith("add", "float32"), 7)]
+    assert sum_operations(pairs).flop == 17
+    assert issue_operations(pairs).instructions == {("fma", "fp32"): 10}
 
 
 def test_tensor_classes() -> None:

@@ -12,7 +12,7 @@ from tirlens_counting.polynomial import Polynomial
 from tirlens_worker.facts import Access, Branch, Expr, KernelFacts, Let, Loop, Node, Statement
 
 from ..dtypes import bits
-from .operation_classes import totals
+from .operation_classes import sum_operations
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _flop() -> OfStatement:
         for item in node.arith:
             kind = item.op, item.dtype, item.index, item.sparsity
             if kind not in known:
-                known[kind] = totals([(item, item.sparsity)]).flop
+                known[kind] = sum_operations([(item, item.sparsity)]).flop
             if known[kind]:
                 if item.sparsity != 1:
                     raise NoFormulaError

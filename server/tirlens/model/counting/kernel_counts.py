@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tirlens_worker.facts import Access, Arith, Buffer, Caveat, KernelFacts, Node, Statement
 
 from .data_extents import LengthEstimate
-from .operation_classes import totals
+from .operation_classes import sum_operations
 
 
 class ArithCount(NamedTuple):
@@ -104,7 +104,7 @@ def _statement_cost(node: NodeCount) -> SubtreeCost:
 @lru_cache(maxsize=1024)
 def _flop(op: str, dtype: str, sparsity: int) -> int:
     """FLOP of `sparsity` operations of one kind, which is a whole number."""
-    return totals([(Arith(op, dtype, sparsity=sparsity), sparsity)]).flop
+    return sum_operations([(Arith(op, dtype, sparsity=sparsity), sparsity)]).flop
 
 
 @dataclass(frozen=True)

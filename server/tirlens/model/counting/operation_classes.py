@@ -16,24 +16,17 @@ compare select logic shift bitwise, shuffle, place  0       -
 Integer arithmetic on data counts as `int_ops` (add sub mul div mod fma neg abs min max shift
 bitwise), index arithmetic nowhere.  A scalar float8 or smaller is computed as fp16.
 
-What an operation costs a unit is another question than what it counts: see `instruction_costs`.
+The instructions that an operation costs are the compiler's: see `gpu.compiler`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import repeat
 
 from tirlens_worker.facts import Arith
 
 from ..dtypes import is_float, scalar_class, tensor_class
-from ..gpu.compiler.instruction_costs import (
-    Instructions,
-    add_instructions,
-    contract_multiply_adds,
-    has_slow_path,
-)
 
 FLOAT_OPS = frozenset(["add", "sub", "mul", "div", "fma", "neg", "abs", "min", "max", "mod"])
 FREE_OPS = frozenset(
@@ -58,21 +51,22 @@ INTEGER_OPS = frozenset(
 
 
 @dataclass(frozen=True)
-class ArithTotals:
-    """Operations of a node or a kernel: FLOP by class and instructions by unit and type.
+class OperationTotals:
+    """Operations of a statement or a kernel.
 
-    `instructions` is keyed by ``(unit, class)``, such as ``("fma", "fp32")``; tensor work is
-    in `flop_by_class` alone.  `unknown` are the names of operations that nothing is known of.
-    `branches`: some have a way apart for rare values.
+    Attributes
+    ----------
+    flop_by_class
+        Floating-point operations by class, such as ``fp32`` or ``tensor.fp16``.
+    int_ops
+        Integer operations on data.
+    unknown
+        Names of operations whose cost is not known.
     """
 
     flop_by_class: Mapping[str, int] = field(default_factory=dict[str, int])
     int_ops: int = 0
-    instructions: Mapping[tuple[str, str], float] = field(
-        default_factory=dict[tuple[str, str], float]
-    )
     unknown: tuple[str, ...] = ()
-    branches: bool = False
 
     @property
     def flop(self) -> int:
@@ -80,23 +74,19 @@ class ArithTotals:
         return sum(self.flop_by_class.values())
 
 
-def totals(
-    counts: Iterable[tuple[Arith, int | None]],
-    shares: Iterable[float] = repeat(1.0),
-    fast_math: bool = False,
-) -> ArithTotals:
-    """Sum operations given with how often each is executed over the whole launch.
+def sum_operations(counts: Iterable[tuple[Arith, int | None]]) -> OperationTotals:
+    """Sum operations by class.
 
-    `shares` tells of each which part of its executions are instructions, `fast_math` that the
-    compiler may approximate those of single precision.
-    A count that is not known is left out here; the caller makes the sum unknown.
+    Parameters
+    ----------
+    counts
+        Operations with their number of executions over the launch.  Operations whose number is not
+        known (None) are left out: the caller makes the sum unknown.
     """
     flop_by_class: dict[str, int] = {}
-    instructions: Instructions = {}
     unknown: list[str] = []
-    int_ops, branches = 0, False
-    # The shares may go on for ever.
-    for (arith, total), share in zip(counts, shares):  # noqa: B905
+    int_ops = 0
+    for arith, total in counts:
         if total is None or arith.index:
             continue
         if arith.op == "mma":
@@ -112,10 +102,7 @@ def totals(
             int_ops += total
         elif arith.op not in FREE_OPS and floating:
             _add(flop_by_class, "sfu", total)
-        branches = branches or has_slow_path(arith, fast_math)
-        add_instructions(instructions, arith, total, share, fast_math)
-    contract_multiply_adds(instructions)
-    return ArithTotals(flop_by_class, int_ops, instructions, tuple(unknown), branches)
+    return OperationTotals(flop_by_class, int_ops, tuple(unknown))
 
 
 def _add(table: dict[str, int], key: str, value: int) -> None:

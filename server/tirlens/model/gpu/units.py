@@ -120,7 +120,7 @@ def busy_seconds(item: CostNode, device: Device) -> dict[str, float]:
             # An instruction with too few rows leaves a part of the cores idle.
             filled = item.source.filled if isinstance(item.source, Mma) else 1.0
             _add(out, "tensor", flop / sustained(device, name) / filled)
-    for (unit, name), each in arith.instructions.items():
+    for (unit, name), each in item.instructions.items():
         instructions = each * whole
         issued += instructions
         if unit == "fma":

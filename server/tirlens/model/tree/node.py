@@ -14,13 +14,14 @@ from typing import Any, cast
 from tirlens_worker.facts import Statement
 
 from ..counting.kernel_counts import NodeCount
-from ..counting.operation_classes import ArithTotals
-from ..gpu.mapping.thread_mapping import ThreadMapping
+from ..counting.operation_classes import OperationTotals
 from .context import LoopContext
+from .thread_mapping import ThreadMapping
 from .traits import Registers, Traits, registers_of, traits_of
 
 # Shared by all that compute nothing.
-NO_ARITH = ArithTotals()
+NO_ARITH = OperationTotals()
+NO_INSTRUCTIONS: Mapping[tuple[str, str], float] = {}
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,9 @@ class CostNode:
     count: NodeCount
     context: LoopContext
     children: tuple[CostNode, ...] = ()
-    arith: ArithTotals = NO_ARITH
+    arith: OperationTotals = NO_ARITH
+    instructions: Mapping[tuple[str, str], float] = field(default_factory=lambda: NO_INSTRUCTIONS)
+    has_slow_path: bool = False
     flop: int | None = 0
     useful_flop: int | None = 0
     masked_flop: int | None = 0

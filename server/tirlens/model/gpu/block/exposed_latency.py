@@ -256,8 +256,7 @@ def chain_clocks(leaf: CostNode) -> float:
     if not elements:
         return 0.0
     total = sum(
-        CHAIN_CLOCKS.get(unit, 0.0) * number
-        for (unit, _), number in leaf.arith.instructions.items()
+        CHAIN_CLOCKS.get(unit, 0.0) * number for (unit, _), number in leaf.instructions.items()
     )
     return min(total / elements, CHAIN_LIMIT_CLOCKS)
 

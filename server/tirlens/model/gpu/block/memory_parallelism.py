@@ -64,7 +64,7 @@ def _instructions_per_execution(node: CostNode) -> float:
         executions = node.count.executions
         if not executions:
             return 0.0
-        arithmetic = sum(node.arith.instructions.values()) / executions
+        arithmetic = sum(node.instructions.values()) / executions
         memory = sum(not entry.buffer.scope.startswith("local") for entry in node.count.accesses)
         return arithmetic + memory
     trip_count = (node.count.trips or 1) if isinstance(source, Loop) else 1
@@ -112,7 +112,7 @@ def has_arithmetic_branches(node: CostNode, device: Device) -> bool:
     A division does on NVIDIA.  LLVM's for AMD has no branch (``AMDGPUTargetLowering``:
     ``DIV_SCALE``, ``DIV_FIXUP``), and Metal approximates.
     """
-    return device.vendor == "NVIDIA" and any(leaf.arith.branches for leaf in node.leaves())
+    return device.vendor == "NVIDIA" and any(leaf.has_slow_path for leaf in node.leaves())
 
 
 def load_batches(loop: Loop, trip_count: float) -> float:

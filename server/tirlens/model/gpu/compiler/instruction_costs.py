@@ -8,7 +8,9 @@ CUDA C++ Programming Guide, "Arithmetic Instructions").
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import repeat
+from typing import NamedTuple
 
 from tirlens_worker.facts import Arith
 
@@ -97,6 +99,50 @@ _FAST_MATH_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = {
 # loop together in front of additions, exp, exp2, log, log1p, rsqrt, tanh or erf, and single loads
 # in front of these operations.
 BRANCHING_OPS = frozenset(["div", "mod", "rcp", "sqrt", "sin", "cos", "tan", "pow", "sigmoid"])
+
+
+class IssuedOperations(NamedTuple):
+    """The instructions of a statement's operations, over the launch.
+
+    Attributes
+    ----------
+    instructions
+        Instructions of threads by unit and class of type, such as ``("fma", "fp32")``.  Matrix
+        instructions are left out.
+    has_slow_path
+        Whether the code of an operation branches to a slow path for rare values.
+    """
+
+    instructions: Instructions
+    has_slow_path: bool
+
+
+def issue_operations(
+    counts: Iterable[tuple[Arith, int | None]],
+    shares: Iterable[float] = repeat(1.0),
+    fast_math: bool = False,
+) -> IssuedOperations:
+    """The instructions that the compiler issues for operations.
+
+    Parameters
+    ----------
+    counts
+        Operations with their number of executions over the launch; None where it is not known.
+    shares
+        Of each operation, the share of its executions that are instructions.
+    fast_math
+        Whether the compiler may approximate functions of single precision.
+    """
+    instructions: Instructions = {}
+    slow = False
+    # The shares may be an endless iterator.
+    for (arith, total), share in zip(counts, shares):  # noqa: B905
+        if total is None or arith.index or arith.op == "mma" or arith.op.startswith("unknown:"):
+            continue
+        slow = slow or has_slow_path(arith, fast_math)
+        add_instructions(instructions, arith, total, share, fast_math)
+    contract_multiply_adds(instructions)
+    return IssuedOperations(instructions, slow)
 
 
 def has_slow_path(arith: Arith, fast_math: bool) -> bool:

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from tirlens_worker.facts import Arith
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext
+from ...tree.thread_mapping import ThreadMapping
 from ..mapping.distinct_elements import (
     distinct_element_share,
     distinct_matrix_share,
     distinct_vector_share,
 )
-from ..mapping.thread_mapping import ThreadMapping
 from .conversions import is_packed
 
 STRAIGHT_LOOP_KINDS = frozenset({"unroll", "vectorized"})

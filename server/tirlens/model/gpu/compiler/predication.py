@@ -170,7 +170,7 @@ def _statement_instructions(leaf: CostNode) -> float:
         for entry, request in zip(leaf.count.accesses, requests, strict=False)
         if request is not None and entry.elements
     )
-    return moved + sum(leaf.arith.instructions.values())
+    return moved + sum(leaf.instructions.values())
 
 
 def predicate_instructions(condition: Expr, context: LoopContext) -> float:

@@ -23,9 +23,7 @@ def is_register_tile_product(cost: CostNode) -> bool:
 
     All elements that an unrolled loop computes of a row, or of a column, share one factor.
     """
-    if cost.context.unrolled_iterations == 1 or {unit for unit, _ in cost.arith.instructions} != {
-        "fma"
-    }:
+    if cost.context.unrolled_iterations == 1 or {unit for unit, _ in cost.instructions} != {"fma"}:
         return False
     unrolled = {loop.var for loop in cost.context.loops if loop.kind == "unroll"}
     results = [entry for entry in cost.source.accesses if entry.mode != "read"]

@@ -5,56 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tirlens_worker.facts import Buffer
 
 from ...tree.context import SECTOR_BYTES, WARP, dtype_bytes
+from ...tree.thread_mapping import LINE_BYTES, MemoryRequest
 
-# CUDA C++ Programming Guide, "Global Memory" and "Shared Memory", since compute capability 5.0.
-LINE_BYTES = 128
+# CUDA C++ Programming Guide, "Shared Memory", since compute capability 5.0.
 BANKS = 32
 BANK_BYTES = 4
 # The widest load or store of a thread (ibid., "Size and Alignment Requirement").
 MAX_INSTRUCTION_BYTES = 16
-
-
-@dataclass(frozen=True)
-class MemoryRequest:
-    """One access as instructions of warps.
-
-    Attributes
-    ----------
-    vector
-        Elements that one instruction of a thread moves; below one for types wider than 16 bytes.
-    sectors, lines
-        32-byte sectors and 128-byte lines of global memory that one instruction of a warp touches.
-    wavefronts
-        Passes of one instruction of a warp through the L1 and shared memory data path, 128 bytes
-        each.
-    merged_iterations
-        Iterations of the program that read what one instruction loads.
-    lanes
-        Active lanes; fewer than 32 in a small block or tile.
-    """
-
-    vector: float
-    sectors: float
-    wavefronts: float
-    merged_iterations: float = 1.0
-    lines: float = 0.0
-    lanes: int = WARP
-
-    @property
-    def elements_per_thread(self) -> float:
-        """Element accesses of the program that one instruction of a thread serves."""
-        return self.vector * self.merged_iterations
-
-    @property
-    def elements_per_warp(self) -> float:
-        """Element accesses of the program that one instruction of a warp serves."""
-        return self.elements_per_thread * self.lanes
 
 
 def memory_request(

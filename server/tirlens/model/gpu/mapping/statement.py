@@ -10,18 +10,20 @@ from tirlens_counting.expressions import is_data_dependent
 from tirlens_worker.facts import Access, Arith, Barrier, Buffer, Expr, Statement
 
 from ...counting.kernel_counts import NodeCount
-from ...counting.operation_classes import ArithTotals, totals
+from ...counting.operation_classes import OperationTotals, sum_operations
 from ...tree.context import LoopContext, StoreLoops
 from ...tree.node import NO_ARITH, CostNode
+from ...tree.thread_mapping import ThreadMapping, memory_space
 from ..compiler.address_arithmetic import (
     address_instructions,
     address_terms,
     selected_address_instructions,
 )
+from ..compiler.instruction_costs import IssuedOperations, issue_operations
 from ..compiler.loop_invariants import address_share, issued_share, packed_share
 from ..compiler.predication import load_predicate_instructions
 from .explicit_vectors import plan_vector
-from .thread_mapping import ThreadMapping, map_to_threads, memory_space
+from .thread_mapping import map_to_threads
 from .vectorization import MAX_VECTOR_BYTES
 
 
@@ -87,7 +89,12 @@ def build_statement(
     lanes = block.map_to_threads(node, context, threads)
     memory = [access for access in node.accesses if memory_space(access, block.buffers) is not None]
     index, parts = _address_instructions(memory, context, block, threads, lanes, known)
-    arith = _issued_operations(count, context, lanes, threads, block)
+    arith = (
+        sum_operations((entry.arith, entry.total) for entry in count.arith)
+        if count.arith
+        else NO_ARITH
+    )
+    issued = _issued_operations(count, context, lanes, threads, block)
     flop, useful_flop, masked_flop = _count_flop(count, arith)
     read_bytes, write_bytes, shared_bytes = _count_bytes(count, block.buffers)
     cost = CostNode(
@@ -96,6 +103,8 @@ def build_statement(
         context,
         (),
         arith,
+        issued.instructions,
+        issued.has_slow_path,
         flop,
         useful_flop,
         masked_flop,
@@ -141,7 +150,9 @@ def _address_instructions(
     return instructions, frozenset(part for part in parts if not is_data_dependent(part))
 
 
-def _count_flop(count: NodeCount, arith: ArithTotals) -> tuple[int | None, int | None, int | None]:
+def _count_flop(
+    count: NodeCount, arith: OperationTotals
+) -> tuple[int | None, int | None, int | None]:
     """FLOP of a statement: all, those that contribute, and those that a mask discards."""
     pairs = [(entry.arith, entry.total) for entry in count.arith]
     flop = None if _has_unknown_count(pairs) else arith.flop
@@ -188,8 +199,9 @@ def _limit_vector(
         one = block.map_to_threads(leaf.source, leaf.context, threads, widest)
     if one is not None and serial is not None:
         one = replace(one, is_serial=serial)
+    issued = _issued_operations(leaf.count, leaf.context, one, threads, block)
     return leaf.replace(
-        mapping=one, arith=_issued_operations(leaf.count, leaf.context, one, threads, block)
+        mapping=one, instructions=issued.instructions, has_slow_path=issued.has_slow_path
     )
 
 
@@ -212,20 +224,20 @@ def _issued_operations(
     lanes: ThreadMapping | None,
     threads: int,
     block: BlockContext,
-) -> ArithTotals:
-    """The operations of a statement, with the instructions that the compiler issues for them."""
+) -> IssuedOperations:
+    """The instructions that the compiler issues for a statement's operations."""
     if not count.arith:
-        return NO_ARITH
+        return IssuedOperations({}, False)
     pairs = [(entry.arith, entry.total) for entry in count.arith]
     if lanes is None:
-        return totals(pairs, fast_math=block.fast_math)
+        return issue_operations(pairs, fast_math=block.fast_math)
     node: Any = count.source
     matrix = any(access.buffer in block.accumulators for access in node.accesses)
     shares = [
         issued_share(arith, context, lanes, threads, matrix) * packed_share(arith, lanes)
         for arith, _ in pairs
     ]
-    return totals(pairs, shares, block.fast_math)
+    return issue_operations(pairs, shares, block.fast_math)
 
 
 def _has_unknown_count(pairs: Sequence[tuple[Arith, int | None]]) -> bool:
@@ -233,7 +245,7 @@ def _has_unknown_count(pairs: Sequence[tuple[Arith, int | None]]) -> bool:
 
 
 def _sum_flop(pairs: Sequence[tuple[Arith, int | None]]) -> int | None:
-    return None if _has_unknown_count(pairs) else totals(pairs).flop
+    return None if _has_unknown_count(pairs) else sum_operations(pairs).flop
 
 
 def _count_bytes(

@@ -27,12 +27,13 @@ from tirlens_counting.expressions import UnknownValueError, free_variables
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
 from ...tree.context import NO_STORE_LOOPS, WARP, LoopContext, StoreLoops, dtype_bytes
+from ...tree.thread_mapping import NO_MAPPING, MemoryRequest, ThreadMapping, memory_space
 from ..compiler.shared_vectors import join_shared_accesses
 from ..compiler.tile_load_reuse import Tile, issued_load_share
 from ..compiler.unrolled_load_reuse import reads_per_load
 from .explicit_vectors import explicit_vectors
 from .lane_offsets import IntArray, drop_uniform_loads, element_offsets
-from .memory_requests import MemoryRequest, memory_request
+from .memory_requests import memory_request
 from .vectorization import (
     MAX_VECTOR_BYTES,
     contiguous_vector,
@@ -41,36 +42,6 @@ from .vectorization import (
     has_unaligned_start,
     uniform_vector,
 )
-
-
-@dataclass(frozen=True)
-class ThreadMapping:
-    """The distribution of one statement over threads.
-
-    Attributes
-    ----------
-    vector
-        Elements of one vector instruction.
-    repeats
-        Vector instructions of a thread in one execution of the statement.
-    is_serial
-        Whether a data-dependent condition keeps the repeats from overlapping.
-    requests
-        The request of each access; None where it is no load or store instruction, or where its
-        addresses are not known.
-    issued_shares
-        The share of the repeats in which each access is an instruction: a thread loads once what
-        several of its elements share.
-    """
-
-    vector: int
-    repeats: float
-    is_serial: bool
-    requests: tuple[MemoryRequest | None, ...]
-    issued_shares: tuple[float, ...] = ()
-
-
-NO_MAPPING = ThreadMapping(1, 1.0, False, ())
 
 
 @lru_cache(maxsize=512)
@@ -280,14 +251,6 @@ def _map_to_block(
         issued_load_share(access, accesses, context, conditions, tile) for access in accesses
     )
     return ThreadMapping(vector, max(total / (vector * threads), 1.0), serial, requests, issued)
-
-
-def memory_space(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
-    """``global`` or ``shared`` where an access goes to memory, None for registers."""
-    scope = buffers[access.buffer].scope
-    if scope == "global":
-        return "global"
-    return "shared" if scope in ("shared", "shared.dyn") else None
 
 
 def _operation_box(accesses: Sequence[Access], context: LoopContext) -> tuple[int, ...]:

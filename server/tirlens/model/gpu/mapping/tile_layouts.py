@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tirlens_worker.facts import Buffer, Reduce, Statement
 
 from ...tree.node import CostNode, leaves_of, replace_leaves
-from .thread_mapping import memory_space
+from ...tree.thread_mapping import memory_space
 
 FRAGMENT = "local.fragment"
 TENSOR_MEMORY = "shared.tmem"

@@ -8,7 +8,7 @@ from tirlens_worker.facts import Copy
 from ...counting.kernel_counts import AccessCount
 from ...tree.context import GRID_KINDS, dtype_bytes
 from ...tree.node import CostNode
-from ..mapping.memory_requests import LINE_BYTES
+from ...tree.thread_mapping import LINE_BYTES
 
 # Fraction of the DRAM rate for loads of half a line, the other half of which a later iteration
 # loads: each DRAM page is opened more often.  Range 0.72 to 0.78: products of 64 or 128 rows on an

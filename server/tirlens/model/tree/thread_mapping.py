@@ -1,0 +1,88 @@
+"""The mapping of a statement to threads: its vectors, and the memory requests of its warps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tirlens_worker.facts import Access, Buffer
+
+from .context import WARP
+
+# A line of L1 and L2 (CUDA C++ Programming Guide, "Global Memory", since compute capability 5.0).
+LINE_BYTES = 128
+
+
+@dataclass(frozen=True)
+class MemoryRequest:
+    """One access as instructions of warps.
+
+    Attributes
+    ----------
+    vector
+        Elements that one instruction of a thread moves; below one for types wider than 16 bytes.
+    sectors, lines
+        32-byte sectors and 128-byte lines of global memory that one instruction of a warp touches.
+    wavefronts
+        Passes of one instruction of a warp through the L1 and shared memory data path, 128 bytes
+        each.
+    merged_iterations
+        Iterations of the program that read what one instruction loads.
+    lanes
+        Active lanes; fewer than 32 in a small block or tile.
+    """
+
+    vector: float
+    sectors: float
+    wavefronts: float
+    merged_iterations: float = 1.0
+    lines: float = 0.0
+    lanes: int = WARP
+
+    @property
+    def elements_per_thread(self) -> float:
+        """Element accesses of the program that one instruction of a thread serves."""
+        return self.vector * self.merged_iterations
+
+    @property
+    def elements_per_warp(self) -> float:
+        """Element accesses of the program that one instruction of a warp serves."""
+        return self.elements_per_thread * self.lanes
+
+
+@dataclass(frozen=True)
+class ThreadMapping:
+    """The distribution of one statement over threads.
+
+    Attributes
+    ----------
+    vector
+        Elements of one vector instruction.
+    repeats
+        Vector instructions of a thread in one execution of the statement.
+    is_serial
+        Whether a data-dependent condition keeps the repeats from overlapping.
+    requests
+        The request of each access; None where it is no load or store instruction, or where its
+        addresses are not known.
+    issued_shares
+        The share of the repeats in which each access is an instruction: a thread loads once what
+        several of its elements share.
+    """
+
+    vector: int
+    repeats: float
+    is_serial: bool
+    requests: tuple[MemoryRequest | None, ...]
+    issued_shares: tuple[float, ...] = ()
+
+
+NO_MAPPING = ThreadMapping(1, 1.0, False, ())
+
+
+def memory_space(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
+    """``global`` or ``shared`` where an access goes to memory, None for registers."""
+    scope = buffers[access.buffer].scope
+    if scope == "global":
+        return "global"
+    return "shared" if scope in ("shared", "shared.dyn") else None
