@@ -102,7 +102,7 @@ def test_garbage_is_survived_and_each_id_answered_once(client: Client) -> None:
 def test_first_requests_wait_for_no_import_of_the_model() -> None:
     """What the model needs takes longer to import than the first lenses may take."""
     code = (
-        "import sys, tirlens.lsp.server, tirlens.lsp.convert, tirlens.session.view;"
+        "import sys, tirlens.lsp.handlers, tirlens.lsp.convert, tirlens.session.view;"
         "print(*[name for name in ('numpy', 'tirlens.model', 'tirlens.pipeline')"
         " if name in sys.modules])"
     )
@@ -118,9 +118,9 @@ def test_welcome_says_what_pygls_would(encoding: str) -> None:
     from pygls.protocol import default_converter
 
     from tirlens.lsp import clicks, commands
-    from tirlens.lsp.server import create
+    from tirlens.lsp.handlers import create_server
 
-    server = create()
+    server = create_server()
     sent: list[Any] = []
     server.protocol._send_data = sent.append  # type: ignore[method-assign]
     capabilities = {**CAPABILITIES, "general": {"positionEncodings": ["utf-7", encoding]}}

@@ -157,10 +157,10 @@ class Recorder:
 @contextlib.contextmanager
 def server_here(encoding: str = "utf-16", **options: Any) -> Iterator[Any]:
     """The real server within this process, for tests that look inside; on a running loop."""
-    from tirlens.lsp.server import create
+    from tirlens.lsp.handlers import create_server
 
     assert asyncio.get_running_loop()
-    server = create()
+    server = create_server()
     server.recorder = recorder = Recorder()
     server.protocol.set_writer(recorder)
     capabilities = {"general": {"positionEncodings": [encoding]}}

@@ -6,7 +6,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from rich import box
@@ -16,7 +16,7 @@ from rich.text import Text
 from tirlens import pipeline, source
 from tirlens.cli import counters, outcome, work
 from tirlens.cli.errors import UsageError
-from tirlens.cli.measured_table import COLUMNS, append, check, row
+from tirlens.cli.measured_table import COLUMNS, Measurement, append, check, row
 from tirlens.cli.output import console, progress, stream
 from tirlens.cli.sweep import swept
 from tirlens.hardware import for_target
@@ -39,16 +39,6 @@ from tirlens_worker.protocol import (
 )
 
 Answer = Measured | NeedsArguments | Problem
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """A kernel's measured time, the report that predicts it, and its hardware counters."""
-
-    path: str
-    timing: Timing
-    report: KernelReport
-    counters: counters.Counters
 
 
 def run(arguments: argparse.Namespace) -> int:

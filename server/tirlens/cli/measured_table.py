@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tirlens.cli.counters import Counters
 from tirlens.cli.errors import UsageError
-
-if TYPE_CHECKING:
-    from tirlens.cli.measure import Measurement
+from tirlens.model.report import KernelReport
+from tirlens_worker.protocol import Timing
 
 #: What stands in each column.  Times are seconds, sizes bytes; what is not known is empty.
 COLUMNS = {
@@ -44,6 +44,16 @@ COLUMNS = {
     "registers_per_thread": "as compiled, by ncu",
 }
 Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A kernel's measured time, the report that predicts it, and its hardware counters."""
+
+    path: str
+    timing: Timing
+    report: KernelReport
+    counters: Counters
 
 
 def row(item: Measurement) -> tuple[Cell, ...]:

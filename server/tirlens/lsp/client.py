@@ -6,14 +6,16 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
 if TYPE_CHECKING:
-    from tirlens.lsp.server import Server
-    from tirlens.session import Status
+    from pygls.lsp.server import LanguageServer
+
+    from tirlens.ide.text import Encoding
+    from tirlens.session import Document, Status
 
 logger = logging.getLogger(__name__)
 
@@ -33,25 +35,31 @@ class _Progress:
 class Client:
     """The session's listener, in the protocol's words."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: LanguageServer) -> None:
         self._server = server
         self._progress: dict[str, _Progress] = {}
         self._tokens = 0
 
+    @property
+    def encoding(self) -> Encoding:
+        """The unit of columns that client and server have agreed on."""
+        kind = self._server.server_capabilities.position_encoding
+        return cast("Encoding", getattr(kind, "value", kind) or "utf-16")
+
     # Listener
 
-    def analysed(self, uri: str, *, hints: bool, lenses: bool) -> None:
+    def analysed(self, document: Document, *, hints: bool, lenses: bool) -> None:
         """Publish the problems of a file, and have hints and lenses asked for that differ now."""
-        self._publish(uri)
+        self._publish(document)
         self._redraw(hints, lenses)
 
     def redraw(self) -> None:
         """Have all hints and lenses asked for again."""
         self._redraw(hints=True, lenses=True)
 
-    def read(self, uri: str) -> None:
+    def read(self, document: Document) -> None:
         """Publish the problems that a file's text alone tells."""
-        self._publish(uri)
+        self._publish(document)
 
     def status(self, status: Status) -> None:
         """Send ``tirlens/status``; an analysis that begins shows its progress."""
@@ -112,19 +120,16 @@ class Client:
             params = types.LogMessageParams(type=types.MessageType.Warning, message=problem)
             self._server.window_log_message(params)
 
-    def _publish(self, uri: str) -> None:
+    def _publish(self, document: Document) -> None:
         from tirlens.lsp import convert
         from tirlens.session import view
 
-        document = self._server.document(uri)
-        if document is None:
-            return
-        lines, encoding = document.lines, self._server.encoding
+        lines, encoding = document.lines, self.encoding
         items = [
             convert.diagnostic(lines, item, encoding) for item in view.file_diagnostics(document)
         ]
         params = types.PublishDiagnosticsParams(
-            uri=uri, diagnostics=items, version=document.version
+            uri=document.uri, diagnostics=items, version=document.version
         )
         self._server.text_document_publish_diagnostics(params)
 

@@ -62,9 +62,9 @@ async def _run(transport: Transport, trust_workspace: bool) -> int:
     greeted = welcome.answer(first)
     if greeted is not None:
         transport.write(greeted[1])
-    from tirlens.lsp.server import create
+    from tirlens.lsp.handlers import create_server
 
-    server = create(trust_workspace)
+    server = create_server(trust_workspace)
     protocol = server.protocol
     protocol.set_writer(transport)
     protocol.answered = greeted[0] if greeted is not None else None

@@ -102,7 +102,7 @@ class Analyses:
         reading = await self._readings.of_saved_text(document)
         if not self._configuration().trusted:
             if document.wanted == wanted:
-                self._listener.read(document.uri)
+                self._listener.read(document)
             return
         question = await self._question(document, wanted, reading)
         if not question.is_current:

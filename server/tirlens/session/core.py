@@ -132,7 +132,7 @@ class Session:
             self._analyses.give_up(document)
             document.cancelled = True
             self._listener.status(Status(uri, "idle", "cancelled"))
-            self._listener.analysed(uri, hints=False, lenses=True)
+            self._listener.analysed(document, hints=False, lenses=True)
 
     def reanalyze(self, uri: str) -> None:
         """Analyse the text as it is now, whatever is known of it."""

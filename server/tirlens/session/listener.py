@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tirlens.session.document import Document
+
 
 @dataclass(frozen=True)
 class Status:
@@ -29,10 +31,10 @@ class Status:
 class Listener(Protocol):
     """Who is told of what happens; every call is made on the event loop."""
 
-    def analysed(self, uri: str, *, hints: bool, lenses: bool) -> None:
+    def analysed(self, document: Document, *, hints: bool, lenses: bool) -> None:
         """An open file has another analysis; whether that shows in its hints and in its lenses."""
 
-    def read(self, uri: str) -> None:
+    def read(self, document: Document) -> None:
         """What the text alone says of an open file may have changed."""
 
     def redraw(self) -> None:

@@ -77,10 +77,10 @@ class Publisher:
         if before is None or before.reading.text != question.reading.text:
             # Also what is the same again stands at other lines, or was not shown since the edits.
             shown = bool(hints or hints_before)
-            self._listener.analysed(document.uri, hints=shown, lenses=True)
+            self._listener.analysed(document, hints=shown, lenses=True)
         elif before.report != analysis.report:
             self._listener.analysed(
-                document.uri,
+                document,
                 hints=hints != hints_before,
                 lenses=before.lenses != analysis.lenses,
             )

@@ -88,7 +88,7 @@ class Readings:
             # A long text is read less often, lest reading be all that is done while one types.
             delay_s = max(_DEBOUNCE_S, 3 * (time.perf_counter() - began))
             if is_first:
-                self._listener.read(document.uri)
+                self._listener.read(document)
             if document.text == reading.text:
                 return  # At once, for the first lenses wait for the end of this.
 

@@ -1,0 +1,212 @@
+"""The handlers of the protocol's requests and notifications.
+
+A handler is short and never waits for a worker. A request that arrives during an analysis is
+answered from the analysis before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib
+from typing import Any
+
+from lsprotocol import types
+
+from tirlens.lsp.protocol import PlainJson
+from tirlens.lsp.server import Server
+
+
+def create_server(trust_workspace: bool = False) -> Server:
+    """A server with all its handlers."""
+    server = Server(trust_workspace)
+    _add_lifecycle(server)
+    _add_documents(server)
+    _add_displays(server)
+    _add_outline_and_actions(server)
+    _add_commands(server)
+    return server
+
+
+def _add_lifecycle(server: Server) -> None:
+    """The start, and what the user decides while the server runs."""
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.initialization_options = params.initialization_options
+
+    @server.feature(types.INITIALIZED)
+    async def initialized(_: types.InitializedParams) -> None:
+        server.client.watch_files()
+        await _warm_up()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
+        from tirlens.lsp import settings
+
+        before = server.session.configuration
+        after, problems = settings.changed(before, params.settings, server.trust_workspace)
+        server.client.report_settings(problems)
+        server.session.configure(after)
+
+    @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
+        uri = server.client.progress_of(params.token)
+        if uri is not None:
+            server.session.cancel(uri)
+
+
+def _add_documents(server: Server) -> None:
+    """The texts that are open, and the files on disk."""
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        from tirlens.lsp import convert
+
+        item = params.text_document
+        server.session.open(item.uri, convert.path_of(item.uri), item.version, item.text)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        from tirlens.ide.text import apply
+        from tirlens.lsp import convert
+
+        document = server.document(params.text_document.uri)
+        if document is None:
+            return
+        text = document.text
+        for change in params.content_changes:
+            if isinstance(change, types.TextDocumentContentChangePartial):
+                text = apply(text, convert.edit(change), server.client.encoding)
+            else:
+                text = change.text
+        server.session.change(document.uri, params.text_document.version, text)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE, types.SaveOptions(include_text=False))
+    def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        server.session.save(params.text_document.uri, params.text)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        server.session.close(params.text_document.uri)
+        server.client.closed(params.text_document.uri)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
+        from tirlens.lsp import convert
+
+        if server.has_session:
+            server.session.written([convert.path_of(change.uri) for change in params.changes])
+
+
+def _add_displays(server: Server) -> None:
+    """What is shown in the text: hints, lenses, hovers."""
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
+        from tirlens.lsp import convert
+        from tirlens.session import view
+
+        document = server.document(params.text_document.uri)
+        settings = server.session.configuration.settings
+        if document is None or settings.inlay_hints is False:
+            return []
+        share = server.session.configuration.smallest_share
+        first, last = params.range.start.line + 1, params.range.end.line + 1
+        hints = view.inlay_hints(document, first, last, share)
+        return [convert.inlay_hint(document.lines, hint, server.client.encoding) for hint in hints]
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    async def code_lens(params: types.CodeLensParams) -> PlainJson:
+        from tirlens.lsp import convert
+        from tirlens.session import view
+
+        document = server.document(params.text_document.uri)
+        configuration = server.session.configuration
+        if document is None or configuration.settings.code_lens is False:
+            return PlainJson([])
+        await server.session.first_reading(document.uri)
+        lenses = view.code_lenses(document, configuration.trusted)
+        lines, encoding = document.lines, server.client.encoding
+        return PlainJson(
+            [convert.code_lens(lines, lens, document.uri, encoding) for lens in lenses]
+        )
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    def hover(params: types.HoverParams) -> types.Hover | None:
+        from tirlens.lsp import convert
+        from tirlens.session import view
+
+        document = server.document(params.text_document.uri)
+        if document is None:
+            return None
+        line, column = convert.place(document.lines, params.position, server.client.encoding)
+        found = view.hover(document, line, column)
+        return found and convert.hover(document.lines, found, server.client.encoding)
+
+
+def _add_outline_and_actions(server: Server) -> None:
+    """What is asked of a text beside it."""
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def document_symbol(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        from tirlens.lsp import convert
+
+        document = server.document(params.text_document.uri)
+        if document is None:
+            return []
+        await server.session.first_reading(document.uri)
+        return convert.symbols(document, server.client.encoding)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.RefactorRewrite]),
+    )
+    def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        from tirlens.lsp import actions
+
+        document = server.document(params.text_document.uri)
+        line = params.range.start.line + 1
+        return actions.code_actions(document, line, server.client.encoding) if document else []
+
+
+def _add_commands(server: Server) -> None:
+    from tirlens.lsp import clicks, commands
+
+    for name, function in (commands.TABLE | clicks.TABLE).items():
+
+        def run(*arguments: Any, function: commands.Function = function) -> Any:
+            return function(server, *arguments)
+
+        server.command(name)(_plain(run))
+
+
+def _plain(function: Any) -> Any:
+    """`function` with the one signature that pygls passes arguments through untouched."""
+
+    def command(*arguments: Any) -> Any:
+        return function(*arguments)
+
+    return command
+
+
+# What the first requests need, from the quickest to import to the slowest.
+_NEEDED = ("source", "session", "lsp.convert", "session.view", "lsp.commands")
+# Time for the first requests: what is imported after it is for the first analysis.
+_FIRST_REQUESTS_S = 0.2
+
+
+async def _warm_up() -> None:
+    """Import what the first request would import; the first reply is then as fast as any.
+
+    Between two of them what has come meanwhile is handled.
+    """
+    for name in _NEEDED:
+        importlib.import_module(f"tirlens.{name}")
+        await asyncio.sleep(0)
+    await asyncio.sleep(_FIRST_REQUESTS_S)
+    from tirlens.session.ahead import import_pipeline
+
+    await import_pipeline()
+    # The modules stay: to look through them again and again would hold up requests.
+    gc.freeze()
