@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from tirlens.hardware.catalogue import load
+from tirlens.hardware.cpu_core import CACHE_LINE_BYTES, PAGE_BYTES
 from tirlens.hardware.detect_cpu import FoundCpu
 from tirlens.hardware.known_cores import ISSUE_SOURCE, UNROLLED_SOURCE
 from tirlens.hardware.reader import INTEGER_KEYS
@@ -21,7 +22,6 @@ from tirlens.hardware.reader import INTEGER_KEYS
 CHAIN_CLK = 4.0
 # An addition of integers.
 INTEGER_CLK = 1.0
-LINE_BYTES = 64
 FLOAT_BYTES = 4
 # Multiply-adds in the polynomial of the calibration.
 POLYNOMIAL = 9
@@ -34,7 +34,6 @@ WITHIN = 0.5
 BEYOND = 4.0
 # Pages of 4 KiB few enough for every TLB.
 FEW_PAGES = 4 << 20
-PAGE_BYTES = 4096
 # Entries of second-level TLBs (Haswell; Skylake; Ice Lake, Zen 2, Neoverse V1; Zen 4; Zen 5) with
 # more pages than that, which only the next larger one has.
 TLB_ENTRIES = ((1024, 1280), (1536, 1792), (2048, 2560), (3072, 3584), (4096, 6144))
@@ -121,7 +120,7 @@ def numbers(found: FoundCpu, seconds: Mapping[str, float]) -> dict[str, float]:
         "clock_hz": clock,
         "band": BAND,
         "launch_s": max(seconds["parallel"] - seconds["call"], 2e-7),
-        "dram.bytes_per_s": LINE_BYTES / min(seconds["stream all"], seconds["stream dram"]),
+        "dram.bytes_per_s": CACHE_LINE_BYTES / min(seconds["stream all"], seconds["stream dram"]),
         "dram.sustained_fraction": 1.0,
         **core,
         "cpu.call_s": max(seconds["call"], 5e-9),
@@ -209,7 +208,7 @@ def _caches(found: FoundCpu, clk: Mapping[str, float], clock_hz: float) -> dict[
         out["cpu.l2.ways"] = second.ways
         out["cpu.l2.cores"] = sharing
         out["l2.bytes"] = second.bytes * max(found.cores // sharing, 1)
-        out["l2.bytes_per_s"] = LINE_BYTES / clk["stream l2"] * clock_hz * found.cores
+        out["l2.bytes_per_s"] = CACHE_LINE_BYTES / clk["stream l2"] * clock_hz * found.cores
     if third := found.caches.get(3):
         out["cpu.l3.bytes"] = held(third.bytes, clk["stream l3"], clk["stream dram"], clk)
         out["cpu.l3.ways"] = third.ways

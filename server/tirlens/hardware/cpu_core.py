@@ -11,6 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# Bytes of a cache line and of a page, of x86-64, and of Arm as Linux mostly runs there.
+CACHE_LINE_BYTES = 64
+PAGE_BYTES = 4096
+
 
 @dataclass(frozen=True)
 class CpuCache:

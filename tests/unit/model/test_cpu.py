@@ -1,4 +1,4 @@
-"""CPU kernels: what is vectorised, what waits, which lines come from where."""
+"""CPU kernels: vectorization, dependency chains, cores, and the level that lines come from."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tirlens.hardware import load
+from tirlens.hardware.cpu_core import CACHE_LINE_BYTES
 from tirlens.model import analyze
-from tirlens.model.cpu.compiler.statements import LINE_BYTES, pattern
-from tirlens.model.cpu.memory.layer_conditions import Capacity, resident
+from tirlens.model.cpu.memory.footprints import access_pattern
+from tirlens.model.cpu.memory.layer_conditions import CacheCapacity, resident_fraction
 from tirlens.model.report import KernelReport, ReadWrite
 from tirlens_worker.facts import (
     Access,
@@ -80,23 +81,23 @@ def timed(report: KernelReport) -> float:
     return report.time_s
 
 
-def test_a_float_sum_waits_for_itself() -> None:
+def test_a_float_sum_is_a_dependency_chain() -> None:
     report = analyze(matmul("ijk"), DEVICE)
     assert DEVICE.cpu is not None
     chain = 256**3 * DEVICE.cpu.latency_clk / DEVICE.clock_hz
     assert timed(report) == pytest.approx(chain, rel=0.15)
     assert (report.bound, report.bound_class) == ("latency", "latency")
-    assert "wait for each other" in report.bound_reason
+    assert "dependency chain" in report.bound_reason
     assert "1 of 16 cores" in report.bound_reason
 
 
-def test_what_stays_in_the_caches_takes_no_part_of_a_line_from_memory() -> None:
+def test_a_footprint_within_the_caches_has_no_dram_traffic() -> None:
     report = analyze(matmul("ikj", 640), DEVICE)
     assert report.dram_bytes == ReadWrite(0, 0)
     assert report.compulsory_bytes is not None and report.compulsory_bytes > 0
 
 
-def test_an_integer_sum_runs_in_vectors() -> None:
+def test_an_integer_sum_is_vectorized() -> None:
     integers = replace(
         matmul("ijk"),
         buffers=tuple(replace(b, dtype="int32") for b in matmul("ijk").buffers),
@@ -113,13 +114,13 @@ def test_an_integer_sum_runs_in_vectors() -> None:
     assert report.bound != "latency"
 
 
-def test_unit_stride_beats_a_sum_beats_a_stride() -> None:
+def test_unit_stride_is_faster_than_a_sum_or_a_large_stride() -> None:
     times = [timed(analyze(matmul(order), DEVICE)) for order in ("ikj", "ijk", "jki")]
     assert times[0] * 5 < times[1] and times[0] * 5 < times[2]
 
 
 @pytest.mark.parametrize("cores", [2, 16])
-def test_a_parallel_loop_is_shared_by_the_cores(cores: int) -> None:
+def test_a_parallel_loop_is_divided_among_the_cores(cores: int) -> None:
     device = replace(DEVICE, sm_count=cores)
     serial = timed(analyze(matmul("ikj"), device))
     shared = timed(analyze(matmul("ikj", kinds={"i": "parallel"}), device))
@@ -136,8 +137,8 @@ def _scale() -> Statement:
 
 
 @pytest.mark.parametrize(("size", "bound"), [(1 << 10, "l1"), (1 << 22, "l3"), (1 << 25, "dram")])
-def test_where_a_stream_comes_from(size: int, bound: str) -> None:
-    # Three arrays of 4 KiB, 16 MiB and 128 MiB; the last cache has 32 MiB.
+def test_the_footprint_decides_the_level_of_a_stream(size: int, bound: str) -> None:
+    # Three arrays of 4 KiB, 16 MiB and 128 MiB; the last-level cache has 32 MiB.
     leaf = store({"A": ("i",), "B": ("i",)}, ("C", ("i",)), "add")
     arrays = dict.fromkeys("ABC", (size // (1 if bound != "l3" else 4),))
     report = analyze(facts(arrays, [loop("i", arrays["A"][0])], leaf), DEVICE)
@@ -150,17 +151,17 @@ def test_where_a_stream_comes_from(size: int, bound: str) -> None:
         assert report.dram_bytes.total == pytest.approx(4 * 4 * size, rel=0.02)
 
 
-def test_what_all_cores_read_is_in_the_last_cache_once() -> None:
-    # Of 12 MiB in a cache of 32 MiB nothing comes from DRAM, on however many cores.
+def test_lines_that_all_cores_read_are_in_the_last_level_cache_once() -> None:
+    # 12 MiB fit in a cache of 32 MiB, on any number of cores.
     report = analyze(matmul("ikj", 1024, {"i": "parallel"}), DEVICE)
     assert report.dram_bytes.total is not None and report.dram_bytes.total < 1 << 20
     assert report.bound == "l3" and "cores work" not in report.bound_reason
 
 
-def test_rows_of_a_stencil_stay_while_they_fit() -> None:
-    """The layer condition: three rows in L1, else each row comes three times."""
+def test_rows_of_a_stencil_stay_in_l1_while_they_fit() -> None:
+    """The layer condition: three rows fit in L1, or each row is transferred three times."""
 
-    def behind_l1(width: int) -> float:
+    def transfers_per_element(width: int) -> float:
         rows = (1 << 21) // width
         leaf = Store(
             "store",
@@ -177,13 +178,13 @@ def test_rows_of_a_stencil_stay_while_they_fit() -> None:
         assert report.l2_bytes is not None
         return report.l2_bytes / (4 * rows * width)
 
-    short, long = behind_l1(512), behind_l1(16384)
-    # A and B once each, and B's lines twice: fetched and written back.
+    short, long = transfers_per_element(512), transfers_per_element(16384)
+    # A once, and B twice: fetched and written back.
     assert short == pytest.approx(3, rel=0.1)
     assert long == pytest.approx(5, rel=0.1)
 
 
-def test_calls_of_the_library_are_made_one_by_one() -> None:
+def test_library_functions_are_called_for_each_element() -> None:
     leaf = store({"A": ("i",)}, ("B", ("i",)), "exp")
     report = analyze(facts({"A": (8192,), "B": (8192,)}, [loop("i", 8192)], leaf), DEVICE)
     assert DEVICE.cpu is not None
@@ -191,16 +192,16 @@ def test_calls_of_the_library_are_made_one_by_one() -> None:
     assert timed(report) == pytest.approx(8192 * DEVICE.cpu.call_clk / DEVICE.clock_hz, rel=0.1)
 
 
-def test_a_stride_of_a_power_of_two_uses_few_sets() -> None:
-    cache = Capacity.of(32768, 8)
-    rows = [pattern([(stride, 256)], 4) for stride in (1024, 1088)]
-    assert [found.lines for found in rows] == [256, 256]
-    assert resident(cache.taken(rows[0]), cache) < 0.1
-    assert resident(cache.taken(rows[1]), cache) > 0.9
+def test_a_power_of_two_stride_uses_few_sets() -> None:
+    cache = CacheCapacity.of_cache(32768, 8)
+    rows = [access_pattern([(stride, 256)], 4) for stride in (1024, 1088)]
+    assert [row.lines for row in rows] == [256, 256]
+    assert resident_fraction(cache.occupied_bytes(rows[0]), cache) < 0.1
+    assert resident_fraction(cache.occupied_bytes(rows[1]), cache) > 0.9
 
 
 def copied(rows: int, columns: int, order: str, transposed: str = "") -> KernelFacts:
-    """A copy of rows of floats, `transposed` in what it reads or writes."""
+    """A copy of rows of floats; the array `transposed` is accessed by columns."""
     indices: dict[str, tuple[Expr, ...]] = {"A": ("i", "j"), "B": ("i", "j")}
     shapes = {"A": (rows, columns), "B": (rows, columns)}
     if transposed:
@@ -213,24 +214,24 @@ def copied(rows: int, columns: int, order: str, transposed: str = "") -> KernelF
 @pytest.mark.parametrize(
     ("rows", "walks"), [(256, False), (512, False), (1024, True), (4096, True)]
 )
-def test_columns_of_more_pages_than_the_tlb_has_are_walked_for(rows: int, walks: bool) -> None:
-    """Of two arrays with a page a row; the TLB has 1536."""
+def test_columns_of_more_pages_than_tlb_entries_need_page_walks(rows: int, walks: bool) -> None:
+    """Two arrays with one page per row; the TLB has 1536 entries."""
     report = analyze(copied(rows, 1024 + 16, "ji"), DEVICE)
     assert (report.utilisation.get("tlb", 0.0) > 0.2) == walks
 
 
-def test_rows_are_not_walked_for() -> None:
+def test_contiguous_rows_expose_no_page_walks() -> None:
     report = analyze(copied(4096, 1024 + 16, "ij"), DEVICE)
     assert report.utilisation.get("tlb", 0.0) < 0.01
 
 
-def test_a_store_apart_costs_more_than_a_load_apart() -> None:
-    """The line is fetched as well, and sent back."""
+def test_a_scattered_store_costs_more_than_a_scattered_load() -> None:
+    """A store fetches its line and writes it back."""
     loads, stores = (copied(600, 600, "ij", transposed=name) for name in "AB")
     assert timed(analyze(stores, DEVICE)) > 1.1 * timed(analyze(loads, DEVICE))
 
 
-def test_short_rows_of_a_large_array_wait_for_their_first_lines() -> None:
+def test_short_rows_expose_the_latency_of_their_first_lines() -> None:
     """The same copy, in whole rows and in strips of 256 floats."""
     whole = copied(4096, 4096, "ij")
     indices = ("i", ("+", ("*", "s", 256), "j"))
@@ -246,24 +247,22 @@ def test_short_rows_of_a_large_array_wait_for_their_first_lines() -> None:
     st.lists(st.tuples(st.integers(1, 4), st.integers(1, 6)), min_size=1, max_size=4),
     st.integers(0, 3),
 )
-def test_lines_of_digits_are_those_of_their_addresses(
-    steps: list[tuple[int, int]], sizes: int
-) -> None:
-    """Digits whose strides do not overlap: the lines are what enumeration finds."""
-    size = LINE_BYTES * (sizes + 1)
+def test_pattern_lines_equal_enumerated_lines(steps: list[tuple[int, int]], sizes: int) -> None:
+    """The strides of the digits do not overlap."""
+    size = CACHE_LINE_BYTES * (sizes + 1)
     digits: list[tuple[int, int]] = []
     span = size
     for gap, count in steps:
         stride = span * gap
         digits.append((stride, count))
         span = stride * count
-    places = [
+    offsets = [
         sum(index * stride for index, (stride, _) in zip(chosen, digits, strict=True))
         for chosen in itertools.product(*(range(count) for _, count in digits))
     ]
     lines = {
         line
-        for place in places
-        for line in range(place // LINE_BYTES, (place + size - 1) // LINE_BYTES + 1)
+        for offset in offsets
+        for line in range(offset // CACHE_LINE_BYTES, (offset + size - 1) // CACHE_LINE_BYTES + 1)
     }
-    assert pattern(digits, size).lines == len(lines)
+    assert access_pattern(digits, size).lines == len(lines)

@@ -1,4 +1,4 @@
-"""Results that wait for each other, parallel loops that begin, and values computed once."""
+"""Dependency chains, entries of parallel loops, and common subexpressions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tirlens.model import analyze
-from tirlens.model.cpu.in_core.dependency_chains import Edge, slope
+from tirlens.model.cpu.in_core.dependency_chains import Dependence, recurrence_clk
 from tirlens_worker.facts import Access, Arith, Expr, KernelFacts, Loop, Statement, Store
 
 from .test_cpu import DEVICE, FLOAT, facts, loop, store, timed
@@ -20,10 +20,10 @@ CORE = DEVICE.cpu
 STEP_S = CORE.latency_clk / DEVICE.clock_hz
 
 
-def next_one(distance: int, *path: str) -> KernelFacts:
-    """An array each element of which is made of the one `distance` places before."""
-    place: Expr = ("+", "j", distance)
-    accesses = (Access("A", "read", ("i", "j"), path=path), Access("A", "write", ("i", place)))
+def recurrence(distance: int, *path: str) -> KernelFacts:
+    """An array whose elements depend on the one `distance` elements earlier."""
+    target: Expr = ("+", "j", distance)
+    accesses = (Access("A", "read", ("i", "j"), path=path), Access("A", "write", ("i", target)))
     leaf = Store("store", tuple(Arith(op, FLOAT) for op in path), accesses)
     return facts({"A": (300, LENGTH + distance)}, [loop("i", 300), loop("j", LENGTH)], leaf)
 
@@ -32,15 +32,15 @@ def next_one(distance: int, *path: str) -> KernelFacts:
     ("path", "latencies"),
     [(("fma",), 1), (("add", "mul"), 2), (("add", "add", "add", "mul"), 4), (("fma", "div"), 3.75)],
 )
-def test_what_needs_its_last_result_waits_for_all_operations_on_its_way(
+def test_a_recurrence_takes_the_latencies_on_its_path(
     path: tuple[str, ...], latencies: float
 ) -> None:
-    found = timed(analyze(next_one(1, *path), DEVICE))
+    found = timed(analyze(recurrence(1, *path), DEVICE))
     assert found == pytest.approx(300 * LENGTH * latencies * STEP_S, rel=0.1)
 
 
-def test_results_of_further_back_are_waited_for_by_as_many_at_once() -> None:
-    near, far = (timed(analyze(next_one(d, "add", "add", "add"), DEVICE)) for d in (1, 4))
+def test_a_longer_dependence_distance_overlaps_iterations() -> None:
+    near, far = (timed(analyze(recurrence(d, "add", "add", "add"), DEVICE)) for d in (1, 4))
     assert near > 2 * far
 
 
@@ -58,7 +58,7 @@ def added_twice(other: str) -> KernelFacts:
     return replace(made, buffers=own, body=(replace(outer, body=(*outer.body, second)),))
 
 
-def test_statements_that_add_to_one_sum_wait_for_each_other() -> None:
+def test_statements_that_add_to_one_sum_form_one_chain() -> None:
     one, two = (timed(analyze(added_twice(name), DEVICE)) for name in "CD")
     assert one == pytest.approx(2 * two, rel=0.1)
 
@@ -68,29 +68,31 @@ def test_statements_that_add_to_one_sum_wait_for_each_other() -> None:
     st.lists(st.integers(1, 9), max_size=3),
     st.integers(1, 3),
 )
-def test_the_slowest_cycle_decides(cycle: list[int], others: list[int], distance: int) -> None:
-    """A cycle through statements in their order, which ends so many iterations later."""
-    ring = [Edge(n, n + 1, 0, float(clk)) for n, clk in enumerate(cycle[:-1])]
-    ring.append(Edge(len(cycle) - 1, 0, distance, float(cycle[-1])))
-    alone = [Edge(10 + n, 10 + n, 1, float(clk)) for n, clk in enumerate(others)]
+def test_the_slowest_cycle_sets_the_time(
+    cycle: list[int], others: list[int], distance: int
+) -> None:
+    """A cycle through statements in program order, over `distance` iterations."""
+    ring = [Dependence(n, n + 1, 0, float(clk)) for n, clk in enumerate(cycle[:-1])]
+    ring.append(Dependence(len(cycle) - 1, 0, distance, float(cycle[-1])))
+    alone = [Dependence(10 + n, 10 + n, 1, float(clk)) for n, clk in enumerate(others)]
     slowest = max([sum(cycle) / distance, *map(float, others)])
-    assert slope([*ring, *alone]) == pytest.approx(slowest, rel=0.05)
+    assert recurrence_clk([*ring, *alone]) == pytest.approx(slowest, rel=0.05)
 
 
-def test_nothing_that_comes_back_is_no_chain() -> None:
-    assert slope([]) == 0
-    assert slope([Edge(n, n + 1, 0, 4.0) for n in range(5)]) == 0
+def test_dependences_without_a_cycle_are_no_recurrence() -> None:
+    assert recurrence_clk([]) == 0
+    assert recurrence_clk([Dependence(n, n + 1, 0, 4.0) for n in range(5)]) == 0
 
 
 @pytest.mark.parametrize("outer", [1, 50])
-def test_each_time_a_parallel_loop_begins_the_other_cores_are_called(outer: int) -> None:
+def test_each_entry_of_a_parallel_loop_wakes_the_other_cores(outer: int) -> None:
     leaf = store({"A": ("i",)}, ("B", ("i",)), "add")
     loops = [loop("s", outer), loop("i", 64, "parallel")]
     found = timed(analyze(facts({"A": (64,), "B": (64,)}, loops, leaf), DEVICE))
     assert outer * DEVICE.launch_s < found < outer * DEVICE.launch_s * 1.5
 
 
-def test_what_is_computed_again_is_computed_once() -> None:
+def test_common_subexpressions_are_computed_once() -> None:
     def powers(count: int, again: int) -> KernelFacts:
         leaf = store({"A": ("i",)}, ("B", ("i",)))
         arith = (Arith("mul", FLOAT, count, again=again),)
@@ -103,9 +105,9 @@ def test_what_is_computed_again_is_computed_once() -> None:
     assert written.flop == known.flop == 512 * 40
 
 
-def test_the_floats_of_integers_are_no_chain_of_floats() -> None:
-    """Integers that wait for each other do so for a clock each."""
-    made = next_one(1, "add", "add")
+def test_a_chain_of_integers_has_integer_latencies() -> None:
+    """The latency of an integer addition is one clock."""
+    made = recurrence(1, "add", "add")
     integers = replace(made, buffers=tuple(replace(b, dtype="int32") for b in made.buffers))
     (outer,) = integers.body
     assert isinstance(outer, Loop)

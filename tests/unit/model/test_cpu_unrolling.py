@@ -1,4 +1,4 @@
-"""Loops that LLVM unrolls before it vectorises, and vectors for which there is no register."""
+"""Full unrolling before vectorization, and type legalization of explicit vectors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.cpu.compiler.statements import address_of
-from tirlens.model.cpu.memory.layer_conditions import signature_of
+from tirlens.model.cpu.memory.footprints import signature_of
 from tirlens.model.tree.context import LoopContext
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, KernelFacts, Loop, Store
 
@@ -31,7 +31,7 @@ def added(columns: int, kind: str) -> KernelFacts:
     return facts(arrays, [loop("i", ROWS, kind), loop("j", columns)], leaf)
 
 
-def greater(columns: int, kind: str) -> KernelFacts:
+def maxima(columns: int, kind: str) -> KernelFacts:
     arrays = dict.fromkeys("ABC", (ROWS, columns))
     leaf = store({"A": ("i", "j"), "B": ("i", "j")}, ("C", ("i", "j")), "max")
     return facts(arrays, [loop("i", ROWS, kind), loop("j", columns)], leaf)
@@ -63,22 +63,22 @@ def updates(columns: int, kind: str) -> KernelFacts:
     [
         (copied, "serial", 59),
         (added, "serial", 42),
-        # The greater of two is a comparison and a choice.
-        (greater, "serial", 37),
+        # A maximum is a comparison and a selection.
+        (maxima, "serial", 37),
         (neighbours, "serial", 37),
         # A root and a division.
         (roots, "serial", 42),
         (updates, "serial", 42),
-        # Not inlined, so that it is simplified once only.
+        # Not inlined, and so simplified only once.
         (updates, "parallel", 33),
     ],
 )
-def test_the_longest_loop_that_is_unrolled_is_that_of_llvm(
+def test_the_longest_unrolled_loop_equals_llvms(
     made: Callable[[int, str], KernelFacts], kind: str, most: int
 ) -> None:
-    """Found by compiling with apache-tvm 0.27 and printing LLVM's passes.
+    """The numbers are those of LLVM's passes as printed with apache-tvm 0.27.
 
-    Where the columns are unrolled there is no loop over them left to run in vectors.
+    Unrolled columns leave no loop to vectorize.
     """
     unrolled, vectors = (
         timed(analyze(made(columns, kind), DEVICE)) / columns for columns in (most, most + 1)
@@ -87,7 +87,7 @@ def test_the_longest_loop_that_is_unrolled_is_that_of_llvm(
 
 
 def guarded(columns: int) -> KernelFacts:
-    """Rows in tiles, of which the last one is not full."""
+    """Rows of tiles, the last of which is not full."""
     place: Expr = ("+", ("*", "i", columns), "j")
     size = (ROWS - 1) * columns + 3
     leaf = store({"A": (place,), "B": (place,)}, ("C", (place,)), "add")
@@ -97,14 +97,14 @@ def guarded(columns: int) -> KernelFacts:
     return replace(made, body=(replace(loop("i", ROWS), body=(columns_loop,)),))
 
 
-def test_a_condition_makes_a_loop_longer() -> None:
-    """LLVM unrolls 26 columns with it, not 28; without it 42."""
+def test_a_condition_adds_instructions_to_a_loop() -> None:
+    """LLVM unrolls 26 columns with the condition, not 28; without it 42."""
     short, long = (timed(analyze(guarded(columns), DEVICE)) / columns for columns in (26, 28))
     assert short > 1.2 * long
 
 
 def guarded_update(size: int) -> KernelFacts:
-    """A product in tiles of 32, over the end where `size` is no multiple."""
+    """A product in tiles of 32, guarded because `size` is no multiple."""
     tiles = -(-size // 32)
     row, column = (("+", ("*", outer, 32), inner) for outer, inner in (("io", "i"), ("jo", "j")))
     leaf = store(
@@ -121,8 +121,8 @@ def guarded_update(size: int) -> KernelFacts:
     return replace(facts(arrays, [loop("io", tiles)], leaf), body=(node,))
 
 
-def test_what_a_condition_guards_is_not_loaded_outside_of_its_loop() -> None:
-    """An element of A that a row of a full tile shares is gathered with the columns' mask."""
+def test_a_predicated_invariant_load_is_a_masked_gather() -> None:
+    """An element of A that one row of a tile shares is gathered with the columns' mask."""
     device = load("x86-avx512")
     assert device.cpu is not None
     size = 127
@@ -140,16 +140,16 @@ def summed(lanes: int) -> KernelFacts:
     return facts(arrays, loops, leaf)
 
 
-def test_sums_in_vectors_of_no_power_of_two_go_one_by_one() -> None:
+def test_sums_in_vectors_of_no_power_of_two_are_scalarized() -> None:
     odd, even = (timed(analyze(summed(lanes), DEVICE)) / lanes for lanes in (12, 16))
     assert odd > 2 * even
 
 
-def test_rows_that_other_data_choose_are_other_rows() -> None:
+def test_rows_that_different_data_select_are_distinct() -> None:
     table = Buffer("W", "W", FLOAT, (4096, 16), is_parameter=True)
-    place = LoopContext((), {"i": (0, 99)}, {})
+    context = LoopContext((), {"i": (0, 99)}, {})
     chosen = [Access("W", "read", (("load", "R", "i", n), 0)) for n in (0, 1, 1)]
     one, other, again = (
-        signature_of(address_of(access, table, (4096, 16), place), (), {}) for access in chosen
+        signature_of(address_of(access, table, (4096, 16), context), (), {}) for access in chosen
     )
     assert one != other == again

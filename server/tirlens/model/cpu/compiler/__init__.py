@@ -1,1 +1,9 @@
-"""Compiler: the loop nests that LLVM makes of a kernel, and the vectors that it uses."""
+"""Compiler: the loop nests that LLVM makes of a kernel, and the vectors that it uses.
+
+Full unrolling, loop vectorization with interleaved access groups, vector widths, and the
+elimination of loads and stores follow LLVM's passes.
+"""
+
+from .loop_nests import CompiledKernel, Nest, compile_loops
+
+__all__ = ["CompiledKernel", "Nest", "compile_loops"]

@@ -1,8 +1,8 @@
-"""The innermost loops as the compiler leaves them: what it unrolls, and what runs in vectors.
+"""The innermost loops that LLVM generates code for, after full unrolling and vectorization.
 
-LLVM unrolls a short loop of known length in full before it vectorises (`unrolling`), so that the
-loop around it is then the innermost one.  It vectorises an innermost loop whose iterations are
-independent; a sum of floating-point numbers is not, because its order counts.
+LLVM unrolls a short loop of known trip count in full before it vectorizes, so that the loop around
+it becomes the innermost one (`unrolling`).  It vectorizes an innermost loop whose iterations are
+independent (`vectorization`).  A floating-point sum is not, because its order matters.
 """
 
 from __future__ import annotations
@@ -12,47 +12,107 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from tirlens.hardware.spec import Device
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Buffer, Loop
 
 from ...tree.context import EnclosingLoop
 from ...tree.node import CostNode, leaves_of
-from .statements import Address, Leaf, address_of
-from .unrolling import Addresses, Unrolling, opened
-from .vectorization import vectorisable
+from .statements import Address, NestStatement, address_of
+from .unrolling import Addresses, FullUnrolling, without_branches
+from .vectorization import is_vectorizable
+
+Loops = tuple[EnclosingLoop, ...]
 
 
 @dataclass(frozen=True)
 class Nest:
-    """Statements that one innermost loop repeats (None: straight-line code in `outer`)."""
+    """Statements of one innermost loop, or straight-line code.
+
+    Attributes
+    ----------
+    loop
+        The innermost loop; None for straight-line code.
+    outer_loops
+        The loops around it, from the outside in.
+    statements
+        The statements, in program order.
+    is_vectorized
+        Whether the compiler vectorizes the innermost loop.
+    """
 
     loop: EnclosingLoop | None
-    outer: tuple[EnclosingLoop, ...]
-    leaves: tuple[Leaf, ...]
-    vectorised: bool
+    outer_loops: Loops
+    statements: tuple[NestStatement, ...]
+    is_vectorized: bool
 
     @property
-    def trips(self) -> int:
-        """How often the innermost loop turns each time; 1 for straight-line code."""
+    def loops(self) -> Loops:
+        """All loops of the nest, from the outside in."""
+        return self.outer_loops + ((self.loop,) if self.loop else ())
+
+    @property
+    def trip_count(self) -> int:
+        """Iterations of the innermost loop each time it is entered; 1 for straight-line code."""
         return (self.loop.extent or 1) if self.loop else 1
 
     @cached_property
-    def in_a_row(self) -> bool:
-        """Whether all that the innermost loop moves is one place or follows each other."""
+    def is_contiguous(self) -> bool:
+        """Whether each address is invariant or contiguous in the innermost loop."""
         if self.loop is None:
             return False
         return all(
-            abs(address.stride(self.loop.var, leaf.item.context.ranges) or 0) in (0, address.size)
-            for leaf in self.leaves
-            for address in leaf.addresses
+            abs(statement.stride_bytes(address, self.loop.var) or 0) in (0, address.access_bytes)
+            for statement in self.statements
+            for address in statement.addresses
         )
 
 
-class Reader:
-    """Makes nests of a kernel's tree; `shapes` are the arrays' shapes in elements.
+@dataclass(frozen=True)
+class CompiledKernel:
+    """The loop nests of a kernel.
 
-    The widest registers have `register_bytes`, the vectors that the compiler makes of loops
-    `vector_bytes`; of arrays of the kernel's own the compiler sees `own` elements.
+    Attributes
+    ----------
+    nests
+        The nests, in program order.
+    allocation_loops
+        The loops in which TVM allocates each array that is no parameter, by array.
+    """
+
+    nests: tuple[Nest, ...]
+    allocation_loops: Mapping[str, Loops]
+
+
+def compile_loops(
+    nodes: Sequence[CostNode],
+    buffers: Mapping[str, Buffer],
+    shapes: Mapping[str, Sequence[int]],
+    device: Device,
+) -> CompiledKernel:
+    """The loop nests that LLVM makes of a kernel for a CPU.
+
+    Parameters
+    ----------
+    nodes
+        The body of the kernel, counted.
+    buffers, shapes
+        The kernel's arrays and their shapes in elements, by name.
+    device
+        The device, a CPU.
+    """
+    assert device.cpu is not None
+    allocation = allocation_loops(nodes, buffers)
+    elements = compact_elements(nodes, buffers, allocation)
+    finder = _NestFinder(buffers, shapes, device.simd_bytes, device.cpu.vector_bytes, elements)
+    return CompiledKernel(tuple(finder.nests(nodes)), allocation)
+
+
+class _NestFinder:
+    """Finds the nests of a kernel's tree.
+
+    The widest registers have `register_bytes`, vectors of vectorized loops `vector_bytes`.
+    `elements` are the sizes of compacted arrays.
     """
 
     def __init__(
@@ -61,79 +121,76 @@ class Reader:
         shapes: Mapping[str, Sequence[int]],
         register_bytes: int,
         vector_bytes: int,
-        own: Mapping[str, int],
+        elements: Mapping[str, int],
     ) -> None:
-        self.buffers = buffers
-        self.shapes = shapes
-        self.vector_bytes = vector_bytes
-        self.own = own
-        self._unrolling = Unrolling(self._addresses, register_bytes)
+        self._buffers = buffers
+        self._shapes = shapes
+        self._vector_bytes = vector_bytes
+        self._elements = elements
+        self._unrolling = FullUnrolling(self._addresses, register_bytes)
         self._known: dict[int, Addresses] = {}
 
-    def nests(
-        self, items: Sequence[CostNode], outer: tuple[EnclosingLoop, ...] = ()
-    ) -> Iterator[Nest]:
-        """The nests of `items`, which stand in the loops `outer`, in program order."""
+    def nests(self, nodes: Sequence[CostNode], outer_loops: Loops = ()) -> Iterator[Nest]:
+        """The nests of `nodes` inside of `outer_loops`, in program order."""
         straight: list[CostNode] = []
-        for item in opened(items):
-            if not isinstance(item.source, Loop) or self._unrolling.unrolled(item):
-                straight += item.leaves()
+        for node in without_branches(nodes):
+            if not isinstance(node.source, Loop) or self._unrolling.is_unrolled(node):
+                straight += node.leaves()
                 continue
-            yield from self._straight(straight, outer)
+            yield from self._straight_line(straight, outer_loops)
             straight = []
-            around = _with_loop(item, outer)
-            if around is None:
+            loops = _with_loop(node, outer_loops)
+            if loops is None:
                 continue
-            if all(map(self._unrolling.unrolled, opened(item.children))):
-                leaves = [self.leaf(leaf, len(around)) for leaf in item.leaves()]
-                loop = around[len(outer)]
-                yield Nest(
-                    loop, outer, tuple(leaves), vectorisable(loop, leaves, self.vector_bytes)
-                )
+            if all(map(self._unrolling.is_unrolled, without_branches(node.children))):
+                statements = tuple(self._statement(leaf, len(loops)) for leaf in node.leaves())
+                loop = loops[len(outer_loops)]
+                is_vectorized = is_vectorizable(loop, statements, self._vector_bytes)
+                yield Nest(loop, outer_loops, statements, is_vectorized)
             else:
-                yield from self.nests(item.children, around)
-        yield from self._straight(straight, outer)
+                yield from self.nests(node.children, loops)
+        yield from self._straight_line(straight, outer_loops)
 
-    def _straight(
-        self, items: Sequence[CostNode], outer: tuple[EnclosingLoop, ...]
-    ) -> Iterator[Nest]:
-        if items:
-            yield Nest(None, outer, tuple(self.leaf(item, len(outer)) for item in items), False)
+    def _straight_line(self, nodes: Sequence[CostNode], outer_loops: Loops) -> Iterator[Nest]:
+        if nodes:
+            depth = len(outer_loops)
+            statements = tuple(self._statement(node, depth) for node in nodes)
+            yield Nest(None, outer_loops, statements, False)
 
-    def leaf(self, item: CostNode, depth: int) -> Leaf:
-        """A statement that stands in `depth` loops outside of its nest."""
-        reads, writes = self._addresses(item)
-        return Leaf(item, reads, writes, item.context.loops[depth:])
+    def _statement(self, node: CostNode, depth: int) -> NestStatement:
+        """A statement whose nest has `depth` loops."""
+        reads, writes = self._addresses(node)
+        return NestStatement(node, reads, writes, node.context.loops[depth:])
 
-    def _addresses(self, item: CostNode) -> Addresses:
-        """What a statement reads and writes."""
-        if id(item) not in self._known:
-            self._known[id(item)] = self._read(item)
-        return self._known[id(item)]
+    def _addresses(self, node: CostNode) -> Addresses:
+        """The addresses that a statement reads and writes."""
+        if id(node) not in self._known:
+            self._known[id(node)] = self._read_addresses(node)
+        return self._known[id(node)]
 
-    def _read(self, item: CostNode) -> Addresses:
+    def _read_addresses(self, node: CostNode) -> Addresses:
         reads: list[Address] = []
         writes: list[Address] = []
-        for entry in item.count.accesses:
+        for entry in node.count.accesses:
             access = entry.access
-            shape = tuple(self.shapes.get(access.buffer, ()))
+            shape = tuple(self._shapes.get(access.buffer, ()))
             if len(shape) != len(access.indices):
                 continue
-            address = address_of(access, self.buffers[access.buffer], shape, item.context)
-            own = self.own.get(access.buffer)
-            if own is not None:
-                width_bytes = address.size // max(access.lanes, 1)
-                array_bytes = min(address.array_bytes, own * width_bytes)
+            address = address_of(access, self._buffers[access.buffer], shape, node.context)
+            elements = self._elements.get(access.buffer)
+            if elements is not None:
+                element_bytes = address.access_bytes // max(access.lanes, 1)
+                array_bytes = min(address.array_bytes, elements * element_bytes)
                 address = replace(address, array_bytes=array_bytes)
             if access.mode != "write":
-                _add(reads, address)
+                _add_read(reads, address)
             if access.mode != "read" and address not in writes:
                 writes.append(address)
         return tuple(reads), tuple(writes)
 
 
-def _add(reads: list[Address], address: Address) -> None:
-    """Notes what is read; of what is read several times the longest path."""
+def _add_read(reads: list[Address], address: Address) -> None:
+    """Adds an address; of one that is read several times the longest path stays."""
     if address not in reads:
         reads.append(address)
         return
@@ -142,30 +199,25 @@ def _add(reads: list[Address], address: Address) -> None:
         reads[known] = address
 
 
-def _with_loop(
-    item: CostNode, outer: tuple[EnclosingLoop, ...]
-) -> tuple[EnclosingLoop, ...] | None:
-    """`outer` and the loop of `item`; None of a loop with nothing in it."""
-    around = item.children[0].context.loops if item.children else ()
-    return around[: len(outer) + 1] if len(around) > len(outer) else None
+def _with_loop(node: CostNode, outer_loops: Loops) -> Loops | None:
+    """`outer_loops` and the loop of `node`; None of an empty loop."""
+    loops = node.children[0].context.loops if node.children else ()
+    return loops[: len(outer_loops) + 1] if len(loops) > len(outer_loops) else None
 
 
-Loops = tuple[EnclosingLoop, ...]
-
-
-def common_loops(items: Sequence[CostNode], buffers: Mapping[str, Buffer]) -> dict[str, Loops]:
-    """The loops that all uses of each own array have in common, in which it is allocated."""
+def allocation_loops(nodes: Sequence[CostNode], buffers: Mapping[str, Buffer]) -> dict[str, Loops]:
+    """The loops around all uses of each array that is no parameter, in which TVM allocates it."""
     common: dict[str, Loops] = {}
-    for leaf in leaves_of(items):
+    for leaf in leaves_of(nodes):
         for entry in leaf.count.accesses:
             name = entry.access.buffer
             if not buffers[name].is_parameter:
-                common[name] = shared(common.get(name, leaf.context.loops), leaf.context.loops)
+                loops = leaf.context.loops
+                common[name] = _common_prefix(common.get(name, loops), loops)
     return common
 
 
-def shared(one: Loops, other: Loops) -> Loops:
-    """The loops around both of two statements."""
+def _common_prefix(one: Loops, other: Loops) -> Loops:
     same = 0
     for a, b in zip(one, other, strict=False):
         if a != b:
@@ -174,19 +226,23 @@ def shared(one: Loops, other: Loops) -> Loops:
     return one[:same]
 
 
-def own_elements(
-    items: Sequence[CostNode], buffers: Mapping[str, Buffer], common: Mapping[str, Loops]
+def compact_elements(
+    nodes: Sequence[CostNode], buffers: Mapping[str, Buffer], allocation: Mapping[str, Loops]
 ) -> dict[str, int]:
-    """At most so many elements each own array has after TVM's ``CompactBufferAllocation``."""
+    """Elements of each array that is no parameter after TVM's ``CompactBufferAllocation``.
+
+    The number is an upper bound: the iterations of the loops inside of `allocation` that occur in
+    an index.
+    """
     most: dict[str, int] = {}
-    for leaf in leaves_of(items):
+    for leaf in leaves_of(nodes):
         for entry in leaf.count.accesses:
             name = entry.access.buffer
             if buffers[name].is_parameter:
                 continue
             indices = (leaf.context.resolve(index) for index in entry.access.indices)
             names = frozenset[str]().union(*map(free_variables, indices))
-            inside = leaf.context.loops[len(common[name]) :]
+            inside = leaf.context.loops[len(allocation[name]) :]
             elements = math.prod(loop.extent or 1 for loop in inside if loop.var in names)
             most[name] = max(most.get(name, 1), elements)
     return most

@@ -1,7 +1,7 @@
-"""Which loops the compiler unrolls in full before it vectorises: the short ones.
+"""Full unrolling: short loops that LLVM unrolls before it vectorizes.
 
-LLVM's ``LoopFullUnrollPass`` takes a loop of known length whose copies have fewer instructions
-than a threshold; those that address elements count, as far as they are no part of a load or store.
+LLVM's ``LoopFullUnrollPass`` unrolls a loop of known trip count whose copies have fewer
+instructions than a threshold.  Address computations count unless a load or store folds them.
 """
 
 from __future__ import annotations
@@ -14,146 +14,169 @@ from tirlens_worker.facts import Branch, Loop, Statement
 
 from ...dtypes import is_float
 from ...tree.node import CostNode
-from .statements import Address, Leaf, chosen, distinct, operations
+from .statements import (
+    Address,
+    NestStatement,
+    distinct_operations,
+    is_predicated_by,
+    operations_per_execution,
+)
 
-# llvm/lib/Transforms/Scalar/LoopUnrollPass.cpp, getUnrollThreshold at -O3 and BEInsns.
-THRESHOLD = 300
-ONCE = 2
-# The induction variable's increment and the branch; the comparison is among those that stay once.
-LOOP_INSTRUCTIONS = 2
-# What a condition compares, the comparison, the branch, and the one behind the statement.  Where
-# the loop's counter alone decides it, it is decided in each copy (``LoopUnrollAnalyzer``); where it
-# has no part in it, the condition is outside (``SimpleLoopUnswitch``).
+# Instructions below which LLVM unrolls a loop in full.  Source:
+# llvm/lib/Transforms/Scalar/LoopUnrollPass.cpp, getUnrollThreshold at -O3.
+UNROLL_THRESHOLD_INSTRUCTIONS = 300
+# Instructions of the backedge that do not multiply by the trip count.  Source: ibid., BEInsns.
+BACKEDGE_INSTRUCTIONS = 2
+# Instructions per iteration: the induction variable's increment and the branch.  The comparison is
+# among BACKEDGE_INSTRUCTIONS.
+LOOP_CONTROL_INSTRUCTIONS = 2
+# Instructions of a condition: what it compares, the comparison, the branch, and the branch after
+# the statement.  A condition on the loop's counter alone is resolved in each copy
+# (``LoopUnrollAnalyzer``); one that does not depend on it is hoisted (``SimpleLoopUnswitch``).
 CONDITION_INSTRUCTIONS = 4
 
+# The addresses that a statement reads, and those that it writes.
 Addresses = tuple[tuple[Address, ...], tuple[Address, ...]]
 
 
-class Unrolling:
-    """The instructions of unrolled loops, from what each of their statements reads and writes."""
+class FullUnrolling:
+    """Decides which loops LLVM unrolls in full.
+
+    Parameters
+    ----------
+    addresses
+        The addresses that a statement reads and writes.
+    register_bytes
+        The width of the widest vector registers.
+    """
 
     def __init__(self, addresses: Callable[[CostNode], Addresses], register_bytes: int) -> None:
         self._addresses = addresses
         self._register_bytes = register_bytes
         self._known: dict[tuple[int, str | None], float] = {}
 
-    def unrolled(self, item: CostNode) -> bool:
-        """Whether there is no loop left in a node."""
-        return self._instructions(item, None) < math.inf
+    def is_unrolled(self, node: CostNode) -> bool:
+        """Whether no loop of a node remains."""
+        return self._instructions(node, None) < math.inf
 
-    def _instructions(self, item: CostNode, loop: Loop | None) -> float:
-        """Instructions of a node in a loop when all loops in it are unrolled, else infinity."""
-        key = (id(item), loop.var if loop else None)
+    def _instructions(self, node: CostNode, loop: Loop | None) -> float:
+        """Instructions of a node in `loop`; infinite unless all of its loops are unrolled."""
+        key = (id(node), loop.var if loop else None)
         if key not in self._known:
-            self._known[key] = self._count(item, loop)
+            self._known[key] = self._count(node, loop)
         return self._known[key]
 
-    def _count(self, item: CostNode, loop: Loop | None) -> float:
-        if isinstance(item.source, Statement):
-            return self._statement(item, loop)
-        if not isinstance(item.source, Loop):
-            return sum(self._instructions(child, loop) for child in item.children)
-        unroll = item.source.kind == "unroll"
-        vector = _is_vector(item)
-        inner = loop if unroll or vector else item.source
-        inside = sum(self._instructions(child, inner) for child in item.children)
-        if vector:
-            return inside
-        trips = item.count.trips
-        if trips is None or item.source.kind == "parallel":
+    def _count(self, node: CostNode, loop: Loop | None) -> float:
+        if isinstance(node.source, Statement):
+            return self._count_statement(node, loop)
+        if not isinstance(node.source, Loop):
+            return sum(self._instructions(child, loop) for child in node.children)
+        is_unroll_loop = node.source.kind == "unroll"
+        is_vector = _is_explicit_vector(node)
+        inner = loop if is_unroll_loop or is_vector else node.source
+        body = sum(self._instructions(child, inner) for child in node.children)
+        if is_vector:
+            return body
+        trip_count = node.count.trips
+        if trip_count is None or node.source.kind == "parallel":
             return math.inf
-        if unroll:
-            return trips * inside
-        total = trips * (inside + LOOP_INSTRUCTIONS) + ONCE
-        return total if total < THRESHOLD else math.inf
+        if is_unroll_loop:
+            return trip_count * body
+        total = trip_count * (body + LOOP_CONTROL_INSTRUCTIONS) + BACKEDGE_INSTRUCTIONS
+        return total if total < UNROLL_THRESHOLD_INSTRUCTIONS else math.inf
 
-    def _statement(self, item: CostNode, loop: Loop | None) -> float:
-        reads, writes = self._addresses(item)
-        around = item.context.loops
-        names = [other.var for other in around]
-        inner = around[names.index(loop.var) :] if loop is not None else around
-        leaf = Leaf(item, reads, writes, inner)
-        registers = math.ceil(leaf.lanes * leaf.bits / 8 / self._register_bytes)
-        total = registers * _contracted(item)
+    def _count_statement(self, node: CostNode, loop: Loop | None) -> float:
+        reads, writes = self._addresses(node)
+        loops = node.context.loops
+        names = [other.var for other in loops]
+        inner_loops = loops[names.index(loop.var) :] if loop is not None else loops
+        statement = NestStatement(node, reads, writes, inner_loops)
+        bits = statement.lanes * statement.element_bits
+        registers = math.ceil(bits / 8 / self._register_bytes)
+        total = registers * _contracted_operations(node)
         if loop is not None and any(
             loop.var in names and len(names) > 1
-            for names in map(free_variables, item.context.conditions)
+            for names in map(free_variables, node.context.conditions)
         ):
             total += CONDITION_INSTRUCTIONS
-        moved: list[Address] = []
-        for address in leaf.addresses:
-            kept = loop is not None and loop.var not in address.variables
-            # What the iteration before has stored is at hand, and stays so if nobody else sees it.
-            again = address in reads and any(_same(address, write) for write in writes)
-            if kept and ((again and address.mode == "read") or leaf.on_stack(address)):
+        accessed: list[Address] = []
+        for address in statement.addresses:
+            is_invariant = loop is not None and loop.var not in address.variables
+            # The result of the previous iteration is in a register, and is stored only if another
+            # statement may read it.
+            is_update = address in reads and any(address.is_same_element(one) for one in writes)
+            is_forwarded = is_update and address.mode == "read"
+            if is_invariant and (is_forwarded or statement.is_on_stack(address)):
                 continue
-            moved.append(address)
-            wide = leaf.lane_loop is not None and leaf.lane_loop in address.variables
-            total += (registers if wide else 1) / _shared(address, leaf)
-        return total + (_indices(moved, item, loop) if loop else 0)
+            accessed.append(address)
+            lane = statement.lane_variable
+            is_vector = lane is not None and lane in address.variables
+            total += (registers if is_vector else 1) / _shared_copies(address, statement)
+        return total + (_address_instructions(accessed, node, loop) if loop else 0)
 
 
-def _is_vector(item: CostNode) -> bool:
+def _is_explicit_vector(node: CostNode) -> bool:
     """Whether a loop is an explicit vector; TVM makes a loop of one with a condition."""
-    node = item.source
-    return node.kind == "vectorized" and not any(chosen(leaf, node.var) for leaf in item.leaves())
+    loop = node.source
+    return loop.kind == "vectorized" and not any(
+        is_predicated_by(leaf, loop.var) for leaf in node.leaves()
+    )
 
 
-def _shared(address: Address, leaf: Leaf) -> int:
-    """How many copies of a statement that TVM unrolls use one load."""
-    loops = (loop for loop in leaf.inner if loop.kind == "unroll")
-    alone = [loop.extent or 1 for loop in loops if loop.var not in address.variables]
-    return math.prod(alone) if address.mode == "read" else 1
+def _shared_copies(address: Address, statement: NestStatement) -> int:
+    """Copies of a statement that TVM unrolls and that share one load."""
+    loops = (loop for loop in statement.inner_loops if loop.kind == "unroll")
+    invariant = [loop.extent or 1 for loop in loops if loop.var not in address.variables]
+    return math.prod(invariant) if address.mode == "read" else 1
 
 
-def _same(one: Address, other: Address) -> bool:
-    return (one.buffer, one.terms, one.constant) == (other.buffer, other.terms, other.constant)
+def _contracted_operations(node: CostNode) -> float:
+    """Operations of one execution of a statement, with ``a * b + c`` as one (``llvm.fmuladd``).
 
-
-def _contracted(item: CostNode) -> float:
-    """Operations of a statement, ``a * b + c`` as one (``llvm.fmuladd``).
-
-    The lesser or greater of two is a comparison and a choice (``CodeGenLLVM``).
+    A minimum or maximum is a comparison and a selection (``CodeGenLLVM``).
     """
-    executions = max(item.count.executions or 1, 1)
-    adds = multiplies = chosen = 0.0
-    for entry in item.count.arith:
+    executions = max(node.count.executions or 1, 1)
+    adds = multiplies = selections = 0.0
+    for entry in node.count.arith:
         if entry.arith.op in ("min", "max") and not entry.arith.index:
-            chosen += distinct(entry) / executions
+            selections += distinct_operations(entry) / executions
         if is_float(entry.arith.dtype) and not entry.arith.index:
-            adds += distinct(entry) * (entry.arith.op in ("add", "sub")) / executions
-            multiplies += distinct(entry) * (entry.arith.op == "mul") / executions
-    # A factor of several summands stays a product.
-    return operations(item) + chosen - (adds if multiplies >= adds else max(multiplies - 1, 0.0))
+            adds += distinct_operations(entry) * (entry.arith.op in ("add", "sub")) / executions
+            multiplies += distinct_operations(entry) * (entry.arith.op == "mul") / executions
+    # A factor of several summands remains a product.
+    contracted = adds if multiplies >= adds else max(multiplies - 1, 0.0)
+    return operations_per_execution(node) + selections - contracted
 
 
-def _indices(moved: Sequence[Address], item: CostNode, loop: Loop) -> int:
-    """Instructions that make addresses in each iteration.
+def _address_instructions(accessed: Sequence[Address], node: CostNode, loop: Loop) -> int:
+    """Instructions that compute addresses in each iteration.
 
-    One for each place that is not the next element's.  Additions of what a loop does not change are
-    taken out of it before the function is inlined and simplified again, unless several accesses use
-    one of them, or it and a constant beside it.  The body of a parallel loop is not inlined.
+    Each address that does not advance by one element takes one.  Loop-invariant additions are
+    hoisted before the function is inlined and simplified again, unless several accesses use one of
+    them, or use one with and without a constant offset.  The body of a parallel loop is not
+    inlined.
     """
-    places: dict[object, set[tuple[str, int]]] = {}
-    apart: set[object] = set()
-    for address in moved:
+    users_by_terms: dict[object, set[tuple[str, int]]] = {}
+    strided: set[object] = set()
+    for address in accessed:
         if loop.var in address.variables:
-            place = tuple((atom, factor / address.size) for atom, factor in address.terms)
-            places.setdefault(place, set()).add((address.buffer, address.constant))
-            stride = address.stride(loop.var, item.context.ranges)
-            if stride is None or abs(stride) != address.size:
-                apart.add(place)
-    called = any(around.kind == "parallel" for around in item.context.loops)
-    if not called and all(len(users) == 1 for users in places.values()):
-        return len(apart)
-    beside = any(len({offset for _, offset in users}) > 1 for users in places.values())
-    return len(apart) + max(len(places), 1 + beside)
+            terms = tuple((digit, factor / address.access_bytes) for digit, factor in address.terms)
+            users_by_terms.setdefault(terms, set()).add((address.buffer, address.offset_bytes))
+            stride = address.stride_bytes(loop.var, node.context.ranges)
+            if stride is None or abs(stride) != address.access_bytes:
+                strided.add(terms)
+    is_outlined = any(around.kind == "parallel" for around in node.context.loops)
+    users = users_by_terms.values()
+    if not is_outlined and all(len(one) == 1 for one in users):
+        return len(strided)
+    has_offsets = any(len({offset for _, offset in one}) > 1 for one in users)
+    return len(strided) + max(len(users_by_terms), 1 + has_offsets)
 
 
-def opened(items: Sequence[CostNode]) -> Iterator[CostNode]:
-    """The items with branches replaced by what is in them."""
-    for item in items:
-        if isinstance(item.source, Branch):
-            yield from opened(item.children)
+def without_branches(nodes: Sequence[CostNode]) -> Iterator[CostNode]:
+    """The nodes, with each branch replaced by its body."""
+    for node in nodes:
+        if isinstance(node.source, Branch):
+            yield from without_branches(node.children)
         else:
-            yield item
+            yield node

@@ -1,4 +1,4 @@
-"""How many elements one instruction moves or computes, and at which of the core's rates."""
+"""Vector widths: the elements of one instruction, type legalization, and the vector epilogue."""
 
 from __future__ import annotations
 
@@ -6,20 +6,35 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from tirlens.hardware.cpu_core import CpuCore
 from tirlens.hardware.spec import Device
 
 from .loop_nests import Nest
-from .statements import Leaf, inner, operations
-from .unrolling import ONCE, THRESHOLD
+from .statements import NestStatement, operations_per_execution
+from .unrolling import BACKEDGE_INSTRUCTIONS, UNROLL_THRESHOLD_INSTRUCTIONS
+from .vectorization import has_gaps
+
+# Instructions that extract an element from a vector and insert it into another, by LLVM's count.
+# Hand-tuned.
+ELEMENT_COPY_INSTRUCTIONS = 1.5
+# Elements of a vector from which its epilogue is vectorized too.  Source: LoopVectorize.cpp,
+# epilogue-vectorization-minimum-VF.
+MIN_EPILOGUE_ELEMENTS = 16
 
 
 @dataclass(frozen=True)
-class Width:
-    """How a statement's executions are grouped: `elements` an instruction, `registers` each.
+class VectorWidth:
+    """How the executions of a statement are grouped into instructions.
 
-    ``narrow`` instructions are single elements and vectors of half the compiler's ``vector``, or
-    less; ``wide`` ones take the widest registers where the compiler does not by itself.
+    Attributes
+    ----------
+    elements
+        Executions of the statement in one vector.
+    registers
+        Registers, and thus instructions, of one vector.
+    kind
+        ``narrow``: single elements, and vectors of at most half the width at which the compiler
+        vectorizes.  ``vector``: vectors of that width.  ``wide``: the widest registers, where the
+        compiler does not use them by itself.
     """
 
     elements: float
@@ -27,158 +42,185 @@ class Width:
     kind: Literal["narrow", "vector", "wide"]
 
     @property
-    def wide(self) -> bool:
-        """Whether it takes registers that the compiler does not by itself."""
+    def is_wide(self) -> bool:
+        """Whether it needs registers that the compiler does not use by itself."""
         return self.kind == "wide"
 
 
-SINGLE = Width(1, 1, "narrow")
+SCALAR = VectorWidth(1, 1, "narrow")
 
 
-@dataclass(frozen=True)
-class Rates:
-    """Clocks of one instruction of a width, when only those of its kind are executed.
-
-    A load or store across two lines takes `again` of its time more: where units are narrower than
-    the vector only one of its parts lies across.
-    """
-
-    load_clk: float
-    store_clk: float
-    arithmetic_clk: float
-    again: float = 1.0
-
-
-def width_of(leaf: Leaf, nest: Nest, device: Device) -> Width:
-    """Explicit vectors, those of the compiler, or one element at a time."""
+def width_of(statement: NestStatement, nest: Nest, device: Device) -> VectorWidth:
+    """The width of a statement's vectors: explicit ones, those of the compiler, or none."""
     core = device.cpu
     assert core is not None
-    size = leaf.bits / 8
-    if leaf.lanes > 1:
-        taken = leaf.lanes * size
-        if taken <= core.vector_bytes:
-            return Width(leaf.lanes, 1, "narrow" if taken <= core.vector_bytes / 2 else "vector")
-        registers = math.ceil(taken / device.simd_bytes)
-        return Width(
-            leaf.lanes, registers, "wide" if device.simd_bytes > core.vector_bytes else "vector"
-        )
-    filled = _filled(leaf)
-    if filled > 1 and not nest.vectorised:
-        return of_loop(max(core.vector_bytes / size, 1), filled, in_a_row=False)
-    if nest.vectorised:
-        return of_loop(max(core.vector_bytes / size, 1), nest.trips, nest.in_a_row)
-    return SINGLE
+    element_bytes = statement.element_bits / 8
+    if statement.lanes > 1:
+        vector_bytes = statement.lanes * element_bytes
+        if vector_bytes <= core.vector_bytes:
+            kind = "narrow" if vector_bytes <= core.vector_bytes / 2 else "vector"
+            return VectorWidth(statement.lanes, 1, kind)
+        registers = math.ceil(vector_bytes / device.simd_bytes)
+        kind = "wide" if device.simd_bytes > core.vector_bytes else "vector"
+        return VectorWidth(statement.lanes, registers, kind)
+    elements = max(core.vector_bytes / element_bytes, 1)
+    constants = _contiguous_constants(statement)
+    if constants > 1 and not nest.is_vectorized:
+        return loop_vector_width(elements, constants, is_contiguous=False)
+    if nest.is_vectorized:
+        return loop_vector_width(elements, nest.trip_count, nest.is_contiguous)
+    return SCALAR
 
 
-def _filled(leaf: Leaf) -> int:
-    """How many places in a row the unrolled copies of a statement fill with a constant, at least 1.
+def _contiguous_constants(statement: NestStatement) -> int:
+    """Contiguous elements that the unrolled copies of a statement set to a constant; at least 1.
 
-    LLVM makes one ``memset`` of those with 0 (``LoopIdiomRecognize``), and joins the stores of
-    others (``SLPVectorizer``).
+    LLVM stores zeros with one ``memset`` (``LoopIdiomRecognize``), and other constants as vectors
+    (``SLPVectorizer``).
     """
-    if leaf.reads or leaf.item.count.arith or not leaf.inner:
+    if statement.reads or statement.node.count.arith or not statement.inner_loops:
         return 1
-    last = leaf.inner[-1]
-    rows = (write.stride(last.var, leaf.item.context.ranges) == write.size for write in leaf.writes)
-    return (last.extent or 1) if all(rows) else 1
+    last = statement.inner_loops[-1]
+    is_contiguous = all(
+        statement.stride_bytes(write, last.var) == write.access_bytes for write in statement.writes
+    )
+    return (last.extent or 1) if is_contiguous else 1
 
 
-def of_loop(elements: float, trips: int, in_a_row: bool) -> Width:
-    """What the compiler takes for a loop: a power of two of its iterations, up to `elements`.
+def loop_vector_width(elements: float, trip_count: int, is_contiguous: bool) -> VectorWidth:
+    """The width that the compiler selects for a loop: a power of two of its iterations.
 
-    It counts a vector of what lies `in_a_row` as much as an iteration that is left, and of equals
-    takes the longer (LLVM's ``LoopVectorize``, ``isMoreProfitable`` with a known trip count).
+    For contiguous accesses one vector costs as much as one remaining iteration, and of equal costs
+    the wider vector wins (LLVM's ``LoopVectorize``, ``isMoreProfitable`` with a known trip count).
+
+    Parameters
+    ----------
+    elements
+        Elements of the widest vector that the compiler uses.
+    trip_count
+        Iterations of the loop.
+    is_contiguous
+        Whether all accesses are contiguous.
     """
-    fitting = min(int(math.log2(max(elements, 1))), max(trips, 1).bit_length() - 1)
-    several = [2**power for power in range(fitting, 0, -1)]
-    if in_a_row:
-        several.sort(key=lambda size: trips // size + trips % size)
-    best = several[0] if several else 1
-    return Width(best, 1, "narrow" if best <= elements / 2 else "vector")
+    most = min(int(math.log2(max(elements, 1))), max(trip_count, 1).bit_length() - 1)
+    candidates = [2**power for power in range(most, 0, -1)]
+    if is_contiguous:
+        candidates.sort(key=lambda size: trip_count // size + trip_count % size)
+    best = candidates[0] if candidates else 1
+    return VectorWidth(best, 1, "narrow" if best <= elements / 2 else "vector")
 
 
-def rates_of(width: Width, core: CpuCore) -> Rates:
-    """What instructions of a width take on a core."""
-    if width.kind == "wide":
-        return Rates(core.wide_load_clk, core.wide_store_clk, core.wide_arithmetic_clk)
-    if width.kind == "narrow":
-        return Rates(core.narrow_load_clk, core.narrow_store_clk, core.narrow_arithmetic_clk)
-    again = core.narrow_load_clk / core.load_clk
-    return Rates(core.load_clk, core.store_clk, core.arithmetic_clk, again)
+def epilogue_iterations(nest: Nest, lanes: int) -> tuple[int, int]:
+    """Half-width vectors, and single iterations, that a vectorized loop runs after its vectors.
+
+    A loop whose vectors load unneeded elements runs its last iterations as single ones, because a
+    vector could read past the end of an array (LLVM's ``requiresScalarEpilogue``).
+
+    Parameters
+    ----------
+    nest
+        A nest with a vectorized loop.
+    lanes
+        Elements of its vectors.
+    """
+    assert nest.loop is not None
+    left = nest.trip_count % max(lanes, 1)
+    needs_scalar = any(has_gaps(nest.loop, one, nest.statements) for one in nest.statements)
+    if not left and needs_scalar:
+        left = lanes
+    if lanes < MIN_EPILOGUE_ELEMENTS:
+        return 0, left
+    halves, left = divmod(left, lanes // 2)
+    return (halves - 1, lanes // 2) if halves and not left and needs_scalar else (halves, left)
 
 
-# Instructions for each element of a vector that is taken apart and put together, by LLVM's count:
-# looked at.
-TAKEN_APART = 1.5
+def legal_accesses(elements: int, registers: int) -> int:
+    """Loads or stores of a vector of `elements` in `registers`.
 
-
-def parts(elements: int, registers: int) -> int:
-    """Loads or stores of a vector that is in `registers`.
-
-    What is left of whole ones is moved in powers of two (LLVM's ``GenWidenVectorLoads``), which
-    shuffles join meanwhile.
+    The part of the vector that fills no register is accessed in powers of two (LLVM's
+    ``GenWidenVectorLoads``).
     """
     size = 2 ** math.ceil(math.log2(elements / registers))
     rest = elements % size
     return registers - 1 + bin(rest).count("1") if rest else registers
 
 
-def odd(leaf: Leaf, nest: Nest, register_bytes: int, unrolled_instructions: int) -> float:
-    """Elements of explicit vectors that go one by one from an iteration to the next.
+def scalarized_elements(
+    statement: NestStatement, nest: Nest, register_bytes: int, unrolled_instructions: int
+) -> float:
+    """Elements of explicit vectors that a loop carries one by one, over the whole launch.
 
-    Sums that a loop carries are so where their number is no power of two, for there is no such
-    register (LLVM's ``TargetLowering::getVectorTypeBreakdown``).
+    Loop-carried vectors are scalarized if their number of elements is no power of two, because no
+    register has that type (LLVM's ``TargetLowering::getVectorTypeBreakdown``).
+
+    Parameters
+    ----------
+    statement, nest
+        The statement and its nest.
+    register_bytes
+        The width of the widest registers.
+    unrolled_instructions
+        Instructions up to which the compiler repeats the body of a loop.
     """
     if (
         nest.loop is None
-        or not leaf.lanes & (leaf.lanes - 1)
-        or unrolled_late(nest, register_bytes)
+        or not statement.lanes & (statement.lanes - 1)
+        or is_unrolled_late(nest, register_bytes)
     ):
         return 0.0
-    carried = [write for write in leaf.writes if leaf.reads_back(write)]
+    carried = [write for write in statement.writes if statement.reads_back(write)]
     if not any(nest.loop.var not in write.variables for write in carried):
         return 0.0
-    again = math.prod(
+    copies = math.prod(
         loop.extent or 1
-        for loop in leaf.inner
+        for loop in statement.inner_loops
         if not any(loop.var in write.variables for write in carried)
     )
-    return leaf.executions / again / _repeated(nest, unrolled_instructions)
+    return statement.executions / copies / _unroll_factor(nest, unrolled_instructions)
 
 
-def _repeated(nest: Nest, unrolled_instructions: int) -> int:
-    """How many iterations LLVM makes one of, between which nothing is taken apart.
+def _unroll_factor(nest: Nest, unrolled_instructions: int) -> int:
+    """Iterations that LLVM unrolls into one: a divisor of the trip count.
 
-    They are a divisor of all (``computeUnrollCount`` in LoopUnrollPass.cpp).
+    Source: ``computeUnrollCount`` in LoopUnrollPass.cpp.
     """
-    body = TAKEN_APART * sum(inner(other) for other in nest.leaves)
-    most = max(min(int(unrolled_instructions / body), nest.trips), 1)
-    return next(count for count in range(most, 0, -1) if not nest.trips % count)
+    executions = sum(statement.executions_per_iteration for statement in nest.statements)
+    body = ELEMENT_COPY_INSTRUCTIONS * executions
+    most = max(min(int(unrolled_instructions / body), nest.trip_count), 1)
+    return next(count for count in range(most, 0, -1) if not nest.trip_count % count)
 
 
-def unrolled_late(nest: Nest, register_bytes: int) -> bool:
-    """Whether LLVM unrolls a loop of explicit vectors after all, so that nothing is carried on.
+def is_unrolled_late(nest: Nest, register_bytes: int) -> bool:
+    """Whether LLVM unrolls a loop of explicit vectors in full after vectorization.
 
-    It asks again behind the vectoriser, when nothing is left of the loop's addresses but a counter.
+    It decides again when only a counter remains of the loop's address computations.
     """
-    inside = sum(
-        inner(leaf) / leaf.lanes * _instructions(leaf, register_bytes) for leaf in nest.leaves
+    body = sum(
+        statement.executions_per_iteration
+        / statement.lanes
+        * _legal_instructions(statement, register_bytes)
+        for statement in nest.statements
     )
-    return nest.trips * (inside + 1) + ONCE < THRESHOLD
+    total = nest.trip_count * (body + 1) + BACKEDGE_INSTRUCTIONS
+    return total < UNROLL_THRESHOLD_INSTRUCTIONS
 
 
-def _instructions(leaf: Leaf, register_bytes: int) -> float:
+def _legal_instructions(statement: NestStatement, register_bytes: int) -> float:
     """Instructions of one execution of a statement with all its lanes.
 
-    Vectors are as long as the next power of two; elements apart are loaded and put in one by one.
+    A vector has as many elements as the next power of two.  Elements that are not contiguous are
+    loaded and inserted one by one.
     """
-    registers = math.ceil(2 ** math.ceil(math.log2(leaf.lanes)) * leaf.bits / 8 / register_bytes)
-    lane = leaf.lane_loop
+    elements = 2 ** math.ceil(math.log2(statement.lanes))
+    registers = math.ceil(elements * statement.element_bits / 8 / register_bytes)
+    lane = statement.lane_variable
     strides = [
-        read.stride(lane, leaf.item.context.ranges) if lane else 0
-        for read in leaf.reads
-        if not leaf.accumulates(read)
+        statement.stride_bytes(read, lane) if lane else 0
+        for read in statement.reads
+        if not statement.accumulates(read)
     ]
-    near = (0, leaf.bits // 8)
-    loads = sum(registers if stride in near else 2 * leaf.lanes for stride in strides)
-    return registers * operations(leaf.item) + loads
+    vector_strides = (0, statement.element_bits // 8)
+    loads = sum(
+        registers if stride in vector_strides else 2 * statement.lanes for stride in strides
+    )
+    return registers * operations_per_execution(statement.node) + loads

@@ -1,4 +1,11 @@
-"""Which innermost loops LLVM runs in vectors by itself: those whose iterations are independent."""
+"""Loop vectorization: the innermost loops that LLVM vectorizes, and interleaved access groups.
+
+LLVM's ``LoopVectorize`` vectorizes a loop whose iterations are independent
+(``LoopAccessAnalysis``) if vectors cost less.  It loads or stores elements at a small stride as
+whole vectors and shuffles them.  A store needs every element in between to be written, by other
+statements of the loop or their unrolled copies (``llvm/lib/Analysis/VectorUtils.cpp``,
+``InterleavedAccessInfo``).
+"""
 
 from __future__ import annotations
 
@@ -10,236 +17,245 @@ from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Expr
 
 from ...tree.context import EnclosingLoop
-from .statements import Address, Leaf, operations
+from .statements import Address, NestStatement, operations_per_execution
 
-# llvm/lib/Target/X86/X86TargetTransformInfo.cpp, getGSVectorCost: beside a move for each element.
-GATHER_OVERHEAD = 2
-# LoopVectorize.cpp, vectorizer-min-trip-count: shorter loops are not worth comparisons before them.
-TINY = 16
+# Cost of a gather besides a move for each element, in LLVM's cost units.  Source:
+# llvm/lib/Target/X86/X86TargetTransformInfo.cpp, getGSVectorCost.
+GATHER_OVERHEAD_COST = 2
+# Iterations below which a loop is not vectorized if its arrays must be checked for overlap at run
+# time.  Source: LoopVectorize.cpp, vectorizer-min-trip-count.
+MIN_CHECKED_TRIP_COUNT = 16
+# Largest stride of an interleaved access group, in elements.  Source: VectorUtils.cpp,
+# max-interleave-group-factor.
+MAX_INTERLEAVE_FACTOR = 8
 
 
-def vectorisable(loop: EnclosingLoop, leaves: Sequence[Leaf], vector_bytes: int) -> bool:
-    """Whether the compiler runs several iterations of a loop at once by itself."""
-    if loop.kind == "vectorized" and not any(leaf.chosen(loop.var) for leaf in leaves):
+def is_vectorizable(
+    loop: EnclosingLoop, statements: Sequence[NestStatement], vector_bytes: int
+) -> bool:
+    """Whether the compiler vectorizes an innermost loop, with vectors of `vector_bytes`."""
+    if loop.kind == "vectorized" and not any(s.is_predicated_by(loop.var) for s in statements):
         return True
-    if any(leaf.lanes > 1 or carried(loop, leaf) for leaf in leaves):
+    if any(s.lanes > 1 or has_recurrence(loop, s) for s in statements):
         return False
-    if any(unbounded(loop, leaf) or several_sums(loop, leaf) for leaf in leaves):
+    if any(has_unknown_bounds(loop, s) or updates_several_sums(loop, s) for s in statements):
         return False
-    if any(handed_on(loop, leaf, leaves) for leaf in leaves):
+    if any(passes_value_through_memory(loop, s, statements) for s in statements):
         return False
-    if (loop.extent or 1) < TINY and compared(leaves):
+    if (loop.extent or 1) < MIN_CHECKED_TRIP_COUNT and needs_overlap_checks(statements):
         return False
-    if any(entangled(loop, leaf, leaves) or chosen_sum(loop, leaf) for leaf in leaves):
+    if any(may_overlap(loop, s, statements) or is_conditional_sum(loop, s) for s in statements):
         return False
-    scalar = vector = 0.0
-    for leaf in leaves:
-        elements = 8 * vector_bytes / leaf.bits
-        compute = operations(leaf.item)
-        scalar += elements * (len(leaf.addresses) + compute)
-        vector += compute
-        for address in leaf.addresses:
-            stride = address.stride(loop.var, leaf.item.context.ranges)
-            near = stride is not None and grouped(address, stride, leaves)
-            vector += 1 if near else GATHER_OVERHEAD + elements
-    return vector < scalar
+    scalar_cost = vector_cost = 0.0
+    for statement in statements:
+        elements = 8 * vector_bytes / statement.element_bits
+        compute = operations_per_execution(statement.node)
+        scalar_cost += elements * (len(statement.addresses) + compute)
+        vector_cost += compute
+        for address in statement.addresses:
+            stride = statement.stride_bytes(address, loop.var)
+            is_vector_access = stride is not None and is_interleaved(address, stride, statements)
+            vector_cost += 1 if is_vector_access else GATHER_OVERHEAD_COST + elements
+    return vector_cost < scalar_cost
 
 
-def unbounded(loop: EnclosingLoop, leaf: Leaf) -> bool:
-    """Whether the compiler cannot tell between which addresses a loop reads or writes an array.
+def has_recurrence(loop: EnclosingLoop, statement: NestStatement) -> bool:
+    """Whether an iteration needs what an earlier one has stored.
 
-    Data or a quotient tell the place, which is then no recurrence that adds a constant.  Without
-    its bounds an array is not compared with those that are stored to, and each store may change
-    what is read (LLVM's ``LoopAccessAnalysis``: "cannot identify array bounds").
+    A sum of integers does not count, as its order does not matter.
+    """
+    for write in statement.writes:
+        stride = statement.stride_bytes(write, loop.var)
+        for read in statement.reads:
+            if not read.has_same_strides(write):
+                continue
+            if stride == 0 and statement.is_floating_point:
+                return True
+            if stride and dependence_distance(write, read, stride, loop.extent or 1):
+                return True
+    return False
+
+
+def dependence_distance(write: Address, read: Address, stride_bytes: int, trip_count: int) -> int:
+    """Iterations from a write to a read of the same element; 0 if the loop ends before."""
+    steps, rest = divmod(write.offset_bytes - read.offset_bytes, stride_bytes)
+    return steps if not rest and 0 < steps < trip_count else 0
+
+
+def has_unknown_bounds(loop: EnclosingLoop, statement: NestStatement) -> bool:
+    """Whether the compiler cannot bound the addresses that a statement accesses in a loop.
+
+    This is so where an address depends on data, or on a quotient of the loop's variable, and thus
+    is no add recurrence.  Without bounds the compiler cannot check an array for overlap with those
+    that are stored to (LLVM's ``LoopAccessAnalysis``: "cannot identify array bounds").
     """
     return any(
-        is_data_dependent(atom) or (atom != loop.var and loop.var in free_variables(atom))
-        for address in leaf.addresses
-        for atom, _ in address.terms
+        is_data_dependent(digit) or (digit != loop.var and loop.var in free_variables(digit))
+        for address in statement.addresses
+        for digit, _ in address.terms
     )
 
 
-def several_sums(loop: EnclosingLoop, leaf: Leaf) -> bool:
-    """Whether an iteration adds to several places, each of which is stored every time.
+def updates_several_sums(loop: EnclosingLoop, statement: NestStatement) -> bool:
+    """Whether an iteration adds to several elements, each of which is stored in each iteration.
 
-    A sum of integers that is stored runs in vectors where it is the only one.
+    The compiler vectorizes a sum of integers that is stored if it is the only one.
     """
     return any(
-        write.stride(loop.var, leaf.item.context.ranges) == 0
-        and leaf.reads_back(write)
-        and any(x.var in write.variables and (x.extent or 1) > 1 for x in leaf.inner)
-        for write in leaf.writes
+        statement.stride_bytes(write, loop.var) == 0
+        and statement.reads_back(write)
+        and any(x.var in write.variables and (x.extent or 1) > 1 for x in statement.inner_loops)
+        for write in statement.writes
     )
 
 
-def handed_on(loop: EnclosingLoop, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
-    """Whether a statement stores in one place what another of the iteration reads.
+def passes_value_through_memory(
+    loop: EnclosingLoop, statement: NestStatement, statements: Sequence[NestStatement]
+) -> bool:
+    """Whether a statement stores to an invariant address what another statement reads.
 
-    Values that a TVMScript program names are such, in memory of scope ``local``.  The compiler
-    keeps those on the stack in registers, and else does not vectorise (LLVM's
-    ``LoopAccessAnalysis``: an unsafe dependence on a loop-invariant address).
+    Named values of a TVMScript program are of this kind, in memory of scope ``local``.  The
+    compiler promotes them to registers if they are on the stack, and otherwise does not vectorize
+    (LLVM's ``LoopAccessAnalysis``: an unsafe dependence on a loop-invariant address).
     """
     return any(
-        not write.variables & {loop.var, *(x.var for x in leaf.inner)}
-        and not leaf.on_stack(write)
+        not write.variables & {loop.var, *(x.var for x in statement.inner_loops)}
+        and not statement.is_on_stack(write)
         and any(
             read.buffer == write.buffer
-            for other in leaves
-            if not any(again.buffer == write.buffer for again in other.writes)
+            for other in statements
+            if not any(stored.buffer == write.buffer for stored in other.writes)
             for read in other.reads
         )
-        for write in leaf.writes
+        for write in statement.writes
     )
 
 
-def compared(leaves: Sequence[Leaf]) -> bool:
-    """Whether a loop's arrays may be one for all the compiler knows, unless it compares them."""
-    seen = {
+def needs_overlap_checks(statements: Sequence[NestStatement]) -> bool:
+    """Whether the arrays of a loop must be checked for overlap at run time."""
+    accessed = {
         address.buffer
-        for leaf in leaves
-        for address in leaf.addresses
-        if not leaf.on_stack(address)
+        for statement in statements
+        for address in statement.addresses
+        if not statement.is_on_stack(address)
     }
-    stored = {write.buffer for leaf in leaves for write in leaf.writes if write.buffer in seen}
-    return bool(stored) and len(seen) > 1
+    has_store = any(
+        write.buffer in accessed for statement in statements for write in statement.writes
+    )
+    return has_store and len(accessed) > 1
 
 
-def entangled(loop: EnclosingLoop, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
-    """Whether a statement stores to an array of which the loop touches other places in between."""
+def may_overlap(
+    loop: EnclosingLoop, statement: NestStatement, statements: Sequence[NestStatement]
+) -> bool:
+    """Whether a statement stores to an array that the loop accesses with other strides nearby."""
     return any(
-        _between(write, other, loop, one)
-        for write in leaf.writes
-        for one in leaves
+        _may_interleave(write, other, loop, one)
+        for write in statement.writes
+        for one in statements
         for other in one.addresses
         if other.buffer == write.buffer and other.terms != write.terms
     )
 
 
-def _between(write: Address, other: Address, loop: EnclosingLoop, leaf: Leaf) -> bool:
-    """Whether two accesses of one array are among each other's places, for all the compiler knows.
+def _may_interleave(
+    write: Address, other: Address, loop: EnclosingLoop, statement: NestStatement
+) -> bool:
+    """Whether the address ranges of two accesses of one array may overlap in a loop.
 
-    At different strides they have to lie apart whatever the loops around are at (LLVM's
-    ``areAccessesCompletelyBeforeOrAfter``), which it does not see of rows of a matrix that a
-    counter around tells both.  At the same stride it compares their places at run time, and goes on
-    element by element where they are among each other (``MemoryDepChecker``).
+    With different strides the compiler needs proof that one range lies before the other for all
+    values of the outer loops (LLVM's ``areAccessesCompletelyBeforeOrAfter``).  It does not find the
+    proof for rows of a matrix whose numbers depend on one outer variable.  With equal strides it
+    compares the ranges at run time and runs the scalar loop if they overlap (``MemoryDepChecker``).
     """
-    ranges = leaf.item.context.ranges
-    one, two = (address.stride(loop.var, ranges) for address in (write, other))
-    places, others = dict(write.terms), dict(other.terms)
-    offset: Expr = other.constant - write.constant
-    for atom in dict.fromkeys((*places, *others)):
-        if atom == loop.var:
+    ranges = statement.node.context.ranges
+    write_stride, other_stride = (one.stride_bytes(loop.var, ranges) for one in (write, other))
+    write_terms, other_terms = dict(write.terms), dict(other.terms)
+    offset: Expr = other.offset_bytes - write.offset_bytes
+    for digit in dict.fromkeys((*write_terms, *other_terms)):
+        if digit == loop.var:
             continue
-        offset = ("+", offset, ("*", atom, others.get(atom, 0) - places.get(atom, 0)))
+        difference = other_terms.get(digit, 0) - write_terms.get(digit, 0)
+        offset = ("+", offset, ("*", digit, difference))
     low, high = bounds(offset, ranges)
-    trips = (loop.extent or 1) - 1
-    before, behind = abs(two or 0) * trips + other.size, abs(one or 0) * trips + write.size
-    if one == two:
-        return -before < low and high < behind
-    rows = abs(one or 0) > write.size
-    hidden = rows and any(
-        factor == others.get(atom) and abs(factor) > write.size for atom, factor in places.items()
+    last = (loop.extent or 1) - 1
+    other_reach = abs(other_stride or 0) * last + other.access_bytes
+    write_reach = abs(write_stride or 0) * last + write.access_bytes
+    if write_stride == other_stride:
+        return -other_reach < low and high < write_reach
+    lacks_proof = abs(write_stride or 0) > write.access_bytes and any(
+        factor == other_terms.get(digit) and abs(factor) > write.access_bytes
+        for digit, factor in write_terms.items()
     )
-    return hidden or (low < behind and high > -before)
+    return lacks_proof or (low < write_reach and high > -other_reach)
 
 
-def chosen_sum(loop: EnclosingLoop, leaf: Leaf) -> bool:
-    """Whether data choose if an iteration stores to the place that the last one may have stored to.
+def is_conditional_sum(loop: EnclosingLoop, statement: NestStatement) -> bool:
+    """Whether a data-dependent condition guards a store to a loop-invariant address.
 
-    Such a store is left in its branch, and no branch in a loop that runs in vectors.
+    The compiler keeps such a store in its branch, and does not vectorize a loop with a branch.
     """
-    return any(map(is_data_dependent, leaf.item.context.conditions)) and any(
-        loop.var not in write.variables for write in leaf.writes
+    return any(map(is_data_dependent, statement.node.context.conditions)) and any(
+        loop.var not in write.variables for write in statement.writes
     )
 
 
-def distance(write: Address, read: Address, stride: int, trips: int) -> int:
-    """Iterations until what is written is read, 0 if it is not within the loop."""
-    steps, rest = divmod(write.constant - read.constant, stride)
-    return steps if not rest and 0 < steps < trips else 0
-
-
-def carried(loop: EnclosingLoop, leaf: Leaf) -> bool:
-    """Whether an iteration of a loop needs what the one before it has stored."""
-    for write in leaf.writes:
-        stride = write.stride(loop.var, leaf.item.context.ranges)
-        for read in leaf.reads:
-            if read.buffer != write.buffer or read.terms != write.terms:
-                continue
-            if stride == 0 and leaf.floating:
-                return True
-            if stride and distance(write, read, stride, loop.extent or 1):
-                return True
-    return False
-
-
-# VectorUtils.cpp, max-interleave-group-factor.
-LONGEST_GROUP = 8
-# A shuffle across a vector, of which x86 cores have one unit (uops.info).
-SHUFFLE_CLK = 1.0
-
-
-def filled(address: Address, step: int, leaves: Sequence[Leaf]) -> float:
-    """Of the places in the groups of `step` neighbours around an address the share that is moved.
-
-    The loop's statements and their unrolled copies move them.
-    """
-    places: set[int] = set()
-    for leaf in leaves:
-        inside = {loop.var: loop.extent or 1 for loop in leaf.inner}
-        for other in leaf.addresses:
-            if (other.buffer, other.mode) != (address.buffer, address.mode):
-                continue
-            offsets = {other.constant - address.constant}
-            rest = set(address.terms) ^ set(other.terms)
-            for atom, stride in other.terms:
-                if isinstance(atom, str) and atom in inside and stride < step * address.size:
-                    rest.discard((atom, stride))
-                    copies = range(inside[atom])
-                    offsets = {offset + stride * copy for offset in offsets for copy in copies}
-            rest = {term for term in rest if term[0] not in inside}
-            if not rest:
-                places |= {offset // address.size for offset in offsets}
-    groups = 0
-    until = -math.inf
-    for place in sorted(places):
-        if place >= until:
-            groups, until = groups + 1, place + step
-    return len(places) / (groups * step) if places else 1 / step
-
-
-def grouped(address: Address, stride: int, leaves: Sequence[Leaf]) -> bool:
-    """Whether elements `stride` bytes apart are moved in whole vectors."""
-    step = abs(stride) // address.size
+def is_interleaved(
+    address: Address, stride_bytes: int, statements: Sequence[NestStatement]
+) -> bool:
+    """Whether a vectorized loop accesses elements at a stride as whole vectors."""
+    step = abs(stride_bytes) // address.access_bytes
     if step <= 1:
         return True
-    if step > LONGEST_GROUP:
+    if step > MAX_INTERLEAVE_FACTOR:
         return False
-    complete = filled(address, step, leaves) == 1
-    return complete or (address.mode == "read" and step <= LONGEST_GROUP // 2)
+    has_no_gaps = group_fill(address, step, statements) == 1
+    return has_no_gaps or (address.mode == "read" and step <= MAX_INTERLEAVE_FACTOR // 2)
 
 
-def gaps(loop: EnclosingLoop, leaf: Leaf, leaves: Sequence[Leaf]) -> bool:
-    """Whether a statement reads elements apart, in vectors of which some are not asked for."""
-    ranges = leaf.item.context.ranges
-    for read in leaf.reads:
-        stride = read.stride(loop.var, ranges)
-        step = abs(stride or 0) // read.size
-        if step > 1 and grouped(read, step * read.size, leaves) and filled(read, step, leaves) < 1:
+def has_gaps(
+    loop: EnclosingLoop, statement: NestStatement, statements: Sequence[NestStatement]
+) -> bool:
+    """Whether a statement reads an interleaved group of which some elements are not needed."""
+    for read in statement.reads:
+        step = abs(statement.stride_bytes(read, loop.var) or 0) // read.access_bytes
+        if (
+            step > 1
+            and is_interleaved(read, step * read.access_bytes, statements)
+            and group_fill(read, step, statements) < 1
+        ):
             return True
     return False
 
 
-def group_clk(
-    address: Address, step: int, leaves: Sequence[Leaf], clk: float, widest: float
-) -> float:
-    """The clocks of a vector of every `step`-th element, whose whole vectors take `clk` each.
+def group_fill(address: Address, step: int, statements: Sequence[NestStatement]) -> float:
+    """The fraction of the elements in the groups around an address that the loop accesses.
 
-    It is shuffled out of all vectors that hold it.  Where all places are moved, shuffles of two
-    vectors at a time need a round for each power of two; the widest registers hold `widest` of the
-    vectors.
+    A group has `step` neighbours.  The loop's statements and their unrolled copies access them.
     """
-    share = filled(address, step, leaves)
-    rounds = math.log2(step) / widest if share == 1 else step - 1
-    moved = max(clk / share, SHUFFLE_CLK * rounds)
-    return moved + (clk if address.mode != "read" else 0.0)
+    elements: set[int] = set()
+    for statement in statements:
+        extents = {loop.var: loop.extent or 1 for loop in statement.inner_loops}
+        for other in statement.addresses:
+            if (other.buffer, other.mode) != (address.buffer, address.mode):
+                continue
+            offsets = {other.offset_bytes - address.offset_bytes}
+            rest = set(address.terms) ^ set(other.terms)
+            for digit, stride in other.terms:
+                if (
+                    isinstance(digit, str)
+                    and digit in extents
+                    and stride < step * address.access_bytes
+                ):
+                    rest.discard((digit, stride))
+                    copies = range(extents[digit])
+                    offsets = {offset + stride * copy for offset in offsets for copy in copies}
+            rest = {term for term in rest if term[0] not in extents}
+            if not rest:
+                elements |= {offset // address.access_bytes for offset in offsets}
+    groups = 0
+    end = -math.inf
+    for element in sorted(elements):
+        if element >= end:
+            groups, end = groups + 1, element + step
+    return len(elements) / (groups * step) if elements else 1 / step

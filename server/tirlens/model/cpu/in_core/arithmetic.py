@@ -1,9 +1,10 @@
-"""What a statement computes: simple operations, divisions, and calls of library functions."""
+"""Arithmetic of a statement: simple operations, divisions, and calls of library functions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tirlens_worker.facts import Arith
 
@@ -11,10 +12,11 @@ from ...counting.operation_classes import FLOAT_OPS, FREE_OPS, INTEGER_OPS
 from ...dtypes import bits, is_float
 from ...tree.context import EnclosingLoop
 from ..compiler.loop_nests import Nest
-from ..compiler.statements import Leaf, distinct
+from ..compiler.statements import NestStatement, distinct_operations
 
-# A call of a function of the C library, over one of expf; measured with glibc 2.36 on x86.
-CALLS: Mapping[str, float] = {
+# Time of a call of a C library function over that of ``expf``.  Source: measured with glibc 2.36 on
+# x86.
+CALL_COST_RATIOS: Mapping[str, float] = {
     "exp": 1.0,
     "exp2": 1.0,
     "log": 1.0,
@@ -31,11 +33,12 @@ CALLS: Mapping[str, float] = {
     "log10": 1.5,
     "exp10": 1.5,
 }
-# Of a function that is not among them: an estimate, as of sin.
-OTHER_CALL = 1.5
+# The same of a function that is not in the table.  Estimate: as of ``sin``.
+OTHER_CALL_COST_RATIO = 1.5
+# Operations that vectors have an instruction for.
 VECTOR_OPS = FLOAT_OPS | FREE_OPS | INTEGER_OPS | {"mma"}
-# Divisions and square roots in an operation, which one unit computes slowly, a root (uops.info:
-# ``vsqrtps``, 6 clocks, and ``vdivps``, 5, since Skylake) by a fifth.
+# Divisions in an operation, each in the divide unit.  A square root takes a fifth longer.  Source:
+# uops.info, ``vsqrtps``, 6 clocks, and ``vdivps``, 5, since Skylake.
 DIVISIONS: Mapping[str, float] = {
     "div": 1.0,
     "mod": 1.0,
@@ -44,82 +47,102 @@ DIVISIONS: Mapping[str, float] = {
     "rcp": 1.0,
     "sigmoid": 1.0,
 }
-# Beside the conversion itself, in units of a simple operation, which has two ports: looked at.
-PACKING = 4.0
-FREE = frozenset({"neg", "logic"})
+# Instructions of an integer division.
+INTEGER_DIVISION_INSTRUCTIONS = 3
+# Instructions of a product of two vectors of 32-bit integers.  Source: uops.info, ``vpmulld`` on
+# x86.
+INTEGER_PRODUCT_INSTRUCTIONS = 2
+# Cost of narrowing a vector besides the conversion, in simple operations, which have two ports.
+# Hand-tuned.
+NARROWING_INSTRUCTIONS = 4.0
+# Operations that take no instruction of their own.
+FOLDED_OPS = frozenset({"neg", "logic"})
 
 
-def computed(leaf: Leaf, nest: Nest) -> tuple[float, float, float]:
-    """Operations per execution: simple ones, divisions, and calls of library functions."""
-    executions = max(leaf.executions, 1)
+@dataclass(frozen=True)
+class Arithmetic:
+    """Operations of one execution of a statement; `calls` in multiples of a call of ``expf``."""
+
+    simple: float
+    divisions: float
+    calls: float
+
+
+def count_arithmetic(statement: NestStatement, nest: Nest) -> Arithmetic:
+    """The operations that one execution of a statement takes after hoisting and contraction."""
+    executions = max(statement.executions, 1)
     simple = divisions = calls = 0.0
     adds = multiplies = 0.0
-    for entry in leaf.item.count.arith:
+    for entry in statement.node.count.arith:
         arith = entry.arith
         if arith.index or entry.total is None or arith.op.startswith("unknown:"):
             continue
-        each = distinct(entry) / executions / _hoisted(arith, leaf, nest)
+        each = distinct_operations(entry) / executions / _sharing_executions(arith, statement, nest)
         name = arith.op.removeprefix("fast_")
         divisions += each * DIVISIONS.get(name, 0.0) if is_float(arith.dtype) else 0.0
-        if name in CALLS:
-            calls += each * CALLS[name]
+        if name in CALL_COST_RATIOS:
+            calls += each * CALL_COST_RATIOS[name]
         elif is_float(arith.dtype) and name not in VECTOR_OPS and name not in DIVISIONS:
-            calls += each * OTHER_CALL
+            calls += each * OTHER_CALL_COST_RATIO
         elif name in ("add", "sub") and is_float(arith.dtype):
             adds += each
         elif name == "mul" and is_float(arith.dtype):
             multiplies += each
         elif name == "cast":
-            simple += each * _cast(arith)
+            simple += each * _cast_instructions(arith)
         elif name not in DIVISIONS or not is_float(arith.dtype):
-            simple += 0.0 if name in FREE else each * _instructions(arith, leaf, nest)
+            is_folded = name in FOLDED_OPS
+            simple += 0.0 if is_folded else each * _instructions(arith, statement, nest)
     # The compiler contracts a * b + c.
-    return simple + max(adds, multiplies), divisions, calls
+    return Arithmetic(simple + max(adds, multiplies), divisions, calls)
 
 
-def _instructions(arith: Arith, leaf: Leaf, nest: Nest) -> int:
-    """Instructions of an operation on integers; products of vectors of 32 bits are two.
-
-    After uops.info: ``vpmulld`` on x86.
-    """
+def _instructions(arith: Arith, statement: NestStatement, nest: Nest) -> int:
+    """Instructions of a simple operation."""
     if arith.op in ("div", "mod"):
-        return 3
-    vector = nest.vectorised or leaf.lanes > 1
-    return 2 if arith.op == "mul" and vector and bits(arith.dtype) == 32 else 1
+        return INTEGER_DIVISION_INSTRUCTIONS
+    is_vector = nest.is_vectorized or statement.lanes > 1
+    is_product = arith.op == "mul" and is_vector and bits(arith.dtype) == 32
+    return INTEGER_PRODUCT_INSTRUCTIONS if is_product else 1
 
 
-def _cast(arith: Arith) -> float:
-    """Instructions of a conversion, for a vector of its operand.
+def _cast_instructions(arith: Arith) -> float:
+    """Instructions of a conversion of one vector of the operand.
 
-    Narrower integers are packed by shuffles (AVX-512's ``vpmovdw`` and ``vpmovwb`` are two each on
-    one port, after uops.info), with what joins their vectors.
+    Shuffles narrow integers, and join the vectors that result (AVX-512's ``vpmovdw`` and
+    ``vpmovwb`` are two each on one port, after uops.info).
     """
     width, target = bits(arith.dtype) or 32, bits(arith.accumulator or arith.dtype) or 32
-    packed = target < width and not is_float(arith.accumulator or "")
-    return 1.0 + (PACKING if packed else 0.0)
+    is_narrowing = target < width and not is_float(arith.accumulator or "")
+    return 1.0 + (NARROWING_INSTRUCTIONS if is_narrowing else 0.0)
 
 
-def _hoisted(arith: Arith, leaf: Leaf, nest: Nest) -> float:
-    """How many executions of a statement share one result, which the compiler takes out of loops.
+def _sharing_executions(arith: Arith, statement: NestStatement, nest: Nest) -> float:
+    """Executions of a statement that share one result, because the compiler hoists it.
 
-    It does so where it knows that no iteration changes what the result is made of: in a loop that
-    it vectorises, having compared the arrays' places (LLVM's LoopVersioning and LICM), and of the
-    kernel's own arrays.
+    The compiler hoists out of a loop what it knows to be invariant: in a loop that it vectorizes,
+    after a check for overlap (LLVM's LoopVersioning and LICM), and in arrays that are no
+    parameters.
     """
     if arith.over is None:
         return 1.0
-    unrolled = [loop for loop in leaf.inner if loop.kind != "vectorized"]
+    unrolled = [loop for loop in statement.inner_loops if loop.kind != "vectorized"]
     loops = [*([nest.loop] if nest.loop else ()), *unrolled]
-    shared = (loop.extent or 1 for loop in loops if _outside(arith.over, loop, leaf, nest))
-    return float(math.prod(shared))
+    return float(
+        math.prod(
+            loop.extent or 1 for loop in loops if _is_hoisted(arith.over, loop, statement, nest)
+        )
+    )
 
 
-def _outside(over: Sequence[str], loop: EnclosingLoop, leaf: Leaf, nest: Nest) -> bool:
-    """Whether what depends on the loops `over` is computed outside of another one."""
-    if loop.var in over:
+def _is_hoisted(
+    variables: Sequence[str], loop: EnclosingLoop, statement: NestStatement, nest: Nest
+) -> bool:
+    """Whether an operation that depends on `variables` is computed outside of a loop."""
+    if loop.var in variables:
         return False
-    fixed = [read for read in leaf.reads if loop.var not in read.variables]
-    stored = {write.buffer for other in nest.leaves for write in other.writes}
-    if any(read.buffer in stored for read in fixed):
+    invariant = [read for read in statement.reads if loop.var not in read.variables]
+    stored = {write.buffer for other in nest.statements for write in other.writes}
+    if any(read.buffer in stored for read in invariant):
         return False
-    return nest.vectorised or not any(leaf.is_parameter(read) for read in fixed)
+    return nest.is_vectorized or not any(statement.is_parameter(read) for read in invariant)

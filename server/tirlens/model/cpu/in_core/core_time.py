@@ -1,171 +1,247 @@
-"""How long one core computes, with all data in L1: ports, chains of dependent results, calls.
+"""In-core time: the clocks of a loop nest on one core with all data in L1.
 
 After the in-core part of the Execution-Cache-Memory model (Stengel, Treibig, Hager, Wellein:
-"Quantifying Performance Bottlenecks of Stencil Computations Using the ECM Model", ICS 2015): each
-kind of instruction has a throughput, and a chain of dependent ones a latency that overlaps with
-what the reorder buffer holds beside it.
+"Quantifying Performance Bottlenecks of Stencil Computations Using the ECM Model", ICS 2015).  Each
+kind of instruction has a throughput.  A dependency chain has a latency, which overlaps with the
+other instructions in the reorder buffer.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from tirlens.hardware.cpu_core import CpuCore
 from tirlens.hardware.spec import Device
 
 from ..compiler.loop_nests import Nest
-from ..compiler.statements import inner
-from ..compiler.vector_width import SINGLE, Width, rates_of, width_of
-from ..compiler.vectorization import gaps
-from .arithmetic import computed
-from .dependency_chains import INTEGER_CLK, chains, returning
-from .load_store import ports
+from ..compiler.statements import NestStatement
+from ..compiler.vector_width import SCALAR, VectorWidth, epilogue_iterations, width_of
+from .arithmetic import Arithmetic, count_arithmetic
+from .dependency_chains import INTEGER_ADD_LATENCY_CLK, chain_clk, entry_chain_clk
+from .load_store import port_usage, rates_of
 
-# Clocks of a single element, relative to a vector's (uops.info: ``vdivss`` 3, ``vdivps`` of eight
-# 5).
-SCALAR_DIVIDE = 0.6
-# Entering a loop, which ends with a branch that is foretold wrongly now and then, and what one that
-# runs in vectors takes beside: looked at.
-ENTRY_CLK = 4.0
-VECTOR_ENTRY_CLK = 1.0
-# LoopVectorize.cpp, epilogue-vectorization-minimum-VF: what is left of vectors of so many elements
-# runs in vectors, too.
-LONG_VECTOR = 16
+# Clocks of a scalar division over that of a vector.  Source: uops.info, ``vdivss`` 3, ``vdivps`` of
+# eight 5.
+SCALAR_DIVIDE_RATIO = 0.6
+# Clocks of the entry of a scalar loop, which ends with a branch that is sometimes mispredicted.
+# Hand-tuned.
+LOOP_ENTRY_CLK = 4.0
+# Clocks of the entry of a vectorized loop besides its epilogue.  Hand-tuned.
+VECTOR_LOOP_ENTRY_CLK = 1.0
 
 
-@dataclass
+@dataclass(frozen=True)
 class CoreTime:
-    """Clocks of one nest over all its executions, by what is busy, and its instructions."""
+    """Clocks of a nest over its executions on one core, by resource.
 
-    arithmetic: float = 0.0
-    memory: float = 0.0
-    issue: float = 0.0
-    chain: float = 0.0
-    calls: float = 0.0
-    entries: float = 0.0
-    instructions: float = 0.0
-    by_leaf: dict[int, float] = field(default_factory=dict[int, float])
+    Attributes
+    ----------
+    arithmetic_clk
+        The arithmetic units.
+    load_store_clk
+        The load and store ports.
+    issue_clk
+        Instruction issue.
+    chain_clk
+        The longest dependency chain.
+    call_clk
+        Calls of library functions.
+    entry_clk
+        Loop entries and epilogues.
+    instructions
+        Instructions of the nest.
+    statement_clk
+        Throughput clocks of each statement, by the identity of its node.
+    """
+
+    arithmetic_clk: float
+    load_store_clk: float
+    issue_clk: float
+    chain_clk: float
+    call_clk: float
+    entry_clk: float
+    instructions: float
+    statement_clk: Mapping[int, float]
 
     @property
-    def busy(self) -> float:
-        """Clocks for which a unit is busy, whatever waits for each other meanwhile."""
-        return max(self.arithmetic, self.memory, self.issue) + self.calls
+    def throughput_clk(self) -> float:
+        """Clocks that the busiest resource and the calls take, without latencies."""
+        busiest = max(self.arithmetic_clk, self.load_store_clk, self.issue_clk)
+        return busiest + self.call_clk + self.entry_clk
 
 
-def core_time(nest: Nest, device: Device, share: float) -> CoreTime:
-    """The time of a nest on one core that has `share` of its executions."""
+@dataclass(frozen=True)
+class _StatementTime:
+    """Clocks of one statement by resource, its instructions, and iterations of the nest's loop."""
+
+    arithmetic_clk: float
+    load_store_clk: float
+    call_clk: float
+    instructions: float
+    iterations: float
+
+    @property
+    def clk(self) -> float:
+        return max(self.load_store_clk, self.arithmetic_clk) + self.call_clk
+
+
+def time_core(nest: Nest, device: Device, share: float) -> CoreTime:
+    """The in-core time of a nest.
+
+    Parameters
+    ----------
+    nest
+        The loop nest.
+    device
+        The device, a CPU.
+    share
+        The fraction of the nest's executions that the core has.
+    """
     core = device.cpu
     assert core is not None
-    out = CoreTime()
-    instructions = runs = 0.0
-    for leaf in nest.leaves:
-        width = width_of(leaf, nest, device)
-        through = ports(leaf, nest, width, device)
-        vectors, divisions, calls = computed(leaf, nest)
-        count = leaf.turns(nest.loop, nest.vectorised) * share
-        steps = count / width.elements
-        compute = rates_of(width, core).arithmetic_clk
-        if not (leaf.floating or width.wide):
-            compute *= core.integer_clk / core.arithmetic_clk
-        arithmetic = steps * width.registers * vectors * compute
-        arithmetic += steps * divisions * width.registers * _division(width, core)
-        # The operations of one statement mostly wait for each other, in the scheduler.
-        latency = core.latency_clk if leaf.floating else INTEGER_CLK
-        waiting = vectors * latency * vectors / core.scheduler
-        arithmetic = max(arithmetic, steps * width.registers * waiting)
-        memory = through.clk * share
-        moved = through.moves * share + steps * width.registers * (vectors + divisions)
-        called = count * calls * core.call_clk
-        out.memory += memory
-        out.arithmetic += arithmetic
-        out.calls += called
-        instructions += moved
-        out.by_leaf[id(leaf.item)] = max(memory, arithmetic) + called
-        each = inner(leaf) * (width.elements if nest.vectorised else 1)
-        runs = max(runs, count / max(each, 1))
-    out.instructions = instructions
-    out.issue = instructions / device.issue_per_clk_per_sm
-    if runs:
-        on, alone = chains(nest, device)
-        each = instructions / runs
-        out.chain = runs * max(
-            on / _overlap(nest, each, core.window, True),
-            alone / _overlap(nest, each, core.window, False),
+    times = [_time_statement(statement, nest, device, share) for statement in nest.statements]
+    instructions = iterations = 0.0
+    for one in times:
+        instructions += one.instructions
+        iterations = max(iterations, one.iterations)
+    longest_clk = 0.0
+    if iterations:
+        carried, within = chain_clk(nest, device)
+        each = instructions / iterations
+        longest_clk = iterations * max(
+            carried / _overlapping_chains(nest, each, core.window, True),
+            within / _overlapping_chains(nest, each, core.window, False),
         )
-    _entries(out, nest, share, device)
-    out.chain = max(out.chain, _entered(nest) * share * returning(nest, device))
-    return out
+    entry_clk = _entry_clk(nest, share, device)
+    longest_clk = max(longest_clk, _loop_entries(nest) * share * entry_chain_clk(nest, device))
+    return CoreTime(
+        arithmetic_clk=sum(one.arithmetic_clk for one in times),
+        load_store_clk=sum(one.load_store_clk for one in times),
+        issue_clk=instructions / device.issue_per_clk_per_sm,
+        chain_clk=longest_clk,
+        call_clk=sum(one.call_clk for one in times),
+        entry_clk=entry_clk,
+        instructions=instructions,
+        statement_clk={
+            id(statement.node): one.clk
+            for statement, one in zip(nest.statements, times, strict=True)
+        },
+    )
 
 
-def _division(width: Width, core: CpuCore) -> float:
-    """Clocks of one division, whose unit is as wide as those for multiply-adds, or half."""
+def _time_statement(
+    statement: NestStatement, nest: Nest, device: Device, share: float
+) -> _StatementTime:
+    core = device.cpu
+    assert core is not None
+    width = width_of(statement, nest, device)
+    ports = port_usage(statement, nest, width, device)
+    operations = count_arithmetic(statement, nest)
+    executions = statement.issued_executions(nest.loop, nest.is_vectorized) * share
+    vectors = executions / width.elements
+    instructions = ports.instructions * share + vectors * width.registers * (
+        operations.simple + operations.divisions
+    )
+    per_iteration = statement.executions_per_iteration * (
+        width.elements if nest.is_vectorized else 1
+    )
+    return _StatementTime(
+        arithmetic_clk=_arithmetic_clk(statement, operations, width, vectors, device),
+        load_store_clk=ports.clk * share,
+        call_clk=executions * operations.calls * core.call_clk,
+        instructions=instructions,
+        iterations=executions / max(per_iteration, 1),
+    )
+
+
+def _arithmetic_clk(
+    statement: NestStatement,
+    operations: Arithmetic,
+    width: VectorWidth,
+    vectors: float,
+    device: Device,
+) -> float:
+    """Clocks of the arithmetic of a statement that executes with so many `vectors`."""
+    core = device.cpu
+    assert core is not None
+    clk = rates_of(width, core).arithmetic_clk
+    if not (statement.is_floating_point or width.is_wide):
+        clk *= core.integer_clk / core.arithmetic_clk
+    arithmetic_clk = vectors * width.registers * operations.simple * clk
+    arithmetic_clk += vectors * operations.divisions * width.registers * _divide_clk(width, core)
+    # The operations of one statement mostly depend on each other, and fill the scheduler.
+    latency_clk = core.latency_clk if statement.is_floating_point else INTEGER_ADD_LATENCY_CLK
+    dependent_clk = operations.simple * latency_clk * operations.simple / core.scheduler
+    return max(arithmetic_clk, vectors * width.registers * dependent_clk)
+
+
+def _divide_clk(width: VectorWidth, core: CpuCore) -> float:
+    """Clocks of one division, whose unit is as wide as that of multiply-adds or half as wide."""
     if width.elements == 1:
-        return SCALAR_DIVIDE * core.divide_clk
+        return SCALAR_DIVIDE_RATIO * core.divide_clk
     if width.kind == "narrow":
         return core.divide_clk * core.narrow_arithmetic_clk / core.arithmetic_clk
-    return core.divide_clk * (2 if width.wide else 1)
+    return core.divide_clk * (2 if width.is_wide else 1)
 
 
-def _overlap(nest: Nest, instructions: float, window: int, on: bool) -> float:
-    """How many chains run at once: those of the iterations or entries that the window holds.
+def _overlapping_chains(
+    nest: Nest, instructions: float, window: int, is_loop_carried: bool
+) -> float:
+    """Chains that the reorder buffer overlaps.
 
-    They are of entries where a chain goes `on` from one iteration to the next.
+    A loop-carried chain overlaps with those of other entries of the loop, another one with those of
+    other iterations.  `instructions` are those of one iteration, `window` is the reorder buffer in
+    instructions.
     """
-    if nest.vectorised or not on:
+    if nest.is_vectorized or not is_loop_carried:
         return max(1.0, window / max(instructions, 1.0))
-    return max(1.0, window / max(instructions * nest.trips * _continued(nest), 1.0))
+    chain_instructions = instructions * nest.trip_count * _dependent_entries(nest)
+    return max(1.0, window / max(chain_instructions, 1.0))
 
 
-def _continued(nest: Nest) -> int:
-    """How many entries of a nest's loop add to the same sum, one after the other."""
-    sums = [write for leaf in nest.leaves for write in leaf.writes if leaf.reads_back(write)]
+def _dependent_entries(nest: Nest) -> int:
+    """Consecutive entries of a nest's loop that add to the same sum."""
+    sums = [
+        write
+        for statement in nest.statements
+        for write in statement.writes
+        if statement.reads_back(write)
+    ]
     entries = 1
-    for loop in reversed(nest.outer):
+    for loop in reversed(nest.outer_loops):
         if any(loop.var in write.variables for write in sums):
             break
         entries *= loop.extent or 1
     return entries if sums else 1
 
 
-def _entries(out: CoreTime, nest: Nest, share: float, device: Device) -> None:
-    """What it takes to enter the nest's loop: set-up, and the iterations left of vectors."""
-    if nest.loop is None or not nest.leaves:
-        return
+def _entry_clk(nest: Nest, share: float, device: Device) -> float:
+    """Clocks of the entries of a nest's loop: set-up and the vector epilogue."""
+    if nest.loop is None or not nest.statements:
+        return 0.0
     core = device.cpu
     assert core is not None
-    leaf = max(nest.leaves, key=lambda leaf: leaf.executions)
-    entries = _entered(nest) * share
-    if not nest.vectorised:
-        out.entries += entries * ENTRY_CLK
-        return
-    width = width_of(leaf, nest, device)
-    halves, left = left_over(nest, int(width.elements))
-    alone = replace(nest, vectorised=False)
-    single = sum(ports(leaf, alone, SINGLE, device).clk for leaf in nest.leaves)
-    half = Width(width.elements / 2, 1, "narrow")
-    vectors = sum(ports(leaf, nest, half, device).clk for leaf in nest.leaves) if halves else 0.0
-    less = (single * left + vectors * halves * half.elements) / nest.trips
-    out.entries += entries * VECTOR_ENTRY_CLK + less * share
+    entries = _loop_entries(nest) * share
+    if not nest.is_vectorized:
+        return entries * LOOP_ENTRY_CLK
+    width = width_of(_most_executed(nest), nest, device)
+    halves, singles = epilogue_iterations(nest, int(width.elements))
+    scalar_nest = replace(nest, is_vectorized=False)
+    scalar_clk = sum(port_usage(one, scalar_nest, SCALAR, device).clk for one in nest.statements)
+    half = VectorWidth(width.elements / 2, 1, "narrow")
+    half_clk = 0.0
+    if halves:
+        half_clk = sum(port_usage(one, nest, half, device).clk for one in nest.statements)
+    epilogue_clk = (scalar_clk * singles + half_clk * halves * half.elements) / nest.trip_count
+    return entries * VECTOR_LOOP_ENTRY_CLK + epilogue_clk * share
 
 
-def _entered(nest: Nest) -> float:
-    """How often a nest's loop begins."""
-    leaf = max(nest.leaves, key=lambda leaf: leaf.executions)
-    return leaf.executions / max(inner(leaf) * nest.trips, 1)
+def _loop_entries(nest: Nest) -> float:
+    """Entries of a nest's loop over the whole launch."""
+    statement = _most_executed(nest)
+    return statement.executions / max(statement.executions_per_iteration * nest.trip_count, 1)
 
 
-def left_over(nest: Nest, lanes: int) -> tuple[int, int]:
-    """What a loop does after its vectors of `lanes`: vectors of half as many, single iterations.
-
-    Vectors that hold elements which nobody asked for might end behind the array, so that the last
-    iterations never run in them (LLVM's ``requiresScalarEpilogue``).
-    """
-    assert nest.loop is not None
-    left = nest.trips % max(lanes, 1)
-    apart = any(gaps(nest.loop, leaf, nest.leaves) for leaf in nest.leaves)
-    if not left and apart:
-        left = lanes
-    if lanes < LONG_VECTOR:
-        return 0, left
-    halves, left = divmod(left, lanes // 2)
-    return (halves - 1, lanes // 2) if halves and not left and apart else (halves, left)
+def _most_executed(nest: Nest) -> NestStatement:
+    return max(nest.statements, key=lambda statement: statement.executions)

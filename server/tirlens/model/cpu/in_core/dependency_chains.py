@@ -1,8 +1,8 @@
-"""Chains of results that wait for each other, from one execution of a statement to a later one.
+"""Dependency chains: the latency of results that need those of earlier executions.
 
-What needs the results of earlier iterations cannot start before they are there: an iteration takes
-the latencies around a cycle of dependences, over the iterations that the cycle spans (Rau,
-"Iterative Modulo Scheduling", MICRO 1994: the recurrence-constrained initiation interval).
+An iteration takes at least the latencies around a cycle of dependences, over the iterations that
+the cycle spans (Rau, "Iterative Modulo Scheduling", MICRO 1994: the recurrence-constrained
+initiation interval).
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from tirlens.hardware.spec import Device
 
 from ...tree.context import EnclosingLoop
 from ..compiler.loop_nests import Nest
-from ..compiler.statements import Address, Leaf
+from ..compiler.statements import Address, NestStatement
 from ..compiler.vector_width import width_of
-from .arithmetic import CALLS
+from .arithmetic import CALL_COST_RATIOS
 
-# Latencies relative to that of an addition, on Intel's cores from Skylake to Ice Lake (uops.info).
-FLOAT_LATENCIES: Mapping[str, float] = {
+# Latencies of floating-point operations over that of an addition.  Source: uops.info, Intel's cores
+# from Skylake to Ice Lake.
+FLOAT_LATENCY_RATIOS: Mapping[str, float] = {
     "div": 2.75,
     "mod": 2.75,
     "rcp": 2.75,
@@ -33,8 +34,8 @@ FLOAT_LATENCIES: Mapping[str, float] = {
     "logic": 0.25,
     "load": 1.25,
 }
-# Of integers, in clocks (ibid.).
-INTEGER_LATENCIES: Mapping[str, float] = {
+# Latencies of integer operations over that of an addition.  Source: ibid.
+INTEGER_LATENCY_RATIOS: Mapping[str, float] = {
     "mul": 3.0,
     "div": 24.0,
     "mod": 24.0,
@@ -42,170 +43,198 @@ INTEGER_LATENCIES: Mapping[str, float] = {
     "max": 2.0,
     "load": 5.0,
 }
-# The latency of adding integers.
-INTEGER_CLK = 1.0
-# Iterations after which the start of a chain no longer matters to how fast it goes on.
-SETTLED = 24
-# A value that is needed so many iterations later is there.
-LONGEST = 8
+# Latency of an integer addition, in clocks.  Source: ibid.
+INTEGER_ADD_LATENCY_CLK = 1.0
+# Iterations after which the start of a chain no longer changes its rate.
+MAX_TRANSIENT_ITERATIONS = 24
+# Iterations between a result and its use from which the use does not wait.
+MAX_DEPENDENCE_DISTANCE = 8
 
 
 @dataclass(frozen=True)
-class Edge:
-    """A statement's result that another one waits for, `clk` before its own, `distance` later."""
+class Dependence:
+    """A statement that needs the result of another one.
+
+    Attributes
+    ----------
+    source, target
+        Numbers of the statement with the result and of the one that needs it.
+    distance
+        Iterations from the one to the other.
+    latency_clk
+        Clocks from the source's result to the target's.
+    """
 
     source: int
     target: int
     distance: int
-    clk: float
+    latency_clk: float
 
 
-def chains(nest: Nest, device: Device) -> tuple[float, float]:
-    """Clocks of one iteration of a nest's loop in which results wait for each other.
+def chain_clk(nest: Nest, device: Device) -> tuple[float, float]:
+    """Clocks of one iteration of a nest's loop by its dependency chains.
 
-    The first goes on from an iteration to the next one, the second ends with each.
+    The first number is that of chains carried from one iteration to the next, the second that of
+    chains that end with each iteration.
     """
-    on = slope(list(edges(nest, nest.loop, device))) if nest.loop is not None else 0.0
-    repeats = max((again(leaf, write) for leaf in nest.leaves for write in leaf.writes), default=1)
-    alone = slope(list(edges(nest, None, device))) * repeats if repeats > 1 else 0.0
-    return on, alone
+    carried = 0.0
+    if nest.loop is not None:
+        carried = recurrence_clk(list(dependences(nest, nest.loop, device)))
+    copies = max(
+        (
+            copies_per_element(statement, write)
+            for statement in nest.statements
+            for write in statement.writes
+        ),
+        default=1,
+    )
+    within = recurrence_clk(list(dependences(nest, None, device))) * copies if copies > 1 else 0.0
+    return carried, within
 
 
-def returning(nest: Nest, device: Device) -> float:
-    """Clocks of one entry of a nest's loop that adds to what the entry before has stored.
+def entry_chain_clk(nest: Nest, device: Device) -> float:
+    """Clocks of one entry of a nest's loop that adds to what the previous entry has stored.
 
-    Such sums are loaded again each time, not kept in registers.
+    Each entry loads such sums again; they do not stay in registers.
     """
     core = device.cpu
-    if nest.loop is None or not nest.outer or core is None:
+    if nest.loop is None or not nest.outer_loops or core is None:
         return 0.0
-    inside, around = nest.loop.var, nest.outer[-1].var
+    inner, outer = nest.loop.var, nest.outer_loops[-1].var
     return max(
         (
-            forwarded(leaf, nest, device) + sum(latency(op, leaf, core) for op in read.path)
-            for leaf in nest.leaves
-            for read in leaf.reads
+            forward_clk(statement, nest, device)
+            + sum(latency_clk(op, statement, core) for op in read.path)
+            for statement in nest.statements
+            for read in statement.reads
             if read.path is not None
-            and inside in read.variables
-            and around not in read.variables
-            and any(_same_place(read, write) for write in leaf.writes)
+            and inner in read.variables
+            and outer not in read.variables
+            and any(read.is_same_element(write) for write in statement.writes)
         ),
         default=0.0,
     )
 
 
-def forwarded(leaf: Leaf, nest: Nest, device: Device) -> float:
-    """Clocks until what a statement has stored can be loaded."""
+def forward_clk(statement: NestStatement, nest: Nest, device: Device) -> float:
+    """Clocks of store-to-load forwarding of a statement's result."""
     core = device.cpu
     assert core is not None
-    width = width_of(leaf, nest, device)
+    width = width_of(statement, nest, device)
     if width.kind != "narrow":
         return core.vector_forward_clk
-    return core.forward_clk if leaf.floating or width.elements > 1 else core.integer_forward_clk
+    is_float_or_vector = statement.is_floating_point or width.elements > 1
+    return core.forward_clk if is_float_or_vector else core.integer_forward_clk
 
 
-def again(leaf: Leaf, write: Address) -> int:
-    """How often the unrolled copies of a statement write one place."""
-    return math.prod(loop.extent or 1 for loop in leaf.inner if loop.var not in write.variables)
+def copies_per_element(statement: NestStatement, write: Address) -> int:
+    """Unrolled copies of a statement that write one element."""
+    return math.prod(
+        loop.extent or 1 for loop in statement.inner_loops if loop.var not in write.variables
+    )
 
 
-def edges(nest: Nest, loop: EnclosingLoop | None, device: Device) -> Iterator[Edge]:
-    """What waits for what in a loop, or (None) in the copies of one iteration's statements."""
+def dependences(nest: Nest, loop: EnclosingLoop | None, device: Device) -> Iterator[Dependence]:
+    """The dependences in a loop, or (None) between the copies of one iteration's statements."""
     core = device.cpu
     assert core is not None
-    for target, leaf in enumerate(nest.leaves):
-        for read in leaf.reads:
-            for source, other in enumerate(nest.leaves):
+    for target, statement in enumerate(nest.statements):
+        for read in statement.reads:
+            for source, other in enumerate(nest.statements):
                 for write in other.writes:
-                    if read.path is None or not _same_strides(read, write):
+                    if read.path is None or not read.has_same_strides(write):
                         continue
-                    copies = again(other, write)
+                    copies = copies_per_element(other, write)
                     if loop is None and copies == 1:
                         continue
-                    steps = _steps(write, read, leaf, loop, nest, source < target)
-                    if steps is None or steps > LONGEST:
+                    distance = _distance(write, read, statement, loop, nest, source < target)
+                    if distance is None or distance > MAX_DEPENDENCE_DISTANCE:
                         continue
-                    clk = sum(latency(op, leaf, core) for op in read.path)
-                    if _through_memory(nest, source, target, steps):
-                        clk += forwarded(leaf, nest, device)
+                    clk = sum(latency_clk(op, statement, core) for op in read.path)
+                    if _is_through_memory(nest, source, target, distance):
+                        clk += forward_clk(statement, nest, device)
                     # All copies of a sum follow each other before the next iteration.
                     clk *= copies if loop is not None and source == target else 1
-                    yield Edge(source, target, steps, clk)
+                    yield Dependence(source, target, distance, clk)
 
 
-def _same_strides(one: Address, other: Address) -> bool:
-    return one.buffer == other.buffer and one.terms == other.terms
-
-
-def _same_place(one: Address, other: Address) -> bool:
-    return _same_strides(one, other) and one.constant == other.constant
-
-
-def _steps(
-    write: Address, read: Address, leaf: Leaf, loop: EnclosingLoop | None, nest: Nest, later: bool
+def _distance(
+    write: Address,
+    read: Address,
+    statement: NestStatement,
+    loop: EnclosingLoop | None,
+    nest: Nest,
+    is_later: bool,
 ) -> int | None:
-    """Iterations until what is written is read; None if it is not."""
-    stride = write.stride(loop.var, leaf.item.context.ranges) if loop is not None else 0
+    """Iterations from a write to a read of the same element; None if there is none.
+
+    `is_later` tells whether the read is in a later statement than the write.
+    """
+    stride = write.stride_bytes(loop.var, statement.node.context.ranges) if loop else 0
     if stride is None:
         return None
     if not stride:
-        return (0 if later else 1) if write.constant == read.constant else None
-    steps, rest = divmod(write.constant - read.constant, stride)
-    if rest or not 0 <= steps < nest.trips or (not steps and not later):
+        return (0 if is_later else 1) if write.offset_bytes == read.offset_bytes else None
+    distance, rest = divmod(write.offset_bytes - read.offset_bytes, stride)
+    if rest or not 0 <= distance < nest.trip_count or (not distance and not is_later):
         return None
-    return steps
+    return distance
 
 
-def _through_memory(nest: Nest, source: int, target: int, steps: int) -> bool:
-    """Whether a result is stored and loaded on its way, instead of kept in a register.
+def _is_through_memory(nest: Nest, source: int, target: int, distance: int) -> bool:
+    """Whether a result is stored and loaded on its way to its use, not kept in a register.
 
-    It is where something else is stored meanwhile that may lie in the same place for all that the
-    compiler knows, and from further than the last iteration.
+    It is if another store in between may overlap with it for all that the compiler knows, and if it
+    is from before the previous iteration.
     """
-    leaves = nest.leaves
-    writes = {write.buffer for write in leaves[source].writes}
-    if nest.vectorised or any(leaves[source].on_stack(write) for write in leaves[source].writes):
+    statements = nest.statements
+    producer = statements[source]
+    buffers = {write.buffer for write in producer.writes}
+    if nest.is_vectorized or any(producer.is_on_stack(write) for write in producer.writes):
         return False
-    between = leaves[source + 1 : target] if not steps else leaves[source + 1 :] + leaves[:target]
-    return steps > 1 or any(
-        write.buffer not in writes and not other.on_stack(write)
+    between = statements[source + 1 : target]
+    if distance:
+        between = statements[source + 1 :] + statements[:target]
+    return distance > 1 or any(
+        write.buffer not in buffers and not other.is_on_stack(write)
         for other in between
         for write in other.writes
     )
 
 
-def latency(op: str, leaf: Leaf, core: CpuCore) -> float:
-    """Clocks until the result of an operation of a statement is there."""
+def latency_clk(op: str, statement: NestStatement, core: CpuCore) -> float:
+    """Clocks from the operands of an operation to its result."""
     name = op.removeprefix("fast_")
-    if not leaf.floating:
-        return INTEGER_CLK * INTEGER_LATENCIES.get(name, 1.0)
-    if name in CALLS:
-        return CALLS[name] * core.call_clk
+    if not statement.is_floating_point:
+        return INTEGER_ADD_LATENCY_CLK * INTEGER_LATENCY_RATIOS.get(name, 1.0)
+    if name in CALL_COST_RATIOS:
+        return CALL_COST_RATIOS[name] * core.call_clk
     if name in ("min", "max"):
         return core.max_latency_clk
     if name == "fma":
         return core.multiply_add_latency_clk
-    return core.latency_clk * FLOAT_LATENCIES.get(name, 1.0)
+    return core.latency_clk * FLOAT_LATENCY_RATIOS.get(name, 1.0)
 
 
-def slope(found: Sequence[Edge]) -> float:
-    """Clocks by which results are later in each iteration, after many: the slowest cycle's."""
+def recurrence_clk(found: Sequence[Dependence]) -> float:
+    """Clocks of one iteration of the slowest cycle of dependences, after many iterations."""
     if not found:
         return 0.0
-    if all(edge.source == edge.target for edge in found):
-        return max(edge.clk / edge.distance for edge in found)
-    # Statements are in program order, so that what is needed at once is known.
-    ordered = sorted(found, key=lambda edge: edge.target)
-    ready: list[dict[int, float]] = []
-    for step in range(2 * SETTLED + 1):
+    if all(one.source == one.target for one in found):
+        return max(one.latency_clk / one.distance for one in found)
+    # Statements are in program order, so that dependences of distance 0 are resolved in one pass.
+    ordered = sorted(found, key=lambda one: one.target)
+    ready_clk: list[dict[int, float]] = []
+    for iteration in range(2 * MAX_TRANSIENT_ITERATIONS + 1):
         now: dict[int, float] = {}
-        for edge in ordered:
-            before = step - edge.distance
+        for one in ordered:
+            before = iteration - one.distance
             start = (
-                (ready[before] if edge.distance else now).get(edge.source, 0.0)
+                (ready_clk[before] if one.distance else now).get(one.source, 0.0)
                 if before >= 0
                 else 0.0
             )
-            now[edge.target] = max(now.get(edge.target, 0.0), start + edge.clk)
-        ready.append(now)
-    return (max(ready[-1].values()) - max(ready[SETTLED].values())) / SETTLED
+            now[one.target] = max(now.get(one.target, 0.0), start + one.latency_clk)
+        ready_clk.append(now)
+    last, first = max(ready_clk[-1].values()), max(ready_clk[MAX_TRANSIENT_ITERATIONS].values())
+    return (last - first) / MAX_TRANSIENT_ITERATIONS

@@ -1,301 +1,208 @@
-"""Cache lines that one core takes from behind each of its caches.
+"""Layer conditions: the cache lines and pages that one core misses in each cache and the TLB.
 
-The layer conditions of the Execution-Cache-Memory model (Stengel et al., ICS 2015), as a
-recursion over the loops: while all that one iteration of a loop touches stays in a cache, the loop
-takes each of its lines once; else every iteration takes its own again.  A cache is full when its
-sets are: powers of two as strides use few of them.
+After the layer conditions of the Execution-Cache-Memory model (Stengel et al., ICS 2015), as a
+recursion over the loops.  While all that one iteration of a loop touches stays in a cache, the loop
+misses each of its lines once; otherwise every iteration misses its own again.  A cache is full when
+its sets are: strides that are powers of two use few of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tirlens_counting.expressions import is_data_dependent
+from tirlens.hardware.cpu_core import CACHE_LINE_BYTES, PAGE_BYTES
+from tirlens.hardware.spec import Device
 
 from ...tree.context import EnclosingLoop
-from ..compiler.loop_nests import Nest
-from ..compiler.statements import (
-    LINE_BYTES,
-    PAGE_BYTES,
-    Address,
-    Leaf,
-    Pattern,
-    digit_values,
-    pattern,
-)
+from .footprints import AccessPattern, Footprints, Signature, Stream
 
-# How sharply reuse ends where the lines in between exceed the cache, (lines / capacity) ** this:
-# looked at.
-SHARPNESS = 6.0
-# Of this many times the capacity, swept again and again, half is still there each time: of 1.0 with
-# the least recently used line replaced, of 1.39 with any (of misses m then 1 - m = exp(-m * size)
-# hit), and replacement is in between (Abel and Reineke, "nanoBench", ISPASS 2020; Vila et al.,
-# "CacheQuery", PLDI 2020).
-HALF_LEFT = 1.2
-
-Signature = tuple[object, ...]
+# Sharpness of the layer condition: the miss ratio depends on (bytes / capacity) ** this, without a
+# unit.  Hand-tuned.
+LAYER_CONDITION_SHARPNESS = 6.0
+# Footprint over capacity at which a repeated sweep hits half of its lines.  Source: it is 1.0 with
+# LRU replacement, and 1.39 with random replacement (1 - m = exp(-m * size) of misses m); caches are
+# in between (Abel and Reineke, "nanoBench", ISPASS 2020; Vila et al., "CacheQuery", PLDI 2020).
+HALF_HIT_CAPACITIES = 1.2
 
 
 @dataclass(frozen=True)
-class Capacity:
-    """A cache as far as it decides what stays: `sets` x `ways` lines, used by `sharers` cores.
+class CacheCapacity:
+    """The capacity of a cache, or of a TLB, whose lines are pages.
 
-    Addresses a `period` apart share a set; 0 where all are spread over all sets.  A TLB is a cache
-    whose lines are pages.
+    Attributes
+    ----------
+    bytes
+        The size.
+    sets, ways
+        The number of sets, and the lines of each.
+    period_bytes
+        The distance of addresses that share a set; 0 if all addresses use all sets.
+    sharers
+        The cores that use the cache.
+    line_bytes
+        The size of a line.
     """
 
     bytes: float
     sets: int
     ways: int
-    period: int
+    period_bytes: int
     sharers: int = 1
-    line: int = LINE_BYTES
+    line_bytes: int = CACHE_LINE_BYTES
 
     @staticmethod
-    def of(size: float, ways: int, sharers: int = 1) -> Capacity:
-        """A cache that is told sets apart by the bits of an address, of which a page fixes some.
+    def of_cache(size_bytes: float, ways: int, sharers: int = 1) -> CacheCapacity:
+        """A cache whose sets are selected by address bits, some of which a page fixes.
 
-        So is a shared cache: its slice is hashed, the set in it is not (Maurice et al., "Reverse
-        Engineering Intel Last-Level Cache Complex Addressing", RAID 2015).
+        So are those of a shared cache: its slice is hashed, the set in it is not (Maurice et al.,
+        "Reverse Engineering Intel Last-Level Cache Complex Addressing", RAID 2015).
         """
-        sets = max(int(size / ways / LINE_BYTES), 1)
-        return Capacity(size, sets, ways, min(sets * LINE_BYTES, PAGE_BYTES), sharers)
+        sets = max(int(size_bytes / ways / CACHE_LINE_BYTES), 1)
+        period_bytes = min(sets * CACHE_LINE_BYTES, PAGE_BYTES)
+        return CacheCapacity(size_bytes, sets, ways, period_bytes, sharers)
 
     @staticmethod
-    def of_tlb(size: float) -> Capacity:
-        """A TLB that covers `size` bytes; Intel's and Arm's spread pages over their sets."""
-        return Capacity(size, 1, max(int(size / PAGE_BYTES), 1), 0, line=PAGE_BYTES)
+    def of_tlb(size_bytes: float) -> CacheCapacity:
+        """A TLB that covers `size_bytes`; those of Intel and Arm spread pages over their sets."""
+        pages = max(int(size_bytes / PAGE_BYTES), 1)
+        return CacheCapacity(size_bytes, 1, pages, 0, line_bytes=PAGE_BYTES)
 
-    def used(self, found: Pattern) -> float:
-        """Sets that the lines of a pattern fall into."""
-        return found.sets_used(self.sets, self.period)
+    def sets_used(self, pattern: AccessPattern) -> float:
+        """Sets that the lines of a pattern are in."""
+        used = pattern.run_lines
+        for stride, count in pattern.copies:
+            used *= min(count, self.period_bytes // math.gcd(stride, self.period_bytes))
+        sets_per_line = self.sets * self.line_bytes / self.period_bytes
+        return min(used, self.period_bytes / self.line_bytes) * sets_per_line
 
-    def taken(self, found: Pattern) -> float:
-        """Bytes of the cache that a pattern makes unusable for others, in effect."""
-        lines = found.lines
-        if self.period:
-            used = self.used(found)
+    def occupied_bytes(self, pattern: AccessPattern) -> float:
+        """Bytes of the cache that a pattern uses up: of full sets, all in proportion."""
+        lines = pattern.lines
+        if self.period_bytes:
+            used = self.sets_used(pattern)
             if used < self.sets and lines > used * self.ways / 2:
-                return lines / used * self.sets * self.line
-        return lines * self.line
+                return lines / used * self.sets * self.line_bytes
+        return lines * self.line_bytes
+
+
+def cache_levels(device: Device, cores: int) -> dict[str, CacheCapacity]:
+    """Each cache by the name of the level beyond it, when `cores` cores work."""
+    core = device.cpu
+    assert core is not None
+    l2_sharers = min(cores, core.l2.cores)
+    out = {
+        "l2": CacheCapacity.of_cache(device.l1_bytes_per_sm, core.l1_ways),
+        "l3" if core.l3 else "dram": CacheCapacity.of_cache(
+            core.l2.bytes, core.l2.ways, l2_sharers
+        ),
+    }
+    if core.l3:
+        l3_sharers = min(cores, core.l3.cores)
+        out["dram"] = CacheCapacity.of_cache(core.l3.bytes, core.l3.ways, l3_sharers)
+    return out
 
 
 @dataclass(frozen=True)
-class Stream:
-    """One address of one statement, with the loops around it from the outside in."""
-
-    leaf: Leaf
-    address: Address
-    around: tuple[EnclosingLoop, ...]
-    extents: Mapping[str, int]
-    signature: Signature
-
-
-class Footprints:
-    """What streams touch while the loops from a depth on run, in lines of `line` bytes."""
-
-    def __init__(self, streams: Sequence[Stream], line: int = LINE_BYTES) -> None:
-        self.streams = streams
-        self.line = line
-        # What each core has for itself; the rest all of them read.
-        self.private = frozenset(
-            stream.signature
-            for stream in streams
-            for loop in stream.around
-            if loop.kind == "parallel" and loop.var in stream.address.variables
-        )
-        self._patterns: dict[tuple[int, int], Pattern] = {}
-        self._unions: dict[tuple[frozenset[int], int], dict[Signature, tuple[Pattern, float]]] = {}
-
-    def pattern(self, stream: Stream, depth: int) -> Pattern:
-        """What the loops of a stream inside of the first `depth` ones touch."""
-        key = (id(stream), depth)
-        if key not in self._patterns:
-            free = frozenset(loop.var for loop in stream.around[depth:])
-            digits = [
-                (stride, digit_values(atom, free, stream.leaf.item.context, stream.extents))
-                for atom, stride in stream.address.terms
-            ]
-            self._patterns[key] = pattern(digits, stream.address.size, self.line)
-        return self._patterns[key]
-
-    def union(
-        self, streams: Sequence[Stream], depth: int
-    ) -> Mapping[Signature, tuple[Pattern, float]]:
-        """By signature: the pattern, and how many copies of it at offsets of their own."""
-        key = (frozenset(map(id, streams)), depth)
-        if key not in self._unions:
-            groups: dict[Signature, list[Stream]] = {}
-            for stream in streams:
-                groups.setdefault(stream.signature, []).append(stream)
-            self._unions[key] = {
-                signature: self._group(group, depth) for signature, group in groups.items()
-            }
-        return self._unions[key]
-
-    def _group(self, group: Sequence[Stream], depth: int) -> tuple[Pattern, float]:
-        widest = max((self.pattern(s, depth) for s in group), key=lambda p: p.lines)
-        array_bytes = group[0].address.array_bytes
-        if widest.lines > array_bytes / self.line:
-            # Two loops reach the same places, as in the sweeps of a triangle.
-            widest = Pattern(array_bytes, (), self.line)
-        apart: list[int] = []
-        for stream in group:
-            offset = stream.address.constant
-            if not any(widest.covers(offset - other) for other in apart):
-                apart.append(offset)
-        most = max(array_bytes / self.line, 1.0)
-        return widest, min(len(apart), max(most / max(widest.lines, 1e-9), 1.0))
-
-    def lines(self, streams: Sequence[Stream], depth: int) -> dict[Signature, float]:
-        """By signature: the lines that streams touch inside of `depth` loops."""
-        out: dict[Signature, float] = {}
-        by_signature = {stream.signature: stream for stream in streams}
-        for signature, (found, copies) in self.union(streams, depth).items():
-            most = max(by_signature[signature].address.array_bytes / self.line, 1.0)
-            out[signature] = min(found.lines * copies, most)
-        return out
-
-    def taken(self, streams: Sequence[Stream], depth: int, cache: Capacity) -> float:
-        """Lines of a `cache` that streams take inside of `depth` loops, its sharers' too."""
-        return sum(
-            cache.taken(found) * copies * (cache.sharers if signature in self.private else 1)
-            for signature, (found, copies) in self.union(streams, depth).items()
-        )
-
-
-@dataclass(frozen=True)
-class Node:
-    """A loop at `depth` (None: the whole kernel) with the streams inside it."""
+class LoopNode:
+    """A loop (None: the whole kernel) at `depth`, with the streams and loops inside."""
 
     loop: EnclosingLoop | None
     depth: int
     streams: tuple[Stream, ...]
-    children: tuple[Node, ...]
+    children: tuple[LoopNode, ...]
 
 
-def tree(streams: Sequence[Stream], depth: int = 0, loop: EnclosingLoop | None = None) -> Node:
-    """Loops shared by streams become one node; order does not matter here."""
+def loop_tree(
+    streams: Sequence[Stream], depth: int = 0, loop: EnclosingLoop | None = None
+) -> LoopNode:
+    """The tree of the loops around streams."""
     groups: dict[EnclosingLoop, list[Stream]] = {}
     for stream in streams:
-        if len(stream.around) > depth:
-            groups.setdefault(stream.around[depth], []).append(stream)
-    children = tuple(tree(group, depth + 1, around) for around, group in groups.items())
-    return Node(loop, depth, tuple(streams), children)
+        if len(stream.loops) > depth:
+            groups.setdefault(stream.loops[depth], []).append(stream)
+    children = tuple(loop_tree(group, depth + 1, inner) for inner, group in groups.items())
+    return LoopNode(loop, depth, tuple(streams), children)
 
 
-def lines_taken(node: Node, cache: Capacity, found: Footprints) -> dict[Signature, float]:
-    """Lines that a core takes from behind a cache when the kernel runs again and again.
+def missed_lines(
+    root: LoopNode, cache: CacheCapacity, footprints: Footprints
+) -> dict[Signature, float]:
+    """By signature: lines that a core misses in a cache in each of repeated runs of a kernel.
 
-    What several cores read is fetched by one of them.
+    One of the cores that share a cache fetches what several of them read.
+
+    Parameters
+    ----------
+    root
+        The kernel.
+    cache
+        The cache.
+    footprints
+        The lines that the kernel's streams touch.
     """
-    once = _inside(node, cache, found)
-    left = 1 - resident(found.taken(node.streams, 0, cache), cache)
-    if sum(once.values()) * left < 1:
-        # There is no part of a line.
-        left = 0.0
+    once = _misses_in_iteration(root, cache, footprints)
+    evicted = 1 - resident_fraction(_occupied_bytes(footprints, root.streams, 0, cache), cache)
+    if sum(once.values()) * evicted < 1:
+        # Less than one line.
+        evicted = 0.0
     return {
-        signature: lines * left / (1 if signature in found.private else cache.sharers)
+        signature: lines * evicted / (1 if signature in footprints.private else cache.sharers)
         for signature, lines in once.items()
     }
 
 
-def resident(taken: float, cache: Capacity) -> float:
-    """The share of lines still there when so many bytes were touched in between."""
-    return 1 / (1 + (taken / (HALF_LEFT * cache.bytes)) ** SHARPNESS)
+def resident_fraction(occupied_bytes: float, cache: CacheCapacity) -> float:
+    """The fraction of lines that are still in a cache after accesses to `occupied_bytes`."""
+    capacity_bytes = HALF_HIT_CAPACITIES * cache.bytes
+    return 1 / (1 + (occupied_bytes / capacity_bytes) ** LAYER_CONDITION_SHARPNESS)
 
 
-def _inside(node: Node, cache: Capacity, found: Footprints) -> dict[Signature, float]:
-    """Lines taken by one iteration of a node's loop."""
+def _occupied_bytes(
+    footprints: Footprints, streams: Sequence[Stream], depth: int, cache: CacheCapacity
+) -> float:
+    """Bytes of a cache that streams of all its cores use up inside of `depth` loops."""
+    return sum(
+        cache.occupied_bytes(pattern)
+        * copies
+        * (cache.sharers if signature in footprints.private else 1)
+        for signature, (pattern, copies) in footprints.union(streams, depth).items()
+    )
+
+
+def _misses_in_iteration(
+    node: LoopNode, cache: CacheCapacity, footprints: Footprints
+) -> dict[Signature, float]:
+    """Lines that one iteration of a node's loop misses."""
     total: dict[Signature, float] = {}
-    here = [stream for stream in node.streams if len(stream.around) == node.depth]
-    for signature, lines in found.lines(here, node.depth).items() if here else ():
+    direct = [stream for stream in node.streams if len(stream.loops) == node.depth]
+    for signature, lines in footprints.lines(direct, node.depth).items() if direct else ():
         total[signature] = total.get(signature, 0.0) + lines
     for child in node.children:
-        for signature, lines in _all(child, cache, found).items():
+        for signature, lines in _misses_of_loop(child, cache, footprints).items():
             total[signature] = total.get(signature, 0.0) + lines
-    if len(node.children) + bool(here) > 1:
-        kept = resident(found.taken(node.streams, node.depth, cache), cache)
-        least = found.lines(node.streams, node.depth)
+    if len(node.children) + bool(direct) > 1:
+        occupied_bytes = _occupied_bytes(footprints, node.streams, node.depth, cache)
+        resident = resident_fraction(occupied_bytes, cache)
+        compulsory = footprints.lines(node.streams, node.depth)
         for signature, lines in total.items():
-            total[signature] = kept * min(least[signature], lines) + (1 - kept) * lines
+            least = min(compulsory[signature], lines)
+            total[signature] = resident * least + (1 - resident) * lines
     return total
 
 
-def _all(node: Node, cache: Capacity, found: Footprints) -> dict[Signature, float]:
-    """Lines taken by all iterations of a node's loop."""
+def _misses_of_loop(
+    node: LoopNode, cache: CacheCapacity, footprints: Footprints
+) -> dict[Signature, float]:
+    """Lines that all iterations of a node's loop miss."""
     assert node.loop is not None
-    depth = node.depth - 1
-    trips = {stream.signature: stream.extents[node.loop.var] for stream in node.streams}
-    kept = resident(found.taken(node.streams, node.depth, cache), cache)
-    least = found.lines(node.streams, depth)
-    inside = _inside(node, cache, found)
+    trip_counts = {stream.signature: stream.extents[node.loop.var] for stream in node.streams}
+    occupied_bytes = _occupied_bytes(footprints, node.streams, node.depth, cache)
+    resident = resident_fraction(occupied_bytes, cache)
+    compulsory = footprints.lines(node.streams, node.depth - 1)
     return {
-        signature: kept * min(least[signature], trips[signature] * lines)
-        + (1 - kept) * trips[signature] * lines
-        for signature, lines in inside.items()
+        signature: resident * min(compulsory[signature], trip_counts[signature] * lines)
+        + (1 - resident) * trip_counts[signature] * lines
+        for signature, lines in _misses_in_iteration(node, cache, footprints).items()
     }
-
-
-def streams_of(nests: Iterable[Nest], cores: int, vector_bytes: int) -> list[Stream]:
-    """The streams of one core, which runs its part of the parallel loops.
-
-    What a vector takes at once is one access.
-    """
-    out: list[Stream] = []
-    for nest in nests:
-        for leaf in nest.leaves:
-            for address in leaf.addresses:
-                out.append(_stream(nest, leaf, address, cores, vector_bytes))
-    return out
-
-
-def _stream(nest: Nest, leaf: Leaf, address: Address, cores: int, vector_bytes: int) -> Stream:
-    around = leaf.item.context.loops
-    extents = {
-        loop.var: -(-(loop.extent or 1) // cores) if loop.kind == "parallel" else loop.extent or 1
-        for loop in around
-    }
-    lane = nest.loop.var if nest.vectorised and nest.loop else leaf.lane_loop
-    if lane is not None:
-        taken = extents[lane] if lane == leaf.lane_loop else max(vector_bytes // address.size, 1)
-        taken = min(taken, extents[lane])
-        extents[lane] = -(-extents[lane] // taken)
-        factors = dict(address.terms)
-        if lane in factors:
-            size = address.size + abs(factors[lane]) * (taken - 1)
-            terms = tuple((a, f * taken if a == lane else f) for a, f in address.terms)
-            if abs(factors[lane]) <= LINE_BYTES:
-                address = replace(address, size=size, terms=terms)
-            else:
-                extents[lane] *= taken
-    return Stream(leaf, address, around, extents, signature_of(address, around, extents))
-
-
-def signature_of(
-    address: Address, around: Sequence[EnclosingLoop], extents: Mapping[str, int]
-) -> Signature:
-    """Equal for addresses that run over the same places, up to a constant.
-
-    Places that different data choose are different ones.
-    """
-    depths = {loop.var: depth for depth, loop in enumerate(around)}
-    terms = (
-        (stride, depths.get(str(atom), -1), extents.get(str(atom), 0))
-        for atom, stride in address.terms
-    )
-    chosen = frozenset(repr(atom) for atom, _ in address.terms if is_data_dependent(atom))
-    return (address.buffer, tuple(sorted(terms)), chosen)
-
-
-__all__ = [
-    "Capacity",
-    "Footprints",
-    "Node",
-    "Stream",
-    "lines_taken",
-    "signature_of",
-    "streams_of",
-    "tree",
-]

@@ -1,4 +1,4 @@
-"""Elements apart, values with names and sums on the stack: what LLVM makes of their moves."""
+"""Interleaved access groups, named values, and sums on the stack."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LENGTH = 4096
 
 
 def packed(width: int) -> KernelFacts:
-    """Columns of `width` elements that lie together, as for a product."""
+    """Columns of `width` elements packed contiguously, as for a product."""
     leaf = store({"A": ("i", "j")}, ("P", ("j", "i")))
     return facts(
         {"A": (width, LENGTH), "P": (LENGTH, width)}, [loop("j", LENGTH), loop("i", width)], leaf
@@ -24,7 +24,7 @@ def packed(width: int) -> KernelFacts:
 
 
 @pytest.mark.parametrize("width", [2, 4, 8])
-def test_places_that_are_all_stored_are_whole_vectors(width: int) -> None:
+def test_an_interleaved_group_without_gaps_is_stored_as_vectors(width: int) -> None:
     def each(width: int) -> float:
         return timed(analyze(packed(width), DEVICE)) / width
 
@@ -39,7 +39,7 @@ def every_third(explicit: bool) -> KernelFacts:
     return facts({"X": (LENGTH, 3), "Y": (LENGTH,)}, loops, leaf)
 
 
-def test_an_explicit_vector_of_elements_apart_is_put_together_one_by_one() -> None:
+def test_an_explicit_vector_with_a_stride_is_scalarized() -> None:
     loops, explicit = (timed(analyze(every_third(way), DEVICE)) for way in (False, True))
     assert explicit > 1.5 * loops
 
@@ -50,8 +50,8 @@ def every_second(trips: int) -> KernelFacts:
     return facts({"X": (16, 2 * trips), "Y": (16, trips)}, loops, leaf)
 
 
-def test_vectors_with_gaps_leave_the_last_iterations_to_single_elements() -> None:
-    """Of 64 iterations 8 run one by one, of 65 only one."""
+def test_groups_with_gaps_need_a_scalar_epilogue() -> None:
+    """8 of 64 iterations are scalar, and 1 of 65."""
     whole, odd = (timed(analyze(every_second(trips), DEVICE)) for trips in (64, 65))
     assert whole > odd
 
@@ -59,7 +59,7 @@ def test_vectors_with_gaps_leave_the_last_iterations_to_single_elements() -> Non
 def sequence(
     leaves: Sequence[Statement], loops: Sequence[Loop], own: dict[str, str]
 ) -> KernelFacts:
-    """Statements in one nest; `own` arrays with their scopes."""
+    """Statements in one nest; `own` are the scopes of arrays that are no parameters."""
     arrays = {"A": (LENGTH,), "B": (LENGTH,), **dict.fromkeys(own, (1,))}
     made = facts(arrays, loops, leaves[0])
     (outer,) = made.body
@@ -71,7 +71,7 @@ def sequence(
     return replace(made, buffers=buffers, body=(replace(outer, body=tuple(leaves)),))
 
 
-def test_a_value_with_a_name_is_in_memory_unless_it_is_on_the_stack() -> None:
+def test_a_named_value_is_in_memory_unless_it_is_on_the_stack() -> None:
     leaves = (
         store({"A": ("i",)}, ("low", (0,)), "mul"),
         store({"low": (0,)}, ("B", ("i",)), "add"),
@@ -83,8 +83,8 @@ def test_a_value_with_a_name_is_in_memory_unless_it_is_on_the_stack() -> None:
     assert memory > 4 * stack
 
 
-def summed_apart(rows: int) -> KernelFacts:
-    """Six sums of eight in vectors, in a part of an array that TVM makes as small as they are."""
+def vector_sums(rows: int) -> KernelFacts:
+    """Six vectors of eight sums, in an array that TVM compacts to their size."""
     leaf = store(
         {"A": ("i", "k"), "B": ("k", "v"), "S": ("o", "i", "v")},
         ("S", ("o", "i", "v")),
@@ -96,17 +96,17 @@ def summed_apart(rows: int) -> KernelFacts:
 
 
 def test_sums_on_the_stack_are_stored_after_the_loop() -> None:
-    made = summed_apart(64)
+    made = vector_sums(64)
     own = tuple(replace(b, is_parameter=b.name != "S", scope="global") for b in made.buffers)
     stack = timed(analyze(replace(made, buffers=own), DEVICE))
     assert 1.3 * stack < timed(analyze(made, DEVICE))
 
 
-def test_a_triangle_is_not_larger_than_its_array() -> None:
-    """Its diagonals reach each element by several sums of two loops."""
-    place: Expr = ("+", "i", "j")
+def test_the_footprint_of_a_triangle_is_at_most_its_array() -> None:
+    """Several pairs of loop values give the same element."""
+    diagonal: Expr = ("+", "i", "j")
     size = 700
-    leaf = store({"A": (place, "j"), "y": (place,)}, ("y", (place,)), "add")
+    leaf = store({"A": (diagonal, "j"), "y": (diagonal,)}, ("y", (diagonal,)), "add")
     made = facts(
         {"A": (2 * size, size), "y": (2 * size,)}, [loop("j", size), loop("i", size)], leaf
     )

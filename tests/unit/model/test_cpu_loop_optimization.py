@@ -1,4 +1,4 @@
-"""What LLVM leaves of the loops of CPU kernels, told by their times."""
+"""Hoisting, vectorization legality and register promotion, seen in the times of kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tirlens.model import analyze
 from tirlens.model.cpu.compiler.statements import address_of
-from tirlens.model.cpu.compiler.vector_width import parts
+from tirlens.model.cpu.compiler.vector_width import legal_accesses
 from tirlens.model.tree.context import LoopContext
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, KernelFacts, Loop
 
@@ -18,7 +18,7 @@ ROWS, COLUMNS = 64, 512
 
 
 def rooted(over: tuple[str, ...] | None, local: bool) -> KernelFacts:
-    """``B[i, j] = A[i, j] * rsqrt(S[i])`` with what the root is said to depend on."""
+    """``B[i, j] = A[i, j] * rsqrt(S[i])``; the root depends on the loops `over`."""
     leaf = store({"A": ("i", "j"), "S": ("i",)}, ("B", ("i", "j")))
     arith = (Arith("rsqrt", FLOAT, over=over), Arith("mul", FLOAT, over=("i", "j")))
     made = facts(
@@ -31,7 +31,7 @@ def rooted(over: tuple[str, ...] | None, local: bool) -> KernelFacts:
 
 
 @pytest.mark.parametrize("local", [False, True])
-def test_what_a_loop_does_not_change_is_computed_once(local: bool) -> None:
+def test_loop_invariant_operations_are_hoisted(local: bool) -> None:
     often, once = (timed(analyze(rooted(over, local), DEVICE)) for over in (("i", "j"), ("i",)))
     assert once * 3 < often
     assert timed(analyze(rooted(None, local), DEVICE)) == often
@@ -43,19 +43,19 @@ def rows(index: Expr, column: Expr) -> KernelFacts:
     return facts(arrays, [loop("i", ROWS), loop("j", COLUMNS)], leaf)
 
 
-def test_rows_that_data_choose_are_taken_one_element_at_a_time() -> None:
-    plain, chosen = (timed(analyze(rows(row, "j"), DEVICE)) for row in ("i", ("load", "R", "i")))
-    assert plain * 2 < chosen
+def test_a_loop_with_data_dependent_rows_is_not_vectorized() -> None:
+    plain, selected = (timed(analyze(rows(row, "j"), DEVICE)) for row in ("i", ("load", "R", "i")))
+    assert plain * 2 < selected
 
 
-def test_a_row_backwards_is_still_read_in_vectors() -> None:
+def test_a_reversed_row_is_read_as_vectors() -> None:
     backwards = timed(analyze(rows("i", ("-", COLUMNS - 1, "j")), DEVICE))
     halves = timed(analyze(rows("i", ("//", "j", 2)), DEVICE))
     assert timed(analyze(rows("i", "j"), DEVICE)) < backwards < halves
 
 
 def strips(width: int, trips: int, size: int) -> KernelFacts:
-    """``B[v] = A[v] + 1`` in explicit vectors, with a condition where they reach over the end."""
+    """``B[v] = A[v] + 1`` in explicit vectors, with a condition if the last one is not full."""
     place: Expr = ("+", ("*", "o", width), "v")
     leaf = store({"A": (place,)}, ("B", (place,)), "add")
     made = facts({"A": (size,), "B": (size,)}, [loop("o", trips)], leaf)
@@ -67,7 +67,7 @@ def strips(width: int, trips: int, size: int) -> KernelFacts:
     return replace(made, body=(replace(outer, body=(lanes,)),))
 
 
-def test_a_vector_with_a_condition_on_its_lanes_is_none() -> None:
+def test_an_explicit_vector_with_a_condition_on_its_lanes_is_scalar() -> None:
     whole = timed(analyze(strips(8, 1250, 10000), DEVICE))
     cut = timed(analyze(strips(8, 1250, 9996), DEVICE))
     assert whole * 2 < cut
@@ -86,7 +86,7 @@ def summed(others: int, scope: str) -> KernelFacts:
     return replace(made, buffers=owned, body=(replace(outer, body=(leaf, beside)[: 1 + others]),))
 
 
-def test_sums_that_may_be_one_go_through_memory() -> None:
+def test_sums_that_may_overlap_are_kept_in_memory() -> None:
     alone = timed(analyze(summed(0, "local"), DEVICE))
     assert timed(analyze(summed(1, "global"), DEVICE)) == pytest.approx(alone, rel=0.2)
     assert timed(analyze(summed(1, "local"), DEVICE)) > 1.8 * alone
@@ -95,16 +95,16 @@ def test_sums_that_may_be_one_go_through_memory() -> None:
 @pytest.mark.parametrize("columns", [500, 512])
 def test_quotient_and_remainder_are_one_address(columns: int) -> None:
     buffer = Buffer("A", "A", FLOAT, (100, columns), is_parameter=True)
-    place = LoopContext((), {}, {})
+    context = LoopContext((), {}, {})
     split = Access("A", "read", (("//", "f", columns), ("%", "f", columns)))
-    address = address_of(split, buffer, (100, columns), place)
-    assert (address.terms, address.constant) == ((("f", 4),), 0)
+    address = address_of(split, buffer, (100, columns), context)
+    assert (address.terms, address.offset_bytes) == ((("f", 4),), 0)
     apart = replace(split, indices=(("//", "f", columns // 2), ("%", "f", columns)))
-    assert len(address_of(apart, buffer, (100, columns), place).terms) == 2
+    assert len(address_of(apart, buffer, (100, columns), context).terms) == 2
 
 
-def test_a_sum_stays_in_a_register_from_one_unrolled_statement_to_the_next() -> None:
-    """Of nine times eight vectors that are added to eight, these are never loaded again."""
+def test_unrolled_copies_keep_their_sum_in_a_register() -> None:
+    """Nine times eight vectors are added to eight, which are loaded once."""
     loops = [loop("i", 2), loop("p", 9, "unroll"), loop("f", 8, "unroll")]
     lanes = Loop("vectorized", "v", 0, 8, ())
     added: tuple[Expr, ...] = ("i", "p", "f", "v")
@@ -118,31 +118,31 @@ def test_a_sum_stays_in_a_register_from_one_unrolled_statement_to_the_next() -> 
     assert times[0] < 0.85 * times[1]
 
 
-def inside_one_array(beside: tuple[Expr, ...]) -> KernelFacts:
-    """Rows of an array, each element changed by another one of it."""
+def update_within_array(beside: tuple[Expr, ...]) -> KernelFacts:
+    """Rows of an array, each element of which is updated with another element of the array."""
     leaf = store({"A": (("+", "i", 1), "j")}, ("A", (("+", "i", 1), "j")), "add")
     more = Access("A", "read", beside)
     leaf = replace(leaf, accesses=(more, *leaf.accesses))
     return facts({"A": (101, 100)}, [loop("k", 100), loop("i", 100), loop("j", 100)], leaf)
 
 
-def test_an_array_that_a_loop_changes_is_not_passed_at_another_stride_in_vectors() -> None:
+def test_accesses_with_different_strides_prevent_vectorization() -> None:
     along, fixed = (
-        timed(analyze(inside_one_array(place), DEVICE))
+        timed(analyze(update_within_array(place), DEVICE))
         for place in ((0, "j"), (("+", "i", 1), "k"))
     )
     assert fixed > 2 * along
 
 
 def short(width: int) -> KernelFacts:
-    """Sums of integers in a loop of `width`, too long to be unrolled with what is in it."""
+    """Sums of integers in a loop of `width`, which is too long to unroll with its body."""
     leaf = store({"X": ("n", "u"), "Y": ("n", "i")}, ("Y", ("n", "i")), "add")
     loops = [loop("n", 640 // width), loop("i", width), loop("u", 34)]
     made = facts({"X": (640, 34), "Y": (640, width)}, loops, leaf)
     return replace(made, buffers=tuple(replace(b, dtype="int32") for b in made.buffers))
 
 
-def test_loops_of_less_than_sixteen_iterations_are_not_compared_for() -> None:
+def test_loops_of_fewer_than_sixteen_iterations_get_no_overlap_checks() -> None:
     few, many = (timed(analyze(short(width), DEVICE)) for width in (10, 20))
     assert few > 1.5 * many
 
@@ -151,30 +151,32 @@ def test_loops_of_less_than_sixteen_iterations_are_not_compared_for() -> None:
     ("elements", "registers", "expected"),
     [(16, 1, 1), (32, 2, 2), (12, 1, 2), (5, 1, 2), (15, 1, 4), (40, 3, 3), (30, 2, 4)],
 )
-def test_a_vector_is_moved_in_powers_of_two(elements: int, registers: int, expected: int) -> None:
-    assert parts(elements, registers) == expected
+def test_a_vector_is_accessed_in_powers_of_two(
+    elements: int, registers: int, expected: int
+) -> None:
+    assert legal_accesses(elements, registers) == expected
 
 
 INNER: Expr = ("+", "i", 101)
 
 
 @pytest.mark.parametrize(
-    ("write", "read", "apart"),
+    ("write", "read", "is_disjoint"),
     [
-        # One element in front of the part of a row that the loop changes.
+        # One element before the part of a row that the loop updates.
         (("j", INNER), ("j", "k"), True),
-        # A row above.
+        # The previous row.
         ((("+", "k", 1), "i"), ("k", "i"), True),
-        # An element of the row that the loop changes.
+        # An element of the row that the loop updates.
         (("j", "i"), ("j", "k"), False),
-        # Another column, whose elements lie between those that it changes.
+        # Another column, whose elements are between those that the loop updates.
         (("i", "j"), ("i", "k"), False),
-        # An element of a row above, which a counter around tells as well as the column below it.
+        # An element of an earlier row, whose number depends on the same outer variable.
         ((("+", ("+", "i", "k"), 1), "j"), ("k", "j"), False),
     ],
 )
-def test_a_loop_changes_an_array_in_vectors_where_what_it_reads_of_it_lies_apart(
-    write: tuple[Expr, ...], read: tuple[Expr, ...], apart: bool
+def test_an_update_is_vectorized_if_its_accesses_are_disjoint(
+    write: tuple[Expr, ...], read: tuple[Expr, ...], is_disjoint: bool
 ) -> None:
     def made(source: str) -> KernelFacts:
         leaf = store({"A": write}, ("A", write), "mul", "add")
@@ -184,5 +186,5 @@ def test_a_loop_changes_an_array_in_vectors_where_what_it_reads_of_it_lies_apart
         return facts(arrays, loops, replace(leaf, accesses=(more, *leaf.accesses)))
 
     same, other = (timed(analyze(made(source), DEVICE)) for source in "AB")
-    # Another array costs lines of its own at most; gathers cost more or less than elements do.
-    assert (0.6 * other < same < 1.05 * other) == apart
+    # Another array adds its lines at most; gathers cost more or less than scalar loads.
+    assert (0.6 * other < same < 1.05 * other) == is_disjoint
