@@ -30,7 +30,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "server")]
 from tirlens.hardware import Device, load  # noqa: E402
 from tirlens.model.analyze import analyze, workload_of  # noqa: E402
 from tirlens.model.gpu.block.occupancy import BlockResources, occupancy  # noqa: E402
-from tirlens.model.gpu.units import memory_requests, moved_by_tma  # noqa: E402
+from tirlens.model.gpu.units import is_tma_copy, leaf_requests  # noqa: E402
 from tirlens.model.tree.context import CONCURRENT_KINDS, GRID_KINDS  # noqa: E402
 from tirlens.model.tree.node import leaves_of  # noqa: E402
 from tirlens_worker.codec import from_json  # noqa: E402
@@ -118,9 +118,11 @@ def predicted(items: Iterable[Any], device: Device, warps: float) -> Counted:
     for leaf in leaves_of(items):
         for (unit, name), number in leaf.arith.instructions.items():
             units["fp64" if unit == "fma" and name == "fp64" else unit] += number / 32
-        requests = memory_requests(leaf, device)
-        units[INTEGER] += leaf.index_instructions * requests.most + leaf.predicate_instructions / 32
-        units["index"] += leaf.index_instructions * requests.most
+        requests = leaf_requests(leaf, device)
+        units[INTEGER] += (
+            leaf.index_instructions * requests.max_instructions + leaf.predicate_instructions / 32
+        )
+        units["index"] += leaf.index_instructions * requests.max_instructions
         known, anew = (
             (leaf.mapping.requests, leaf.mapping.issued_shares) if leaf.mapping else ((), ())
         )
@@ -129,7 +131,7 @@ def predicted(items: Iterable[Any], device: Device, warps: float) -> Counted:
             request = known[number] if number < len(known) else None
             if request is None or not entry.elements or entry.access.route in ("tma", "async"):
                 continue
-            if leaf.accumulators and moved_by_tma(leaf, device):
+            if leaf.accumulators and is_tma_copy(leaf, device):
                 continue
             place = (entry.access.mode, entry.access.buffer, entry.access.indices)
             if place in loaded:

@@ -16,7 +16,7 @@ import pytest
 
 from tirlens.hardware import catalogue, load
 from tirlens.hardware.provenance import hearsay
-from tirlens.model.gpu.units import sustained_roofline_seconds
+from tirlens.model.roofline import sustained_roofline_seconds
 
 MEASURED = Path(__file__).parents[2] / "measured"
 Row = Mapping[str, str]

@@ -4,7 +4,7 @@ import pytest
 
 from tirlens.hardware import load
 from tirlens.model.gpu.mapping.memory_requests import memory_request
-from tirlens.model.gpu.units import line_clocks
+from tirlens.model.gpu.units import tag_clocks
 from tirlens_worker.facts import Buffer
 
 LANES = range(32)
@@ -52,5 +52,5 @@ def test_loads_of_floats_so_far_apart(stride: int, clocks: float) -> None:
     buffer = Buffer(id="A", name="A", scope="global", dtype="float32", shape=(4096,))
     starts = [stride * lane for lane in LANES]
     found = memory_request(starts, 1, buffer, written=True, loads=True)
-    lines = line_clocks(found.lines, True, load("a100-80-pcie"))
+    lines = tag_clocks(found.lines, True, load("a100-80-pcie"))
     assert max(found.wavefronts, lines) == pytest.approx(clocks, rel=0.1)

@@ -10,7 +10,7 @@ from support.kernels import launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.compiler.register_ports import is_register_tile_product
-from tirlens.model.gpu.units import busy_seconds
+from tirlens.model.gpu.units import unit_busy_times
 from tirlens.model.tree.node import CostNode
 from tirlens_worker.facts import (
     Access,
@@ -81,7 +81,7 @@ def test_other_code_leaves_slots_empty_where_the_device_file_says_so(
     full = replace(H200, mixed_issue_fraction=1.0)
     half = replace(H200, mixed_issue_fraction=0.5)
     item = product(facts)
-    busy = [busy_seconds(item, device)["issue"] for device in (full, half)]
+    busy = [unit_busy_times(item, device)["issue"] for device in (full, half)]
     assert busy[1] == pytest.approx(times * busy[0])
 
 
@@ -104,7 +104,7 @@ def test_a_warp_of_few_threads_takes_the_slots_of_a_whole_one(threads: int) -> N
     loop = Loop("serial", "k", 0, TURNS, (body,), sites=site(2))
     arrays = (*BUFFERS, Buffer("x", "x", "float32", (32 * TURNS,)))
     few, whole = (launched((loop,), arrays, 10 * H200.sm_count, size) for size in (threads, 32))
-    busy, expected = (busy_seconds(product(facts), H200) for facts in (few, whole))
+    busy, expected = (unit_busy_times(product(facts), H200) for facts in (few, whole))
     assert busy["issue"] == pytest.approx(expected["issue"])
     assert busy["sfu"] == pytest.approx(expected["sfu"])
 

@@ -14,7 +14,7 @@ from support.kernels import gemm
 from support.properties import examples
 from tirlens.hardware import Device, catalogue, load
 from tirlens.model import analyze
-from tirlens.model.gpu.units import peak
+from tirlens.model.roofline import peak
 from tirlens_worker.facts import KernelFacts
 
 from .launches import kernels, products, stream, streams

@@ -10,7 +10,7 @@ import pytest
 from support.kernels import gemm, launched, leaves, site
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.gpu.units import busy_seconds
+from tirlens.model.gpu.units import unit_busy_times
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -51,7 +51,7 @@ def test_a_product_of_half_the_rows_leaves_half_of_the_tensor_cores_idle() -> No
         size = Arith("mma", "float16", rows * columns * 16, shape=(rows, columns, 16))
         product = Mma("mma", (size,), operand_bytes=(rows + columns) * 32, filled=filled)
         (leaf,) = leaves(launched((Loop("serial", "k", 0, trip_count, (product,)),), (), 148, 1))
-        return busy_seconds(leaf, b200)
+        return unit_busy_times(leaf, b200)
 
     whole, half = busy(128, 1.0), busy(64, 0.5)
     assert half["tensor"] == pytest.approx(whole["tensor"])

@@ -29,7 +29,7 @@ from .launch.memory_latency import (
 )
 from .memory import compute_traffic
 from .memory.l2_sharing import LaunchShape
-from .units import as_mixed, busy_seconds, repeated_l2_seconds, sum_seconds
+from .units import l2_hit_seconds, sum_busy_times, unit_busy_times, with_read_write_mix
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ def model_gpu_kernel(workload: Workload, device: Device) -> GpuKernel:
     """
     launch = find_launch(workload, device)
     leaves = move_bytes(workload, launch, device)
-    device = as_mixed(device, leaves)
-    leaves = [leaf.replace(busy_s=busy_seconds(leaf, device)) for leaf in leaves]
+    device = with_read_write_mix(device, leaves)
+    leaves = [leaf.replace(busy_s=unit_busy_times(leaf, device)) for leaf in leaves]
     leaves = add_spill_time(leaves, launch.block.resources.spilled, device)
     tree = replace_leaves(workload.tree, leaves)
     block, queueing_s = _time_block(tree, launch, device)
@@ -185,7 +185,7 @@ def _time_launch(
             launch.blocks, launch.block.blocks_per_sm, block.total_s, imbalance, queueing_s
         ),
         ResourceDemand(
-            {**sum_seconds(leaves), "l2 again": repeated_l2_seconds(leaves, device)},
+            {**sum_busy_times(leaves), "l2 again": l2_hit_seconds(leaves, device)},
             block.prefetched_share,
             block.burst_share,
             are_warps_unsynchronised(leaves),

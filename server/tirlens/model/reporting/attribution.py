@@ -1,7 +1,7 @@
-"""The kernel's time, operations and bytes on its loops and statements, so that they add up.
+"""Attribution of time, operations and bytes to loops and statements, such that they add up.
 
-Siblings that are the same place of the source (a loop that Python unrolled) become one entry,
-summed; nested grid or block loops of one source line become one entry.
+Siblings from the same source location (a loop that Python unrolled) become one entry with their
+sums.  Nested grid or block loops of one source line become one entry.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _KINDS = {"persistent": "serial", "cluster": "grid"}
 
 
 @dataclass(frozen=True)
-class Frame:
-    """What an entry needs of the kernel: its place, its time, the memory level that sets it."""
+class KernelFrame:
+    """The kernel of an entry: its source location, time in seconds, and limiting memory level."""
 
     span: Span
     time_s: float | None
@@ -32,8 +32,8 @@ class Frame:
 
 
 @dataclass
-class _Sums:
-    """What the statements in a node do together; `busy_s` is the time that each unit takes."""
+class _NodeTotals:
+    """Totals over the statements inside a node; `busy_s` is the busy time of each unit."""
 
     flop: int | None = 0
     global_bytes: int | None = 0
@@ -42,8 +42,8 @@ class _Sums:
     shared_bytes: int = 0
     busy_s: dict[str, float] = field(default_factory=dict[str, float])
 
-    def add(self, part: _Sums) -> None:
-        """With those of something inside."""
+    def add(self, part: _NodeTotals) -> None:
+        """Add the totals of a child."""
         self.flop = None if self.flop is None or part.flop is None else self.flop + part.flop
         if self.global_bytes is None or part.global_bytes is None:
             self.global_bytes = None
@@ -57,45 +57,45 @@ class _Sums:
             busy[name] = busy[name] + seconds if name in busy else seconds
 
 
-def _of_leaf(leaf: CostNode) -> _Sums:
-    moved = leaf.traffic
-    return _Sums(
+def _statement_totals(leaf: CostNode) -> _NodeTotals:
+    traffic = leaf.traffic
+    return _NodeTotals(
         leaf.flop,
         leaf.global_bytes,
-        moved.dram_bytes,
-        moved.l2_bytes,
+        traffic.dram_bytes,
+        traffic.l2_bytes,
         leaf.shared_bytes,
         dict(leaf.busy_s),
     )
 
 
-def breakdown(timed: TimedNode, frame: Frame) -> tuple[BreakdownEntry, ...]:
-    """The top entries for the part of the kernel that its own nodes account for."""
-    sums: dict[CostNode, _Sums] = {}
+def build_entries(timed: TimedNode, frame: KernelFrame) -> tuple[BreakdownEntry, ...]:
+    """The top entries, for the time that belongs to nodes of the kernel."""
+    sums: dict[CostNode, _NodeTotals] = {}
     known = [child for child in timed.children if child.node is not None]
     for child in known:
         assert child.node is not None
         if not isinstance(child.node.source, Statement):
-            _add_up(child.node, sums)
-    return _entries(known, frame, sums)[0]
+            _compute_totals(child.node, sums)
+    return _sibling_entries(known, frame, sums)[0]
 
 
-def _add_up(item: CostNode, sums: dict[CostNode, _Sums]) -> _Sums:
-    """Fill in the sums of a node and of all nodes inside that are no statements."""
+def _compute_totals(item: CostNode, sums: dict[CostNode, _NodeTotals]) -> _NodeTotals:
+    """Compute the totals of a node, and store those of all inner nodes."""
     children = item.children
     if len(children) == 1 and not isinstance(children[0].source, Statement):
-        found = _add_up(children[0], sums)
+        found = _compute_totals(children[0], sums)
     else:
-        found = _Sums()
+        found = _NodeTotals()
         for child in children:
             is_leaf = isinstance(child.source, Statement)
-            found.add(_of_leaf(child) if is_leaf else _add_up(child, sums))
+            found.add(_statement_totals(child) if is_leaf else _compute_totals(child, sums))
     sums[item] = found
     return found
 
 
-def overhead(frame: Frame, kind: str, label: str, seconds: float) -> BreakdownEntry:
-    """An entry for time that belongs to no line: launch and tail."""
+def overhead_entry(frame: KernelFrame, kind: str, label: str, seconds: float) -> BreakdownEntry:
+    """An entry for time that belongs to no line: launch or tail."""
     return BreakdownEntry(
         kind=kind,
         label=label,
@@ -106,20 +106,20 @@ def overhead(frame: Frame, kind: str, label: str, seconds: float) -> BreakdownEn
         global_bytes=0,
         dram_bytes=0.0,
         time_s=seconds,
-        share=_share(seconds, frame),
+        share=_time_share(seconds, frame),
         bound="launch" if kind == "launch" else "tail",
         sites=(frame.span,),
     )
 
 
-def _share(seconds: float | None, frame: Frame) -> float | None:
+def _time_share(seconds: float | None, frame: KernelFrame) -> float | None:
     if seconds is None or not frame.time_s:
         return None
     return seconds / frame.time_s
 
 
-def _entries(
-    timed: Sequence[TimedNode], frame: Frame, sums: Mapping[CostNode, _Sums]
+def _sibling_entries(
+    timed: Sequence[TimedNode], frame: KernelFrame, sums: Mapping[CostNode, _NodeTotals]
 ) -> tuple[tuple[BreakdownEntry, ...], _Extents]:
     """The entries of siblings, those of one place of the source as one; the first one's extents."""
     groups: dict[object, list[TimedNode]] = {}
@@ -130,23 +130,23 @@ def _entries(
         if isinstance(node, Statement) and node.sites:
             key = (type(node), node.sites, _label(node))
         groups.setdefault(key, []).append(part)
-    rows = [_entry(same, frame, sums) for same in groups.values()]
-    return _merged([entry for entry, _ in rows]), rows[0][1] if rows else ()
+    rows = [_group_entry(same, frame, sums) for same in groups.values()]
+    return _merge_equal_entries([entry for entry, _ in rows]), rows[0][1] if rows else ()
 
 
-def _entry(
-    same: Sequence[TimedNode], frame: Frame, sums: Mapping[CostNode, _Sums]
+def _group_entry(
+    same: Sequence[TimedNode], frame: KernelFrame, sums: Mapping[CostNode, _NodeTotals]
 ) -> tuple[BreakdownEntry, _Extents]:
     """The entry of one node, or of statements that are the same place of the source."""
     items = [part.node for part in same if part.node is not None]
     node = items[0].source
     if isinstance(node, Statement):
-        return _of_statements(node, items, [part.own_s for part in same], frame), ()
-    return _of_node(same[0], items[0], frame, sums)
+        return _statement_entry(node, items, [part.own_s for part in same], frame), ()
+    return _node_entry(same[0], items[0], frame, sums)
 
 
-def _of_statements(
-    node: Statement, items: Sequence[CostNode], times_s: Sequence[float], frame: Frame
+def _statement_entry(
+    node: Statement, items: Sequence[CostNode], times_s: Sequence[float], frame: KernelFrame
 ) -> BreakdownEntry:
     first = items[0]
     seconds = None if frame.time_s is None else max(sum(times_s), 0.0)
@@ -161,21 +161,21 @@ def _of_statements(
         global_bytes=known_sum([item.global_bytes for item in items]),
         dram_bytes=sum([item.traffic.dram_bytes for item in items]),
         time_s=seconds,
-        share=_share(seconds, frame),
-        bound=_bound(first.busy_s, None if seconds is None else times_s[0], frame.limiter),
+        share=_time_share(seconds, frame),
+        bound=_entry_bound(first.busy_s, None if seconds is None else times_s[0], frame.limiter),
         sites=node.sites,
         op=node.display_name,
         l2_bytes=sum([item.traffic.l2_bytes for item in items]),
         shared_bytes=sum([item.shared_bytes for item in items]),
-        overlapped_s=_hidden(first.busy_s, seconds) if alone else None,
+        overlapped_s=_overlapped_s(first.busy_s, seconds) if alone else None,
         details=_details(first),
     )
 
 
-def _of_node(
-    timed: TimedNode, item: CostNode, frame: Frame, sums: Mapping[CostNode, _Sums]
+def _node_entry(
+    timed: TimedNode, item: CostNode, frame: KernelFrame, sums: Mapping[CostNode, _NodeTotals]
 ) -> tuple[BreakdownEntry, _Extents]:
-    children, extents = _entries(timed.children, frame, sums)
+    children, extents = _sibling_entries(timed.children, frame, sums)
     node = item.source
     inside = sums[item]
     seconds: float | None = None
@@ -191,19 +191,21 @@ def _of_node(
         global_bytes=inside.global_bytes,
         dram_bytes=inside.dram_bytes,
         time_s=seconds,
-        share=_share(seconds, frame),
-        bound=_bound(inside.busy_s, seconds, frame.limiter),
+        share=_time_share(seconds, frame),
+        bound=_entry_bound(inside.busy_s, seconds, frame.limiter),
         children=children,
         sites=node.sites,
         l2_bytes=inside.l2_bytes,
         shared_bytes=inside.shared_bytes,
         details=_details(item),
     )
-    return _collapsed(entry, extents)
+    return _collapse_grid_loops(entry, extents)
 
 
-def _bound(busy: Mapping[str, float], seconds: float | None, limiter: str | None) -> str | None:
-    """The busiest unit, or latency where none is busy enough: the rule of the kernel's verdict."""
+def _entry_bound(
+    busy: Mapping[str, float], seconds: float | None, limiter: str | None
+) -> str | None:
+    """The busiest unit, or ``latency`` if none is busy enough, as for the kernel's bound."""
     if not busy:
         return None
     if not seconds:
@@ -222,7 +224,7 @@ def _bound(busy: Mapping[str, float], seconds: float | None, limiter: str | None
     return max(near, key=lambda unit: busy[unit], default="latency")
 
 
-def _hidden(busy: Mapping[str, float], seconds: float | None) -> float | None:
+def _overlapped_s(busy: Mapping[str, float], seconds: float | None) -> float | None:
     if seconds is None or not busy:
         return None
     return max(0.0, max(busy.values()) - seconds)
@@ -232,9 +234,9 @@ def _details(item: CostNode) -> tuple[tuple[str, str], ...]:
     details: list[tuple[str, str]] = []
     sectors = item.traffic.sectors_per_request
     if sectors is not None and sectors > 1.0:
-        details.append(("coalescing", f"{sectors:.3g} bytes moved per byte asked for"))
+        details.append(("coalescing", f"{sectors:.3g} bytes moved per requested byte"))
     if item.spilled_share:
-        spilled = f"{item.spilled_share:.0%} of its arrays in registers pass through local memory"
+        spilled = f"{item.spilled_share:.0%} of its register arrays are in local memory"
         details.append(("spills", spilled))
     return tuple(details)
 
@@ -260,8 +262,8 @@ def _label(node: object) -> str:
     return str(getattr(node, "display_name", ""))
 
 
-def _collapsed(cost: BreakdownEntry, inside: _Extents) -> tuple[BreakdownEntry, _Extents]:
-    """Nested grid and block loops of one source line as one entry: ``grid 64 x 8``.
+def _collapse_grid_loops(cost: BreakdownEntry, inside: _Extents) -> tuple[BreakdownEntry, _Extents]:
+    """Merge nested grid and block loops of one source line into one entry: ``grid 64 x 8``.
 
     `inside` are the extents of the first entry in `cost`.
     """
@@ -282,19 +284,19 @@ def _collapsed(cost: BreakdownEntry, inside: _Extents) -> tuple[BreakdownEntry, 
     return replace(cost, trips=trips, label=label, children=child.children), extents
 
 
-def _merged(costs: Sequence[BreakdownEntry]) -> tuple[BreakdownEntry, ...]:
+def _merge_equal_entries(costs: Sequence[BreakdownEntry]) -> tuple[BreakdownEntry, ...]:
     if len(costs) < 2:
         return tuple(costs)
     groups: dict[tuple[object, ...], list[BreakdownEntry]] = {}
     for number, cost in enumerate(costs):
         key = (cost.kind, cost.op, cost.label, cost.sites) if cost.sites else (number,)
         groups.setdefault(key, []).append(cost)
-    return tuple(group[0] if len(group) == 1 else _sum(group) for group in groups.values())
+    return tuple(group[0] if len(group) == 1 else _sum_entries(group) for group in groups.values())
 
 
-def _sum(group: Sequence[BreakdownEntry]) -> BreakdownEntry:
+def _sum_entries(group: Sequence[BreakdownEntry]) -> BreakdownEntry:
     first = group[0]
-    children = _merged([child for cost in group for child in cost.children])
+    children = _merge_equal_entries([child for cost in group for child in cost.children])
     own = sum(
         (cost.time_s or 0.0) - sum(child.time_s or 0.0 for child in cost.children) for cost in group
     )

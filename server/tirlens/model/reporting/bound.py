@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device
 
-from ..gpu.units import COMPUTE, MEMORY
+from ..roofline import COMPUTE_UNITS, MEMORY_UNITS
 
 # Nsight Compute's speed-of-light rule: a unit is busy from 60 %, near its limit from 80 %, and two
 # units are balanced within 10 %.  Fractions of the kernel's time.
@@ -119,7 +119,7 @@ def _busy_text(name: str) -> str:
 
 
 def _bound_class(name: str) -> str:
-    return "memory" if name in MEMORY else "compute" if name in COMPUTE else "latency"
+    return "memory" if name in MEMORY_UNITS else "compute" if name in COMPUTE_UNITS else "latency"
 
 
 def find_cpu_bound(

@@ -1,8 +1,7 @@
-"""Functions without thread bindings on a GPU, and any on a device without threads: a lower bound.
+"""Lower bounds of kernels without a schedule: no thread bindings, or a device without threads.
 
-How such a workload will be laid out is not known, so what is told of it is what every layout has
-in common: its operations, and every byte of its arrays moved once.  What caches would pass on, and
-how often, belongs to a schedule.
+The bound holds for every schedule: all operations are executed, and each byte of the arrays is
+moved once.  Cache traffic depends on a schedule and is left out.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from dataclasses import replace
 
 from tirlens.hardware.spec import Device
 
-from ..gpu.units import peak, sustained, sustained_roofline_seconds
 from ..report import KernelReport
+from ..roofline import peak, sustained_flop_per_s, sustained_roofline_seconds
 from ..tree.kernel_time import KernelTime
 from ..tree.node import CostNode, replace_leaves
 from ..tree.timed_node import timed_tree
@@ -25,7 +24,7 @@ _UNITS = {"fp64": "fp64", "sfu": "sfu"}
 def limit_to_compulsory_bytes(
     leaves: Sequence[CostNode], compulsory_bytes: float | None
 ) -> list[CostNode]:
-    """The leaves, which move no more between them than each byte of the arrays once."""
+    """The leaves with DRAM traffic scaled down to the compulsory bytes."""
     total = sum(leaf.traffic.dram_bytes for leaf in leaves)
     if compulsory_bytes is None or total <= compulsory_bytes:
         return list(leaves)
@@ -45,15 +44,17 @@ def limit_to_compulsory_bytes(
 def report_lower_bound(
     report: KernelReport, device: Device, items: Sequence[CostNode], leaves: Sequence[CostNode]
 ) -> KernelReport:
-    """The lower bound of a workload: by the datasheet's rates of a GPU, by the sustained ones of
-    an accelerator; and the unit that takes longest."""
+    """The report with the lower bound of the time, and the unit that takes the longest.
+
+    The rates are those of the datasheet for a GPU, and sustained ones for an accelerator.
+    """
     is_gpu = device.kind == "gpu"
     bound = report.roofline_time_s or 0.0
     if not is_gpu:
         bound = sustained_roofline_seconds(device, report.flop_by_class, report.compulsory_bytes)
 
     def rate(name: str) -> float:
-        return peak(device, name).flop_per_s if is_gpu else sustained(device, name)
+        return peak(device, name).flop_per_s if is_gpu else sustained_flop_per_s(device, name)
 
     dram = device.dram.bytes_per_s * (1.0 if is_gpu else device.dram.sustained_fraction)
     items = replace_leaves(items, _with_roofline_times(report, leaves, rate, dram))
@@ -68,8 +69,10 @@ def report_lower_bound(
 def _with_roofline_times(
     report: KernelReport, leaves: Sequence[CostNode], rate: Callable[[str], float], dram: float
 ) -> Iterator[CostNode]:
-    """`leaves` with how long each unit is busy with them, of several classes on one unit the
-    longest: the roofline's times, which leave out what else would share a unit."""
+    """The leaves with the roofline's unit times.
+
+    Of several classes on one unit the one with the longest time counts.
+    """
     longest: dict[str, str] = {}
     for name in sorted(report.flop_by_class, key=lambda one: report.flop_by_class[one] / rate(one)):
         longest[_unit(name)] = name
@@ -78,9 +81,9 @@ def _with_roofline_times(
         seconds = {
             unit: done[name] / rate(name) for unit, name in longest.items() if done.get(name)
         }
-        moved = leaf.traffic.dram_bytes
-        if moved and report.compulsory_bytes is not None:
-            seconds["dram"] = moved / dram
+        traffic = leaf.traffic.dram_bytes
+        if traffic and report.compulsory_bytes is not None:
+            seconds["dram"] = traffic / dram
         yield leaf.replace(busy_s=seconds)
 
 

@@ -1,4 +1,4 @@
-"""What each stage of an analysis adds to the report of a kernel."""
+"""Add the result of each stage to the report of a kernel."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from tirlens.hardware.spec import Device
 
 from ..counting.footprint import Footprint
 from ..gpu.kernel import GpuLaunch
-from ..gpu.units import dominant_class, peak, roofline_seconds, sum_seconds
+from ..gpu.units import sum_busy_times
 from ..report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite, Waves
+from ..roofline import dominant_class, peak, roofline_seconds
 from ..tree.kernel_time import KernelTime
 from ..tree.node import CostNode, known_sum, leaves_of
 from ..tree.timed_node import TimedNode, timed_tree
@@ -21,9 +22,9 @@ from .time_band import band_s, dram_traffic_range, uncertainties
 def add_counts(
     report: KernelReport, leaves: Sequence[CostNode], noted: Collection[str | None]
 ) -> KernelReport:
-    """With operations and the bytes that are issued.
+    """The report with operations and issued bytes.
 
-    `noted` are the functions of unknown cost that the caveats of the facts name where they stand.
+    `noted` are the functions of unknown cost that already have a caveat at their line.
     """
     by_class: dict[str, int] = {}
     unknown: set[str] = set()
@@ -53,10 +54,10 @@ def add_counts(
 
 
 def add_traffic(
-    report: KernelReport, touched: Footprint | None, leaves: Sequence[CostNode], device: Device
+    report: KernelReport, footprint: Footprint | None, leaves: Sequence[CostNode], device: Device
 ) -> KernelReport:
-    """With the bytes that L2 and DRAM move, and the roofline that follows."""
-    compulsory = None if touched is None else touched.bytes
+    """The report with L2 and DRAM bytes, and the roofline."""
+    compulsory = None if footprint is None else footprint.bytes
     read = sum(leaf.traffic.dram_read_bytes for leaf in leaves)
     written = sum(leaf.traffic.dram_write_bytes for leaf in leaves)
     known = report.global_bytes.total is not None
@@ -74,9 +75,9 @@ def add_traffic(
 
 
 def add_cached_roofline(report: KernelReport, device: Device) -> KernelReport:
-    """The roofline of a kernel whose arrays may be in the caches from its last run.
+    """The report with the roofline of a kernel whose arrays may be cached from its previous run.
 
-    A CPU's DRAM rate is of reading; lines go back while others come.
+    The DRAM rate of a CPU is that of reads, which overlap with write-backs.
     """
     read, compulsory = report.dram_bytes.read, report.compulsory_bytes
     least = read if compulsory is None or read is None else min(read, compulsory)
@@ -116,17 +117,17 @@ def add_time(
     blocks: int,
     by_line: bool = True,
 ) -> KernelReport:
-    """With the time, where it goes if `by_line`, how sure it is and what bounds the kernel.
+    """The report with time, uncertainty and bound, and the breakdown if `by_line`.
 
-    The report says already by which schedule it was timed.
+    `KernelReport.schedule` must be set.
     """
-    why = _unknown_time_reason(report)
-    if why:
-        return add_unknown_time(report, items, timed, why, by_line)
+    reason = _unknown_time_reason(report)
+    if reason:
+        return add_unknown_time(report, items, timed, reason, by_line)
     seconds = timed[1].total_s
     if by_line:
         report = report.replace(loops=_breakdown(report, items, timed, known=True))
-        # To the last digit what its entries add up to.
+        # Exactly the sum of the entries.
         seconds = sum(entry.time_s or 0.0 for entry in report.loops)
     return _add_known_time(report, device, items, seconds, timed[1], blocks)
 
@@ -135,18 +136,18 @@ def add_unknown_time(
     report: KernelReport,
     items: Sequence[CostNode],
     timed: tuple[TimedNode, KernelTime],
-    why: str,
+    reason: str,
     by_line: bool,
 ) -> KernelReport:
-    """With the reason `why` there is no time, and if `by_line` the breakdown of all else."""
-    report = add_caveat(report, f"the time is not known: {why}")
+    """The report with the reason `reason` why it has no time, and the other numbers by line."""
+    report = add_caveat(report, f"the time is not known: {reason}")
     if by_line:
         report = report.replace(loops=_breakdown(report, items, timed, known=False))
     return report
 
 
 def _unknown_time_reason(report: KernelReport) -> str:
-    """Why a kernel has no time; nothing where it has."""
+    """The reason why a kernel has no time; empty if it has one."""
     if report.flop is None or report.global_bytes.total is None:
         return "some counts are not"
     if report.schedule == "unscheduled" and not report.roofline_time_s:
@@ -164,21 +165,23 @@ def _breakdown(
     timed: tuple[TimedNode, KernelTime],
     known: bool,
 ) -> tuple[BreakdownEntry, ...]:
-    """The entries that add up to the kernel's time; without times where that is not `known`."""
+    """The entries that add up to the kernel's time; without times where it is not `known`."""
     block, time = timed
-    frame = attribution.Frame(report.span, time.total_s if known else None, time.limiter)
+    frame = attribution.KernelFrame(report.span, time.total_s if known else None, time.limiter)
     if time.limiter is not None:
         name = time.limiter
         block = timed_tree(items, lambda leaf: leaf.busy_s.get(name, 0.0))
     weight = block.total_s
     scaled = block.scale(time.body_s / weight if weight else 0.0)
-    entries = list(attribution.breakdown(scaled, frame))
+    entries = list(attribution.build_entries(scaled, frame))
     if known and report.schedule != "unscheduled":
-        # A kernel whose leaves take no time at all still takes its launch.
+        # A kernel without work still takes its launch.
         missing = time.body_s if not weight else 0.0
-        entries.append(attribution.overhead(frame, "launch", "launch", time.launch_s + missing))
+        entries.append(
+            attribution.overhead_entry(frame, "launch", "launch", time.launch_s + missing)
+        )
         if time.tail_s:
-            entries.append(attribution.overhead(frame, "tail", "tail", time.tail_s))
+            entries.append(attribution.overhead_entry(frame, "tail", "tail", time.tail_s))
     return tuple(entries)
 
 
@@ -190,7 +193,7 @@ def _add_known_time(
     time: KernelTime,
     blocks: int,
 ) -> KernelReport:
-    busy = sum_seconds(leaves_of(items))
+    busy = sum_busy_times(leaves_of(items))
     utilisation = {name: value / seconds for name, value in busy.items()} if seconds else {}
     tail = time.tail_s / seconds if seconds else 0.0
     launch = time.launch_s / seconds if seconds else 0.0
@@ -204,7 +207,7 @@ def _add_known_time(
         band = band_s(seconds, parts)
     name = dominant_class(device, report.flop_by_class)
     flop = report.flop or 0
-    moved = report.dram_bytes.total
+    traffic = report.dram_bytes.total
     per_s = flop / seconds if seconds else None
     waves = report.waves
     return report.replace(
@@ -220,9 +223,9 @@ def _add_known_time(
             if name and seconds
             else None
         ),
-        dram_bytes_per_s=moved / seconds if moved is not None and seconds else None,
+        dram_bytes_per_s=traffic / seconds if traffic is not None and seconds else None,
         dram_fraction=(
-            moved / seconds / device.dram.bytes_per_s if moved is not None and seconds else None
+            traffic / seconds / device.dram.bytes_per_s if traffic is not None and seconds else None
         ),
         utilisation=utilisation,
         waves=Waves(waves.count, tail) if waves else None,

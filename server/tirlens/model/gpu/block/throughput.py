@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tirlens.hardware.spec import Device
 
 from ...tree.node import CostNode
-from ..units import L2_PORT_BYTES_PER_CLK, burst_fraction, filled_slots, sum_seconds
+from ..units import L2_PORT_BYTES_PER_CLK, burst_fraction, issue_fraction, sum_busy_times
 
 # Instructions in flight that keep the pipelines of an SM full: four schedulers, each with a latency
 # of four clocks (architecture: NVIDIA since Volta).
@@ -97,7 +97,7 @@ def _busy_time(leaf: CostNode, context: BlockContext, chains: float) -> BusyTime
             busy_s *= burst_fraction(leaf, device)
         elif name == "issue":
             # Few warps leave issue slots empty that many warps would not fill either.
-            busy_s /= min(rate_share / filled_slots(leaf, device), 1.0)
+            busy_s /= min(rate_share / issue_fraction(leaf, device), 1.0)
         elif name != "shared":
             busy_s /= rate_share
         units[name] = busy_s
@@ -108,7 +108,7 @@ def transfer_time_s(loads: Sequence[CostNode], context: BlockContext) -> float:
     """Seconds that one block's share of loads takes; DRAM and L2 serve them at the same time."""
     share = context.device.sm_count / context.blocks
     shares = _bandwidth_shares(context, BANDWIDTH_SHARE_LIMIT)
-    memory_s = max(sum_seconds(loads).values(), default=0.0) * share / shares
+    memory_s = max(sum_busy_times(loads).values(), default=0.0) * share / shares
     return max(memory_s, sum(_port_time_s(leaf, context) for leaf in loads))
 
 

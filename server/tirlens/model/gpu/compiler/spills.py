@@ -15,7 +15,7 @@ from tirlens_worker.facts import Buffer
 
 from ...tree.node import CostNode
 from ..launch.launch_time import DEVICE_WIDE_UNITS
-from ..units import L2_WRITE_FRACTION, l2_rate
+from ..units import L2_WRITE_FRACTION, l2_bytes_per_s
 from .liveness import REGISTER_SCOPES
 
 # Instructions with spill code over instructions without.  Estimate: a load and a store for each
@@ -41,7 +41,7 @@ def _add_statement_spills(leaf: CostNode, share: float, device: Device) -> CostN
         name: one if name in _UNAFFECTED_UNITS else one * SPILL_INSTRUCTION_FACTOR
         for name, one in leaf.busy_s.items()
     }
-    stored_s = stored / L2_WRITE_FRACTION / l2_rate(leaf, device)
+    stored_s = stored / L2_WRITE_FRACTION / l2_bytes_per_s(leaf, device)
     seconds["l2"] = seconds.get("l2", 0.0) + stored_s
     return leaf.replace(busy_s=seconds, spilled_share=share)
 
