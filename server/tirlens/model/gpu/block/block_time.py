@@ -103,7 +103,7 @@ def _time_siblings(
     """The times of siblings, which a block executes so many times.
 
     Loads in a row wait for their data together, and so do all loads of straight-line code.  The
-    compiler issues them first, except for those whose addresses other loads bring.
+    compiler issues them first, except for loads whose address another load returns.
 
     Parameters
     ----------

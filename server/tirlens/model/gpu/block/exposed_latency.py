@@ -145,7 +145,7 @@ def _wait_s(
 ) -> float:
     """Seconds of one execution that no throughput explains.
 
-    A load that is only started here (TMA, cp.async) does not wait.  `latency_share` is the share of
+    An asynchronous load (TMA, cp.async) does not wait.  `latency_share` is the share of
     the memory's latency that the load waits for.
     """
     if isinstance(leaf.source, Gemm):

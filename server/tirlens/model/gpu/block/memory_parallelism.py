@@ -132,7 +132,7 @@ def load_batches(loop: Loop, trip_count: float) -> float:
 def can_batch_loads(loop: CostNode) -> bool:
     """Whether the compiler can issue the loads of several iterations of a loop together.
 
-    Barriers keep them apart, and so do tiles in shared memory, which bring barriers, unless each
+    Barriers keep them apart, and so do tiles in shared memory, which need barriers unless each
     thread touches its own elements only.  Loads that may not be moved before a store stay with
     their iteration if it stores: nvcc 13.0 unrolls torch's layer norm by four, whose loads of
     ``gamma`` come after the stores of the previous iterations, and those of ``X``, which is

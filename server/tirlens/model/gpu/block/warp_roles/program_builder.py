@@ -39,7 +39,7 @@ from .warp_program import (
 SHARED_UNITS = frozenset({"fp32", "fp64", "int", "sfu", "issue", "shared", "tensor"})
 # The most blocks of a cluster: 8, and 16 where a kernel asks for it (CUDA C++ Programming Guide,
 # "Thread Block Clusters", non-portable size).
-MAX_CLUSTER_BLOCKS = 16
+LARGEST_CLUSTER_BLOCKS = 16
 _SEQUENTIAL_KINDS = frozenset({"serial", "pipelined", "unroll"})
 
 
@@ -243,7 +243,7 @@ def cluster_leader_share(branch: CostNode) -> float:
     """The share of the blocks that execute a branch for the leader of a cluster, its first block.
 
     The blocks of a cluster are consecutive in the grid (CUDA C++ Programming Guide, "Thread Block
-    Clusters").  The condition is evaluated at the first `MAX_CLUSTER_BLOCKS` blocks and at the next
+    Clusters").  The condition is evaluated at the first `LARGEST_CLUSTER_BLOCKS` blocks and at the next
     ones: it elects a leader where it holds for the first block, not for all, and equally in both.
 
     Returns
@@ -263,14 +263,14 @@ def cluster_leader_share(branch: CostNode) -> float:
             holds = [
                 [
                     bool(evaluate(term, dict.fromkeys(names, first + rank)))
-                    for rank in range(MAX_CLUSTER_BLOCKS)
+                    for rank in range(LARGEST_CLUSTER_BLOCKS)
                 ]
-                for first in (0, MAX_CLUSTER_BLOCKS)
+                for first in (0, LARGEST_CLUSTER_BLOCKS)
             ]
         except UnknownValueError:
             continue
         if holds[0] == holds[1] and holds[0][0]:
-            share *= sum(holds[0]) / MAX_CLUSTER_BLOCKS
+            share *= sum(holds[0]) / LARGEST_CLUSTER_BLOCKS
     return share if share < 1.0 else 0.0
 
 
