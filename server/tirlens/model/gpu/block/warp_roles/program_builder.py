@@ -243,8 +243,9 @@ def cluster_leader_share(branch: CostNode) -> float:
     """The share of the blocks that execute a branch for the leader of a cluster, its first block.
 
     The blocks of a cluster are consecutive in the grid (CUDA C++ Programming Guide, "Thread Block
-    Clusters").  The condition is evaluated at the first `LARGEST_CLUSTER_BLOCKS` blocks and at the next
-    ones: it elects a leader where it holds for the first block, not for all, and equally in both.
+    Clusters").  The condition is evaluated at the first `LARGEST_CLUSTER_BLOCKS` blocks and at as
+    many blocks after them.  It elects a leader where it holds for the first block, not for all, and
+    equally in both.
 
     Returns
     -------
