@@ -25,12 +25,12 @@ def estimate(row: dict[str, str]) -> RegisterEstimate:
 
 @pytest.mark.parametrize("row", PRODUCTS, ids=lambda row: "-".join(list(row.values())[:7]))
 def test_which_products_spill(row: dict[str, str]) -> None:
-    spilled = estimate(row).spilled
+    spilled = estimate(row).spilled_share
     assert (spilled > 0) == (int(row["spill_bytes"]) > 0)
 
 
 @pytest.mark.parametrize(("arch", "bar"), [("sm_80", 10), ("sm_89", 12)])
 def test_registers_of_products(arch: str, bar: float) -> None:
     rows = [row for row in PRODUCTS if row["arch"] == arch]
-    errors = [abs(estimate(row).registers - int(row["registers"])) for row in rows]
+    errors = [abs(estimate(row).registers_per_thread - int(row["registers"])) for row in rows]
     assert len(rows) >= 18 and mean(errors) <= bar

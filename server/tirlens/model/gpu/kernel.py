@@ -90,7 +90,7 @@ def model_gpu_kernel(workload: Workload, device: Device) -> GpuKernel:
     leaves = move_bytes(workload, launch, device)
     device = with_read_write_mix(device, leaves)
     leaves = [leaf.replace(busy_s=unit_busy_times(leaf, device)) for leaf in leaves]
-    leaves = add_spill_time(leaves, launch.block.resources.spilled, device)
+    leaves = add_spill_time(leaves, launch.block.resources.spilled_share, device)
     tree = replace_leaves(workload.tree, leaves)
     block, queueing_s = _time_block(tree, launch, device)
     time = _time_launch(tree, launch, device, block, queueing_s)

@@ -88,7 +88,7 @@ def add_cached_roofline(report: KernelReport, device: Device) -> KernelReport:
 def add_gpu_launch(report: KernelReport, launch: GpuLaunch, device: Device) -> KernelReport:
     """The report with the launch of a GPU kernel: grid, resources of a block, occupancy, waves."""
     resources = launch.block.resources
-    if resources.spilled:
+    if resources.spilled_share:
         message = "the fragments take more registers than a thread can have: they will spill"
         note = CaveatNote(message, report.span, is_spill=True)
         report = report.replace(caveats=(*report.caveats, note))
@@ -98,7 +98,7 @@ def add_gpu_launch(report: KernelReport, launch: GpuLaunch, device: Device) -> K
         threads_per_block=launch.launched_threads,
         threads_written=launch.threads,
         shared_bytes_per_block=resources.shared_bytes,
-        registers_per_thread=resources.registers,
+        registers_per_thread=resources.registers_per_thread,
         occupancy=launch.block.occupancy,
         waves=Waves(launch.blocks / launch.concurrent_blocks(device), 0.0),
     )

@@ -64,7 +64,7 @@ def _interleave_run(run: Sequence[TimedNode], context: BlockContext) -> tuple[Ti
     for part in statements:
         assert part.node is not None
         serial_s += busy_time(part.node, context).longest_s
-        for name, busy_s in busy_time(part.node, context, chains).units.items():
+        for name, busy_s in busy_time(part.node, context, chains).unit_s.items():
             units[name] = units.get(name, 0.0) + busy_s
     busy_share = max(units.values()) / serial_s if serial_s else 1.0
     if busy_share == 1.0 and chains == 1.0:

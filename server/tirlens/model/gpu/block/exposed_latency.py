@@ -133,9 +133,9 @@ def _all_waits_s(
     idle_s = waits_s(context.latency_share(0.0))
     loaded_s = waits_s(context.latency_share(bytes_per_wait))
     busy = busy_time(leaf, context)
-    dram_s = busy.units.get("dram", 0.0)
+    dram_s = busy.unit_s.get("dram", 0.0)
     other_units_s = max(
-        (busy_s for unit, busy_s in busy.units.items() if unit != "dram"), default=0.0
+        (busy_s for unit, busy_s in busy.unit_s.items() if unit != "dram"), default=0.0
     )
     return idle_s + max(other_units_s + loaded_s - idle_s, dram_s) - busy.longest_s
 

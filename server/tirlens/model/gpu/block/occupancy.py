@@ -59,16 +59,16 @@ class BlockResources:
         Threads as launched.
     shared_bytes : int
         Bytes of shared memory.
-    registers : int
-        32-bit registers a thread.
-    spilled : float
+    registers_per_thread : int
+        Registers of 32 bits.
+    spilled_share : float
         The share of a thread's arrays that its registers do not hold.
     """
 
     threads: int
     shared_bytes: int
-    registers: int
-    spilled: float = 0.0
+    registers_per_thread: int
+    spilled_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ class BlockOccupancy:
 class RegisterEstimate(NamedTuple):
     """Registers of a thread, and the share of its fragments that spills."""
 
-    registers: int
-    spilled: float
+    registers_per_thread: int
+    spilled_share: float
 
 
 def block_occupancy(
@@ -170,9 +170,11 @@ def _registers(
         reallocates,
         count_loading_registers(tree, LOAD_REGISTERS),
         count_temporaries(tree),
-    ).registers
+    ).registers_per_thread
     needed_bytes = math.ceil(demand.required_bytes) * threads
-    spilled = estimate_registers(device, needed_bytes, threads, has_products, reallocates).spilled
+    spilled = estimate_registers(
+        device, needed_bytes, threads, has_products, reallocates
+    ).spilled_share
     return RegisterEstimate(registers, spilled)
 
 
@@ -298,7 +300,7 @@ def occupancy(device: Device, block: BlockResources) -> Occupancy | None:
     """
     limits = device.limits
     threads = -(-block.threads // limits.warp_size) * limits.warp_size
-    registers = -(-block.registers // REGISTER_UNIT) * REGISTER_UNIT
+    registers = -(-block.registers_per_thread // REGISTER_UNIT) * REGISTER_UNIT
     shared = block.shared_bytes
     if shared:
         shared += limits.reserved_shared_bytes_per_block

@@ -147,7 +147,7 @@ def overlap_warpgroups(node: CostNode, timed: TimedNode, context: BlockContext) 
         return timed
     units: dict[str, float] = {}
     for leaf in node.leaves():
-        for name, busy_s in busy_time(leaf, context).units.items():
+        for name, busy_s in busy_time(leaf, context).unit_s.items():
             if name not in ("dram", "l2"):
                 units[name] = units.get(name, 0.0) + busy_s
     overlappable_s = max(timed.total_s - max(units.values(), default=0.0), 0.0)

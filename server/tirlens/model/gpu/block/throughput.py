@@ -34,7 +34,7 @@ BANDWIDTH_SHARE_LIMIT = 3.0
 class BusyTime(NamedTuple):
     """For how long one block's share of a statement keeps each unit busy, and the busiest one."""
 
-    units: Mapping[str, float]
+    unit_s: Mapping[str, float]
     longest_s: float
 
 

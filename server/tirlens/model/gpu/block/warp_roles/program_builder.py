@@ -156,7 +156,7 @@ def _statement_steps(node: CostNode, costs: RoleCosts) -> Iterator[Step]:
     elif starts_product(node):
         is_gemm = isinstance(node.source, Gemm)
         clocks = restart_clocks(device) if is_gemm else TCGEN05_CLOCKS
-        busy_s = max(busy.units.get("tensor", 0.0), busy.units.get("shared", 0.0)) / executions
+        busy_s = max(busy.unit_s.get("tensor", 0.0), busy.unit_s.get("shared", 0.0)) / executions
         yield MatrixProduct(node, executions, issue_s, busy_s, clocks / device.clock_hz)
     for signal in node.source.signals:
         if signal.kind != "bring":
