@@ -28,7 +28,7 @@ import tvm  # noqa: E402
 
 from tirlens_worker.codec import to_json  # noqa: E402
 from tirlens_worker.facts import KernelFacts, Span  # noqa: E402
-from tirlens_worker.frameworks.calibration import first_in_line  # noqa: E402
+from tirlens_worker.frameworks.calibration import real_time_priority  # noqa: E402
 from tirlens_worker.frameworks.extract import extract  # noqa: E402
 
 FAMILIES = (
@@ -82,7 +82,7 @@ def seconds(func: Any, facts: KernelFacts, target: Any) -> float:
     name = str(func.attrs["global_symbol"])
     given = arguments(func, facts)
     once = inner.time_evaluator(name, tvm.cpu(), number=1, repeat=2)(*given).min
-    with first_in_line():
+    with real_time_priority():
         repeats = max(2, min(REPEATS, int(LONGEST_S / max(once, REPEAT_S))))
         number = max(1, int(REPEAT_S / max(once, 1e-8)))
         timer = inner.time_evaluator(name, tvm.cpu(), number=number, repeat=repeats)

@@ -11,7 +11,7 @@ from tirlens.cli.errors import UsageError
 
 pytestmark = pytest.mark.slow
 
-# Small enough to be quick; what they tell is another matter.
+# Small sizes for a quick test; the times are not meaningful.
 SIZES = {
     "cores": 2,
     "lanes": 8,

@@ -20,7 +20,7 @@ from tirlens.cli.output import stream
 from tirlens.hardware import DeviceError, calibrate, detect_cpu
 from tirlens.worker_client import find_interpreter
 
-# Some forty kernels are compiled, and each is run for a tenth of a second or two.
+# About fifty kernels are compiled and run for a tenth of a second or two each.
 TIMEOUT_S = 600.0
 _PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]);"
@@ -37,16 +37,16 @@ def run(arguments: argparse.Namespace) -> int:
             f"{chosen.path} ({chosen.why}) has not: name one with --python"
         )
     host = arguments.target == "host"
-    found = detect_cpu.cpu() if host else detect_cpu.baseline(detect_cpu.cpu())
+    found = detect_cpu.detect() if host else detect_cpu.as_plain_llvm(detect_cpu.detect())
     print(f"measuring {found.name}, {found.cores} cores, with {chosen.path}", file=sys.stderr)
-    runs = measure(chosen.path, calibrate.sizes(found), host)
-    numbers = calibrate.numbers(found, {name: least for name, (least, _) in runs.items()})
-    apart = calibrate.unsettled(runs)
-    text = calibrate.device_file(found, numbers, date.today(), apart)
+    runs = measure(chosen.path, calibrate.kernel_sizes(found), host)
+    numbers = calibrate.device_numbers(found, {name: least for name, (least, _) in runs.items()})
+    unrepeated = calibrate.unrepeated_kernels(runs)
+    text = calibrate.device_file(found, numbers, date.today(), unrepeated)
     check(text)
-    if apart:
+    if unrepeated:
         print(
-            f"no two runs of these agreed, and they may be disturbed: {', '.join(apart)}; "
+            f"no two runs of these kernels agree: {', '.join(unrepeated)}; "
             "measure again when nothing else runs",
             file=sys.stderr,
         )

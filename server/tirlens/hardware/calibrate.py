@@ -1,9 +1,9 @@
-"""A device file for this machine's CPU from what the system tells and what small kernels take.
+"""A device file for this machine's CPU, from the operating system and the times of small kernels.
 
 The kernels and their steps are those of `tirlens_worker.frameworks.calibration`.  A clock is a
-quarter of the time of an integer multiplication and an addition that wait for each other (three
-clocks and one on every x86 of the last ten years, and the same together on Arm's Neoverse cores,
-after uops.info and Arm's optimisation guides); all else is measured in clocks.
+quarter of the time of a dependent integer multiplication and addition.  They take three clocks and
+one on every x86 core of the last ten years, and four together on Arm's Neoverse cores (uops.info,
+Arm's optimisation guides).  All other times are measured in clocks.
 """
 
 from __future__ import annotations
@@ -15,40 +15,41 @@ from datetime import date
 
 from tirlens.hardware.catalogue import load
 from tirlens.hardware.cpu_core import CACHE_LINE_BYTES, PAGE_BYTES
-from tirlens.hardware.detect_cpu import FoundCpu
+from tirlens.hardware.detect_cpu import DetectedCpu
 from tirlens.hardware.known_cores import ISSUE_SOURCE, UNROLLED_SOURCE
 from tirlens.hardware.reader import INTEGER_KEYS
 
-CHAIN_CLK = 4.0
-# An addition of integers.
-INTEGER_CLK = 1.0
+# Latency of an integer multiplication and an addition, in clocks.
+INTEGER_CHAIN_CLK = 4.0
+# Latency of an integer addition, in clocks.
+INTEGER_ADD_LATENCY_CLK = 1.0
 FLOAT_BYTES = 4
-# Multiply-adds in the polynomial of the calibration.
-POLYNOMIAL = 9
-# Operations on integers in another kernel.
-INTEGERS = 16
-# Multiply-adds in its chain, each of which waits for the one before.
-CHAINED = 32
-# Arrays that stay in a cache, relative to its size, and that do not.
-WITHIN = 0.5
-BEYOND = 4.0
-# Pages of 4 KiB few enough for every TLB.
-FEW_PAGES = 4 << 20
-# Entries of second-level TLBs (Haswell; Skylake; Ice Lake, Zen 2, Neoverse V1; Zen 4; Zen 5) with
-# more pages than that, which only the next larger one has.
+# Multiply-adds of one element in the polynomial kernels.
+POLYNOMIAL_MULTIPLY_ADDS = 9
+# Operations of one element in the integer kernel.
+INTEGER_OPERATIONS = 16
+# Dependent multiply-adds of one element in the chain kernel.
+CHAIN_MULTIPLY_ADDS = 32
+# Size of arrays that fit in a cache, and of those that do not, over the size of the cache.
+FITTING_FRACTION = 0.5
+EXCEEDING_FACTOR = 4.0
+# Bytes whose pages fit in every TLB.
+MAX_TLB_RESIDENT_BYTES = 4 << 20
+# Entries of second-level TLBs (Haswell; Skylake; Ice Lake, Zen 2, Neoverse V1; Zen 4; Zen 5), each
+# with a number of pages that only the next larger TLB holds.
 TLB_ENTRIES = ((1024, 1280), (1536, 1792), (2048, 2560), (3072, 3584), (4096, 6144))
 TLB_HITS = 512
 TLB_MISSES = TLB_ENTRIES[-1][1]
-# Arrays that the calibration's kernels read to write one, and that they write for one read.
-READ = 7
-WRITTEN = 4
-LEAST_BEYOND = 64 << 20
-MOST_BEYOND = 512 << 20
-# Of the measured kernels on the machines that it was calibrated for, four of five are this near.
+# Loads for each store in the kernels of sums, and stores for each load in those of copies.
+SUM_LOADS = 7
+COPY_STORES = 4
+MIN_DRAM_ARRAY_BYTES = 64 << 20
+MAX_DRAM_ARRAY_BYTES = 512 << 20
+# Relative error within which four of five measured kernels are, on the machines calibrated.
 BAND = 0.3
-BAND_SOURCE = "four of five kernels in tests/measured/cpu.py are as near, on three servers"
-# More than this between two widths is another disturbance.
-MOST_WIDER = 1.25
+BAND_SOURCE = "four of five kernels in tests/measured/cpu.py are within it, on three servers"
+# Largest ratio between two widths that is not due to a disturbance.
+MAX_WIDE_LINE_RATIO = 1.25
 VECTORS_SOURCE = "LLVM's preferred vector width for the target (X86.td)"
 OTHER_SOURCES = {
     "band": BAND_SOURCE,
@@ -57,16 +58,16 @@ OTHER_SOURCES = {
     "issue_per_clk_per_sm": ISSUE_SOURCE,
     "cpu.unrolled_instructions": UNROLLED_SOURCE,
 }
-# Two rates are told apart where one of them is this far towards the other.
-BETWEEN = 0.5
-# Of an interval between 0 and 1, until it is as short as a measured time is exact.
-HALVINGS = 10
-# Two runs of a kernel agree where they are no further apart.
-AGREE = 1.05
+# Fraction of the way from one rate to another above which a time counts as the other rate.
+RATE_THRESHOLD = 0.5
+# Bisections of the interval from 0 to 1, which reach the precision of a measured time.
+BISECTIONS = 10
+# Ratio of the two least times of a kernel up to which they agree.
+MAX_REPEAT_RATIO = 1.05
 
 
-def sizes(found: FoundCpu) -> dict[str, int]:
-    """The arrays that the calibration's kernels read, in bytes, and the cores that they use."""
+def kernel_sizes(found: DetectedCpu) -> dict[str, int]:
+    """The sizes of the calibration's arrays in bytes, and the cores and vectors that it uses."""
     base = load(found.base)
     l2 = found.caches[2].bytes if 2 in found.caches else base.l2.bytes // base.sm_count
     last = max((cache.bytes for cache in found.caches.values()), default=base.l2.bytes)
@@ -74,27 +75,27 @@ def sizes(found: FoundCpu) -> dict[str, int]:
         "cores": found.cores,
         "lanes": register_bytes(found) // FLOAT_BYTES,
         "vector": vector_bytes(found) // FLOAT_BYTES,
-        "l2": int(l2 * WITHIN),
-        "crowded l2": int(l2 * WITHIN),
-        "dram": int(min(max(last * BEYOND, LEAST_BEYOND), MOST_BEYOND)),
+        "l2": int(l2 * FITTING_FRACTION),
+        "crowded l2": int(l2 * FITTING_FRACTION),
+        "dram": int(min(max(last * EXCEEDING_FACTOR, MIN_DRAM_ARRAY_BYTES), MAX_DRAM_ARRAY_BYTES)),
     }
     for pages in (TLB_HITS, *(more for _, more in TLB_ENTRIES)):
         out[f"pages {pages}"] = pages
     if 3 in found.caches:
-        out["l3"] = max(min(int(last * WITHIN), FEW_PAGES), 2 * l2)
+        out["l3"] = max(min(int(last * FITTING_FRACTION), MAX_TLB_RESIDENT_BYTES), 2 * l2)
         out["last"] = last
-        # At strides of a page a cache holds of each page but one line.
+        # At strides of a page, a cache holds one line of each page.
         out["crowded l3"] = min(4 * l2, last // 2)
     return out
 
 
-def register_bytes(found: FoundCpu) -> int:
+def register_bytes(found: DetectedCpu) -> int:
     """The width of the widest registers that the compiler may use."""
     return found.register_bytes or load(found.base).simd_bytes
 
 
-def vector_bytes(found: FoundCpu) -> int:
-    """The width of the vectors that the compiler makes of loops by itself."""
+def vector_bytes(found: DetectedCpu) -> int:
+    """The width of the vectors at which the compiler vectorizes loops."""
     if found.vector_bytes is not None:
         return found.vector_bytes
     base = load(found.base)
@@ -102,13 +103,13 @@ def vector_bytes(found: FoundCpu) -> int:
     return base.cpu.vector_bytes
 
 
-def numbers(found: FoundCpu, seconds: Mapping[str, float]) -> dict[str, float]:
-    """The measured numbers of a device file by dotted key."""
-    clock = CHAIN_CLK / seconds["integer chain"]
+def device_numbers(found: DetectedCpu, seconds: Mapping[str, float]) -> dict[str, float]:
+    """The numbers of a device file by dotted key, from the time of a step of each kernel."""
+    clock = INTEGER_CHAIN_CLK / seconds["integer chain"]
     clk = {name: value * clock for name, value in seconds.items()}
     lanes, wide = vector_bytes(found) // FLOAT_BYTES, register_bytes(found) // FLOAT_BYTES
-    core = _core(clk, lanes // 2, lanes, wide)
-    told = {
+    core = _core_numbers(clk, lanes // 2, lanes, wide)
+    detected = {
         "simd_bytes": found.register_bytes,
         "issue_per_clk_per_sm": found.issue_per_clk,
         "dram.bytes": found.memory_bytes,
@@ -124,52 +125,56 @@ def numbers(found: FoundCpu, seconds: Mapping[str, float]) -> dict[str, float]:
         "dram.sustained_fraction": 1.0,
         **core,
         "cpu.call_s": max(seconds["call"], 5e-9),
-        **_memory(clk),
-        **_caches(found, clk, clock),
-        **{key: value for key, value in told.items() if value},
-        **_peaks(
+        **_memory_numbers(clk),
+        **_cache_numbers(found, clk, clock),
+        **{key: value for key, value in detected.items() if value},
+        **_peak_numbers(
             found.cores * clock * lanes * 2 / core["cpu.arithmetic_clk"],
             found.cores * clock * wide * 2 / core["cpu.wide_arithmetic_clk"],
         ),
     }
 
 
-def _core(clk: Mapping[str, float], narrow: int, lanes: int, wide: int) -> dict[str, float]:
-    """What instructions on vectors of `lanes` floats take, on the `narrow` and the `wide` ones."""
-    shared = sharing(*(clk[name] * lanes for name in ("sums", "copies", "updates")))
-    loading, storing = moves(clk["sums"] * lanes, clk["copies"] * lanes, shared)
-    wide_loading, wide_storing = moves(clk["wide sums"] * wide, clk["wide copies"] * wide, shared)
-    narrow_loading, narrow_storing = moves(
-        clk["narrow sums"] * narrow, clk["narrow copies"] * narrow, shared
+def _core_numbers(clk: Mapping[str, float], narrow: int, lanes: int, wide: int) -> dict[str, float]:
+    """Clocks of instructions on vectors of `lanes` floats, and on `narrow` and `wide` vectors."""
+    sharing = load_store_sharing(*(clk[name] * lanes for name in ("sums", "copies", "updates")))
+    loading, storing = load_store_clk(clk["sums"] * lanes, clk["copies"] * lanes, sharing)
+    wide_loading, wide_storing = load_store_clk(
+        clk["wide sums"] * wide, clk["wide copies"] * wide, sharing
     )
-    # Neither can take longer than where they are with others, whatever disturbed the sums.
+    narrow_loading, narrow_storing = load_store_clk(
+        clk["narrow sums"] * narrow, clk["narrow copies"] * narrow, sharing
+    )
+    # The updates bound both from above, in case a disturbance made the sums slow.
     loading, storing = (
         min(loading, clk["updates"] * lanes / 2),
         min(storing, clk["updates"] * lanes),
     )
-    arithmetic = clk["polynomial"] * lanes / POLYNOMIAL
+    arithmetic = clk["polynomial"] * lanes / POLYNOMIAL_MULTIPLY_ADDS
     return {
         "cpu.narrow_arithmetic_clk": min(
-            clk["narrow polynomial"] * narrow / POLYNOMIAL, arithmetic
+            clk["narrow polynomial"] * narrow / POLYNOMIAL_MULTIPLY_ADDS, arithmetic
         ),
         "cpu.arithmetic_clk": arithmetic,
-        "cpu.wide_arithmetic_clk": max(clk["wide polynomial"] * wide / POLYNOMIAL, arithmetic),
-        "cpu.integer_clk": min(clk["integers"] * lanes / INTEGERS, arithmetic),
+        "cpu.wide_arithmetic_clk": max(
+            clk["wide polynomial"] * wide / POLYNOMIAL_MULTIPLY_ADDS, arithmetic
+        ),
+        "cpu.integer_clk": min(clk["integers"] * lanes / INTEGER_OPERATIONS, arithmetic),
         "cpu.narrow_load_clk": min(narrow_loading, loading),
         "cpu.narrow_store_clk": min(narrow_storing, storing),
         "cpu.load_clk": loading,
         "cpu.store_clk": storing,
         "cpu.wide_load_clk": max(wide_loading, loading),
         "cpu.wide_store_clk": max(wide_storing, storing),
-        "cpu.load_store_sharing": shared,
+        "cpu.load_store_sharing": sharing,
         "cpu.latency_clk": clk["float chain"],
         "cpu.multiply_add_latency_clk": clk["multiply-add chain"],
         "cpu.max_latency_clk": clk["max chain"],
         "cpu.forward_clk": max(clk["two sums"] - clk["float chain"], 1.0),
         "cpu.vector_forward_clk": max(clk["two vector sums"] - clk["float chain"], 1.0),
-        "cpu.integer_forward_clk": max(clk["two integer sums"] - INTEGER_CLK, 0.2),
-        # Elements overlap as far as the scheduler holds the links of their chains.
-        "cpu.scheduler": CHAINED**2 * clk["float chain"] / (clk["chain"] * lanes),
+        "cpu.integer_forward_clk": max(clk["two integer sums"] - INTEGER_ADD_LATENCY_CLK, 0.2),
+        # Elements overlap as far as the scheduler holds the operations of their chains.
+        "cpu.scheduler": CHAIN_MULTIPLY_ADDS**2 * clk["float chain"] / (clk["chain"] * lanes),
         "cpu.divide_clk": clk["divide"] * lanes,
         "cpu.call_clk": clk["exp"],
         "cpu.gather_clk": max(clk["gather"] * lanes - storing, 1.0),
@@ -177,22 +182,24 @@ def _core(clk: Mapping[str, float], narrow: int, lanes: int, wide: int) -> dict[
     }
 
 
-def _memory(clk: Mapping[str, float]) -> dict[str, float]:
-    """What pages and lines of DRAM take one core."""
-    tlb = covered(clk)
-    walk = max(walked(clk, tlb), 2.0)
+def _memory_numbers(clk: Mapping[str, float]) -> dict[str, float]:
+    """Clocks of page walks and of lines from DRAM on one core."""
+    tlb = tlb_bytes(clk)
+    walk = max(page_walk_clk(clk, tlb), 2.0)
     line = clk["stream dram"]
     return {
         "cpu.tlb_bytes": tlb,
         "cpu.page_walk_clk": walk,
         "cpu.dram_line_clk": line,
         "cpu.dram_scattered_line_clk": max(clk["walk dram"] - walk, line),
-        "cpu.wide_lines": wider(clk),
+        "cpu.wide_lines": wide_line_ratio(clk),
     }
 
 
-def _caches(found: FoundCpu, clk: Mapping[str, float], clock_hz: float) -> dict[str, float]:
-    """The caches that the system tells of, and what their lines take one core."""
+def _cache_numbers(
+    found: DetectedCpu, clk: Mapping[str, float], clock_hz: float
+) -> dict[str, float]:
+    """The caches that were detected, and the clocks of their lines on one core."""
     out = {
         "cpu.write_back": min(max(clk["fill l2"] - clk["walk l2"], 0.0) / clk["stream l2"], 1.0),
         "cpu.l2.line_clk": clk["stream l2"],
@@ -210,7 +217,9 @@ def _caches(found: FoundCpu, clk: Mapping[str, float], clock_hz: float) -> dict[
         out["l2.bytes"] = second.bytes * max(found.cores // sharing, 1)
         out["l2.bytes_per_s"] = CACHE_LINE_BYTES / clk["stream l2"] * clock_hz * found.cores
     if third := found.caches.get(3):
-        out["cpu.l3.bytes"] = held(third.bytes, clk["stream l3"], clk["stream dram"], clk)
+        out["cpu.l3.bytes"] = usable_cache_bytes(
+            third.bytes, clk["stream l3"], clk["stream dram"], clk
+        )
         out["cpu.l3.ways"] = third.ways
         out["cpu.l3.cores"] = max(third.processors // found.threads_per_core, 1)
         out["cpu.l3.line_clk"] = clk["stream l3"]
@@ -219,121 +228,131 @@ def _caches(found: FoundCpu, clk: Mapping[str, float], clock_hz: float) -> dict[
     return out
 
 
-def _peaks(flop_per_s: float, wide_flop_per_s: float) -> dict[str, float]:
-    """The peaks by type from those of fp32 with both widths of vectors; fp64 has half the lanes."""
+def _peak_numbers(flop_per_s: float, wide_flop_per_s: float) -> dict[str, float]:
+    """The peaks by type, from those of fp32 with both vector widths; fp64 has half the lanes."""
     fp32 = max(flop_per_s, wide_flop_per_s)
     peaks = {"fp32": fp32, "fp16": fp32, "bf16": fp32, "fp64": fp32 / 2}
     return {f"peaks.{name}.flop_per_s": peak for name, peak in peaks.items()}
 
 
-def moves(sums_clk: float, copies_clk: float, shared: float) -> tuple[float, float]:
+def load_store_clk(sums_clk: float, copies_clk: float, sharing: float) -> tuple[float, float]:
     """The clocks of a load and of a store of a vector.
 
-    A sum has `READ` loads and a store, a copy a load and `WRITTEN` stores; the one of its kind
-    takes the part `shared` of its time beside the others.  Neither kind is taken for less than half
-    of the other's share.
+    A sum has `SUM_LOADS` loads and one store, a copy one load and `COPY_STORES` stores.  The single
+    instruction adds the fraction `sharing` of its clocks.  Each result is at least half of the time
+    over the number of instructions.
     """
-    both = READ * WRITTEN - shared**2
-    load = (WRITTEN * sums_clk - shared * copies_clk) / both
-    store = (READ * copies_clk - shared * sums_clk) / both
-    load = max(load, sums_clk / (READ + 1) / 2)
-    return load, max(store, copies_clk / (WRITTEN + 1) / 2)
+    both = SUM_LOADS * COPY_STORES - sharing**2
+    load = (COPY_STORES * sums_clk - sharing * copies_clk) / both
+    store = (SUM_LOADS * copies_clk - sharing * sums_clk) / both
+    load = max(load, sums_clk / (SUM_LOADS + 1) / 2)
+    return load, max(store, copies_clk / (COPY_STORES + 1) / 2)
 
 
-def sharing(sums_clk: float, copies_clk: float, updates_clk: float) -> float:
-    """The part of the shorter of loads and stores that is not beside the others, from 0 to 1.
+def load_store_sharing(sums_clk: float, copies_clk: float, updates_clk: float) -> float:
+    """The fraction of the shorter of loads and stores that does not overlap, from 0 to 1.
 
-    An update has two loads and a store, which take longer together the more of it there is.
+    An update has two loads and a store, whose time increases with the fraction.
     """
 
-    def taken_clk(shared: float) -> float:
-        load, store = moves(sums_clk, copies_clk, shared)
-        return max(2 * load, store) + shared * min(2 * load, store)
+    def predicted_clk(sharing: float) -> float:
+        load, store = load_store_clk(sums_clk, copies_clk, sharing)
+        return max(2 * load, store) + sharing * min(2 * load, store)
 
     low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
+    for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        low, high = (middle, high) if taken_clk(middle) < updates_clk else (low, middle)
+        low, high = (middle, high) if predicted_clk(middle) < updates_clk else (low, middle)
     return low
 
 
-def wider(clk: Mapping[str, float]) -> float:
-    """How much longer lines take with the widest registers, in loops that copy."""
+def wide_line_ratio(clk: Mapping[str, float]) -> float:
+    """Time of a line in copies with the widest registers, over that with the compiler's vectors."""
     ratios = [
         clk[f"wide copy {level}"] / clk[f"copy {level}"]
         for level in ("l3", "dram")
         if f"copy {level}" in clk
     ]
-    return min(max(math.prod(ratios) ** (1 / len(ratios)), 1.0), MOST_WIDER)
+    return min(max(math.prod(ratios) ** (1 / len(ratios)), 1.0), MAX_WIDE_LINE_RATIO)
 
 
-def covered(clk: Mapping[str, float]) -> int:
-    """The bytes whose pages the TLB has: up to the first number of pages that are walked for."""
+def tlb_bytes(clk: Mapping[str, float]) -> int:
+    """The bytes that the TLB covers: those of the most pages that need no page walks."""
     fast, slow = clk[f"pages {TLB_HITS}"], clk[f"pages {TLB_MISSES}"]
     for entries, more in TLB_ENTRIES:
-        if clk[f"pages {more}"] > fast + BETWEEN * (slow - fast):
+        if clk[f"pages {more}"] > fast + RATE_THRESHOLD * (slow - fast):
             return entries * PAGE_BYTES
     return TLB_ENTRIES[-1][0] * PAGE_BYTES
 
 
-def walked(clk: Mapping[str, float], covers: int) -> float:
-    """The clocks of a page walk: the least, as the page tables themselves may lie badly."""
+def page_walk_clk(clk: Mapping[str, float], covers: int) -> float:
+    """Clocks of a page walk: the least, as the page tables may miss in the caches."""
     missed = [more for _, more in TLB_ENTRIES if more * PAGE_BYTES > covers]
     return min(clk[f"pages {more}"] for more in missed) - clk[f"pages {TLB_HITS}"]
 
 
-def held(size: int, near: float, far: float, clk: Mapping[str, float]) -> int:
-    """How much of a shared last cache one process has: where reading slows towards DRAM's rate.
+def usable_cache_bytes(size: int, near: float, far: float, clk: Mapping[str, float]) -> int:
+    """The bytes of a shared last-level cache that one process can use.
 
-    That is between the last array that was read fast and the first that was not.
+    The size is between that of the largest array that is read at the cache's rate and that of the
+    next one, which is read at DRAM's rate.
     """
     for part in (2, 3, 4):
-        if clk[f"stream last {part}/4"] > near + BETWEEN * max(far - near, 0.0):
+        if clk[f"stream last {part}/4"] > near + RATE_THRESHOLD * max(far - near, 0.0):
             return size * (2 * part - 1) // 8
     return size
 
 
-def unsettled(runs: Mapping[str, tuple[float, float]]) -> list[str]:
-    """The kernels whose least time was met once only, of their two least times."""
-    return [name for name, (least, second) in runs.items() if second > least * AGREE]
+def unrepeated_kernels(runs: Mapping[str, tuple[float, float]]) -> list[str]:
+    """The kernels whose two least times do not agree."""
+    return [name for name, (least, second) in runs.items() if second > least * MAX_REPEAT_RATIO]
 
 
 def device_file(
-    found: FoundCpu, measured: Mapping[str, float], when: date, apart: Sequence[str] = ()
+    found: DetectedCpu, measured: Mapping[str, float], when: date, unrepeated: Sequence[str] = ()
 ) -> str:
-    """The text of a device file; what was not measured is the generic CPU's.
+    """The text of a device file, which extends that of the generic CPU.
 
-    It names the kernels `apart` of which no two runs agreed.
+    Parameters
+    ----------
+    found
+        The CPU.
+    measured
+        The numbers by dotted key.
+    when
+        The day of the measurement.
+    unrepeated
+        The kernels without two runs that agree, which a comment lists.
     """
     base = load(found.base)
     source = f"measured on this machine, {when.isoformat()}"
-    told = "told by the operating system"
+    detected = "reported by the operating system"
     slug = re.sub(r"[^a-z0-9]+", "-", found.name.lower()).strip("-") or "cpu"
     lines = [
-        *([f"# No two runs agreed of: {', '.join(apart)}"] if apart else ()),
+        *([f"# No two runs agreed of: {', '.join(unrepeated)}"] if unrepeated else ()),
         f'extends = "{base.id}"',
         f'id = "{slug}"',
-        f"name = {_text(f'{found.name}, {found.cores} cores')}",
+        f"name = {_toml_string(f'{found.name}, {found.cores} cores')}",
         "aliases = []",
     ]
     tables: dict[str, list[str]] = {}
     sources: list[str] = []
     for key, value in measured.items():
         table, _, name = key.rpartition(".")
-        number = f"{int(value)}" if _whole(key) else f"{value:.4g}"
+        number = f"{int(value)}" if _is_integer_key(key) else f"{value:.4g}"
         (tables.setdefault(table, []) if table else lines).append(f"{name} = {number}")
-        system = _whole(key) and key not in ("cpu.l3.bytes", "cpu.tlb_bytes")
-        where = OTHER_SOURCES.get(key, told if system else source)
-        sources.append(f'"{key}" = {_text(where)}')
+        is_detected = _is_integer_key(key) and key not in ("cpu.l3.bytes", "cpu.tlb_bytes")
+        where = OTHER_SOURCES.get(key, detected if is_detected else source)
+        sources.append(f'"{key}" = {_toml_string(where)}')
     for table, entries in tables.items():
         lines += ["", f"[{table}]", *entries]
     return "\n".join([*lines, "", "[sources]", *sources, ""])
 
 
-def _whole(key: str) -> bool:
-    """Whether a number is a count or a size, which the system tells."""
+def _is_integer_key(key: str) -> bool:
+    """Whether a number is a count or a size."""
     return key.rpartition(".")[2] in INTEGER_KEYS
 
 
-def _text(value: str) -> str:
+def _toml_string(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,10 +1,10 @@
-"""What the model needs to know of one core of a CPU and of the caches around it.
+"""The core of a CPU and its caches, as the model needs them.
 
-Times are clocks of the device's `clock_hz`, so that they are those of the vendors' optimisation
-guides and of uops.info.  ``vector`` means the width at which the compiler vectorises loops by
-itself, ``wide`` that of the registers, which explicit vectors use (LLVM keeps to 32 of 64 bytes on
-Intel's AVX-512 servers), and ``narrow`` half of the compiler's and less: a core whose units are
-narrower than its registers executes two such instructions in the time of a whole one (Zen 4).
+Times are clocks of the device's `clock_hz`, as in the vendors' optimisation guides and on
+uops.info.  Names with ``vector`` are for the width at which the compiler vectorizes loops, ``wide``
+for that of the widest registers, which explicit vectors use (LLVM uses 32 of 64 bytes on Intel's
+AVX-512 servers), and ``narrow`` for at most half of the compiler's width.  A core whose units are
+narrower than its registers executes two narrow instructions in the time of a vector one (Zen 4).
 """
 
 from __future__ import annotations
@@ -18,11 +18,20 @@ PAGE_BYTES = 4096
 
 @dataclass(frozen=True)
 class CpuCache:
-    """A cache behind L1: its size, and what a line from it costs one core.
+    """A cache beyond L1.
 
-    `cores` share it.  `line_clk` is for lines that follow each other, which the prefetchers
-    foresee; `scattered_line_clk` for others, with as many misses in flight as the core can have;
-    `crowded_line_clk` where all of them go to one set of L1, as at strides of 4 KiB.
+    Attributes
+    ----------
+    bytes, ways
+        The size, and the lines of each set.
+    cores
+        The cores that share the cache.
+    line_clk
+        Clocks of a line that the prefetchers fetch ahead of time.
+    scattered_line_clk
+        Clocks of another line, with as many misses in flight as the core can have.
+    crowded_line_clk
+        Clocks of such a line if all lines go to one set of L1, as at strides of 4 KiB.
     """
 
     bytes: int
@@ -37,20 +46,51 @@ class CpuCache:
 class CpuCore:
     """Rates and latencies of one core, and its caches.
 
-    `*_clk` of an instruction is the reciprocal throughput, of a latency the whole of it.
-    `arithmetic_clk` is a multiply-add, `integer_clk` a simple operation on a vector of integers.
-    Of loads and stores in one loop those that take less time add `load_store_sharing` of it to that
-    of the others: 0 if they go side by side.  `latency_clk` is that of an addition, `call_clk` one
-    call of ``expf`` of the C library.
-    A load of what was just stored takes `forward_clk`, of a whole vector `vector_forward_clk`, and
-    of an integer `integer_forward_clk`.
-    The compiler repeats the body of a loop up to `unrolled_instructions`; `window` is the reorder
-    buffer in instructions, `scheduler` those of them that can wait for their operands.
-    A line that is stored to apart from others takes `write_back` of a line that follows another
-    beside, to be sent back.  A line from L2 or behind takes `wide_lines` times as long in a loop of
-    registers of full width.  `tlb_bytes` is what the second-level TLB covers and `page_walk_clk` a
-    miss in it.  `dram_*` are for one core alone; all together share the device's DRAM rate.
-    `call_s` is one call of a compiled function.
+    The `*_clk` of an instruction is its reciprocal throughput, unless the name says latency.
+
+    Attributes
+    ----------
+    vector_bytes
+        The width at which the compiler vectorizes loops.
+    narrow_arithmetic_clk, arithmetic_clk, wide_arithmetic_clk
+        A multiply-add.
+    integer_clk
+        A simple operation on a vector of integers.
+    narrow_load_clk, narrow_store_clk, load_clk, store_clk, wide_load_clk, wide_store_clk
+        A load and a store.
+    load_store_sharing
+        Of the loads and stores of one loop, the fraction of the shorter time that adds to the
+        longer one; 0 if they overlap.
+    write_back
+        Clocks that a scattered store adds for its write-back, over those of a prefetched line.
+    latency_clk, multiply_add_latency_clk, max_latency_clk
+        Latencies of a floating-point addition, multiply-add and maximum.
+    forward_clk, vector_forward_clk, integer_forward_clk
+        Store-to-load forwarding of an element, a vector and an integer.
+    divide_clk
+        A division of a vector.
+    call_clk
+        One call of ``expf`` of the C library.
+    gather_clk, scatter_clk
+        A gather and a scatter of a vector.
+    unrolled_instructions
+        Instructions up to which the compiler repeats the body of a loop.
+    window
+        The reorder buffer, in instructions.
+    scheduler
+        Instructions of the reorder buffer that can wait for their operands.
+    l1_ways, l2, l3
+        The caches; None without a third level.
+    dram_line_clk, dram_scattered_line_clk
+        As those of a cache, for one core alone.  All cores share the device's DRAM bandwidth.
+    wide_lines
+        Time of a line from L2 or beyond in a loop of the widest registers, over that in others.
+    tlb_bytes
+        Bytes that the second-level TLB covers.
+    page_walk_clk
+        A miss in the TLB.
+    call_s
+        One call of a compiled function, in seconds.
     """
 
     vector_bytes: int

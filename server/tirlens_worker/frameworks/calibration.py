@@ -1,8 +1,8 @@
-"""Small kernels whose times tell the rates of a CPU, compiled with the user's TVM.
+"""Small kernels that measure the rates of a CPU, compiled with the user's TVM.
 
-``main`` reads what to measure (JSON) and prints the two least times of a step of each kernel in
-seconds (JSON): one that was met twice is likely the machine's and not that of what disturbs it.
-What a step is stands with each kernel; the server makes clocks and rates of them.
+``main`` reads the sizes (JSON) and prints the two least times of a step of each kernel in seconds
+(JSON).  Two equal times are unlikely to be disturbed by other processes.  `calibration_kernels`
+documents the step of each kernel; the server computes clocks and rates from the times.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Dict, Generator, Iterator, List, Tuple
 
-# Rounds lie seconds apart: what else the machine does for a while disturbs one of them at most.
-ROUNDS = 8
-# With kernels whose least time was met once only there are more.
-MOST_ROUNDS = 12
-MET_AGAIN = 1.05
+# Rounds are seconds apart, so that a short disturbance affects at most one of them.
+MIN_ROUNDS = 8
+# Most rounds, if the two least times of a kernel do not agree before.
+MAX_ROUNDS = 12
+# Ratio of the two least times of a kernel up to which they agree.
+MAX_REPEAT_RATIO = 1.05
 REPEAT_S = 2e-4
-# Short kernels run a few times before each of the long ones.  A neighbour on the other thread of
-# the core, which a virtual machine does not see, slows them by half for some tenths of a second.
+# Repetitions of the short kernels, which run before each of the long ones, and of the long ones.
+# Another virtual machine on the core's other thread slows kernels by half for some tenths of a
+# second.
 SHORT_REPEATS = 5
 LONG_REPEATS = 25
 
@@ -41,11 +43,16 @@ def main() -> None:
 def measure(sizes: Dict[str, int], host: bool) -> Dict[str, List[float]]:
     """The two least times of a step in seconds, by kernel.
 
-    `sizes` are ``cores``, ``lanes`` and ``vector`` (floats in the widest register and in the
-    vectors that the compiler makes), ``l2``, ``l3``, ``dram``: bytes to read that come from there,
-    ``crowded l2`` and ``crowded l3``: bytes of pages of which a line each does, ``pages N``:
-    numbers of pages to look up, and ``last``, the size of the last cache; ``l3``, ``crowded l3``
-    and ``last`` may be missing.
+    Parameters
+    ----------
+    sizes
+        ``cores``; ``lanes`` and ``vector``, floats in the widest register and in the compiler's
+        vectors; ``l2``, ``l3`` and ``dram``, bytes to read from that level; ``crowded l2`` and
+        ``crowded l3``, bytes of pages of which one line each is read from that level; ``pages N``,
+        numbers of pages to access; ``last``, the size of the last-level cache.  ``l3``,
+        ``crowded l3`` and ``last`` may be missing.
+    host
+        Whether to compile for this machine, not for plain ``llvm``.
     """
     tvm: Any = importlib.import_module("tvm")
     options = {"kind": "llvm"}
@@ -53,45 +60,45 @@ def measure(sizes: Dict[str, int], host: bool) -> Dict[str, List[float]]:
         options["mcpu"] = str(tvm.get_global_func("target.llvm_get_system_cpu")())
     target = tvm.target.Target(options)
     kernels = [
-        Kernel(name, func, _module(tvm.compile(func, target=target)), steps)
+        CalibrationKernel(name, func, _module(tvm.compile(func, target=target)), steps)
         for name, func, steps in _kernels(sizes)
     ]
-    # The others run between those that are long, of which there is one at least.
+    # Short kernels run between long ones, of which there is at least one.
     limit = min(REPEAT_S, max(kernel.run(tvm, 1) for kernel in kernels))
-    short = [kernel for kernel in kernels if kernel.least[0] < limit]
+    short = [kernel for kernel in kernels if kernel.least_s[0] < limit]
     long = [kernel for kernel in kernels if kernel not in short]
-    for number in range(MOST_ROUNDS):
+    for number in range(MAX_ROUNDS):
         for kernel in long:
-            if number < ROUNDS or not kernel.settled:
+            if number < MIN_ROUNDS or not kernel.is_repeated:
                 for other in short:
                     other.run(tvm, SHORT_REPEATS)
                 kernel.run(tvm, LONG_REPEATS)
-        if number >= ROUNDS - 1 and all(kernel.settled for kernel in kernels):
+        if number >= MIN_ROUNDS - 1 and all(kernel.is_repeated for kernel in kernels):
             break
-    return {kernel.name: [least / kernel.steps for least in kernel.least] for kernel in kernels}
+    return {kernel.name: [least / kernel.steps for least in kernel.least_s] for kernel in kernels}
 
 
 def _module(compiled: Any) -> Any:
     return getattr(compiled, "mod", compiled)
 
 
-class Kernel:
-    """A compiled kernel of some steps with the two least times in seconds of its runs."""
+class CalibrationKernel:
+    """A compiled kernel of `steps` steps, and the two least times of its runs in seconds."""
 
     def __init__(self, name: str, func: Any, compiled: Any, steps: float) -> None:
         self.name = name
         self.func = func
         self.compiled = compiled
         self.steps = steps
-        self.least: List[float] = []
+        self.least_s: List[float] = []
 
     @property
-    def settled(self) -> bool:
-        """Whether the least time was met twice."""
-        return len(self.least) > 1 and self.least[1] < self.least[0] * MET_AGAIN
+    def is_repeated(self) -> bool:
+        """Whether the two least times agree."""
+        return len(self.least_s) > 1 and self.least_s[1] < self.least_s[0] * MAX_REPEAT_RATIO
 
     def run(self, tvm: Any, repeats: int) -> float:
-        """Run it some times and return the least; its arrays live no longer than that."""
+        """Run the kernel several times and return its least time; the arrays are freed after."""
         import numpy
 
         from . import dialect
@@ -105,15 +112,15 @@ class Kernel:
         once = self.compiled.time_evaluator(name, tvm.cpu(), number=1, repeat=2)(*given).min
         number = max(1, int(REPEAT_S / max(once, 1e-8)))
         timer = self.compiled.time_evaluator(name, tvm.cpu(), number=number, repeat=repeats)
-        with first_in_line():
+        with real_time_priority():
             least = float(min(timer(*given).results))
-        self.least = sorted([*self.least, least])[:2]
+        self.least_s = sorted([*self.least_s, least])[:2]
         return least
 
 
 @contextmanager
-def first_in_line() -> Generator[None, None, None]:
-    """Meanwhile no ordinary process takes the processor away, where the system grants that."""
+def real_time_priority() -> Generator[None, None, None]:
+    """Run at real-time priority, if the system permits it."""
 
     def schedule(policy: int, priority: int) -> None:
         for thread in Path("/proc/self/task").glob("*"):
@@ -131,7 +138,7 @@ def first_in_line() -> Generator[None, None, None]:
 
 
 def _kernels(sizes: Dict[str, int]) -> Iterator[Tuple[str, Any, float]]:
-    """Each kernel with its number of steps, made when it is asked for."""
+    """Each kernel with its name and number of steps."""
     from . import calibration_kernels as kernels
 
     lanes = sizes["lanes"]
@@ -146,12 +153,12 @@ def _kernels(sizes: Dict[str, int]) -> Iterator[Tuple[str, Any, float]]:
     yield ("two vector sums", *kernels.two_sums(sizes["vector"], "float32"))
     yield ("two integer sums", *kernels.two_sums(1, "int32"))
     yield ("integers", *kernels.integers())
-    yield ("divide", *kernels.binary("divide"))
-    yield ("polynomial", *kernels.binary("polynomial"))
-    yield ("chain", *kernels.binary("chain"))
-    yield ("exp", *kernels.binary("exp"))
-    yield ("gather", *kernels.apart(kernels.APART, 1))
-    yield ("scatter", *kernels.apart(1, kernels.APART))
+    yield ("divide", *kernels.elementwise("divide"))
+    yield ("polynomial", *kernels.elementwise("polynomial"))
+    yield ("chain", *kernels.elementwise("chain"))
+    yield ("exp", *kernels.elementwise("exp"))
+    yield ("gather", *kernels.strided_copy(kernels.GATHER_STRIDE, 1))
+    yield ("scatter", *kernels.strided_copy(1, kernels.GATHER_STRIDE))
     for width, elements in (("wide", lanes), ("narrow", sizes["vector"] // 2)):
         yield (width + " sums", *kernels.sums(elements))
         yield (width + " copies", *kernels.copies(elements))
@@ -159,9 +166,9 @@ def _kernels(sizes: Dict[str, int]) -> Iterator[Tuple[str, Any, float]]:
     for level in ("l2", "l3", "dram"):
         if level in sizes:
             yield ("stream " + level, *kernels.stream(sizes[level], lanes))
-            yield ("walk " + level, *kernels.walk(sizes[level], kernels.SPREAD, lanes))
+            yield ("walk " + level, *kernels.walk(sizes[level], kernels.ROW_FLOATS, lanes))
         if "crowded " + level in sizes:
-            pages = kernels.walk(sizes["crowded " + level], kernels.PAGE, lanes)
+            pages = kernels.walk(sizes["crowded " + level], kernels.PAGE_FLOATS, lanes)
             yield ("crowded walk " + level, *pages)
     yield ("fill l2", *kernels.fill(sizes["l2"], lanes))
     for level in ("l3", "dram"):

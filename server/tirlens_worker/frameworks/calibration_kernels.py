@@ -1,6 +1,6 @@
 """The kernels of the calibration, in TVMScript; each comes with its number of steps."""
 
-# TVMScript is no Python to a type checker.
+# A type checker cannot analyse TVMScript.
 # pyright: reportInvalidTypeForm=false, reportUnknownParameterType=false
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
 # pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
@@ -15,33 +15,34 @@ try:
 except ImportError:
     from tvm.script import tir as T
 
-# Elements of an array that stays in L1, no power of two, and how often a kernel goes over it.
-SMALL = 1008
-TIMES = 4
-# Elements that stay in L1 also where they are so far apart.
-FEW = 240
-APART = 17
-# Elements of which many arrays stay in L1, and how many are read to write one, or written.
-SHORT = 496
-READ = 7
-WRITTEN = 4
-# Operations on integers of one element.
-INTEGERS = 16
-# Vectors that are summed at once, for which there are registers everywhere.
-SUMS = 8
-# Multiply-adds of one element that wait for each other, more than a scheduler has room for.
-CHAINED = 32
-# Floats of a page, and of rows whose lines are in different sets of a cache.
-PAGE = 1024
-SPREAD = 1088
-# Floats from one page of 4 KiB to the next line in the next page: neighbours share no cache set.
-NEXT_PAGE = 1024 + 16
+# Elements of an array that fits in L1, no power of two, and passes of a kernel over it.
+L1_ELEMENTS = 1008
+PASSES = 4
+# Elements that fit in L1 at a stride, and the stride in elements.
+STRIDED_ELEMENTS = 240
+GATHER_STRIDE = 17
+# Elements of each of several arrays that fit in L1 together; loads for each store in `sums`, and
+# stores for each load in `copies`.
+MULTI_ARRAY_ELEMENTS = 496
+SUM_LOADS = 7
+COPY_STORES = 4
+# Integer operations of one element.
+INTEGER_OPERATIONS = 16
+# Vectors of sums, which fit in the registers of every CPU.
+SUM_VECTORS = 8
+# Dependent multiply-adds of one element, more than a scheduler holds.
+CHAIN_MULTIPLY_ADDS = 32
+# Floats of a page, and of a row, consecutive ones of which use different sets of a cache.
+PAGE_FLOATS = 1024
+ROW_FLOATS = 1088
+# Floats from one line to the next line in the next page, which is in another cache set.
+NEXT_PAGE_FLOATS = 1024 + 16
 
-Made = Tuple[Any, float]
+KernelAndSteps = Tuple[Any, float]
 
 
-def call() -> Made:
-    """One store: what a call of a kernel takes."""
+def call() -> KernelAndSteps:
+    """One store, which measures the call of a kernel."""
 
     @T.prim_func
     def call(A: T.Buffer((1,), "float32")):
@@ -50,203 +51,210 @@ def call() -> Made:
     return call, 1.0
 
 
-def integer_chain() -> Made:
-    """A step is a multiplication and an addition of integers that wait for each other."""
+def integer_chain() -> KernelAndSteps:
+    """A step is a dependent multiplication and addition of integers."""
 
     @T.prim_func
-    def integer_chain(A: T.Buffer((SMALL,), "int32"), S: T.Buffer((1,), "int32")):
-        for _, i in T.grid(TIMES, SMALL):
+    def integer_chain(A: T.Buffer((L1_ELEMENTS,), "int32"), S: T.Buffer((1,), "int32")):
+        for _, i in T.grid(PASSES, L1_ELEMENTS):
             S[0] = S[0] * 1664525 + A[i]
 
-    return integer_chain, float(SMALL * TIMES)
+    return integer_chain, float(L1_ELEMENTS * PASSES)
 
 
-def float_chain(kind: str) -> Made:
-    """A step is an addition, a multiply-add or a maximum that waits for the one before."""
+def float_chain(kind: str) -> KernelAndSteps:
+    """A step is an addition, a multiply-add or a maximum that depends on the previous one."""
 
-    def joined(total: Any, a: Any) -> Any:
+    def combine(total: Any, a: Any) -> Any:
         if kind == "max":
             return T.max(total, a)
         return total + (a * a if kind == "multiply-add" else a)
 
     @T.prim_func
-    def float_chain(A: T.Buffer((SMALL,), "float32"), S: T.Buffer((1,), "float32")):
-        for _, i in T.grid(TIMES, SMALL):
-            S[0] = joined(S[0], A[i])
+    def float_chain(A: T.Buffer((L1_ELEMENTS,), "float32"), S: T.Buffer((1,), "float32")):
+        for _, i in T.grid(PASSES, L1_ELEMENTS):
+            S[0] = combine(S[0], A[i])
 
-    return float_chain, float(SMALL * TIMES)
+    return float_chain, float(L1_ELEMENTS * PASSES)
 
 
-def two_sums(lanes: int, dtype: str) -> Made:
-    """A step is an addition to each of two sums in memory, which may be one for the compiler."""
+def two_sums(lanes: int, dtype: str) -> KernelAndSteps:
+    """A step is an addition to each of two sums in memory, which may alias for the compiler."""
 
     @T.prim_func
     def two_sums(
-        A: T.Buffer((SHORT // lanes, lanes), dtype),
+        A: T.Buffer((MULTI_ARRAY_ELEMENTS // lanes, lanes), dtype),
         S: T.Buffer((lanes,), dtype),
         Q: T.Buffer((lanes,), dtype),
     ):
-        for _, i in T.grid(TIMES, SHORT // lanes):
+        for _, i in T.grid(PASSES, MULTI_ARRAY_ELEMENTS // lanes):
             for v in T.vectorized(lanes):
                 S[v] = S[v] + A[i, v]
             for v in T.vectorized(lanes):
                 Q[v] = Q[v] + A[i, v]
 
-    return two_sums, float(SHORT // lanes * TIMES)
+    return two_sums, float(MULTI_ARRAY_ELEMENTS // lanes * PASSES)
 
 
-def integers() -> Made:
-    """A step is an element of `INTEGERS` simple operations, in a loop that is vectorised."""
+def integers() -> KernelAndSteps:
+    """A step is an element with `INTEGER_OPERATIONS` operations, in a vectorized loop."""
 
     def mixed(a: Any, b: Any) -> Any:
         out = a
-        for _ in range(INTEGERS // 2):
+        for _ in range(INTEGER_OPERATIONS // 2):
             out = (out + b) ^ a
         return out
 
     @T.prim_func
     def integers(
-        A: T.Buffer((SMALL,), "int32"),
-        B: T.Buffer((SMALL,), "int32"),
-        C: T.Buffer((TIMES, SMALL), "int32"),
+        A: T.Buffer((L1_ELEMENTS,), "int32"),
+        B: T.Buffer((L1_ELEMENTS,), "int32"),
+        C: T.Buffer((PASSES, L1_ELEMENTS), "int32"),
     ):
-        for r, i in T.grid(TIMES, SMALL):
+        for r, i in T.grid(PASSES, L1_ELEMENTS):
             C[r, i] = mixed(A[i], B[i])
 
-    return integers, float(SMALL * TIMES)
+    return integers, float(L1_ELEMENTS * PASSES)
 
 
-def value(kind: str, a: Any, b: Any) -> Any:
-    """What a `kind` of kernel makes of the elements `a` and `b`."""
+def element_value(kind: str, a: Any, b: Any) -> Any:
+    """The result of a `kind` of kernel for the elements `a` and `b`."""
     if kind == "divide":
         return a / b
     if kind == "exp":
         return T.exp(a)
     if kind == "chain":
         out = T.float32(0.5)
-        for _ in range(CHAINED):
+        for _ in range(CHAIN_MULTIPLY_ADDS):
             out = out * a + T.float32(0.25)
         return out
-    # Two chains of four multiply-adds and one that joins them.
+    # Two chains of four multiply-adds, and one multiply-add of their results.
     one = two = T.float32(0.5)
     for _ in range(4):
         one, two = one * a + T.float32(0.25), two * a + T.float32(0.75)
     return one * a + two
 
 
-def binary(kind: str) -> Made:
-    """A step is an element, in loops that the compiler vectorises."""
+def elementwise(kind: str) -> KernelAndSteps:
+    """A step is an element, in a vectorized loop."""
 
     @T.prim_func
-    def binary(
-        A: T.Buffer((SMALL,), "float32"),
-        B: T.Buffer((SMALL,), "float32"),
-        C: T.Buffer((TIMES, SMALL), "float32"),
+    def elementwise(
+        A: T.Buffer((L1_ELEMENTS,), "float32"),
+        B: T.Buffer((L1_ELEMENTS,), "float32"),
+        C: T.Buffer((PASSES, L1_ELEMENTS), "float32"),
     ):
-        for r, i in T.grid(TIMES, SMALL):
-            C[r, i] = value(kind, A[i], B[i])
+        for r, i in T.grid(PASSES, L1_ELEMENTS):
+            C[r, i] = element_value(kind, A[i], B[i])
 
-    return binary, float(SMALL * TIMES)
+    return elementwise, float(L1_ELEMENTS * PASSES)
 
 
-def apart(inwards: int, outwards: int) -> Made:
-    """A step is an element, read or written so far apart that vectors gather or scatter them."""
+def strided_copy(read_stride: int, write_stride: int) -> KernelAndSteps:
+    """A step is an element, read or written at a stride that needs gathers or scatters."""
 
     @T.prim_func
-    def apart(A: T.Buffer((FEW * inwards,), "float32"), B: T.Buffer((FEW * outwards,), "float32")):
-        for _, i in T.grid(TIMES, FEW):
-            B[i * outwards] = A[i * inwards] * T.float32(2)
+    def strided_copy(
+        A: T.Buffer((STRIDED_ELEMENTS * read_stride,), "float32"),
+        B: T.Buffer((STRIDED_ELEMENTS * write_stride,), "float32"),
+    ):
+        for _, i in T.grid(PASSES, STRIDED_ELEMENTS):
+            B[i * write_stride] = A[i * read_stride] * T.float32(2)
 
-    return apart, float(FEW * TIMES)
+    return strided_copy, float(STRIDED_ELEMENTS * PASSES)
 
 
-def explicit_polynomial(lanes: int) -> Made:
-    """As the polynomial of `binary`, in explicit vectors of so many `lanes`."""
+def explicit_polynomial(lanes: int) -> KernelAndSteps:
+    """As the polynomial of `elementwise`, in explicit vectors of `lanes`."""
 
     @T.prim_func
     def explicit_polynomial(
-        A: T.Buffer((SMALL,), "float32"), C: T.Buffer((TIMES, SMALL), "float32")
+        A: T.Buffer((L1_ELEMENTS,), "float32"), C: T.Buffer((PASSES, L1_ELEMENTS), "float32")
     ):
-        for r, i in T.grid(TIMES, SMALL // lanes):
+        for r, i in T.grid(PASSES, L1_ELEMENTS // lanes):
             for v in T.vectorized(lanes):
-                C[r, i * lanes + v] = value("polynomial", A[i * lanes + v], T.float32(0))
+                C[r, i * lanes + v] = element_value("polynomial", A[i * lanes + v], T.float32(0))
 
-    return explicit_polynomial, float(SMALL * TIMES)
+    return explicit_polynomial, float(L1_ELEMENTS * PASSES)
 
 
-def total(arrays: Any, *indices: Any) -> Any:
+def sum_of_arrays(arrays: Any, *indices: Any) -> Any:
     """The sum of an element of each array."""
     out = arrays[(0, *indices)]
-    for number in range(1, READ):
+    for number in range(1, SUM_LOADS):
         out = out + arrays[(number, *indices)]
     return out
 
 
-def sums(lanes: int) -> Made:
-    """A step is an element of a sum of `READ` arrays; explicit vectors of `lanes`, 1 for none."""
+def sums(lanes: int) -> KernelAndSteps:
+    """A step is an element of a sum of `SUM_LOADS` arrays, in explicit vectors of `lanes`."""
 
     @T.prim_func
     def sums(
-        A: T.Buffer((READ, SHORT // lanes, lanes), "float32"),
-        C: T.Buffer((TIMES, SHORT // lanes, lanes), "float32"),
+        A: T.Buffer((SUM_LOADS, MULTI_ARRAY_ELEMENTS // lanes, lanes), "float32"),
+        C: T.Buffer((PASSES, MULTI_ARRAY_ELEMENTS // lanes, lanes), "float32"),
     ):
-        for r, i in T.grid(TIMES, SHORT // lanes):
+        for r, i in T.grid(PASSES, MULTI_ARRAY_ELEMENTS // lanes):
             for v in T.vectorized(lanes):
-                C[r, i, v] = total(A, i, v)
+                C[r, i, v] = sum_of_arrays(A, i, v)
 
-    return sums, float(SHORT * TIMES)
+    return sums, float(MULTI_ARRAY_ELEMENTS * PASSES)
 
 
-def copies(lanes: int) -> Made:
-    """A step is an element that is written to `WRITTEN` arrays, in vectors as those of `sums`."""
+def copies(lanes: int) -> KernelAndSteps:
+    """A step is an element that is written to `COPY_STORES` arrays, in explicit vectors."""
 
     @T.prim_func
     def copies(
-        A: T.Buffer((TIMES, SHORT // lanes, lanes), "float32"),
-        C: T.Buffer((WRITTEN, SHORT // lanes, lanes), "float32"),
+        A: T.Buffer((PASSES, MULTI_ARRAY_ELEMENTS // lanes, lanes), "float32"),
+        C: T.Buffer((COPY_STORES, MULTI_ARRAY_ELEMENTS // lanes, lanes), "float32"),
     ):
-        for r, i in T.grid(TIMES, SHORT // lanes):
+        for r, i in T.grid(PASSES, MULTI_ARRAY_ELEMENTS // lanes):
             for v in T.vectorized(lanes):
                 C[0, i, v] = A[r, i, v]
                 C[1, i, v] = A[r, i, v]
                 C[2, i, v] = A[r, i, v]
                 C[3, i, v] = A[r, i, v]
 
-    return copies, float(SHORT * TIMES)
+    return copies, float(MULTI_ARRAY_ELEMENTS * PASSES)
 
 
-def updates() -> Made:
-    """A step is an element of an array to which one of another is added."""
+def updates() -> KernelAndSteps:
+    """A step is an element of an array to which an element of another one is added."""
 
     @T.prim_func
-    def updates(A: T.Buffer((SHORT,), "float32"), C: T.Buffer((SHORT,), "float32")):
-        for _, i in T.grid(TIMES, SHORT):
+    def updates(
+        A: T.Buffer((MULTI_ARRAY_ELEMENTS,), "float32"),
+        C: T.Buffer((MULTI_ARRAY_ELEMENTS,), "float32"),
+    ):
+        for _, i in T.grid(PASSES, MULTI_ARRAY_ELEMENTS):
             C[i] = C[i] + A[i]
 
-    return updates, float(SHORT * TIMES)
+    return updates, float(MULTI_ARRAY_ELEMENTS * PASSES)
 
 
-def touch(pages: int, lanes: int) -> Made:
+def touch(pages: int, lanes: int) -> KernelAndSteps:
     """A step is a line in the next page."""
 
     @T.prim_func
     def touch(
-        A: T.Buffer((pages // 4, 4, NEXT_PAGE), "float32"), S: T.Buffer((4, lanes), "float32")
+        A: T.Buffer((pages // 4, 4, NEXT_PAGE_FLOATS), "float32"),
+        S: T.Buffer((4, lanes), "float32"),
     ):
-        for _, r in T.grid(TIMES, pages // 4):
+        for _, r in T.grid(PASSES, pages // 4):
             for u in T.unroll(4):
                 for v in T.vectorized(lanes):
                     S[u, v] = S[u, v] + A[r, u, v]
 
-    return touch, float(pages * TIMES)
+    return touch, float(pages * PASSES)
 
 
-def stream(size: int, lanes: int) -> Made:
-    """A step is a line of 64 bytes, one after the other, in sums of few registers.
+def stream(size: int, lanes: int) -> KernelAndSteps:
+    """A step is a line of 64 bytes, sequential, in sums that fit in the registers.
 
-    The compiler knows all that touches an array on the stack, and stores the sums once.
+    The sums are on the stack, so that the compiler promotes them to registers.
     """
-    width = min(64, SUMS * lanes)
+    width = min(64, SUM_VECTORS * lanes)
     rows = size // (4 * width)
 
     @T.prim_func
@@ -263,7 +271,7 @@ def stream(size: int, lanes: int) -> Made:
     return stream, rows * width / 16
 
 
-def copy(size: int, lanes: int) -> Made:
+def copy(size: int, lanes: int) -> KernelAndSteps:
     """A step is a line of 64 bytes that is read and one that is written, `size` bytes in all."""
     vectors = size // 8 // lanes
 
@@ -279,10 +287,10 @@ def copy(size: int, lanes: int) -> Made:
     return copy, vectors * lanes / 16
 
 
-def walk(size: int, row: int, lanes: int) -> Made:
-    """A step is a line of 64 bytes in the next row of so many floats, column by column.
+def walk(size: int, row: int, lanes: int) -> KernelAndSteps:
+    """A step is a line of 64 bytes in the next row of `row` floats, column by column.
 
-    Of each line `lanes` floats are read.
+    `lanes` floats of each line are read.
     """
     rows = size // (row * 4) // 4
     columns = row // 16
@@ -304,13 +312,13 @@ def walk(size: int, row: int, lanes: int) -> Made:
     return walk, float(rows * 4 * columns)
 
 
-def fill(size: int, lanes: int) -> Made:
+def fill(size: int, lanes: int) -> KernelAndSteps:
     """A step is a line of 64 bytes in the next row, of which `lanes` floats are stored."""
-    rows = size // (SPREAD * 4)
-    columns = SPREAD // 16
+    rows = size // (ROW_FLOATS * 4)
+    columns = ROW_FLOATS // 16
 
     @T.prim_func
-    def fill(A: T.Buffer((rows, SPREAD), "float32"), S: T.Buffer((lanes,), "float32")):
+    def fill(A: T.Buffer((rows, ROW_FLOATS), "float32"), S: T.Buffer((lanes,), "float32")):
         for c, r in T.grid(columns, rows):
             for v in T.vectorized(lanes):
                 A[r, c * 16 + v] = S[v]
@@ -318,9 +326,9 @@ def fill(size: int, lanes: int) -> Made:
     return fill, float(rows * columns)
 
 
-def stream_all(size: int, cores: int, lanes: int) -> Made:
-    """As `stream` on all cores at once; a step is still a line."""
-    width = min(64, SUMS * lanes)
+def stream_all(size: int, cores: int, lanes: int) -> KernelAndSteps:
+    """As `stream`, on all cores at the same time; a step is a line."""
+    width = min(64, SUM_VECTORS * lanes)
     rows = size // (4 * width) // cores
 
     @T.prim_func
@@ -340,8 +348,8 @@ def stream_all(size: int, cores: int, lanes: int) -> Made:
     return stream_all, cores * rows * width / 16
 
 
-def parallel(cores: int) -> Made:
-    """A parallel loop of one store for each core: what its start takes."""
+def parallel(cores: int) -> KernelAndSteps:
+    """A parallel loop of one store for each core, which measures its start."""
 
     @T.prim_func
     def parallel(S: T.Buffer((cores, 16), "float32")):

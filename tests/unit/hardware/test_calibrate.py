@@ -1,4 +1,4 @@
-"""What the system tells of a CPU, and the device file that measured times become."""
+"""Detection of a CPU, and the device file from measured times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tirlens.hardware import calibrate, detect_cpu, known_cores, load
-from tirlens.hardware.detect_cpu import FoundCache, FoundCpu
+from tirlens.hardware.detect_cpu import DetectedCache, DetectedCpu
 
 CPUINFO = """processor\t: 0
 model name\t: Some(R) Xeon "Gold" @ 2.80GHz
@@ -28,7 +28,7 @@ CACHES = [
 
 
 def machine(root: Path, quota: str = "max 100000") -> Path:
-    """A system's files as Linux on a server with two threads a core has them."""
+    """The files of Linux on a server with two threads per core."""
     files = {
         "proc/cpuinfo": CPUINFO,
         "proc/meminfo": "MemTotal:       16384 kB\nMemFree: 1 kB\n",
@@ -56,90 +56,95 @@ def machine(root: Path, quota: str = "max 100000") -> Path:
 def linux(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.system", lambda: "Linux")
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    threads = set(range(16))
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: threads, raising=False)
+
+    def affinity(_: int) -> set[int]:
+        return set(range(16))
+
+    monkeypatch.setattr("os.sched_getaffinity", affinity, raising=False)
 
 
-def test_a_server(linux: None, tmp_path: Path) -> None:
-    found = detect_cpu.cpu(machine(tmp_path))
+def test_detection_of_a_server(linux: None, tmp_path: Path) -> None:
+    found = detect_cpu.detect(machine(tmp_path))
     assert (found.name, found.base) == ('Some(R) Xeon "Gold" @ 2.80GHz', "x86-avx512")
     assert (found.threads_per_core, found.cores, found.memory_bytes) == (2, 8, 16384 * 1024)
     assert found.caches == {
-        1: FoundCache(48 << 10, 12, 2),
-        2: FoundCache(1280 << 10, 20, 2),
-        3: FoundCache(48 << 20, 12, 64),
+        1: DetectedCache(48 << 10, 12, 2),
+        2: DetectedCache(1280 << 10, 20, 2),
+        3: DetectedCache(48 << 20, 12, 64),
     }
 
 
-def test_a_container_has_its_share_of_the_cores(linux: None, tmp_path: Path) -> None:
-    assert detect_cpu.cpu(machine(tmp_path, "600000 100000")).cores == 3
+def test_a_container_is_limited_to_its_cpu_quota(linux: None, tmp_path: Path) -> None:
+    assert detect_cpu.detect(machine(tmp_path, "600000 100000")).cores == 3
 
 
-def test_a_container_of_the_first_version_has_its_share_too(linux: None, tmp_path: Path) -> None:
+def test_control_groups_v1_limit_the_cores_too(linux: None, tmp_path: Path) -> None:
     root = machine(tmp_path)
     (root / "sys/fs/cgroup/cpu.max").unlink()
     group = root / "sys/fs/cgroup/cpu"
     group.mkdir()
     for name, value in (("quota", "800000"), ("period", "100000")):
         (group / f"cpu.cfs_{name}_us").write_text(f"{value}\n", encoding="utf-8")
-    assert detect_cpu.cpu(root).cores == 4
+    assert detect_cpu.detect(root).cores == 4
     (group / "cpu.cfs_quota_us").write_text("-1\n", encoding="utf-8")
-    assert detect_cpu.cpu(root).cores == 8
+    assert detect_cpu.detect(root).cores == 8
 
 
-def test_the_compilers_vectors_are_whole_registers_on_amd(linux: None, tmp_path: Path) -> None:
+def test_the_compiler_uses_whole_registers_on_amd(linux: None, tmp_path: Path) -> None:
     root = machine(tmp_path)
-    assert detect_cpu.cpu(root).vector_bytes is None
+    assert detect_cpu.detect(root).vector_bytes is None
     path = root / "proc/cpuinfo"
     path.write_text("vendor_id\t: AuthenticAMD\n" + CPUINFO, encoding="utf-8")
-    found = replace(detect_cpu.cpu(root), memory_bytes=FOUND.memory_bytes)
+    found = replace(detect_cpu.detect(root), memory_bytes=FOUND.memory_bytes)
     assert (found.base, found.vector_bytes) == ("x86-avx512", 64)
-    assert calibrate.sizes(found)["vector"] == calibrate.sizes(found)["lanes"] == 16
+    assert calibrate.kernel_sizes(found)["vector"] == calibrate.kernel_sizes(found)["lanes"] == 16
     file = tmp_path / "mine.toml"
-    numbers = calibrate.numbers(found, seconds())
+    numbers = calibrate.device_numbers(found, seconds())
     file.write_text(calibrate.device_file(found, numbers, date(2026, 1, 2)), encoding="utf-8")
     core = load(file).cpu
     assert core is not None and core.vector_bytes == 64
     assert load(file).sources["cpu.vector_bytes"] == calibrate.VECTORS_SOURCE
 
 
-def test_what_llvm_may_use_when_it_is_told_nothing(linux: None, tmp_path: Path) -> None:
-    found = replace(detect_cpu.baseline(detect_cpu.cpu(machine(tmp_path))), memory_bytes=None)
-    assert calibrate.sizes(found)["vector"] == calibrate.sizes(found)["lanes"] == 4
+def test_plain_llvm_is_limited_to_sse2(linux: None, tmp_path: Path) -> None:
+    found = replace(
+        detect_cpu.as_plain_llvm(detect_cpu.detect(machine(tmp_path))), memory_bytes=None
+    )
+    assert calibrate.kernel_sizes(found)["vector"] == calibrate.kernel_sizes(found)["lanes"] == 4
     file = tmp_path / "mine.toml"
-    numbers = calibrate.numbers(found, seconds())
+    numbers = calibrate.device_numbers(found, seconds())
     file.write_text(calibrate.device_file(found, numbers, date(2026, 1, 2)), encoding="utf-8")
     device = load(file)
     assert device.cpu is not None
     assert (device.simd_bytes, device.cpu.vector_bytes) == (16, 16)
     assert device.limits.registers_per_thread == 16
     assert device.name.endswith("plain llvm, 8 cores")
-    arm = FoundCpu("Arm", "arm-neoverse", 4, 1, None, {})
-    assert detect_cpu.baseline(arm) == arm
+    arm = DetectedCpu("Arm", "arm-neoverse", 4, 1, None, {})
+    assert detect_cpu.as_plain_llvm(arm) == arm
 
 
-def test_a_system_that_tells_nothing(linux: None, tmp_path: Path) -> None:
-    found = detect_cpu.cpu(tmp_path)
+def test_a_system_without_information(linux: None, tmp_path: Path) -> None:
+    found = detect_cpu.detect(tmp_path)
     assert (found.base, found.caches, found.memory_bytes) == ("x86-avx2", {}, None)
     assert found.cores == 16 and found.name
 
 
-FOUND = FoundCpu(
+FOUND = DetectedCpu(
     'A "CPU"',
     "x86-avx512",
     8,
     2,
     16 << 30,
     {
-        1: FoundCache(48 << 10, 12, 2),
-        2: FoundCache(1280 << 10, 20, 2),
-        3: FoundCache(48 << 20, 12, 64),
+        1: DetectedCache(48 << 10, 12, 2),
+        2: DetectedCache(1280 << 10, 20, 2),
+        3: DetectedCache(48 << 20, 12, 64),
     },
 )
 
 
 def seconds(**changes: float) -> dict[str, float]:
-    """Times on a CPU with a clock of 3 GHz, in clocks of a step."""
+    """Times of a step on a CPU with a clock of 3 GHz, given in clocks."""
     clocks = {
         "call": 30,
         "integer chain": 4,
@@ -193,8 +198,8 @@ def seconds(**changes: float) -> dict[str, float]:
     return {name: value / 3e9 for name, value in {**clocks, **changes}.items()}
 
 
-def test_times_become_a_device_that_loads(tmp_path: Path) -> None:
-    numbers = calibrate.numbers(FOUND, seconds())
+def test_the_device_file_of_measured_times_loads(tmp_path: Path) -> None:
+    numbers = calibrate.device_numbers(FOUND, seconds())
     text = calibrate.device_file(FOUND, numbers, date(2026, 1, 2))
     path = tmp_path / "mine.toml"
     path.write_text(text, encoding="utf-8")
@@ -223,44 +228,46 @@ def test_times_become_a_device_that_loads(tmp_path: Path) -> None:
     assert core.scheduler == pytest.approx(128)
     assert core.tlb_bytes == 2048 * 4096
     assert (core.page_walk_clk, core.dram_scattered_line_clk) == pytest.approx((16, 44))
-    # Three quarters of the last cache are still fast, all of it is not.
+    # Three quarters of the last-level cache are read at its rate, all of it is not.
     assert core.l3.bytes == (48 << 20) * 7 // 8
     assert (core.l2.cores, core.l3.cores) == (1, 32)
     assert device.peaks["fp32"].flop_per_s == pytest.approx(8 * 3e9 * 32)
     assert device.sources["cpu.load_clk"] == "measured on this machine, 2026-01-02"
     assert device.sources["cpu.tlb_bytes"] == "measured on this machine, 2026-01-02"
-    assert device.sources["cpu.l2.bytes"] == "told by the operating system"
-    # What nothing measures is the generic CPU's.
+    assert device.sources["cpu.l2.bytes"] == "reported by the operating system"
+    # Values that are not measured are those of the generic CPU.
     assert device.simd_bytes == load("x86-avx512").simd_bytes
 
 
 @pytest.mark.parametrize(
     ("slow", "part"), [((7, 7, 7), 8), ((7, 7, 19), 7), ((7, 19, 19), 5), ((19, 19, 19), 3)]
 )
-def test_how_much_of_the_last_cache_there_is(slow: tuple[float, ...], part: int) -> None:
+def test_the_usable_size_of_the_last_level_cache(slow: tuple[float, ...], part: int) -> None:
     clk = {f"stream last {n}/4": value for n, value in zip((2, 3, 4), slow, strict=True)}
-    assert calibrate.held(48 << 20, 7, 20, clk) == (48 << 20) * part // 8
+    assert calibrate.usable_cache_bytes(48 << 20, 7, 20, clk) == (48 << 20) * part // 8
 
 
 @pytest.mark.parametrize(
     ("slow", "entries"), [(1280, 1024), (1792, 1536), (2560, 2048), (3584, 3072), (6144, 4096)]
 )
-def test_how_many_pages_the_tlb_has(slow: int, entries: int) -> None:
+def test_the_tlb_covers_the_pages_without_page_walks(slow: int, entries: int) -> None:
     numbers = (512, 1280, 1792, 2560, 3584, 6144)
     clk = {f"pages {n}": 30.0 if n >= slow else 2.0 for n in numbers}
-    assert calibrate.covered(clk) == entries * 4096
+    assert calibrate.tlb_bytes(clk) == entries * 4096
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.2, 1.0])
 @pytest.mark.parametrize(("load", "store"), [(0.5, 1.0), (0.33, 0.33), (1.0, 0.6)])
-def test_loads_and_stores_are_told_apart(load: float, store: float, shared: float) -> None:
-    def together(loads: int, stores: int) -> float:
+def test_load_and_store_clocks_are_recovered_from_sums_and_copies(
+    load: float, store: float, shared: float
+) -> None:
+    def combined_clk(loads: int, stores: int) -> float:
         less, more = sorted((loads * load, stores * store))
         return more + shared * less
 
-    sums, copies, updates = together(7, 1), together(1, 4), together(2, 1)
-    assert calibrate.sharing(sums, copies, updates) == pytest.approx(shared, abs=0.01)
-    assert calibrate.moves(sums, copies, shared) == pytest.approx((load, store))
+    sums, copies, updates = (combined_clk(*one) for one in ((7, 1), (1, 4), (2, 1)))
+    assert calibrate.load_store_sharing(sums, copies, updates) == pytest.approx(shared, abs=0.01)
+    assert calibrate.load_store_clk(sums, copies, shared) == pytest.approx((load, store))
 
 
 @pytest.mark.parametrize(
@@ -273,36 +280,36 @@ def test_loads_and_stores_are_told_apart(load: float, store: float, shared: floa
         ("", 0, 0, None, None),
     ],
 )
-def test_cores_whose_width_is_known(
+def test_issue_width_of_known_cores(
     vendor: str, family: int, model: int, issued: int | None, unrolled: int | None
 ) -> None:
     assert known_cores.issue_per_clk(vendor, family, model) == issued
     assert known_cores.unrolled_instructions(vendor, family) == unrolled
 
 
-def test_the_file_names_what_may_be_disturbed(tmp_path: Path) -> None:
+def test_the_device_file_lists_kernels_without_agreeing_runs(tmp_path: Path) -> None:
     runs = {name: (value, value * 1.01) for name, value in seconds().items()}
     runs["exp"] = (3e-9, 5e-9)
-    apart = calibrate.unsettled(runs)
-    assert apart == ["exp"]
+    unrepeated = calibrate.unrepeated_kernels(runs)
+    assert unrepeated == ["exp"]
     path = tmp_path / "mine.toml"
     text = calibrate.device_file(
-        FOUND, calibrate.numbers(FOUND, seconds()), date(2026, 1, 2), apart
+        FOUND, calibrate.device_numbers(FOUND, seconds()), date(2026, 1, 2), unrepeated
     )
     path.write_text(text, encoding="utf-8")
     assert load(path).cpu and "agreed of: exp" in text.partition("\n")[0]
 
 
-def test_what_is_read_fits_where_it_is_to_come_from() -> None:
-    sizes = calibrate.sizes(FOUND)
+def test_arrays_fit_in_their_level_and_exceed_the_one_before() -> None:
+    sizes = calibrate.kernel_sizes(FOUND)
     assert sizes["l2"] < 1280 << 10 < sizes["l3"] < 48 << 20 < sizes["dram"]
     assert (sizes["cores"], sizes["lanes"], sizes["last"]) == (8, 16, 48 << 20)
-    flat = calibrate.sizes(FoundCpu("Arm", "arm-neoverse", 4, 1, None, {}))
+    flat = calibrate.kernel_sizes(DetectedCpu("Arm", "arm-neoverse", 4, 1, None, {}))
     assert "l3" not in flat and "last" not in flat and flat["dram"] > flat["l2"]
 
 
-def test_a_cpu_without_a_last_cache_or_what_is_known_of_caches() -> None:
-    flat = FoundCpu("Arm", "arm-neoverse", 4, 1, None, {})
-    numbers = calibrate.numbers(flat, seconds())
+def test_a_cpu_without_known_caches() -> None:
+    flat = DetectedCpu("Arm", "arm-neoverse", 4, 1, None, {})
+    numbers = calibrate.device_numbers(flat, seconds())
     assert not [key for key in numbers if key.startswith("cpu.l3") or key == "l2.bytes"]
     assert "dram.bytes" not in numbers

@@ -24,6 +24,7 @@ from tirlens_worker.facts import (
     KernelFacts,
     Launch,
     Loop,
+    LoopKind,
     Span,
     Statement,
     Store,
@@ -57,7 +58,7 @@ def facts(
     )
 
 
-def loop(var: str, extent: int, kind: str = "serial") -> Loop:
+def loop(var: str, extent: int, kind: LoopKind = "serial") -> Loop:
     return Loop(kind, var, 0, extent, ())
 
 
@@ -68,7 +69,7 @@ def store(reads: dict[str, tuple[Expr, ...]], write: tuple[str, tuple[Expr, ...]
     return Store("store", tuple(Arith(op, FLOAT) for op in ops), tuple(accesses))
 
 
-def matmul(order: str, size: int = 256, kinds: dict[str, str] | None = None) -> KernelFacts:
+def matmul(order: str, size: int = 256, kinds: dict[str, LoopKind] | None = None) -> KernelFacts:
     leaf = store(
         {"A": ("i", "k"), "B": ("k", "j"), "C": ("i", "j")}, ("C", ("i", "j")), "mul", "add"
     )

@@ -12,45 +12,55 @@ from tirlens.model import analyze
 from tirlens.model.cpu.compiler.statements import address_of
 from tirlens.model.cpu.memory.footprints import signature_of
 from tirlens.model.tree.context import LoopContext
-from tirlens_worker.facts import Access, Arith, Branch, Buffer, Expr, KernelFacts, Loop, Store
+from tirlens_worker.facts import (
+    Access,
+    Arith,
+    Branch,
+    Buffer,
+    Expr,
+    KernelFacts,
+    Loop,
+    LoopKind,
+    Store,
+)
 
 from .test_cpu import DEVICE, FLOAT, facts, loop, store, timed
 
 ROWS, DEPTH = 128, 96
 
 
-def copied(columns: int, kind: str) -> KernelFacts:
+def copied(columns: int, kind: LoopKind) -> KernelFacts:
     arrays = {"A": (ROWS, columns), "B": (ROWS, columns)}
     leaf = store({"A": ("i", "j")}, ("B", ("i", "j")))
     return facts(arrays, [loop("i", ROWS, kind), loop("j", columns)], leaf)
 
 
-def added(columns: int, kind: str) -> KernelFacts:
+def added(columns: int, kind: LoopKind) -> KernelFacts:
     arrays = dict.fromkeys("ABC", (ROWS, columns))
     leaf = store({"A": ("i", "j"), "B": ("i", "j")}, ("C", ("i", "j")), "add")
     return facts(arrays, [loop("i", ROWS, kind), loop("j", columns)], leaf)
 
 
-def maxima(columns: int, kind: str) -> KernelFacts:
+def maxima(columns: int, kind: LoopKind) -> KernelFacts:
     arrays = dict.fromkeys("ABC", (ROWS, columns))
     leaf = store({"A": ("i", "j"), "B": ("i", "j")}, ("C", ("i", "j")), "max")
     return facts(arrays, [loop("i", ROWS, kind), loop("j", columns)], leaf)
 
 
-def neighbours(columns: int, kind: str) -> KernelFacts:
+def neighbours(columns: int, kind: LoopKind) -> KernelFacts:
     arrays = {"A": (ROWS, columns + 2), "C": (ROWS, columns)}
     reads = (Access("A", "read", ("i", "j")), Access("A", "read", ("i", ("+", "j", 1))))
     leaf = Store("store", (Arith("add", FLOAT),), (*reads, Access("C", "write", ("i", "j"))))
     return facts(arrays, [loop("i", ROWS, kind), loop("j", columns)], leaf)
 
 
-def roots(columns: int, kind: str) -> KernelFacts:
+def roots(columns: int, kind: LoopKind) -> KernelFacts:
     arrays = {"A": (ROWS, columns), "B": (ROWS, columns)}
     leaf = store({"A": ("i", "j")}, ("B", ("i", "j")), "rsqrt")
     return facts(arrays, [loop("i", ROWS, kind), loop("j", columns)], leaf)
 
 
-def updates(columns: int, kind: str) -> KernelFacts:
+def updates(columns: int, kind: LoopKind) -> KernelFacts:
     arrays = {"A": (ROWS, DEPTH), "B": (DEPTH, columns), "C": (ROWS, columns)}
     leaf = store(
         {"A": ("i", "k"), "B": ("k", "j"), "C": ("i", "j")}, ("C", ("i", "j")), "mul", "add"
@@ -74,7 +84,7 @@ def updates(columns: int, kind: str) -> KernelFacts:
     ],
 )
 def test_the_longest_unrolled_loop_equals_llvms(
-    made: Callable[[int, str], KernelFacts], kind: str, most: int
+    made: Callable[[int, LoopKind], KernelFacts], kind: LoopKind, most: int
 ) -> None:
     """The numbers are those of LLVM's passes as printed with apache-tvm 0.27.
 
