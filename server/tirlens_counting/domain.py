@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from .expressions import Expr, UnknownValueError, conjuncts, negate, simplify, substitute
-from .guards import Guard, guard, scope_of
+from .guards import Guard, make_guard, scope_of
 from .intervals import Interval, bounds
-from .problem import Problem, components, product
-from .solve import ONE, ZERO, Solver, Sum
-from .within import within
+from .problem import Problem, join_problems, split_components
+from .range_simplification import simplify_in_ranges
+from .solver import ONE, ZERO, Solver, Sum
 
 Box = Mapping[str, Interval]
 
@@ -40,7 +40,7 @@ class Domain:
         default_factory=dict[frozenset[str], Sum], init=False, repr=False, compare=False
     )
 
-    def _changed(
+    def _with_changes(
         self,
         box: Box | None = None,
         guards: tuple[Guard, ...] | None = None,
@@ -64,18 +64,18 @@ class Domain:
         stop = simplify(("+", start, extent))
         low, high = bounds(start, self.box)[0], bounds(stop, self.box)[1]
         if isinstance(extent, int) and extent <= 0:
-            return self._changed(box={**self.box, name: (0, 0)}, empty=True)
+            return self._with_changes(box={**self.box, name: (0, 0)}, empty=True)
         unknown = self._unknown(start) + self._unknown(extent)
         if unknown or math.isinf(low) or math.isinf(high):
             box = {**self.box, name: (-math.inf, math.inf)}
-            return self._changed(box=box, missing=unknown or (start, extent))
+            return self._with_changes(box=box, missing=unknown or (start, extent))
         if high <= low:
-            return self._changed(box={**self.box, name: (low, low)}, empty=True)
+            return self._with_changes(box={**self.box, name: (low, low)}, empty=True)
         domain = self._with_free_axis(name, (low, high - 1))
         if not isinstance(start, int):
-            domain = domain.where(("<=", start, name))
+            domain = domain.under_condition(("<=", start, name))
         if not isinstance(stop, int):
-            domain = domain.where(("<", name, stop))
+            domain = domain.under_condition(("<", name, stop))
         return domain
 
     def _with_free_axis(self, name: str, interval: Interval) -> Domain:
@@ -83,39 +83,39 @@ class Domain:
         box = {**self.box, name: interval}
         return Domain(box, self.guards, self.predicates, self.missing, self.empty, outer)
 
-    def where(self, condition: Expr) -> Domain:
+    def under_condition(self, condition: Expr) -> Domain:
         """The points at which `condition`, which holds no data, is true."""
         domain = self
         for part in conjuncts(condition):
-            domain = domain.where_part(part)
+            domain = domain.under_conjunct(part)
         return domain
 
-    def where_part(self, condition: Expr) -> Domain:
+    def under_conjunct(self, condition: Expr) -> Domain:
         """`where` for one of a condition's `conjuncts`."""
         if not isinstance(condition, (str, tuple)):
-            return self if condition else self._changed(empty=True)
+            return self if condition else self._with_changes(empty=True)
         unknown = self._unknown(condition)
         if unknown:
-            return self._changed(missing=unknown)
-        solvable = guard(condition)
+            return self._with_changes(missing=unknown)
+        solvable = make_guard(condition)
         if solvable in self.guards or condition in self.predicates:
             return self
         if solvable is None:
             truth = bounds(condition, self.box)
             if truth[0] == truth[1] == 0:
-                return self._changed(empty=True)
+                return self._with_changes(empty=True)
             if truth[0] > 0:
                 return self
-            return self._changed(predicates=(*self.predicates, condition))
+            return self._with_changes(predicates=(*self.predicates, condition))
         truth = solvable.truth(self.box)
         if truth is not None:
-            return self if truth else self._changed(empty=True)
+            return self if truth else self._with_changes(empty=True)
         tightened = tighten(solvable, self.box)
         if tightened is None:
-            return self._changed(guards=(*self.guards, solvable))
-        return self._changed(box=tightened, empty=_is_empty(tightened, solvable))
+            return self._with_changes(guards=(*self.guards, solvable))
+        return self._with_changes(box=tightened, empty=_is_empty(tightened, solvable))
 
-    def either(self, other: Domain) -> Domain | None:
+    def union_with(self, other: Domain) -> Domain | None:
         """The points of both, where the sides of one condition are all that sets them apart.
 
         None where more does, or something of them is not known.
@@ -129,7 +129,7 @@ class Domain:
             return self
         if len(here) != 1 or len(there) != 1 or not _are_sides(here[0], there[0]):
             return None
-        return self._changed(
+        return self._with_changes(
             guards=tuple(item for item in self.guards if item != here[0]),
             predicates=tuple(item for item in self.predicates if item != here[0]),
         )
@@ -137,7 +137,7 @@ class Domain:
     def _conditions(self) -> list[Guard | Expr]:
         return [*self.guards, *self.predicates]
 
-    def joined(self, digits: Sequence[str], name: str) -> tuple[Domain, dict[str, Expr]]:
+    def join_axes(self, digits: Sequence[str], name: str) -> tuple[Domain, dict[str, Expr]]:
         """The same points with one variable for some that are its digits, and what those are of it.
 
         The `digits` run from zero, the lowest first.
@@ -150,10 +150,12 @@ class Domain:
             unit *= length
         box = {other: reach for other, reach in self.box.items() if other not in values}
         box[name] = (0, unit - 1)
-        values = {digit: within(value, box) for digit, value in values.items()}
-        domain = self._changed(box=box, guards=(), predicates=())
-        for condition in (*(item.expr() for item in self.guards), *self.predicates):
-            domain = domain.where(within(substitute(condition, values), domain.box))
+        values = {digit: simplify_in_ranges(value, box) for digit, value in values.items()}
+        domain = self._with_changes(box=box, guards=(), predicates=())
+        for condition in (*(item.expression() for item in self.guards), *self.predicates):
+            domain = domain.under_condition(
+                simplify_in_ranges(substitute(condition, values), domain.box)
+            )
         return domain, values
 
     def _unknown(self, expr: Expr) -> tuple[Expr, ...]:
@@ -209,9 +211,9 @@ class Domain:
             if not touched.isdisjoint(part.box):
                 tied.append(part)
             elif result.value:
-                result = result * solver.solve_part(part.merging(projected))
+                result = result * solver.solve_part(part.with_projection(projected))
         if result.value:
-            result = result * solver.solve(product(tied, factors, projected))
+            result = result * solver.solve(join_problems(tied, factors, projected))
         return result
 
     def points(self, solver: Solver, projected: frozenset[str] = frozenset()) -> Sum:
@@ -235,7 +237,7 @@ class Domain:
             return outer.points(solver, projected) * Sum(length)
         total = ONE
         for part in self.parts:
-            total = total * solver.solve_part(part.merging(projected))
+            total = total * solver.solve_part(part.with_projection(projected))
         return total
 
     @cached_property
@@ -257,7 +259,7 @@ class Domain:
             outer, name = self._outer
             low, high = self.box[name]
             return [*outer.parts, Problem({name: (int(low), int(high))})]
-        return components(self.problem)
+        return split_components(self.problem)
 
 
 def tighten(condition: Guard, box: Box) -> dict[str, Interval] | None:
@@ -285,8 +287,8 @@ def _are_sides(condition: Guard | Expr, other: Guard | Expr) -> bool:
         return _are_sides(other, condition)
     against = negate(condition)
     if isinstance(other, Guard):
-        solvable = guard(against)
-        return solvable is not None and solvable.says(other)
+        solvable = make_guard(against)
+        return solvable is not None and solvable.is_equivalent(other)
     return against == other
 
 

@@ -26,7 +26,7 @@ class Guard:
             return False if low > 0 or high < 0 else True if low == high else None
         return True if high < 0 else False if low >= 0 else None
 
-    def narrowed(self, box: Mapping[str, Interval]) -> dict[str, tuple[int, int]]:
+    def narrowed_ranges(self, box: Mapping[str, Interval]) -> dict[str, tuple[int, int]]:
         """The variables that it leaves less than their ranges in `box`, with what it leaves."""
         narrower: dict[str, tuple[int, int]] = {}
         low, high = linear_bounds(dict(self.terms), self.constant, box)
@@ -54,11 +54,11 @@ class Guard:
                 narrower[atom] = (least, limit)
         return narrower
 
-    def expr(self) -> Expr:
+    def expression(self) -> Expr:
         """The condition as an expression."""
         return ("==" if self.equality else "<", from_linear(dict(self.terms), self.constant), 0)
 
-    def says(self, other: Guard) -> bool:
+    def is_equivalent(self, other: Guard) -> bool:
         """Whether the other is this, with its terms in any order."""
         alike = self.constant == other.constant and self.equality == other.equality
         return alike and dict(self.terms) == dict(other.terms)
@@ -104,7 +104,7 @@ class Guard:
         return simplify(("+", ("//", rest, -factor), 1)), None
 
 
-def guard(condition: Expr) -> Guard | None:
+def make_guard(condition: Expr) -> Guard | None:
     """The guard that says the same as a simplified comparison, or None if there is none."""
     if not isinstance(condition, tuple) or condition[0] not in NEGATED or condition[0] == "!=":
         return None

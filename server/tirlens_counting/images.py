@@ -10,29 +10,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .digits import digits
+from .digit_variables import change_to_digits
+from .elimination import coordinate_axes
 from .expressions import Expr, UnknownValueError, evaluate, free_variables, linear, substitute
 from .intervals import bounds
-from .problem import Problem, components, is_empty, problem, product
-from .sides import Side, sides
-from .solve import Solver, without_projected
-from .tables import mesh
+from .problem import Problem, is_empty, join_problems, make_problem, split_components
+from .product_images import Side, find_product_image
+from .solver import Solver, eliminate_projected
 
 # Largest enumeration of points.
-POINT_LIMIT = 250_000
+MAX_POINTS = 250_000
 
 Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Tied:
+class DependentPositions:
     """The positions in some dimensions that are no product of coordinates.
 
     `number` of them are distinct, and lie in `hull`; `key` is the same for equal ones.
     """
 
     axes: tuple[int, ...]
-    number: int
+    size: int
     hull: tuple[range, ...]
     key: object
     positions: tuple[Expr, ...]
@@ -48,41 +48,41 @@ class Image:
     """A product of coordinates in the dimensions of `sides`, and of what is tied together."""
 
     sides: Mapping[int, Side]
-    tied: tuple[Tied, ...] = ()
+    dependent: tuple[DependentPositions, ...] = ()
 
     @property
     def size(self) -> int:
         """How many distinct positions there are."""
-        return math.prod(map(len, self.sides.values())) * math.prod(t.number for t in self.tied)
+        return math.prod(map(len, self.sides.values())) * math.prod(t.size for t in self.dependent)
 
 
-def image(
+def find_image(
     points: Problem, positions: Sequence[Expr], shape: Sequence[int], solver: Solver
 ) -> Image | None:
     """The positions, which lie inside `shape`, over all points; None if they are too many."""
     nothing = Image({axis: range(0) for axis in range(len(shape))})
     if points.scale == 0 or is_empty(points.box):
         return nothing
-    found = sides(points, positions)
+    found = find_product_image(points, positions)
     if found is not None:
         return Image(found) if found else nothing
     factors = points.factors()
-    change = digits(points.box, (*positions, *factors), points.projected)
+    change = change_to_digits(points.box, (*positions, *factors), points.projected)
     if change is not None:
         positions, factors = change.exprs[: len(positions)], change.exprs[len(positions) :]
-        points = problem(dict(change.box), (*factors, *change.conditions), change.projected)
+        points = make_problem(dict(change.box), (*factors, *change.conditions), change.projected)
     used = frozenset[str]().union(*map(free_variables, positions))
-    points = without_projected(replace(points, projected=frozenset(points.box) - used))
+    points = eliminate_projected(replace(points, projected=frozenset(points.box) - used))
     if points.scale == 0 or is_empty(points.box):
         return nothing
-    parts = components(points)
+    parts = split_components(points)
     for part in parts:
         if used.isdisjoint(part.box) and solver.solve_part(part).value == 0:
             return nothing
     apart: dict[int, Side] = {}
-    tied: list[Tied] = []
+    tied: list[DependentPositions] = []
     for axes, group in _groups(positions, parts):
-        merged = product(group, (), points.projected)
+        merged = join_problems(group, (), points.projected)
         if merged.scale == 0 or is_empty(merged.box):
             return nothing
         mine = tuple(positions[axis] for axis in axes)
@@ -171,7 +171,7 @@ def _tied(
     positions: tuple[Expr, ...],
     shape: Sequence[int],
     solver: Solver,
-) -> Tied | None:
+) -> DependentPositions | None:
     hull: list[range] = []
     for axis, position in zip(axes, positions, strict=True):
         low, high = bounds(position, points.box)
@@ -186,7 +186,7 @@ def _tied(
         if mask is None:
             return None
         number = int(np.count_nonzero(mask))
-    return Tied(axes, number, tuple(hull), _key(positions, points), positions, points)
+    return DependentPositions(axes, number, tuple(hull), _key(positions, points), positions, points)
 
 
 def _is_injective(positions: Sequence[Expr], points: Problem) -> bool:
@@ -234,9 +234,9 @@ def _key(positions: tuple[Expr, ...], points: Problem) -> object:
 def _mask(points: Problem, positions: Sequence[Expr], hull: Sequence[range]) -> Mask | None:
     """Which positions inside `hull` are taken, by looking at every point."""
     lengths = [high - low + 1 for low, high in points.box.values()]
-    if math.prod(lengths) > POINT_LIMIT or math.prod(map(len, hull)) > 16 * POINT_LIMIT:
+    if math.prod(lengths) > MAX_POINTS or math.prod(map(len, hull)) > 16 * MAX_POINTS:
         return None
-    env = mesh(points.box, np.int64)
+    env = coordinate_axes(points.box, np.int64)
     flat: Any = np.zeros((), dtype=np.int64)
     there: Any = np.ones((), dtype=bool)
     try:

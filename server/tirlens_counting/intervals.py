@@ -106,7 +106,7 @@ def _of_terms(terms: Mapping[Expr, int], constant: int, box: Mapping[str, Interv
         if cancelled.isdisjoint(terms.items()):
             continue
         sides = [
-            _of_terms(_with(terms, atom, parts), constant + factor * more, box)
+            _of_terms(_apply(terms, atom, parts), constant + factor * more, box)
             for parts, more in options
         ]
         choose = min if (atom[0] == "min") == (factor > 0) else max
@@ -115,7 +115,7 @@ def _of_terms(terms: Mapping[Expr, int], constant: int, box: Mapping[str, Interv
     return low, high
 
 
-def _with(terms: Mapping[Expr, int], atom: Expr, parts: Mapping[Expr, int]) -> dict[Expr, int]:
+def _apply(terms: Mapping[Expr, int], atom: Expr, parts: Mapping[Expr, int]) -> dict[Expr, int]:
     """`terms` with a sum of `parts` in the place of an atom."""
     out = {term: factor for term, factor in terms.items() if term != atom}
     for term, factor in parts.items():

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .expressions import Expr, conjuncts, free_variables, simplify
-from .guards import Guard, guard
-from .within import within
+from .guards import Guard, make_guard
+from .range_simplification import simplify_in_ranges
 
 IntBox = dict[str, tuple[int, int]]
 
@@ -25,18 +25,18 @@ class Problem:
     weights: tuple[Expr, ...] = ()
     projected: frozenset[str] = frozenset()
     scale: int = 1
-    settled: bool = field(default=False, compare=False)
+    is_tight: bool = field(default=False, compare=False)
 
     def factors(self) -> tuple[Expr, ...]:
         """Guards and weights as expressions."""
-        return (*(item.expr() for item in self.guards), *self.weights)
+        return (*(item.expression() for item in self.guards), *self.weights)
 
-    def merging(self, projected: frozenset[str]) -> Problem:
+    def with_projection(self, projected: frozenset[str]) -> Problem:
         """The same sum with points merged that differ in `projected` variables alone."""
         mine = projected.intersection(self.box)
         if not mine:
             return self
-        return Problem(self.box, self.guards, self.weights, mine, self.scale, self.settled)
+        return Problem(self.box, self.guards, self.weights, mine, self.scale, self.is_tight)
 
     def key(self) -> object:
         """What is the same for equal problems."""
@@ -45,13 +45,13 @@ class Problem:
 
 
 # How often a box is narrowed by conditions that themselves got shorter.
-_ROUNDS = 4
+MAX_ROUNDS = 4
 
 # A sum over no point.
-NOTHING = Problem({}, scale=0)
+EMPTY_PROBLEM = Problem({}, scale=0)
 
 
-def problem(
+def make_problem(
     box: IntBox, factors: Iterable[Expr], projected: frozenset[str] = frozenset(), scale: int = 1
 ) -> Problem:
     """The sum of the product of `factors` over `box`, as simple as the ranges allow.
@@ -59,28 +59,28 @@ def problem(
     What is a number goes to the scale, and conditions on one variable narrow the box.
     """
     box = dict(box)
-    parts = [part for factor in factors for part in _parts(factor)]
+    parts = [part for factor in factors for part in _conjuncts(factor)]
     kept: list[tuple[Expr, Guard | None]] = []
     settled = False
-    for _ in range(_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         kept = []
         before = dict(box)
         known: dict[Expr, Expr] = {}
         for part in parts:
-            shorter = within(part, box, known=known)
+            shorter = simplify_in_ranges(part, box, known=known)
             if isinstance(shorter, (int, float)):
                 scale *= int(shorter)
                 continue
-            condition = guard(shorter)
-            implied = condition or _implied(shorter)
-            if implied is not None and (narrower := implied.narrowed(box)):
+            condition = make_guard(shorter)
+            implied = condition or _support_guard(shorter)
+            if implied is not None and (narrower := implied.narrowed_ranges(box)):
                 box.update(narrower)
                 known = {}
                 if any(box[name][0] > box[name][1] for name in implied.scope):
-                    return NOTHING
+                    return EMPTY_PROBLEM
             kept.append((shorter, condition))
         if scale == 0:
-            return NOTHING
+            return EMPTY_PROBLEM
         if box == before:
             settled = True
             break
@@ -90,20 +90,20 @@ def problem(
     return Problem(box, tuple(guards), weights, projected.intersection(box), scale, settled)
 
 
-def _parts(factor: Expr) -> tuple[Expr, ...]:
+def _conjuncts(factor: Expr) -> tuple[Expr, ...]:
     if isinstance(factor, tuple) and factor[0] == "and":
         return conjuncts(factor)
     return (factor,)
 
 
-def _implied(weight: Expr) -> Guard | None:
+def _support_guard(weight: Expr) -> Guard | None:
     """The condition that a length ``max(x, 0)`` makes: where it does not hold, it is zero."""
     if isinstance(weight, tuple) and weight[0] == "max" and weight[-1] == 0 and len(weight) == 3:
-        return guard(simplify((">", weight[1], 0)))
+        return make_guard(simplify((">", weight[1], 0)))
     return None
 
 
-def components(whole: Problem) -> list[Problem]:
+def split_components(whole: Problem) -> list[Problem]:
     """The independent parts of a problem, each with the variables of its own factors.
 
     The product of their sums and the whole's scale is its sum.
@@ -137,13 +137,13 @@ def components(whole: Problem) -> list[Problem]:
             tuple(guards[root]),
             tuple(weights[root]),
             whole.projected.intersection(names),
-            settled=whole.settled,
+            is_tight=whole.is_tight,
         )
         for root, names in groups.items()
     ]
 
 
-def product(
+def join_problems(
     parts: Iterable[Problem], factors: Iterable[Expr], projected: frozenset[str]
 ) -> Problem:
     """Independent `parts` made one by `factors` on variables of them all."""
@@ -152,7 +152,7 @@ def product(
     for part in parts:
         box.update(part.box)
         everything += part.factors()
-    return problem(box, (*everything, *factors), projected)
+    return make_problem(box, (*everything, *factors), projected)
 
 
 def is_empty(box: IntBox) -> bool:

@@ -6,10 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from support.generate import SPAN
 from support.kernels import gemm, launched
 from tirlens_worker.facts import Access, Arith, Buffer, Expr, KernelFacts, Loop, Store
-
-from .generate import SPAN
 
 THREADS = 128
 _OPERATIONS = ("add", "fma", "mul", "max", "exp", "div", "cast")

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
+from support.generate import kernels
 from support.kernels import gemm
 from support.properties import examples
 from tirlens.advice import rewrite
@@ -14,7 +15,6 @@ from tirlens.hardware import load
 from tirlens.model import analyze, count_workload, workload_of
 from tirlens_worker.facts import Branch, KernelFacts, Loop, LoweredLaunch, Node, Statement
 
-from .generate import kernels
 from .test_formula import tiled_gemm
 
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 
 from support.counts import arith_totals, compulsory_bytes, count
+from support.generate import SPAN, kernel
 from tirlens.model.counting.kernel_counts import statement_counts
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Let, Load, Loop, Store, While
 
-from .generate import SPAN, kernel
 from .test_formula import tiled_gemm
 
 

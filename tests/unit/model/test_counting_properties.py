@@ -8,11 +8,10 @@ from hypothesis import given
 
 from support import interpreter
 from support.counts import compulsory_bytes, count
+from support.generate import kernels
 from support.properties import examples
 from tirlens.model.counting.kernel_counts import NodeCount
 from tirlens_worker.facts import Loop, Statement, While
-
-from .generate import kernels
 
 Path = tuple[int, ...]
 

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from support.generate import SPAN, kernel
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.compiler.instruction_set import find_unsupported_instructions
 from tirlens_worker.facts import Arith, Barrier, Gemm, Launch, Loop, Mma, Span, Statement, Store
-
-from .generate import SPAN, kernel
 
 PLACE = Span(5, 4, 5, 30)
 PRODUCT = (Arith("mma", "float16", 128),)

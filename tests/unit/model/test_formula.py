@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from support.counts import count
+from support.generate import kernel
 from tirlens.model.counting.formulas import Formulas
 from tirlens.model.counting.kernel_counts import statement_counts
 from tirlens_worker.facts import Access, Arith, Branch, Buffer, Copy, Expr, Gemm, Loop, Store
-
-from .generate import kernel
 
 BLOCK, STEP = 128, 32
 

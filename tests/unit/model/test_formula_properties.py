@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.counts import count
+from support.generate import kernel, kernels
 from support.properties import examples
 from tirlens.model.counting.formulas import Formulas
 from tirlens.model.counting.kernel_counts import statement_counts
@@ -23,8 +24,6 @@ from tirlens_worker.facts import (
     Node,
     Store,
 )
-
-from .generate import kernel, kernels
 
 SIZES = (0, 1, 2, 3, 5, 8, 13, 64, 100)
 

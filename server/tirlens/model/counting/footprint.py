@@ -17,11 +17,11 @@ from tirlens_counting.expressions import (
     is_data_dependent,
     simplify,
 )
-from tirlens_counting.images import Image, image
+from tirlens_counting.image_unions import count_union
+from tirlens_counting.images import Image, find_image
 from tirlens_counting.intervals import bounds
-from tirlens_counting.solve import Solver
-from tirlens_counting.unions import union_size
-from tirlens_counting.within import within
+from tirlens_counting.range_simplification import simplify_in_ranges
+from tirlens_counting.solver import Solver
 from tirlens_worker.facts import Access, Buffer, Expr
 
 from ..dtypes import bits
@@ -125,7 +125,7 @@ def _distinct_bits(
         if found.size == size:
             return size * unit, True
         images.append(found)
-    number, known = union_size(images, shape)
+    number, known = count_union(images, shape)
     return number * unit, known
 
 
@@ -149,7 +149,7 @@ def _add_merged(
     found: list[tuple[Access, CountingScope]], access: Access, scope: CountingScope
 ) -> None:
     for number, (_, other) in enumerate(found):
-        both = other.domain.either(scope.domain)
+        both = other.domain.union_with(scope.domain)
         if both is not None:
             del found[number]
             # The merged sides may complete an outer branch.
@@ -222,7 +222,9 @@ def _clip_to_array(domain: Domain, position: Expr, size: int) -> Domain:
     low, high = bounds(position, domain.box)
     if low >= 0 and high < size:
         return domain
-    return domain.where(within(("and", (">=", position, 0), ("<", position, size)), domain.box))
+    return domain.under_condition(
+        simplify_in_ranges(("and", (">=", position, 0), ("<", position, size)), domain.box)
+    )
 
 
 def _image(
@@ -232,4 +234,4 @@ def _image(
         return Image({axis: range(0) for axis in range(len(shape))})
     if domain.missing or not set().union(*map(free_variables, coordinates), ()) <= set(domain.box):
         return None
-    return image(domain.problem, coordinates, shape, solver)
+    return find_image(domain.problem, coordinates, shape, solver)

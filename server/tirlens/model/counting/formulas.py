@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import tee
 
 from tirlens_counting.expressions import conjuncts, negate, simplify, substitute
-from tirlens_counting.formula_points import NoFormulaError, Points, Weights, number_of
 from tirlens_counting.polynomial import Polynomial
+from tirlens_counting.symbolic_counts import NoFormulaError, Points, Weights, count_symbolically
 from tirlens_worker.facts import Access, Branch, Expr, KernelFacts, Let, Loop, Node, Statement
 
 from ..dtypes import bits
@@ -85,7 +85,7 @@ class Formulas:
                 for inner, weights, factor in of_statement(*place):
                     points = inner.points(place[0], weights)
                     if points not in self._points:
-                        self._points[points] = number_of(
+                        self._points[points] = count_symbolically(
                             points, [variable.name for variable in self._facts.variables]
                         )
                     times[points] = times.get(points, 0) + factor

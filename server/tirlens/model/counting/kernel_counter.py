@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from tirlens_counting.data_bounds import upper_bound
 from tirlens_counting.domain import Domain
 from tirlens_counting.expressions import (
     conjuncts,
@@ -29,7 +30,6 @@ from tirlens_counting.expressions import (
     to_text,
 )
 from tirlens_counting.intervals import bounds
-from tirlens_counting.upper import upper
 from tirlens_worker.facts import Branch, Expr, Let, Loop, Node, Span, Statement, While
 
 from ..dtypes import byte_count
@@ -176,7 +176,7 @@ class KernelCounter(StatementCounter):
         if node.var in self.bindings:
             self._note(f"{text} trips of {node.var} depend on data: bound explicitly", node.sites)
             return self.bindings[node.var]
-        bound = upper(extent)
+        bound = upper_bound(extent)
         if bound is not None:
             how = f"counted as {to_text(bound)}, the upper bound"
             self._note(f"{text} trips of {node.var} depend on data: {how}", node.sites)

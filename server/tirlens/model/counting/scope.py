@@ -16,7 +16,7 @@ from tirlens_counting.expressions import (
     substitute,
     to_text,
 )
-from tirlens_counting.within import within
+from tirlens_counting.range_simplification import simplify_in_ranges
 from tirlens_worker.facts import Expr
 
 WHOLE = Fraction(1)
@@ -55,7 +55,7 @@ class CountingScope:
         """`expr` in terms of loop variables alone, simplified."""
         if isinstance(expr, int):
             return expr
-        return within(expr, self.domain.box, self.env, self._resolved)
+        return simplify_in_ranges(expr, self.domain.box, self.env, self._resolved)
 
     def inherit_into(self, inner: CountingScope) -> CountingScope:
         """`inner`, with this scope's resolved expressions if they hold there.
@@ -96,9 +96,9 @@ class CountingScope:
         if not self.threads.isdisjoint(digits):
             return self
         name = f"({to_text(from_linear({digit: parts[digit] for digit in reversed(digits)}, 0))})"
-        domain, values = self.domain.joined(digits, name)
+        domain, values = self.domain.join_axes(digits, name)
         env = {
-            other: within(substitute(value, values), domain.box)
+            other: simplify_in_ranges(substitute(value, values), domain.box)
             for other, value in self.env.items()
         }
         return replace(self, domain=domain, env={**env, **values})

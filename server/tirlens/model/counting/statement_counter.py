@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from tirlens_counting.data_bounds import upper_bound
 from tirlens_counting.domain import Domain
 from tirlens_counting.expressions import (
     UnknownValueError,
@@ -17,9 +18,8 @@ from tirlens_counting.expressions import (
     to_text,
 )
 from tirlens_counting.intervals import Interval, bounds
-from tirlens_counting.solve import Solver
-from tirlens_counting.upper import upper
-from tirlens_counting.within import within
+from tirlens_counting.range_simplification import simplify_in_ranges
+from tirlens_counting.solver import Solver
 from tirlens_worker.facts import (
     THREADS_TOGETHER,
     Access,
@@ -102,7 +102,7 @@ class StatementCounter:
             executions = self._count_points(scope, (), node.per, node.sites)
         number = item.count if isinstance(item.count, int) else scope.resolve(item.count)
         if is_data_dependent(number):
-            bound = upper(number)
+            bound = upper_bound(number)
             self._note(f"the number of {item.op}, {to_text(number)}, depends on data", node.sites)
             if bound is None:
                 return ArithCount(item, None)
@@ -121,14 +121,16 @@ class StatementCounter:
             return None, None
         domain = scope.domain
         for name, extent in useful.loops:
-            domain = domain.with_axis(name, 0, within(extent, domain.box, scope.env))
-        count = scope.at_first_thread(within(useful.count, domain.box, scope.env))
-        condition = within(True if useful.guard is None else useful.guard, domain.box, scope.env)
+            domain = domain.with_axis(name, 0, simplify_in_ranges(extent, domain.box, scope.env))
+        count = scope.at_first_thread(simplify_in_ranges(useful.count, domain.box, scope.env))
+        condition = simplify_in_ranges(
+            True if useful.guard is None else useful.guard, domain.box, scope.env
+        )
         if is_data_dependent(count) or is_data_dependent(condition):
             return None, None
         if self._has_data_scalar(condition, domain):
             return None, None
-        kept = domain.where(condition)
+        kept = domain.under_condition(condition)
         if kept.unknown((count,)) is not None or domain.unknown((count,)) is not None:
             return None, None
         projected = scope.threads if per == "block" else frozenset[str]()
@@ -166,7 +168,7 @@ class StatementCounter:
         for axis, size in enumerate(item.extents):
             extent = size if isinstance(size, int) else scope.resolve(size)
             if is_data_dependent(extent):
-                bound = upper(extent)
+                bound = upper_bound(extent)
                 extent = shape[axis] if bound is None else bound
                 self._note(
                     "the size of a region depends on data: counted as its upper bound", node.sites
@@ -177,7 +179,7 @@ class StatementCounter:
                 index = 0 if is_data_dependent(index) else index
                 extent = _clipped_length(index, extent, shape[axis], scope.domain.box)
             if not isinstance(extent, int) or extent < 0:
-                extent = within(("max", 0, extent), scope.domain.box)
+                extent = simplify_in_ranges(("max", 0, extent), scope.domain.box)
             lengths.append(extent)
         return lengths
 
@@ -214,7 +216,7 @@ class StatementCounter:
         by_data = False
         for part in conjuncts(condition):
             if not self._depends_on_data(part, domain):
-                domain = domain.where_part(part)
+                domain = domain.under_conjunct(part)
                 continue
             by_data = True
             domain, part_share, how = self._assumed_domain(part, domain)
@@ -234,7 +236,7 @@ class StatementCounter:
         chosen, share = selected_iteration(part, domain), congruence_share(part)
         if chosen is not None:
             # An unrolled ring of stages: `for s in range(n): if stage == s`.
-            met = domain.where(("==", chosen, domain.box[chosen][0]))
+            met = domain.under_condition(("==", chosen, domain.box[chosen][0]))
             return met, WHOLE, "counted as holding in one iteration"
         if share is not None:
             return domain, share, f"counted as holding in {share} of the iterations"

@@ -19,9 +19,9 @@ Box = Mapping[str, tuple[int, int]]
 # A table that is sooner evaluated than thought about, in elements.
 SMALL_TABLE = 32_768
 # Sums and products below this stay within 64 bits.
-_SAFE = 2**62
+_INT64_SAFE = 2**62
 # Operators whose value is no larger than the largest of their operands, or one.
-_NO_LARGER = COMPARISONS.keys() | {"min", "max", "and", "or", "not", "select"}
+_BOUNDED_OPERATORS = COMPARISONS.keys() | {"min", "max", "and", "or", "not", "select"}
 
 
 class TooLargeError(Exception):
@@ -42,7 +42,7 @@ class Tables:
 
     _known: dict[object, Table] = field(default_factory=dict[object, Table], repr=False)
 
-    def of(self, expr: Expr, box: Box, limit: int = SMALL_TABLE) -> Table:
+    def table_of(self, expr: Expr, box: Box, limit: int = SMALL_TABLE) -> Table:
         """The values of `expr` over its own variables.
 
         Raises:
@@ -59,7 +59,9 @@ class Tables:
         return known
 
 
-def contract(box: Box, tables: list[Table], projected: frozenset[str], limit: int) -> int:
+def eliminate_variables(
+    box: Box, tables: list[Table], projected: frozenset[str], limit: int
+) -> int:
     """The sum over `box` of the product of `tables`, points equal but for `projected` merged.
 
     Tables with projected variables are of conditions.
@@ -70,7 +72,7 @@ def contract(box: Box, tables: list[Table], projected: frozenset[str], limit: in
     rest = dict(box)
     while rest:
         candidates: list[str] = [name for name in rest if name in projected] or list(rest)
-        sizes: dict[str, int] = {name: _joint_size(name, tables, box) for name in candidates}
+        sizes: dict[str, int] = {name: _joined_size(name, tables, box) for name in candidates}
         name = min(candidates, key=sizes.__getitem__)
         if sizes[name] > limit:
             raise TooLargeError
@@ -78,7 +80,7 @@ def contract(box: Box, tables: list[Table], projected: frozenset[str], limit: in
         tables = [table for table in tables if name not in table.scope]
         del rest[name]
         if mine:
-            tables.append(_reduce(name, mine, projects=name in projected))
+            tables.append(_eliminate(name, mine, projects=name in projected))
         elif name not in projected:
             low, high = box[name]
             tables.append(Table((), np.array(high - low + 1, dtype=object)))
@@ -90,8 +92,8 @@ def _tabulate(expr: Expr, box: Box, limit: int) -> Table:
     shape = tuple(high - low + 1 for low, high in box.values())
     if math.prod(shape) > limit:
         raise TooLargeError
-    dtype: Any = np.int64 if fits(expr, box) else object
-    env = mesh(box, dtype)
+    dtype: Any = np.int64 if fits_int64(expr, box) else object
+    env = coordinate_axes(box, dtype)
     with np.errstate(divide="ignore"):
         values = np.asarray(evaluate(expr, env))
     if values.dtype == np.bool_ or values.dtype.kind == "f":
@@ -99,7 +101,7 @@ def _tabulate(expr: Expr, box: Box, limit: int) -> Table:
     return Table(tuple(box), np.broadcast_to(values, shape))
 
 
-def mesh(box: Box, dtype: Any) -> dict[str, Array]:
+def coordinate_axes(box: Box, dtype: Any) -> dict[str, Array]:
     """Each variable's values along an axis of its own, to be broadcast against the others."""
     values = (np.arange(low, high + 1, dtype=dtype) for low, high in box.values())
     return dict(zip(box, np.ix_(*values), strict=True))
@@ -110,18 +112,18 @@ def _length(name: str, box: Box) -> int:
     return high - low + 1
 
 
-def fits(expr: Expr, box: Box) -> bool:
+def fits_int64(expr: Expr, box: Box) -> bool:
     """Whether every intermediate value surely fits a 64-bit integer."""
-    if _magnitude(expr, box) < _SAFE:
+    if _magnitude_bound(expr, box) < _INT64_SAFE:
         return True
     for part in walk(expr):
         low, high = bounds(part, box)
-        if not (low > -_SAFE and high < _SAFE):
+        if not (low > -_INT64_SAFE and high < _INT64_SAFE):
             return False
     return True
 
 
-def _magnitude(expr: Expr, box: Box) -> Bound:
+def _magnitude_bound(expr: Expr, box: Box) -> Bound:
     """A number that no intermediate value of `expr` is above in size; a rough one, soon found."""
     if isinstance(expr, str):
         return max(map(abs, box[expr])) if expr in box else math.inf
@@ -129,37 +131,37 @@ def _magnitude(expr: Expr, box: Box) -> Bound:
         return abs(expr)
     op = expr[0]
     by_constant = op in ("//", "%") and isinstance(expr[2], int) and expr[2]
-    if by_constant or op in _NO_LARGER:
-        return max(1, *[_magnitude(part, box) for part in expr[1:]])
+    if by_constant or op in _BOUNDED_OPERATORS:
+        return max(1, *[_magnitude_bound(part, box) for part in expr[1:]])
     if op in ("+", "-"):
-        return sum([_magnitude(part, box) for part in expr[1:]])
+        return sum([_magnitude_bound(part, box) for part in expr[1:]])
     if op == "*":
-        return math.prod([max(1, _magnitude(part, box)) for part in expr[1:]])
+        return math.prod([max(1, _magnitude_bound(part, box)) for part in expr[1:]])
     return math.inf
 
 
-def _joint_size(name: str, tables: list[Table], box: Box) -> int:
+def _joined_size(name: str, tables: list[Table], box: Box) -> int:
     scope = {name}.union(*(table.scope for table in tables if name in table.scope))
     return math.prod(_length(other, box) for other in scope)
 
 
-def _reduce(name: str, tables: list[Table], *, projects: bool) -> Table:
+def _eliminate(name: str, tables: list[Table], *, projects: bool) -> Table:
     """The product of `tables`, summed over `name` (or, if it projects, true where any is)."""
     scope = tuple(dict.fromkeys(other for table in tables for other in table.scope))
     scope = (*(other for other in scope if other != name), name)
-    aligned = [_align(table, scope) for table in tables]
+    aligned = [_align_axes(table, scope) for table in tables]
     if projects:
         joint = reduce(np.logical_and, aligned)
         return Table(scope[:-1], np.any(joint, axis=-1).astype(np.int64))
     bound = math.prod(max(1, int(np.abs(values).max(initial=0))) for values in aligned)
     length = max(values.shape[-1] for values in aligned)
-    if bound * length >= _SAFE:
+    if bound * length >= _INT64_SAFE:
         aligned = [values.astype(object) for values in aligned]
     joint = reduce(np.multiply, aligned)
     return Table(scope[:-1], np.asarray(np.sum(joint, axis=-1)))
 
 
-def _align(table: Table, scope: tuple[str, ...]) -> Array:
+def _align_axes(table: Table, scope: tuple[str, ...]) -> Array:
     """The table's values with its axes in the order of `scope`, missing ones of length one."""
     order = [table.scope.index(name) for name in scope if name in table.scope]
     values: Array = np.transpose(table.values, order)

@@ -13,28 +13,28 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .elimination import Table, Tables
 from .expressions import Expr, free_variables, from_linear
 from .guards import Guard
 from .problem import Problem
-from .tables import Table, Tables
 
 # The longest list of how often each value of a sum occurs.
-REACH_LIMIT = 65_536
+MAX_SUM_VALUES = 65_536
 # Numbers below this times the longest list stay within 64 bits.
-_MOST = 2**40
+MAX_COUNT = 2**40
 
 Counts = npt.NDArray[np.int64]
 Box = Mapping[str, tuple[int, int]]
 
 
-class Tail(NamedTuple):
+class SingleUse(NamedTuple):
     """A condition with the factors of those of its variables that no other factor has."""
 
     condition: Guard
-    own: Mapping[str, int]
+    variables: Mapping[str, int]
 
 
-def tails(part: Problem) -> Iterator[Tail]:
+def find_single_uses(part: Problem) -> Iterator[SingleUse]:
     """The conditions of a problem that have such variables, and no merged ones.
 
     How many values meet a condition for some value of a merged variable is not the sum of how many
@@ -49,12 +49,12 @@ def tails(part: Problem) -> Iterator[Tail]:
             atom: factor for atom, factor in item.terms if isinstance(atom, str) and used[atom] == 1
         }
         inside = [free_variables(atom) for atom, _ in item.terms if isinstance(atom, tuple)]
-        own = _short(alone.keys() - frozenset[str]().union(*inside), alone, part.box)
+        own = _select_variables(alone.keys() - frozenset[str]().union(*inside), alone, part.box)
         if own:
-            yield Tail(item, own)
+            yield SingleUse(item, own)
 
 
-def _short(names: Iterable[str], factors: Mapping[str, int], box: Box) -> dict[str, int]:
+def _select_variables(names: Iterable[str], factors: Mapping[str, int], box: Box) -> dict[str, int]:
     """As many of the variables, with their factors, as make a sum of few values."""
     own: dict[str, int] = {}
     reach, number = 0, 1
@@ -62,21 +62,21 @@ def _short(names: Iterable[str], factors: Mapping[str, int], box: Box) -> dict[s
     for name in sorted(steps, key=lambda name: (steps[name], name)):
         reach += steps[name]
         number *= _length(name, box)
-        if reach >= REACH_LIMIT or max(number, *map(abs, box[name])) >= _MOST:
+        if reach >= MAX_SUM_VALUES or max(number, *map(abs, box[name])) >= MAX_COUNT:
             break
         own[name] = factors[name]
     return own
 
 
-def counted(tail: Tail, box: Box, tables: Tables) -> Table | None:
+def tabulate_counts(tail: SingleUse, box: Box, tables: Tables) -> Table | None:
     """How many values of its own variables meet a condition, over its other variables."""
     item, own = tail
     others: dict[Expr, int] = {atom: f for atom, f in item.terms if atom not in own}
-    rest = tables.of(from_linear(others, item.constant), box)
+    rest = tables.table_of(from_linear(others, item.constant), box)
     if rest.values.dtype == object:
         return None
     least = sum(min(factor * end for end in box[name]) for name, factor in own.items())
-    numbers = _numbers([(abs(factor), _length(name, box)) for name, factor in own.items()])
+    numbers = _value_counts([(abs(factor), _length(name, box)) for name, factor in own.items()])
     # How far above its least value the sum of the own variables has to stay or be.
     room: Any = -rest.values - least
     if item.equality:
@@ -91,7 +91,7 @@ def _length(name: str, box: Box) -> int:
     return high - low + 1
 
 
-def _numbers(steps: Sequence[tuple[int, int]]) -> Counts:
+def _value_counts(steps: Sequence[tuple[int, int]]) -> Counts:
     """How often a sum of multiples ``step * (0, 1, ..., length - 1)`` has each of its values."""
     numbers: Counts = np.ones(1, dtype=np.int64)
     for step, length in sorted(steps):

@@ -14,27 +14,27 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from .closed import closed
-from .digits import digits
+from .case_splits import split_shift_conditions
+from .closed_forms import count_in_closed_form
+from .digit_variables import change_to_digits
+from .elimination import SMALL_TABLE, Table, Tables, TooLargeError, eliminate_variables
 from .expressions import Expr, free_variables, from_linear, simplify, substitute
 from .guards import Guard
 from .intervals import linear_bounds
-from .powers import settled_ends
-from .problem import Problem, components, is_empty, problem
-from .sums import sum_over
-from .tables import SMALL_TABLE, Table, Tables, TooLargeError, contract
-from .tails import counted, tails
+from .problem import Problem, is_empty, make_problem, split_components
+from .quasi_polynomials import sum_over_variable
+from .single_use_variables import find_single_uses, tabulate_counts
 
 # Largest table of one elimination step at all, in elements.
-TABLE_LIMIT = 2_000_000
+MAX_TABLE_ELEMENTS = 2_000_000
 # Values of a variable that are taken one by one, and carries of a sum that are told apart.
-CASES = 64
-CARRIES = 4
+MAX_CASES = 64
+MAX_CARRIES = 4
 # Cases that are told apart in one analysis, before only tables and samples are left.
-CASE_LIMIT = 2000
+MAX_TOTAL_CASES = 2000
 SAMPLES = 129
 # Points that are looked at rather than any condition.
-FEW = 1024
+MAX_ENUMERATED_POINTS = 1024
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Solver:
     """
 
     small_table: int = SMALL_TABLE
-    few: int = FEW
-    in_digits: bool = True
+    max_enumerated_points: int = MAX_ENUMERATED_POINTS
+    uses_closed_forms: bool = True
     _cases: int = 0
     _tables: Tables = field(default_factory=Tables, repr=False)
     _known: dict[object, Sum] = field(default_factory=dict[object, Sum], repr=False)
@@ -74,7 +74,7 @@ class Solver:
         result = Sum(whole.scale)
         if whole.scale == 0 or is_empty(whole.box):
             return ZERO
-        for part in components(whole):
+        for part in split_components(whole):
             result = result * self.solve_part(part)
             if result.value == 0:
                 return ZERO
@@ -89,65 +89,69 @@ class Solver:
             return Sum(math.prod(high - low + 1 for low, high in free))
         key = part.key()
         if key not in self._known:
-            self._known[key] = self._solved(part)
+            self._known[key] = self._solve_new(part)
         return self._known[key]
 
-    def _solved(self, part: Problem) -> Sum:
-        total = closed(part) if self.in_digits else None
+    def _solve_new(self, part: Problem) -> Sum:
+        total = count_in_closed_form(part) if self.uses_closed_forms else None
         if total is None:
-            total = self._evaluated(part)
+            total = self._enumerate(part)
         if total is not None:
             return Sum(total)
-        simpler = _narrowed(part) or _in_digits(part)
+        simpler = _tighten(part) or _change_to_digits(part)
         if simpler is not None:
             return self.solve(simpler)
-        tell_apart = not part.projected and self._cases < CASE_LIMIT
-        if tell_apart and (cases := _carries(part)):
-            return self._cases_of(cases)
-        if simpler := _without_a_variable(part):
+        tell_apart = not part.projected and self._cases < MAX_TOTAL_CASES
+        if tell_apart and (cases := _split_by_carry(part)):
+            return self._sum_cases(cases)
+        if simpler := _solve_for_variable(part):
             return self.solve(simpler)
         try:
             if len(part.box) == 1 and not part.projected:
                 ((name, (low, high)),) = part.box.items()
-                return Sum(sum_over(name, low, high, part.factors()))
-            return Sum(self._contracted(part, self.small_table))
+                return Sum(sum_over_variable(name, low, high, part.factors()))
+            return Sum(self._eliminate(part, self.small_table))
         except TooLargeError:
             pass
-        if tell_apart and (cases := _alternatives(part) or settled_ends(part) or _values(part)):
-            return self._cases_of(cases)
+        if tell_apart and (
+            cases := _split_disjunction(part)
+            or split_shift_conditions(part)
+            or _split_by_value(part)
+        ):
+            return self._sum_cases(cases)
         try:
-            return Sum(self._contracted(part, TABLE_LIMIT))
+            return Sum(self._eliminate(part, MAX_TABLE_ELEMENTS))
         except TooLargeError:
-            return self._sampled(part)
+            return self._sample(part)
 
-    def _evaluated(self, part: Problem) -> int | None:
+    def _enumerate(self, part: Problem) -> int | None:
         """The sum over few points, those of variables that only one condition has not counted."""
         points = math.prod(high - low + 1 for low, high in part.box.values())
-        found = list(tails(part)) if points > self.few else []
-        alone = {name for tail in found for name in tail.own}
+        found = list(find_single_uses(part)) if points > self.max_enumerated_points else []
+        alone = {name for tail in found for name in tail.variables}
         box = {name: interval for name, interval in part.box.items() if name not in alone}
         if math.prod(high - low + 1 for low, high in box.values()) > self.small_table:
             return None
         tables: list[Table] = []
         for tail in found:
-            table = counted(tail, part.box, self._tables)
+            table = tabulate_counts(tail, part.box, self._tables)
             if table is None:
                 return None
             tables.append(table)
         solved = {tail.condition for tail in found}
-        rest = [item.expr() for item in part.guards if item not in solved]
-        tables += [self._tables.of(factor, box) for factor in (*rest, *part.weights)]
-        return contract(box, tables, part.projected, self.small_table)
+        rest = [item.expression() for item in part.guards if item not in solved]
+        tables += [self._tables.table_of(factor, box) for factor in (*rest, *part.weights)]
+        return eliminate_variables(box, tables, part.projected, self.small_table)
 
-    def _contracted(self, part: Problem, limit: int) -> int:
-        tables = [self._tables.of(factor, part.box, limit) for factor in part.factors()]
-        return contract(part.box, tables, part.projected, limit)
+    def _eliminate(self, part: Problem, limit: int) -> int:
+        tables = [self._tables.table_of(factor, part.box, limit) for factor in part.factors()]
+        return eliminate_variables(part.box, tables, part.projected, limit)
 
-    def _cases_of(self, cases: Sequence[Problem]) -> Sum:
+    def _sum_cases(self, cases: Sequence[Problem]) -> Sum:
         self._cases += len(cases)
         return sum(map(self.solve, cases), ZERO)
 
-    def _sampled(self, part: Problem) -> Sum:
+    def _sample(self, part: Problem) -> Sum:
         """An estimate: the sums at equally spaced values of the longest variable."""
         free = [name for name in part.box if name not in part.projected] or list(part.box)
         name = max(free, key=lambda n: part.box[n][1] - part.box[n][0])
@@ -157,19 +161,19 @@ class Solver:
         total = 0
         for index in range(count):
             value = low + (2 * index + 1) * length // (2 * count)
-            total += self.solve(_fixed(part, name, value)).value
+            total += self.solve(_fix_variable(part, name, value)).value
         return Sum(total * length // count, exact=False)
 
 
-def without_projected(whole: Problem) -> Problem:
+def eliminate_projected(whole: Problem) -> Problem:
     """The same points without those projected variables that can be solved for."""
     while whole.projected and whole.scale:
         free = frozenset(name for name in whole.projected if not _is_bound(whole, name))
         if free and not is_empty(whole.box):
             box = {name: interval for name, interval in whole.box.items() if name not in free}
-            whole = replace(whole, box=box, projected=whole.projected - free, settled=False)
+            whole = replace(whole, box=box, projected=whole.projected - free, is_tight=False)
             continue
-        simpler = _without_a_variable(whole)
+        simpler = _solve_for_variable(whole)
         if simpler is None:
             break
         whole = simpler
@@ -183,23 +187,23 @@ def _is_bound(whole: Problem, name: str) -> bool:
     )
 
 
-def _narrowed(part: Problem) -> Problem | None:
+def _tighten(part: Problem) -> Problem | None:
     """The problem with what follows for the ranges of its variables; None if nothing does."""
-    if part.settled:
+    if part.is_tight:
         return None
-    narrower = problem(part.box, part.factors(), part.projected)
+    narrower = make_problem(part.box, part.factors(), part.projected)
     return None if narrower.scale and narrower.box == part.box else narrower
 
 
-def _in_digits(part: Problem) -> Problem | None:
+def _change_to_digits(part: Problem) -> Problem | None:
     """The problem with divided variables in digits; None if nothing is gained."""
-    change = digits(part.box, part.factors(), part.projected)
+    change = change_to_digits(part.box, part.factors(), part.projected)
     if change is None:
         return None
-    return problem(dict(change.box), (*change.exprs, *change.conditions), change.projected)
+    return make_problem(dict(change.box), (*change.exprs, *change.conditions), change.projected)
 
 
-def _without_a_variable(part: Problem) -> Problem | None:
+def _solve_for_variable(part: Problem) -> Problem | None:
     """The problem without one variable whose conditions can be solved for it, if there is one."""
     names = [name for name in part.box if name in part.projected] or list(part.box)
     weighted = frozenset[str]().union(*map(free_variables, part.weights))
@@ -215,23 +219,23 @@ def _without_a_variable(part: Problem) -> Problem | None:
         lows: list[Expr] = [low, *(least for least, _ in limits if least is not None)]
         highs: list[Expr] = [high + 1, *(most for _, most in limits if most is not None)]
         box = {n: interval for n, interval in part.box.items() if n != name}
-        rest = [item.expr() for item in part.guards if item not in mine]
+        rest = [item.expression() for item in part.guards if item not in mine]
         if name in part.projected:
             # Some value exists exactly if every lower bound is below every upper one.
             rest += [("<", least, most) for least in lows for most in highs]
         else:
-            rest.append(_length(lows, highs))
-        return problem(box, (*rest, *part.weights), part.projected)
+            rest.append(_interval_length(lows, highs))
+        return make_problem(box, (*rest, *part.weights), part.projected)
     return None
 
 
-def _length(lows: Iterable[Expr], highs: Iterable[Expr]) -> Expr:
+def _interval_length(lows: Iterable[Expr], highs: Iterable[Expr]) -> Expr:
     """How many integers lie from the largest of `lows` up to below the least of `highs`."""
     first, stop = ("max", *lows), ("min", *highs)
     return simplify(("max", 0, ("-", stop, first)))
 
 
-def _carries(part: Problem) -> list[Problem] | None:
+def _split_by_carry(part: Problem) -> list[Problem] | None:
     """Cases by the carry of a sum of large and small terms, in which the two fall apart.
 
     ``unit * x + r < 0`` holds exactly if ``x + r // unit < 0``; where ``r // unit`` takes a few
@@ -248,21 +252,27 @@ def _carries(part: Problem) -> list[Problem] | None:
             small = {a: factor for a, factor in terms.items() if factor % unit}
             low, high = linear_bounds(small, item.constant, part.box)
             carries = range(int(low // unit), int(high // unit) + 1)
-            if not small or len(carries) > CARRIES:
+            if not small or len(carries) > MAX_CARRIES:
                 continue
-            others = [other.expr() for other in part.guards if other is not item]
+            others = [other.expression() for other in part.guards if other is not item]
             rest = from_linear(small, item.constant)
             return [
-                problem(
+                make_problem(
                     part.box,
-                    (*others, *part.weights, *_carry(item, from_linear(large, 0), rest, unit, c)),
+                    (
+                        *others,
+                        *part.weights,
+                        *_carry_conditions(item, from_linear(large, 0), rest, unit, c),
+                    ),
                 )
                 for c in carries
             ]
     return None
 
 
-def _carry(item: Guard, large: Expr, rest: Expr, unit: int, carry: int) -> Iterator[Expr]:
+def _carry_conditions(
+    item: Guard, large: Expr, rest: Expr, unit: int, carry: int
+) -> Iterator[Expr]:
     if item.equality:
         yield ("==", rest, carry * unit)
         yield ("==", large, -carry)
@@ -272,7 +282,7 @@ def _carry(item: Guard, large: Expr, rest: Expr, unit: int, carry: int) -> Itera
     yield ("<", large, -carry)
 
 
-def _alternatives(part: Problem) -> list[Problem] | None:
+def _split_disjunction(part: Problem) -> list[Problem] | None:
     """A disjunction as disjoint cases, each of which may be solved in closed form."""
     for weight in part.weights:
         if not isinstance(weight, tuple) or weight[0] not in ("or", "!="):
@@ -286,22 +296,22 @@ def _alternatives(part: Problem) -> list[Problem] | None:
                 simplify(("and", *(("not", one) for one in weight[1:index]), weight[index]))
                 for index in range(1, len(weight))
             ]
-        guards = [item.expr() for item in part.guards]
-        return [problem(part.box, (*guards, *others, case)) for case in cases]
+        guards = [item.expression() for item in part.guards]
+        return [make_problem(part.box, (*guards, *others, case)) for case in cases]
     return None
 
 
-def _values(part: Problem) -> list[Problem] | None:
+def _split_by_value(part: Problem) -> list[Problem] | None:
     """The problem at each value of its shortest variable, if those are few and others remain."""
     name = min(part.box, key=lambda n: part.box[n][1] - part.box[n][0])
     low, high = part.box[name]
-    if high - low + 1 > CASES or len(part.box) < 2:
+    if high - low + 1 > MAX_CASES or len(part.box) < 2:
         return None
-    return [_fixed(part, name, value) for value in range(low, high + 1)]
+    return [_fix_variable(part, name, value) for value in range(low, high + 1)]
 
 
-def _fixed(part: Problem, name: str, value: int) -> Problem:
+def _fix_variable(part: Problem, name: str, value: int) -> Problem:
     """The problem at one value of a variable."""
     box = {n: interval for n, interval in part.box.items() if n != name}
     factors = [substitute(factor, {name: value}) for factor in part.factors()]
-    return problem(box, factors, part.projected - {name})
+    return make_problem(box, factors, part.projected - {name})

@@ -28,7 +28,7 @@ _ROUND_DOWN = {"truncdiv": "//", "truncmod": "%"}
 _ORDERS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
-def within(
+def simplify_in_ranges(
     expr: Expr, box: Box, env: Mapping[str, Expr] = _NOTHING, known: dict[Expr, Expr] | None = None
 ) -> Expr:
     """An expression that is equal to `expr`, and simpler, wherever its variables are in `box`.
@@ -38,14 +38,14 @@ def within(
     has the values, simplified before, of variables that are not in the box.  `known`, which grows,
     is what was found for other expressions and their parts in the same box and environment.
     """
-    return _within(expr, box, env, {} if known is None else known)
+    return _simplify(expr, box, env, {} if known is None else known)
 
 
-def _within(expr: Expr, box: Box, env: Mapping[str, Expr], known: dict[Expr, Expr]) -> Expr:
+def _simplify(expr: Expr, box: Box, env: Mapping[str, Expr], known: dict[Expr, Expr]) -> Expr:
     if isinstance(expr, tuple):
         shorter = known.get(expr)
         if shorter is None:
-            shorter = known[expr] = _compound(expr, box, env, known)
+            shorter = known[expr] = _simplify_operation(expr, box, env, known)
         return shorter
     if isinstance(expr, str):
         if expr in env:
@@ -55,19 +55,19 @@ def _within(expr: Expr, box: Box, env: Mapping[str, Expr], known: dict[Expr, Exp
     return expr
 
 
-def _compound(
+def _simplify_operation(
     expr: tuple[Any, ...], box: Box, env: Mapping[str, Expr], known: dict[Expr, Expr]
 ) -> Expr:
     op = expr[0]
     if op in ("load", "opaque"):
         return substitute(expr, env)
     if op == "cast":
-        return simplify_cast(expr[1], _within(expr[2], box, env, known))
+        return simplify_cast(expr[1], _simplify(expr[2], box, env, known))
     if op == "select":
-        condition = _within(expr[1], box, env, known)
+        condition = _simplify(expr[1], box, env, known)
         if not isinstance(condition, (str, tuple)):
-            return _within(expr[2] if condition else expr[3], box, env, known)
-        sides = [_within(side, box, env, known) for side in expr[2:]]
+            return _simplify(expr[2] if condition else expr[3], box, env, known)
+        sides = [_simplify(side, box, env, known) for side in expr[2:]]
         return rebuild(op, (condition, *sides))
     operands: tuple[Expr, ...] = expr[1:]
     parts: list[Expr] = []
@@ -75,18 +75,18 @@ def _compound(
         if isinstance(part, tuple):
             shorter = known.get(part)
             if shorter is None:
-                shorter = known[part] = _compound(part, box, env, known)
+                shorter = known[part] = _simplify_operation(part, box, env, known)
             parts.append(shorter)
         elif isinstance(part, str):
-            parts.append(_within(part, box, env, known))
+            parts.append(_simplify(part, box, env, known))
         else:
             parts.append(part)
-    return _operation(op, tuple(parts), box)
+    return _apply_operator(op, tuple(parts), box)
 
 
-def _operation(op: str, parts: tuple[Expr, ...], box: Box) -> Expr:
+def _apply_operator(op: str, parts: tuple[Expr, ...], box: Box) -> Expr:
     if op in ("+", "-"):
-        return _put_together(rebuild(op, parts), box)
+        return _recombine_division(rebuild(op, parts), box)
     if op in _ROUND_DOWN and bounds(parts[0], box)[0] >= 0 and bounds(parts[1], box)[0] > 0:
         op = _ROUND_DOWN[op]
     if op in (">>", "&"):
@@ -97,17 +97,17 @@ def _operation(op: str, parts: tuple[Expr, ...], box: Box) -> Expr:
     if op == "//" or op == "%":
         value, divisor = parts
         if isinstance(divisor, int) and divisor > 0 and is_integer(value):
-            return _divided(op, *linear(value), int(divisor), box)
+            return _divide(op, *linear(value), int(divisor), box)
     elif op in _ORDERS and is_integer(parts[0]) and is_integer(parts[1]):
-        truth = _truth(op, parts[0], parts[1], box)
+        truth = _comparison_value(op, parts[0], parts[1], box)
         return (op, *parts) if truth is None else truth
     result = rebuild(op, parts)
     if isinstance(result, tuple) and result[0] in ("min", "max"):
-        return _extremum(result, box)
+        return _simplify_extremum(result, box)
     return result
 
 
-def _put_together(expr: Expr, box: Box) -> Expr:
+def _recombine_division(expr: Expr, box: Box) -> Expr:
     """A sum with what a division has taken apart put together again, whatever factor it has.
 
     ``x // c * c + x % c`` is `x`, and ``x - x // c * c`` is ``x % c``.
@@ -120,14 +120,16 @@ def _put_together(expr: Expr, box: Box) -> Expr:
             op, value, divisor = atom
             if isinstance(divisor, int) and divisor > 0 and is_integer(value):
                 merged = (
-                    _with_remainder(terms, atom) if op == "%" else _less_quotient(terms, atom, box)
+                    _add_remainder(terms, atom)
+                    if op == "%"
+                    else _subtract_quotient(terms, atom, box)
                 )
                 if merged is not None:
-                    return _put_together(rebuild("+", (merged, constant)), box)
+                    return _recombine_division(rebuild("+", (merged, constant)), box)
     return expr
 
 
-def _with_remainder(terms: Terms, remainder: tuple[Any, ...]) -> Expr | None:
+def _add_remainder(terms: Terms, remainder: tuple[Any, ...]) -> Expr | None:
     """``x // c * c + x % c`` and what else `terms` sum up; None if there is no such quotient."""
     _, value, divisor = remainder
     factor, quotient = terms[remainder], ("//", value, divisor)
@@ -137,7 +139,7 @@ def _with_remainder(terms: Terms, remainder: tuple[Any, ...]) -> Expr | None:
     return from_linear(rest, collect(value, factor, rest))
 
 
-def _less_quotient(terms: Terms, quotient: tuple[Any, ...], box: Box) -> Expr | None:
+def _subtract_quotient(terms: Terms, quotient: tuple[Any, ...], box: Box) -> Expr | None:
     """``x - x // c * c`` and what else `terms` sum up; None if the rest does not hold ``x``."""
     _, value, divisor = quotient
     times, left = divmod(-terms[quotient], divisor)
@@ -145,7 +147,7 @@ def _less_quotient(terms: Terms, quotient: tuple[Any, ...], box: Box) -> Expr | 
     if left or any(terms.get(atom) != times * factor for atom, factor in inside.items()):
         return None
     rest = {a: f for a, f in terms.items() if a != quotient and a not in inside}
-    remainder = _divided("%", inside, constant, divisor, box)
+    remainder = _divide("%", inside, constant, divisor, box)
     return from_linear(rest, collect(remainder, times, rest) - times * constant)
 
 
@@ -161,11 +163,11 @@ def _has_division(expr: Expr) -> bool:
     return False
 
 
-def _divided(op: str, terms: Terms, constant: int, divisor: int, box: Box) -> Expr:
+def _divide(op: str, terms: Terms, constant: int, divisor: int, box: Box) -> Expr:
     """A linear form divided, or modulo `divisor`, whose whole multiples come first."""
     if op == "%":
         rest, remainder = modulo(terms, constant, divisor)
-        return _shorter(op, rest, remainder, divisor, box) if rest else remainder
+        return _shorten_division(op, rest, remainder, divisor, box) if rest else remainder
     whole = {atom: factor // divisor for atom, factor in terms.items() if factor % divisor == 0}
     rest = {atom: factor for atom, factor in terms.items() if factor % divisor}
     quotient, remainder = divmod(constant, divisor)
@@ -175,14 +177,14 @@ def _divided(op: str, terms: Terms, constant: int, divisor: int, box: Box) -> Ex
             value, by = inner[1:]
             if isinstance(by, int) and by > 0:
                 (rest, remainder), divisor = linear(value), by * divisor
-    shorter = _shorter(op, rest, remainder, divisor, box)
+    shorter = _shorten_division(op, rest, remainder, divisor, box)
     if not whole and not quotient:
         return shorter
     quotient += collect(shorter, 1, whole)
     return from_linear(whole, quotient)
 
 
-def _shorter(op: str, terms: Terms, constant: int, divisor: int, box: Box) -> Expr:
+def _shorten_division(op: str, terms: Terms, constant: int, divisor: int, box: Box) -> Expr:
     low, high = linear_bounds(terms, constant, box)
     if math.isfinite(low) and math.isfinite(high) and low // divisor == high // divisor:
         quotient = int(low // divisor)
@@ -196,14 +198,14 @@ def _shorter(op: str, terms: Terms, constant: int, divisor: int, box: Box) -> Ex
         if least < 0 or most >= unit:
             continue
         large = {a: factor // unit for a, factor in terms.items() if not factor % unit}
-        inner = _divided(op, large, constant // unit, divisor // unit, box)
+        inner = _divide(op, large, constant // unit, divisor // unit, box)
         if op == "//":
             return inner
         return rebuild("+", (rebuild("*", (inner, unit)), from_linear(small, rest)))
     return (op, from_linear(terms, constant), divisor)
 
 
-def _truth(op: str, left: Expr, right: Expr, box: Box) -> bool | None:
+def _comparison_value(op: str, left: Expr, right: Expr, box: Box) -> bool | None:
     low, high = linear_bounds(*_difference(left, right), box)
     if op in ("==", "!="):
         if low > 0 or high < 0:
@@ -225,7 +227,7 @@ def _difference(one: Expr, other: Expr) -> tuple[Terms, int]:
     return terms, constant - other
 
 
-def _extremum(expr: tuple[Any, ...], box: Box) -> Expr:
+def _simplify_extremum(expr: tuple[Any, ...], box: Box) -> Expr:
     """`expr` without the operands that another one is never above (min) or below (max)."""
     kept: list[Expr] = list(expr[1:])
     sign = 1 if expr[0] == "min" else -1
@@ -233,12 +235,12 @@ def _extremum(expr: tuple[Any, ...], box: Box) -> Expr:
         return expr
     for item in expr[1:]:
         others = [other for other in kept if other != item]
-        if any(_never_above(other, item, sign, box) for other in others):
+        if any(_is_never_above(other, item, sign, box) for other in others):
             kept.remove(item)
     return kept[0] if len(kept) == 1 else (expr[0], *kept)
 
 
-def _never_above(one: Expr, other: Expr, sign: int, box: Box) -> bool:
+def _is_never_above(one: Expr, other: Expr, sign: int, box: Box) -> bool:
     """Whether ``sign * one <= sign * other`` everywhere."""
     low, high = linear_bounds(*_difference(one, other), box)
     return high <= 0 if sign > 0 else low >= 0

@@ -17,7 +17,7 @@ CELL_LIMIT = 4_000_000
 _FEW_LINES = 4096
 
 
-def union_size(images: Sequence[Image], shape: Sequence[int]) -> tuple[int, bool]:
+def count_union(images: Sequence[Image], shape: Sequence[int]) -> tuple[int, bool]:
     """Distinct positions of all images inside `shape`, and whether the number is exact.
 
     Where it is not, it is an upper bound.
@@ -37,7 +37,7 @@ def union_size(images: Sequence[Image], shape: Sequence[int]) -> tuple[int, bool
 
 def _key(item: Image) -> object:
     sides = tuple((axis, _side_key(side)) for axis, side in sorted(item.sides.items()))
-    return sides, tuple((tied.axes, tied.key) for tied in item.tied)
+    return sides, tuple((tied.axes, tied.key) for tied in item.dependent)
 
 
 def _side_key(side: Side) -> object:
@@ -53,7 +53,7 @@ def _cells(images: Sequence[Image], shape: Sequence[int]) -> int | None:
         if len(sides) == len(images) and len({_side_key(side) for side in sides}) == 1:
             common *= len(sides[0])
             continue
-        hulls = [t.hull[t.axes.index(axis)] for i in images for t in i.tied if axis in t.axes]
+        hulls = [t.hull[t.axes.index(axis)] for i in images for t in i.dependent if axis in t.axes]
         lines = sum(2 if _is_interval(side) else len(side) for side in sides)
         # Where there are as many lines as coordinates, each coordinate is a cell.
         dense = bool(hulls) or lines > min(shape[axis], _FEW_LINES)
@@ -109,7 +109,7 @@ def _factors(
         if axis in item.sides:
             mask = _cells_of(item.sides[axis], cuts[axis])
             masks.append(np.expand_dims(mask, [p for p in range(len(axes)) if p != place]))
-    for tied in item.tied:
+    for tied in item.dependent:
         inner = tied.mask()
         if inner is None:
             return None

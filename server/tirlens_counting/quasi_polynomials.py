@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .elimination import TooLargeError, fits_int64
 from .expressions import Expr, evaluate, free_variables
-from .tables import TooLargeError, fits
-from .within import within
+from .range_simplification import simplify_in_ranges
 
 # Points that are simply evaluated, and the most pieces that a range is cut into.
-CHUNK = 8192
-_PIECES = 128
+MAX_ENUMERATED_VALUES = 8192
+MAX_PIECES = 128
 
 
-def sum_over(name: str, low: int, high: int, factors: Sequence[Expr]) -> int:
+def sum_over_variable(name: str, low: int, high: int, factors: Sequence[Expr]) -> int:
     """The sum of the product of `factors`, expressions of `name` alone, from `low` up to `high`.
 
     A long range is halved until no minimum or condition changes sides within a part.  There the
@@ -30,7 +30,7 @@ def sum_over(name: str, low: int, high: int, factors: Sequence[Expr]) -> int:
     """
     total = 0
     pieces = [(low, high, tuple(factors))]
-    patience = _PIECES
+    patience = MAX_PIECES
     while pieces:
         first, last, exprs = pieces.pop()
         length = last - first + 1
@@ -40,15 +40,15 @@ def sum_over(name: str, low: int, high: int, factors: Sequence[Expr]) -> int:
         if patience < 0:
             raise TooLargeError
         box = {name: (first, last)}
-        exprs = tuple(within(expr, box) for expr in exprs)
-        if length <= CHUNK:
-            total += int(_values(name, np.arange(first, last + 1), exprs).sum())
+        exprs = tuple(simplify_in_ranges(expr, box) for expr in exprs)
+        if length <= MAX_ENUMERATED_VALUES:
+            total += int(_product_values(name, np.arange(first, last + 1), exprs).sum())
             continue
-        known = [_shape(expr, name) for expr in exprs]
+        known = [_degree_and_period(expr, name) for expr in exprs]
         shapes = [shape for shape in known if shape is not None]
         period = math.lcm(*(shape[1] for shape in shapes))
         degree = sum(shape[0] for shape in shapes)
-        if len(shapes) == len(known) and period * (degree + 1) <= CHUNK:
+        if len(shapes) == len(known) and period * (degree + 1) <= MAX_ENUMERATED_VALUES:
             total += _sum_of_quasi_polynomial(name, first, length, exprs, (degree, period))
             continue
         middle = (first + last) // 2
@@ -56,12 +56,14 @@ def sum_over(name: str, low: int, high: int, factors: Sequence[Expr]) -> int:
     return total
 
 
-def _values(name: str, points: npt.NDArray[np.int64], exprs: Sequence[Expr]) -> npt.NDArray[Any]:
+def _product_values(
+    name: str, points: npt.NDArray[np.int64], exprs: Sequence[Expr]
+) -> npt.NDArray[Any]:
     """The product of `exprs` at each of the points, which are in order."""
     box = {name: (int(points[0]), int(points[-1]))}
     product: Expr = ("*", 1, *exprs)
     # The sum of all of them must fit too.
-    exact = fits(("*", product, len(points)), box)
+    exact = fits_int64(("*", product, len(points)), box)
     env = {name: points if exact else points.astype(object)}
     result = np.ones(len(points), dtype=np.int64 if exact else object)
     for expr in exprs:
@@ -70,7 +72,7 @@ def _values(name: str, points: npt.NDArray[np.int64], exprs: Sequence[Expr]) -> 
     return result
 
 
-def _shape(expr: Expr, name: str) -> tuple[int, int] | None:
+def _degree_and_period(expr: Expr, name: str) -> tuple[int, int] | None:
     """Degree and period of `expr` as a quasi-polynomial of `name`; None if it is not surely one."""
     if not isinstance(expr, tuple):
         return (1 if expr == name else 0), 1
@@ -78,13 +80,13 @@ def _shape(expr: Expr, name: str) -> tuple[int, int] | None:
         return 0, 1
     op = expr[0]
     if op in ("//", "%"):
-        inner = _shape(expr[1], name)
+        inner = _degree_and_period(expr[1], name)
         if inner is None or not isinstance(expr[2], int) or expr[2] <= 0:
             return None
         return (inner[0] if op == "//" else 0), inner[1] * int(expr[2])
     if op not in ("+", "-", "*"):
         return None
-    parts = [_shape(part, name) for part in expr[1:]]
+    parts = [_degree_and_period(part, name) for part in expr[1:]]
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
@@ -99,7 +101,7 @@ def _sum_of_quasi_polynomial(
     degree, period = shape
     points = np.arange(first, first + period * (degree + 1))
     # One row of differences a step, one column a residue class.
-    values = _values(name, points, exprs).astype(object)
+    values = _product_values(name, points, exprs).astype(object)
     row = np.stack(np.split(values, degree + 1))
     total = 0
     longer = length % period

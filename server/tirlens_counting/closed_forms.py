@@ -5,64 +5,74 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from .digit_sums import (
+    Digit,
+    DigitBasis,
+    DigitConstraint,
+    DigitRanges,
+    NoPointError,
+    Terms,
+    eliminate_digits,
+    sum_range,
+    tighten_ranges,
+)
 from .expressions import Expr, is_integer, linear
 from .problem import Problem
-from .radix import Condition, Digit, NoPointError, Radices, Reach, Terms, ends, settled, without
 
 # Values of a digit that are taken one by one, in all.
-_TURNS = 256
+MAX_DIGIT_VALUES = 256
 # Conditions that must not hold, each of which doubles the sums.
-_CONTRARIES = 3
+MAX_INEQUALITIES = 3
 
 
-def closed(part: Problem) -> int | None:
+def count_in_closed_form(part: Problem) -> int | None:
     """The number of points of `part`, whose scale is 1; None where there is no simple formula."""
     contrary: list[Expr] = []
     for weight in part.weights:
-        if not isinstance(weight, tuple) or weight[0] != "!=" or len(contrary) == _CONTRARIES:
+        if not isinstance(weight, tuple) or weight[0] != "!=" or len(contrary) == MAX_INEQUALITIES:
             return None
         if not (is_integer(weight[1]) and is_integer(weight[2])):
             return None
         contrary.append(("-", weight[1], weight[2]))
     sums = [linear(difference) for difference in contrary]
     atoms = [atom for item in part.guards for atom, _ in item.terms]
-    radices = Radices(part.box, [*atoms, *(atom for terms, _ in sums for atom in terms)])
-    if not radices.known:
+    radices = DigitBasis(part.box, [*atoms, *(atom for terms, _ in sums for atom in terms)])
+    if not radices.is_complete:
         return None
     conditions = [
-        Condition(*radices.written(item.terms, item.constant), item.equality)
+        DigitConstraint(*radices.as_digits(item.terms, item.constant), item.equality)
         for item in part.guards
     ]
-    apart = [Condition(*radices.written(t.items(), c), equality=True) for t, c in sums]
-    merged = [digit for digit in radices.reach if digit[0] in part.projected]
+    apart = [DigitConstraint(*radices.as_digits(t.items(), c), equality=True) for t, c in sums]
+    merged = [digit for digit in radices.ranges if digit[0] in part.projected]
     if any(digit in item.terms for item in apart for digit in merged):
         return None
-    return _count(conditions, apart, merged, radices.reach)
+    return _count_points(conditions, apart, merged, radices.ranges)
 
 
-def _count(
-    conditions: Sequence[Condition],
-    apart: Sequence[Condition],
+def _count_points(
+    conditions: Sequence[DigitConstraint],
+    inequalities: Sequence[DigitConstraint],
     merged: Sequence[Digit],
-    reach: Reach,
+    reach: DigitRanges,
 ) -> int | None:
     """How many points meet all `conditions` and none that are `apart`."""
-    if apart:
-        every = _count(conditions, apart[1:], merged, reach)
-        those = _count((*conditions, apart[0]), apart[1:], merged, reach)
+    if inequalities:
+        every = _count_points(conditions, inequalities[1:], merged, reach)
+        those = _count_points((*conditions, inequalities[0]), inequalities[1:], merged, reach)
         return None if every is None or those is None else every - those
     reach = dict(reach)
     try:
-        left = without(merged, settled(conditions, reach), reach)
+        left = eliminate_digits(merged, tighten_ranges(conditions, reach), reach)
         if left is None:
             return None
-        left = settled(left, reach)
+        left = tighten_ranges(left, reach)
     except NoPointError:
         return 0
     total = 1
     tied: set[Digit] = set()
-    for group in _groups(left):
-        found = _met(group, reach, [_TURNS])
+    for group in _connected_groups(left):
+        found = _count_group(group, reach, [MAX_DIGIT_VALUES])
         if found is None:
             return None
         total *= found
@@ -73,12 +83,12 @@ def _count(
     return total
 
 
-def _groups(conditions: Sequence[Condition]) -> list[list[Condition]]:
+def _connected_groups(conditions: Sequence[DigitConstraint]) -> list[list[DigitConstraint]]:
     """Conditions that share digits together."""
-    groups: list[tuple[set[Digit], list[Condition]]] = []
+    groups: list[tuple[set[Digit], list[DigitConstraint]]] = []
     for item in conditions:
         digits, members = set(item.terms), [item]
-        apart: list[tuple[set[Digit], list[Condition]]] = []
+        apart: list[tuple[set[Digit], list[DigitConstraint]]] = []
         for others, theirs in groups:
             if digits.isdisjoint(others):
                 apart.append((others, theirs))
@@ -89,42 +99,44 @@ def _groups(conditions: Sequence[Condition]) -> list[list[Condition]]:
     return [members for _, members in groups]
 
 
-def _met(group: Sequence[Condition], reach: Reach, turns: list[int]) -> int | None:
+def _count_group(
+    group: Sequence[DigitConstraint], reach: DigitRanges, turns: list[int]
+) -> int | None:
     """The number of points of the digits of some conditions where they hold; None: no formula.
 
     All may be on one sum.  Or all others hold a multiple of the sum that one is on, as a causal
     mask does inside of the tiles that are not masked wholly: they are counted for each value.
     """
     inner = min(group, key=lambda item: len(item.terms))
-    own: list[Condition] = []
-    others: list[tuple[Condition, int]] = []
+    own: list[DigitConstraint] = []
+    others: list[tuple[DigitConstraint, int]] = []
     for item in group:
-        if limits_of(item, inner.terms) is not None:
+        if sum_limits(item, inner.terms) is not None:
             own.append(item)
             continue
-        times = _times(item.terms, inner.terms)
+        times = _multiple_of(item.terms, inner.terms)
         if times is None:
             return None
         rest = {digit: f for digit, f in item.terms.items() if digit not in inner.terms}
-        others.append((Condition(rest, item.constant, item.equality), times))
-    base, steps, first, last = _on(own, reach)
+        others.append((DigitConstraint(rest, item.constant, item.equality), times))
+    base, steps, first, last = _common_sum(own, reach)
     if not others:
-        return _from_to(steps, first, last, turns)
+        return _count_between(steps, first, last, turns)
     total = 0
-    for value, number in enumerate(_numbers(steps, turns)):
+    for value, number in enumerate(_value_counts(steps, turns)):
         if number and first <= value <= last:
             conditions = [
-                Condition(item.terms, item.constant + times * (base + value), item.equality)
+                DigitConstraint(item.terms, item.constant + times * (base + value), item.equality)
                 for item, times in others
             ]
-            found = _met_rest(conditions, reach, turns)
+            found = _count_remaining(conditions, reach, turns)
             if found is None:
                 return None
             total += number * found
     return None if turns[0] < 0 else total
 
 
-def _times(terms: Terms, inner: Terms) -> int | None:
+def _multiple_of(terms: Terms, inner: Terms) -> int | None:
     """The multiple of `inner` that a sum holds; None if it is none, or none of it."""
     digit, factor = next(iter(inner.items()))
     times, rest = divmod(terms.get(digit, 0), factor)
@@ -133,18 +145,20 @@ def _times(terms: Terms, inner: Terms) -> int | None:
     return times
 
 
-def _met_rest(conditions: Sequence[Condition], reach: Reach, turns: list[int]) -> int | None:
+def _count_remaining(
+    conditions: Sequence[DigitConstraint], reach: DigitRanges, turns: list[int]
+) -> int | None:
     """`_met` of conditions that may hold everywhere, or nowhere."""
-    left: list[Condition] = []
+    left: list[DigitConstraint] = []
     total = 1
     for item in conditions:
-        low, high = ends(item.terms, item.constant, reach)
+        low, high = sum_range(item.terms, item.constant, reach)
         if (low > 0 or high < 0) if item.equality else low >= 0:
             return 0
         if low < high and (high >= 0 or item.equality):
             left.append(item)
     if left:
-        found = _met(left, reach, turns)
+        found = _count_group(left, reach, turns)
         if found is None:
             return None
         total = found
@@ -153,8 +167,8 @@ def _met_rest(conditions: Sequence[Condition], reach: Reach, turns: list[int]) -
     return total * math.prod([reach[digit][1] - reach[digit][0] + 1 for digit in free])
 
 
-def _on(
-    conditions: Sequence[Condition], reach: Reach
+def _common_sum(
+    conditions: Sequence[DigitConstraint], reach: DigitRanges
 ) -> tuple[int, list[tuple[int, int]], float, float]:
     """The sum that all conditions are on, and from where up to where they let it be.
 
@@ -164,7 +178,7 @@ def _on(
     terms = conditions[0].terms
     first, last = -math.inf, math.inf
     for item in conditions:
-        limits = limits_of(item, terms)
+        limits = sum_limits(item, terms)
         assert limits is not None
         first, last = max(first, limits[0]), min(last, limits[1])
     base = 0
@@ -178,7 +192,7 @@ def _on(
     return base, steps, first - base, last - base
 
 
-def _from_to(
+def _count_between(
     steps: Sequence[tuple[int, int]], first: float, last: float, turns: list[int]
 ) -> int | None:
     """How many sums of multiples are from `first` up to `last`."""
@@ -186,12 +200,12 @@ def _from_to(
     start, stop = max(0, first), min(most, last)
     if start > stop:
         return 0
-    above = _below(steps, int(stop) + 1, turns)
-    below = _below(steps, int(start), turns)
+    above = _count_below(steps, int(stop) + 1, turns)
+    below = _count_below(steps, int(start), turns)
     return None if above is None or below is None else above - below
 
 
-def _numbers(steps: Sequence[tuple[int, int]], turns: list[int]) -> list[int]:
+def _value_counts(steps: Sequence[tuple[int, int]], turns: list[int]) -> list[int]:
     """How often a sum of multiples has each of its values; none if these are many."""
     values = 1 + sum(step * (length - 1) for step, length in steps)
     turns[0] -= values
@@ -205,7 +219,7 @@ def _numbers(steps: Sequence[tuple[int, int]], turns: list[int]) -> list[int]:
     return numbers
 
 
-def limits_of(item: Condition, terms: Terms) -> tuple[float, float] | None:
+def sum_limits(item: DigitConstraint, terms: Terms) -> tuple[float, float] | None:
     """From where up to where a condition lets ``sum(terms)`` be; None: it is on something else."""
     if item.terms == terms:
         return (-item.constant if item.equality else -math.inf), (
@@ -220,7 +234,7 @@ def limits_of(item: Condition, terms: Terms) -> tuple[float, float] | None:
     return None
 
 
-def _below(steps: Sequence[tuple[int, int]], bound: int, turns: list[int]) -> int | None:
+def _count_below(steps: Sequence[tuple[int, int]], bound: int, turns: list[int]) -> int | None:
     """How many sums of multiples ``step * (0, ..., length - 1)``, largest first, are below."""
     if bound <= 0:
         return 0
@@ -239,7 +253,7 @@ def _below(steps: Sequence[tuple[int, int]], bound: int, turns: list[int]) -> in
         return None
     total = whole * (points // length)
     for turn in range(whole, some):
-        found = _below(rest, bound - step * turn, turns)
+        found = _count_below(rest, bound - step * turn, turns)
         if found is None:
             return None
         total += found

@@ -11,18 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.generate import comparisons, conditions, integers
 from support.properties import examples
-from tirlens_counting.digits import digits
+from tirlens_counting.digit_variables import change_to_digits
 from tirlens_counting.expressions import evaluate, is_integer, linear, simplify
-from tirlens_counting.images import Image, image
-from tirlens_counting.problem import problem
-from tirlens_counting.solve import Solver
-from tirlens_counting.sums import sum_over
-from tirlens_counting.unions import union_size
-from tirlens_counting.within import within
+from tirlens_counting.image_unions import count_union
+from tirlens_counting.images import Image, find_image
+from tirlens_counting.problem import make_problem
+from tirlens_counting.quasi_polynomials import sum_over_variable
+from tirlens_counting.range_simplification import simplify_in_ranges
+from tirlens_counting.solver import Solver
 from tirlens_worker.facts import Expr
-
-from .generate import comparisons, conditions, integers
 
 NAMES = ("a", "b", "c")
 CONDITIONS = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not"})
@@ -47,7 +46,7 @@ def boxes(draw: st.DrawFn, longest: int = 6) -> Box:
 @quick
 @given(boxes(), integers(NAMES, 3) | conditions(NAMES))
 def test_an_expression_keeps_its_values_within_the_box(box: Box, expr: Expr) -> None:
-    shorter = within(expr, box)
+    shorter = simplify_in_ranges(expr, box)
     for env in points(box):
         assert evaluate(shorter, env) == evaluate(expr, env)
 
@@ -68,7 +67,7 @@ REMAINDERS: list[tuple[Expr, Expr]] = [
 @pytest.mark.parametrize(("written", "meant"), REMAINDERS)
 def test_what_a_quotient_leaves_is_a_remainder(written: Expr, meant: Expr) -> None:
     box = {"a": (0, 40), "b": (0, 20)}
-    assert linear(within(written, box)) == linear(simplify(meant))
+    assert linear(simplify_in_ranges(written, box)) == linear(simplify(meant))
 
 
 @st.composite
@@ -85,7 +84,7 @@ def remainders(draw: st.DrawFn) -> tuple[Box, Expr]:
 @given(remainders())
 def test_a_remainder_keeps_its_values(drawn: tuple[Box, Expr]) -> None:
     box, expr = drawn
-    shorter = within(expr, box)
+    shorter = simplify_in_ranges(expr, box)
     for env in points(box):
         assert evaluate(shorter, env) == evaluate(expr, env)
 
@@ -112,7 +111,7 @@ def divided(draw: st.DrawFn) -> tuple[Box, list[Expr]]:
 @given(divided())
 def test_digits_give_the_same_values_as_often(case: tuple[Box, list[Expr]]) -> None:
     box, exprs = case
-    change = digits(box, exprs)
+    change = change_to_digits(box, exprs)
     if change is None:
         return
     before = Counter(tuple(evaluate(e, env) for e in exprs) for env in points(box))
@@ -127,7 +126,7 @@ def test_digits_give_the_same_values_as_often(case: tuple[Box, list[Expr]]) -> N
 def test_a_channels_last_index_falls_apart_into_its_digits() -> None:
     flat = ("+", ("*", "bx", 1024), ("*", "i", 4), "j")
     box = {"bx": (0, 12543), "i": (0, 255), "j": (0, 3)}
-    change = digits(box, [("//", ("%", flat, 802816), 3136)])
+    change = change_to_digits(box, [("//", ("%", flat, 802816), 3136)])
     assert change is not None and change.conditions == ()
     assert all(not isinstance(part, tuple) or part[0] in ("+", "*") for part in change.exprs)
 
@@ -151,8 +150,8 @@ def test_a_sum_is_that_of_all_points(
         for env in points(box)
         if all(evaluate(test, env) for test in tests)
     }
-    total = Solver(small_table, few, in_digits=few > 0).solve(
-        problem(box, tests, frozenset(merged))
+    total = Solver(small_table, few, uses_closed_forms=few > 0).solve(
+        make_problem(box, tests, frozenset(merged))
     )
     assert total.exact and total.value == len(found)
 
@@ -164,7 +163,7 @@ def test_values_of_a_sum_are_counted_without_its_points(box: Box, factors: list[
     for test in (("<", total, 3), ("==", total, 4), ("<", ("+", total, ("//", "d", 3)), 0)):
         whole = {**box, "d": (-2, 9)}
         expected = sum(bool(evaluate(test, env)) for env in points(whole))
-        assert Solver(few=0).solve(problem(whole, [test])).value == expected
+        assert Solver(max_enumerated_points=0).solve(make_problem(whole, [test])).value == expected
 
 
 def test_what_holds_of_a_float_is_not_remembered_of_the_equal_integer() -> None:
@@ -190,19 +189,19 @@ def test_a_long_sum_is_exact(factors: list[Expr]) -> None:
         for factor in factors:
             product *= int(evaluate(factor, {"x": x}))
         expected += product
-    assert sum_over("x", low, high, [simplify(factor) for factor in factors]) == expected
+    assert sum_over_variable("x", low, high, [simplify(factor) for factor in factors]) == expected
 
 
 def test_a_triangle_of_10_to_the_12_is_counted_at_once() -> None:
     side = 10**6
     box = {"i": (0, side - 1), "j": (0, side - 1)}
-    assert Solver().solve(problem(box, [("<=", "j", "i")])).value == side * (side + 1) // 2
+    assert Solver().solve(make_problem(box, [("<=", "j", "i")])).value == side * (side + 1) // 2
 
 
 def test_a_causal_mask_over_tiles_is_exact_at_32768() -> None:
     row, column = ("+", ("*", "bx", 128), "i"), ("+", ("*", "k", 128), "j")
     box = {"bx": (0, 255), "k": (0, 255), "i": (0, 127), "j": (0, 127)}
-    total = Solver().solve(problem(box, [("<=", "k", "bx"), (">=", row, column)]))
+    total = Solver().solve(make_problem(box, [("<=", "k", "bx"), (">=", row, column)]))
     assert total.exact and total.value == 32768 * 32769 // 2
 
 
@@ -236,8 +235,10 @@ def _brute(case: tuple[Box, list[Expr], list[Expr]]) -> set[tuple[int, ...]]:
 
 def _image(case: tuple[Box, list[Expr], list[Expr]]) -> Image:
     box, positions, _ = case
-    whole = problem(box, _inside(case))
-    found = image(whole, [within(p, whole.box) for p in positions], SHAPE, Solver())
+    whole = make_problem(box, _inside(case))
+    found = find_image(
+        whole, [simplify_in_ranges(p, whole.box) for p in positions], SHAPE, Solver()
+    )
     assert found is not None
     return found
 
@@ -248,15 +249,15 @@ def test_images_and_unions_have_the_distinct_positions(cases) -> None:
     images = [_image(case) for case in cases]
     assert [found.size for found in images] == [len(_brute(case)) for case in cases]
     together = set[tuple[int, ...]]().union(*map(_brute, cases))
-    assert union_size(images, SHAPE) == (len(together), True)
+    assert count_union(images, SHAPE) == (len(together), True)
 
 
 def test_two_halves_of_a_large_array_are_one_rectangle() -> None:
     halves = [Image({0: range(2048), 1: range(start, start + 14336)}) for start in (0, 14336)]
-    assert union_size(halves, (2048, 28672)) == (2048 * 28672, True)
+    assert count_union(halves, (2048, 28672)) == (2048 * 28672, True)
 
 
 def test_a_stride_in_a_union_is_no_rectangle() -> None:
     sides = [range(0, 100, 2), np.array([0, 1, 99])]
     images = [Image({0: side}) for side in sides]
-    assert union_size(images, (100,)) == (52, True)
+    assert count_union(images, (100,)) == (52, True)

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from .expressions import Expr, free_variables, is_data_dependent, simplify, walk
 from .formula_sums import never_negative, sum_over_axis
-from .guards import guard
+from .guards import make_guard
 from .intervals import Interval, bounds
 from .polynomial import Polynomial
-from .problem import problem
-from .solve import Solver
+from .problem import make_problem
+from .solver import Solver
 
 Weights = tuple[Expr, ...]
 # What a formula consists of, besides variables and numbers.
@@ -36,7 +36,7 @@ class Points(NamedTuple):
     weights: Weights
 
 
-def number_of(points: Points, variables: Iterable[str]) -> Polynomial:
+def count_symbolically(points: Points, variables: Iterable[str]) -> Polynomial:
     """The number of the points, weighted."""
     axes = dict(points.axes)
     box: dict[str, Interval] = dict.fromkeys(variables, (0, math.inf))
@@ -116,12 +116,12 @@ def _tied(
 
 def _tail(condition: Expr, names: frozenset[str], axes: Mapping[str, Expr]) -> Expr | None:
     """N where ``outer * T + inner < N`` cuts ``ceildiv(N, T)`` tiles of T."""
-    item = guard(condition)
+    item = make_guard(condition)
     if item is None or item.equality:
         return None
     factors = {name: item.coefficient(name) for name in sorted(names)}
     limit: Expr = simplify(
-        ("*", ("-", item.expr()[1], _weighted(factors)), -1)  # type: ignore[index]
+        ("*", ("-", item.expression()[1], _weighted(factors)), -1)  # type: ignore[index]
     )
     if len(names) == 1:
         (name,) = names
@@ -155,7 +155,7 @@ def _constant(names: frozenset[str], axes: Mapping[str, Expr], parts: list[Expr]
     if any(not free_variables(part) <= names for part in parts):
         raise NoFormulaError
     intervals = {name: (0, int(extent) - 1) for name, extent in extents.items()}  # type: ignore
-    total = Solver().solve(problem(intervals, parts))
+    total = Solver().solve(make_problem(intervals, parts))
     if not total.exact:
         raise NoFormulaError
     return Polynomial.of(total.value)

@@ -7,7 +7,7 @@ from typing import Any
 from .expressions import Expr, is_data_dependent, simplify
 
 
-def upper(expr: Expr) -> Expr | None:
+def upper_bound(expr: Expr) -> Expr | None:
     """An expression without data that is never below `expr`, or None."""
     bound = _bound(expr, 1)
     return None if bound is None else simplify(bound)

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from .expressions import NEGATED, Expr, free_variables, operators
 from .intervals import bounds
-from .problem import Problem, problem
+from .problem import Problem, make_problem
 
 
-def settled_ends(part: Problem) -> list[Problem] | None:
+def split_shift_conditions(part: Problem) -> list[Problem] | None:
     """The problem on the parts of a variable's range that settle such a condition or do not.
 
     None where there is no such condition, or no end of a range that settles it.
@@ -23,18 +23,18 @@ def settled_ends(part: Problem) -> list[Problem] | None:
             continue
         if "<<" in operators(condition):
             for name in sorted(free_variables(condition)):
-                cuts = sorted(set(_cuts(condition, name, part)))
+                cuts = sorted(set(_split_points(condition, name, part)))
                 if cuts:
                     low, high = part.box[name]
                     firsts, lasts = (low, *cuts), (*(cut - 1 for cut in cuts), high)
                     return [
-                        problem({**part.box, name: ends}, part.factors(), part.projected)
+                        make_problem({**part.box, name: ends}, part.factors(), part.projected)
                         for ends in zip(firsts, lasts, strict=True)
                     ]
     return None
 
 
-def _cuts(condition: Expr, name: str, part: Problem) -> Iterator[int]:
+def _split_points(condition: Expr, name: str, part: Problem) -> Iterator[int]:
     """The first values of a variable behind its settled low end, and of its settled high end."""
     low, high = part.box[name]
 

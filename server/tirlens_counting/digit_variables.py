@@ -25,16 +25,16 @@ from .expressions import (
     rebuild,
     substitute,
 )
-from .within import within
+from .range_simplification import simplify_in_ranges
 
 IntBox = Mapping[str, tuple[int, int]]
-_ROUNDS = 8
+MAX_ROUNDS = 8
 _DIVISIONS = frozenset({"//", "%"})
 _Division = tuple[str, Expr, int]
 
 
 @dataclass(frozen=True)
-class Change:
+class VariableChange:
     """Expressions over the variables of `box`, equal point by point to those that were given.
 
     `conditions` say which points of the box there are; it is empty if all of them are.
@@ -47,9 +47,9 @@ class Change:
     projected: frozenset[str] = frozenset()
 
 
-def digits(
+def change_to_digits(
     box: IntBox, exprs: Sequence[Expr], projected: frozenset[str] = frozenset()
-) -> Change | None:
+) -> VariableChange | None:
     """`exprs` with the variables of `box` joined and split so that divisions go.
 
     None where there are none or they stay as many; `exprs` are as short as the box allows.
@@ -61,13 +61,13 @@ def digits(
     number = len(_divisions(exprs))
     if not number:
         return None
-    change = Change(box, tuple(exprs), (), projected)
-    for _ in range(_ROUNDS):
-        following = _joined(change) or _split(change)
+    change = VariableChange(box, tuple(exprs), (), projected)
+    for _ in range(MAX_ROUNDS):
+        following = _join_variables(change) or _split_variable(change)
         if following is None:
             break
         change = following
-    return change if len(_divisions(_everything(change))) < number else None
+    return change if len(_divisions(_all_expressions(change))) < number else None
 
 
 def _divisions(exprs: Iterable[Expr]) -> dict[_Division, None]:
@@ -91,24 +91,26 @@ def _collect_divisions(expr: Expr, found: dict[_Division, None]) -> None:
         _collect_divisions(operand, found)
 
 
-def _everything(change: Change) -> tuple[Expr, ...]:
+def _all_expressions(change: VariableChange) -> tuple[Expr, ...]:
     return change.exprs + change.conditions
 
 
-def _replaced(
-    change: Change, old: Collection[str], new: IntBox, exprs: Sequence[Expr], *more: Expr
-) -> Change:
+def _simplify_change(
+    change: VariableChange, old: Collection[str], new: IntBox, exprs: Sequence[Expr], *more: Expr
+) -> VariableChange:
     """`change` with `exprs` for everything, over `new` variables in the place of `old`."""
     box = {**{name: reach for name, reach in change.box.items() if name not in old}, **new}
     known: dict[Expr, Expr] = {}
     written = [
-        expr if free_variables(expr).isdisjoint(new) else within(expr, box, known=known)
+        expr if free_variables(expr).isdisjoint(new) else simplify_in_ranges(expr, box, known=known)
         for expr in exprs
     ]
-    return _with(change, old, new, (*written, *more))
+    return _make_change(change, old, new, (*written, *more))
 
 
-def _with(change: Change, old: Collection[str], new: IntBox, exprs: Sequence[Expr]) -> Change:
+def _make_change(
+    change: VariableChange, old: Collection[str], new: IntBox, exprs: Sequence[Expr]
+) -> VariableChange:
     """`change` with `exprs`, which are short, and `new` variables in the place of `old`."""
     box = {**{name: reach for name, reach in change.box.items() if name not in old}, **new}
     projected = change.projected - set(old)
@@ -116,31 +118,31 @@ def _with(change: Change, old: Collection[str], new: IntBox, exprs: Sequence[Exp
         projected = projected.union(new)
     number = len(change.exprs)
     conditions = tuple(condition for condition in exprs[number:] if condition is not True)
-    return Change(box, tuple(exprs[:number]), conditions, projected)
+    return VariableChange(box, tuple(exprs[:number]), conditions, projected)
 
 
-def _joined(change: Change) -> Change | None:
+def _join_variables(change: VariableChange) -> VariableChange | None:
     """One dense sum of variables made a variable."""
     tried: set[tuple[tuple[str, int], ...]] = set()
-    everything = _everything(change)
-    for terms in _sums(everything):
-        chain = _chain(terms, change)
+    everything = _all_expressions(change)
+    for terms in _candidate_sums(everything):
+        chain = _dense_chain(terms, change)
         if len(chain) < 2 or chain in tried:
             continue
         tried.add(chain)
         old = dict(chain)
         name = "+".join(sorted(old))
-        replaced = [_replace(item, old, name) for item in everything]
+        replaced = [_replace_chain(item, old, name) for item in everything]
         if any(not free_variables(item).isdisjoint(old) for item in replaced):
             continue
         low, high = (
             sum(factor * change.box[variable][end] for variable, factor in chain) for end in (0, 1)
         )
-        return _replaced(change, old, {name: (low, high)}, replaced)
+        return _simplify_change(change, old, {name: (low, high)}, replaced)
     return None
 
 
-def _sums(exprs: Iterable[Expr]) -> Iterator[Mapping[Expr, int]]:
+def _candidate_sums(exprs: Iterable[Expr]) -> Iterator[Mapping[Expr, int]]:
     """The terms of sums in `exprs` that are divided, or compared at the top."""
     seen: dict[_Division, None] = {}
     for expr in exprs:
@@ -152,7 +154,7 @@ def _sums(exprs: Iterable[Expr]) -> Iterator[Mapping[Expr, int]]:
             yield linear(value)[0]
 
 
-def _chain(terms: Mapping[Expr, int], change: Change) -> tuple[tuple[str, int], ...]:
+def _dense_chain(terms: Mapping[Expr, int], change: VariableChange) -> tuple[tuple[str, int], ...]:
     """The variables of a sum, from factor 1 up, of which each goes on where those below end."""
     factors = sorted(
         (factor, atom)
@@ -169,7 +171,7 @@ def _chain(terms: Mapping[Expr, int], change: Change) -> tuple[tuple[str, int], 
     return tuple(chain)
 
 
-def _replace(expr: Expr, chain: Mapping[str, int], name: str) -> Expr:
+def _replace_chain(expr: Expr, chain: Mapping[str, int], name: str) -> Expr:
     """`expr` with the sum ``chain`` written as `name`, as far as that goes.
 
     Where whole multiples of a divisor have left a division or modulo, they are put back:
@@ -185,13 +187,15 @@ def _replace(expr: Expr, chain: Mapping[str, int], name: str) -> Expr:
     if op in ("+", "-", "*"):
         terms, constant = linear(expr)
         if terms != {expr: 1}:
-            parts = [rebuild("*", (_replace(atom, chain, name), f)) for atom, f in terms.items()]
-            return _gathered(rebuild("+", (*parts, constant)), chain, name)
+            parts = [
+                rebuild("*", (_replace_chain(atom, chain, name), f)) for atom, f in terms.items()
+            ]
+            return _gather_chain(rebuild("+", (*parts, constant)), chain, name)
     head = expr[:2] if op == "cast" else expr[:1]
-    return head + tuple(_replace(operand, chain, name) for operand in expr[len(head) :])
+    return head + tuple(_replace_chain(operand, chain, name) for operand in expr[len(head) :])
 
 
-def _gathered(expr: Expr, chain: Mapping[str, int], name: str) -> Expr:
+def _gather_chain(expr: Expr, chain: Mapping[str, int], name: str) -> Expr:
     """A sum with multiples of the chain in its terms written as multiples of `name`."""
     terms, constant = linear(expr)
     times = terms.get(next(iter(chain)), 0)
@@ -205,7 +209,7 @@ def _gathered(expr: Expr, chain: Mapping[str, int], name: str) -> Expr:
 def _replace_in_division(
     op: str, value: Expr, divisor: int, chain: Mapping[str, int], name: str
 ) -> Expr:
-    value = _replace(value, chain, name)
+    value = _replace_chain(value, chain, name)
     terms, constant = linear(value)
     times = terms.get(next(iter(chain)), 0)
     missing = {v: factor * times - terms.get(v, 0) for v, factor in chain.items()}
@@ -222,12 +226,12 @@ def _replace_in_division(
     return rebuild("+", (division, from_linear(back, 0)))
 
 
-def _split(change: Change) -> Change | None:
+def _split_variable(change: VariableChange) -> VariableChange | None:
     """One variable written in the radices that it is divided by."""
-    everything = _everything(change)
+    everything = _all_expressions(change)
     radices: dict[str, set[int]] = {}
     for _, value, divisor in _divisions(everything):
-        for name, radix in _radices(value, divisor):
+        for name, radix in _division_radices(value, divisor):
             if name in change.box:
                 radices.setdefault(name, set()).add(radix)
     for name, found in radices.items():
@@ -238,15 +242,15 @@ def _split(change: Change) -> Change | None:
             if radix % ladder[-1] == 0 and ladder[-1] < radix < length:
                 ladder.append(radix)
         if len(ladder) > 1 and low == 0:
-            return _in_digits(change, name, ladder)
+            return _write_digits(change, name, ladder)
         if len(ladder) > 1:
             shifted = f"{name} - {low}"
             exprs = [substitute(expr, {name: ("+", shifted, low)}) for expr in everything]
-            return _replaced(change, (name,), {shifted: (0, length - 1)}, exprs)
+            return _simplify_change(change, (name,), {shifted: (0, length - 1)}, exprs)
     return None
 
 
-def _in_digits(change: Change, name: str, ladder: Sequence[int]) -> Change:
+def _write_digits(change: VariableChange, name: str, ladder: Sequence[int]) -> VariableChange:
     length = change.box[name][1] + 1
     box: dict[str, tuple[int, int]] = {}
     terms: dict[str, int] = {}
@@ -258,42 +262,42 @@ def _in_digits(change: Change, name: str, ladder: Sequence[int]) -> Change:
     value = from_linear({**terms}, 0)
     tail = () if length % ladder[-1] == 0 else (("<", value, length),)
     known: dict[Expr, Expr] = {}
-    exprs = [_read(expr, name, terms, known) for expr in _everything(change)]
+    exprs = [_read_digits(expr, name, terms, known) for expr in _all_expressions(change)]
     if all(free_variables(expr).isdisjoint((name,)) for expr in exprs):
-        return _with(change, (name,), box, (*exprs, *tail))
+        return _make_change(change, (name,), box, (*exprs, *tail))
     exprs = [substitute(expr, {name: value}) for expr in exprs]
-    return _replaced(change, (name,), box, exprs, *tail)
+    return _simplify_change(change, (name,), box, exprs, *tail)
 
 
-def _read(expr: Expr, name: str, units: Mapping[str, int], known: dict[Expr, Expr]) -> Expr:
+def _read_digits(expr: Expr, name: str, units: Mapping[str, int], known: dict[Expr, Expr]) -> Expr:
     """`expr` with each read of digits of a variable, which have these units, by their names."""
     if not isinstance(expr, tuple) or name not in free_variables(expr):
         return expr
     found = known.get(expr)
     if found is None:
-        reach = _reach(expr, name)
+        reach = _digit_range(expr, name)
         digit = next((d for d, unit in units.items() if reach and unit == reach[0]), None)
-        if reach and digit and reach[1] == _following(digit, units):
+        if reach and digit and reach[1] == _next_unit(digit, units):
             found = digit
         else:
-            inner = tuple(_read(part, name, units, known) for part in operands(expr))
+            inner = tuple(_read_digits(part, name, units, known) for part in operands(expr))
             found = expr[: len(expr) - len(inner)] + inner
         known[expr] = found
     return found
 
 
-def _following(digit: str, units: Mapping[str, int]) -> float:
+def _next_unit(digit: str, units: Mapping[str, int]) -> float:
     """The unit of the digit above one."""
     return min((unit for unit in units.values() if unit > units[digit]), default=math.inf)
 
 
-def _reach(expr: Expr, name: str) -> tuple[int, float] | None:
+def _digit_range(expr: Expr, name: str) -> tuple[int, float] | None:
     """From which unit up to which `expr` reads a variable's digits, or None: it is no such read."""
     if not isinstance(expr, tuple):
         return (1, math.inf) if expr == name else None
     if expr[0] not in _DIVISIONS or not isinstance(expr[2], int) or expr[2] <= 0:
         return None
-    inner = _reach(expr[1], name)
+    inner = _digit_range(expr[1], name)
     if inner is None:
         return None
     unit, end = inner
@@ -303,7 +307,7 @@ def _reach(expr: Expr, name: str) -> tuple[int, float] | None:
     return (cut, end) if expr[0] == "//" else (unit, min(cut, end))
 
 
-def _radices(value: Expr, divisor: int) -> Iterator[tuple[str, int]]:
+def _division_radices(value: Expr, divisor: int) -> Iterator[tuple[str, int]]:
     """Variables with the units in which ``value // divisor`` and ``value % divisor`` read them."""
     for atom, factor in linear(value)[0].items():
         radix = divisor // math.gcd(divisor, factor)
@@ -312,6 +316,6 @@ def _radices(value: Expr, divisor: int) -> Iterator[tuple[str, int]]:
         elif isinstance(atom, tuple) and atom[0] in ("//", "%") and isinstance(atom[2], int):
             inner = int(atom[2])
             if inner > 0 and atom[0] == "//":
-                yield from _radices(atom[1], inner * radix)
+                yield from _division_radices(atom[1], inner * radix)
             elif inner > 0 and inner % radix == 0:
-                yield from _radices(atom[1], radix)
+                yield from _division_radices(atom[1], radix)

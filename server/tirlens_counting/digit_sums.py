@@ -17,13 +17,13 @@ from .expressions import Expr
 # A variable, and the unit of one digit of it.
 Digit = tuple[str, int]
 Terms = dict[Digit, int]
-Reach = dict[Digit, tuple[int, int]]
+DigitRanges = dict[Digit, tuple[int, int]]
 _DIVISIONS = frozenset({"//", "%"})
 # How often conditions narrow the digits' ranges again, after others have.
-_ROUNDS = 4
+MAX_ROUNDS = 4
 
 
-class Condition(NamedTuple):
+class DigitConstraint(NamedTuple):
     """``sum(factor * digit) + constant`` is negative, or with `equality` zero."""
 
     terms: Terms
@@ -36,7 +36,7 @@ class NoPointError(Exception):
 
 
 @lru_cache(maxsize=16384)
-def reading(expr: Expr) -> tuple[str, int, int] | None:
+def digit_read(expr: Expr) -> tuple[str, int, int] | None:
     """The variable that `expr` reads digits of, from which unit and below which (0: to the top).
 
     None where it is anything else.
@@ -45,7 +45,7 @@ def reading(expr: Expr) -> tuple[str, int, int] | None:
         return expr, 1, 0
     if not isinstance(expr, tuple) or expr[0] not in _DIVISIONS or not isinstance(expr[2], int):
         return None
-    inner = reading(expr[1])
+    inner = digit_read(expr[1])
     if inner is None or expr[2] <= 0:
         return None
     name, unit, end = inner
@@ -55,26 +55,26 @@ def reading(expr: Expr) -> tuple[str, int, int] | None:
     return (name, cut, end) if expr[0] == "//" else (name, unit, cut)
 
 
-class Radices:
+class DigitBasis:
     """The digits that a box and the sums over it need, and the sums in them."""
 
     def __init__(self, box: Mapping[str, tuple[int, int]], atoms: Iterable[Expr]) -> None:
         """Find the digits; `known` tells whether there are any that do."""
-        self.reach: Reach = {}
+        self.ranges: DigitRanges = {}
         self._lows: dict[str, int] = {}
         self._ladders: dict[str, list[int]] = {}
-        self._reads: dict[Expr, tuple[str, int, int]] = {}
-        self.known = self._find(box, atoms)
+        self._digit_reads: dict[Expr, tuple[str, int, int]] = {}
+        self.is_complete = self._find_digits(box, atoms)
 
-    def _find(self, box: Mapping[str, tuple[int, int]], atoms: Iterable[Expr]) -> bool:
+    def _find_digits(self, box: Mapping[str, tuple[int, int]], atoms: Iterable[Expr]) -> bool:
         cuts: dict[str, set[int]] = {}
         for atom in atoms:
-            if atom in self._reads:
+            if atom in self._digit_reads:
                 continue
-            read = reading(atom)
+            read = digit_read(atom)
             if read is None or read[0] not in box:
                 return False
-            self._reads[atom] = read
+            self._digit_reads[atom] = read
             if read[1] > 1 or read[2]:
                 cuts.setdefault(read[0], set()).update(read[1:])
         for name, (low, high) in box.items():
@@ -92,14 +92,14 @@ class Radices:
             self._lows[name], self._ladders[name] = low, ladder
             for place, unit in enumerate(ladder):
                 end = ladder[place + 1] if place + 1 < len(ladder) else length
-                self.reach[name, unit] = (0, end // unit - 1)
+                self.ranges[name, unit] = (0, end // unit - 1)
         return True
 
-    def written(self, terms: Iterable[tuple[Expr, int]], constant: int) -> tuple[Terms, int]:
+    def as_digits(self, terms: Iterable[tuple[Expr, int]], constant: int) -> tuple[Terms, int]:
         """A sum of multiples of the atoms as one of digits, and its constant."""
         digits: Terms = {}
         for atom, factor in terms:
-            name, unit, end = self._reads[atom]
+            name, unit, end = self._digit_reads[atom]
             if not end:
                 constant += factor * (self._lows[name] // unit)
             for own in self._ladders[name]:
@@ -109,7 +109,7 @@ class Radices:
         return {digit: factor for digit, factor in digits.items() if factor}, constant
 
 
-def ends(terms: Terms, constant: int, reach: Reach) -> tuple[int, int]:
+def sum_range(terms: Terms, constant: int, reach: DigitRanges) -> tuple[int, int]:
     """The least and the largest value of a sum."""
     low = high = constant
     for digit, factor in terms.items():
@@ -123,28 +123,30 @@ def ends(terms: Terms, constant: int, reach: Reach) -> tuple[int, int]:
     return low, high
 
 
-def settled(conditions: Iterable[Condition], reach: Reach) -> list[Condition]:
+def tighten_ranges(
+    conditions: Iterable[DigitConstraint], reach: DigitRanges
+) -> list[DigitConstraint]:
     """The conditions that are left when `reach`, which gets narrower, implies the others.
 
     Raises:
         NoPointError: no point is left.
     """
     pending = list(conditions)
-    for _ in range(_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         before = dict(reach)
-        kept: list[Condition] = []
+        kept: list[DigitConstraint] = []
         while pending:
             item = pending.pop()
-            low, high = ends(item.terms, item.constant, reach)
+            low, high = sum_range(item.terms, item.constant, reach)
             if (low > 0 or high < 0) if item.equality else low >= 0:
                 raise NoPointError
             if low == high or (high < 0 and not item.equality):
                 continue
-            parts = _without_small(item, reach)
+            parts = _split_by_unit(item, reach)
             if parts:
                 pending += parts
                 continue
-            _narrow(item, low, high, reach)
+            _narrow_ranges(item, low, high, reach)
             if len(item.terms) > 1 or item.equality:
                 kept.append(item)
         pending = kept
@@ -153,7 +155,7 @@ def settled(conditions: Iterable[Condition], reach: Reach) -> list[Condition]:
     return pending
 
 
-def _without_small(item: Condition, reach: Reach) -> list[Condition]:
+def _split_by_unit(item: DigitConstraint, reach: DigitRanges) -> list[DigitConstraint]:
     """The condition on the large terms alone, with that on small ones if it is an equality.
 
     Of ``unit * x + r``, with r from 0 up to below the unit, only x decides whether it is negative.
@@ -161,18 +163,18 @@ def _without_small(item: Condition, reach: Reach) -> list[Condition]:
     for unit in sorted({abs(factor) for factor in item.terms.values()} - {1}, reverse=True):
         small = {digit: factor for digit, factor in item.terms.items() if factor % unit}
         rest = item.constant % unit
-        least, most = ends(small, rest, reach)
+        least, most = sum_range(small, rest, reach)
         if least < 0 or most >= unit:
             continue
         large = {d: factor // unit for d, factor in item.terms.items() if not factor % unit}
-        parts = [Condition(large, item.constant // unit, item.equality)]
+        parts = [DigitConstraint(large, item.constant // unit, item.equality)]
         if item.equality and (small or rest):
-            parts.append(Condition(small, rest, True))
+            parts.append(DigitConstraint(small, rest, True))
         return parts
     return []
 
 
-def _narrow(item: Condition, low: int, high: int, reach: Reach) -> None:
+def _narrow_ranges(item: DigitConstraint, low: int, high: int, reach: DigitRanges) -> None:
     """Leave each digit the values that the condition leaves it."""
     for digit, factor in item.terms.items():
         first, last = reach[digit]
@@ -193,12 +195,12 @@ def _narrow(item: Condition, low: int, high: int, reach: Reach) -> None:
             if first > last:
                 raise NoPointError
             reach[digit] = first, last
-            low, high = ends(item.terms, item.constant, reach)
+            low, high = sum_range(item.terms, item.constant, reach)
 
 
-def without(
-    merged: Iterable[Digit], conditions: list[Condition], reach: Reach
-) -> list[Condition] | None:
+def eliminate_digits(
+    merged: Iterable[Digit], conditions: list[DigitConstraint], reach: DigitRanges
+) -> list[DigitConstraint] | None:
     """The conditions that hold for some value of the `merged` digits; None: not that simple."""
     for digit in merged:
         mine = [item for item in conditions if digit in item.terms]
@@ -211,5 +213,5 @@ def without(
         best = min(factor * end for end in reach[digit])
         rest = {other: times for other, times in terms.items() if other != digit}
         conditions = [item for item in conditions if item is not mine[0]]
-        conditions.append(Condition(rest, constant + best, False))
+        conditions.append(DigitConstraint(rest, constant + best, False))
     return conditions

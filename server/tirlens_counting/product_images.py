@@ -8,10 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .closed import limits_of
+from .closed_forms import sum_limits
+from .digit_sums import (
+    Digit,
+    DigitBasis,
+    DigitConstraint,
+    DigitRanges,
+    NoPointError,
+    Terms,
+    eliminate_digits,
+    sum_range,
+    tighten_ranges,
+)
 from .expressions import Expr, linear
 from .problem import Problem
-from .radix import Condition, Digit, NoPointError, Radices, Reach, Terms, ends, settled, without
 
 Side = range | npt.NDArray[np.int64]
 Position = tuple[Terms, int]
@@ -20,7 +30,7 @@ Position = tuple[Terms, int]
 _VALUES = 65_536
 
 
-def sides(points: Problem, positions: Sequence[Expr]) -> Mapping[int, Side] | None:
+def find_product_image(points: Problem, positions: Sequence[Expr]) -> Mapping[int, Side] | None:
     """The distinct values of each position, in order, where those of all are independent.
 
     An empty mapping says that there is no point, None that it is not that simple.
@@ -29,29 +39,29 @@ def sides(points: Problem, positions: Sequence[Expr]) -> Mapping[int, Side] | No
         return None
     sums = [linear(position) for position in positions]
     atoms = [atom for item in points.guards for atom, _ in item.terms]
-    radices = Radices(points.box, [*atoms, *(atom for terms, _ in sums for atom in terms)])
-    if not radices.known:
+    radices = DigitBasis(points.box, [*atoms, *(atom for terms, _ in sums for atom in terms)])
+    if not radices.is_complete:
         return None
-    reach = radices.reach
-    written = [radices.written(terms.items(), constant) for terms, constant in sums]
+    reach = radices.ranges
+    written = [radices.as_digits(terms.items(), constant) for terms, constant in sums]
     axis_of: dict[Digit, int] = {}
     for axis, (terms, _) in enumerate(written):
         if not axis_of.keys().isdisjoint(terms):
             return None
         axis_of.update(dict.fromkeys(terms, axis))
     conditions = [
-        Condition(*radices.written(item.terms, item.constant), item.equality)
+        DigitConstraint(*radices.as_digits(item.terms, item.constant), item.equality)
         for item in points.guards
     ]
     try:
         merged = [digit for digit in reach if digit not in axis_of]
-        left = without(merged, settled(conditions, reach), reach)
+        left = eliminate_digits(merged, tighten_ranges(conditions, reach), reach)
         if left is None:
             return None
-        left = settled(left, reach)
+        left = tighten_ranges(left, reach)
     except NoPointError:
         return {}
-    by_axis: dict[int, list[Condition]] = {}
+    by_axis: dict[int, list[DigitConstraint]] = {}
     for item in left:
         axes = {axis_of[digit] for digit in item.terms}
         if len(axes) > 1:
@@ -68,10 +78,12 @@ def sides(points: Problem, positions: Sequence[Expr]) -> Mapping[int, Side] | No
     return found
 
 
-def _side(position: Position, conditions: Sequence[Condition], reach: Reach) -> Side | None:
+def _side(
+    position: Position, conditions: Sequence[DigitConstraint], reach: DigitRanges
+) -> Side | None:
     """The values of one position where conditions on it hold; None if they are on other sums."""
     terms, constant = position
-    low, high = ends(terms, constant, reach)
+    low, high = sum_range(terms, constant, reach)
     first, last = -math.inf, math.inf
     for item in conditions:
         limits = _limits(item, terms, reach)
@@ -93,14 +105,14 @@ def _side(position: Position, conditions: Sequence[Condition], reach: Reach) -> 
     return _listed(low, steps, first, last)
 
 
-def _steps(terms: Terms, reach: Reach) -> Iterator[tuple[int, int]]:
+def _steps(terms: Terms, reach: DigitRanges) -> Iterator[tuple[int, int]]:
     for digit, factor in terms.items():
         first, last = reach[digit]
         if last > first:
             yield abs(factor), last - first + 1
 
 
-def _limits(item: Condition, terms: Terms, reach: Reach) -> tuple[float, float] | None:
+def _limits(item: DigitConstraint, terms: Terms, reach: DigitRanges) -> tuple[float, float] | None:
     """From where up to where a condition lets a sum be; None if it is on another sum.
 
     It may be on the upper digits alone: of ``8 * x + r`` with r below 8, ``x < 4`` is ``< 32``.
@@ -109,9 +121,9 @@ def _limits(item: Condition, terms: Terms, reach: Reach) -> tuple[float, float] 
     unit = abs(terms[digit] // factor)
     if not unit or any(terms[other] % unit for other in item.terms):
         return None
-    limits = limits_of(item, {other: terms[other] // unit for other in item.terms})
+    limits = sum_limits(item, {other: terms[other] // unit for other in item.terms})
     below = {other: times for other, times in terms.items() if other not in item.terms}
-    least, most = ends(below, 0, reach)
+    least, most = sum_range(below, 0, reach)
     if limits is None or most - least >= unit:
         return None
     return limits[0] * unit + least, limits[1] * unit + most

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.properties import examples
-from tirlens_counting.closed import closed
+from tirlens_counting.closed_forms import count_in_closed_form
 from tirlens_counting.expressions import evaluate, simplify
-from tirlens_counting.problem import Problem, problem
-from tirlens_counting.sides import sides
-from tirlens_counting.within import within
+from tirlens_counting.problem import Problem, make_problem
+from tirlens_counting.product_images import find_product_image
+from tirlens_counting.range_simplification import simplify_in_ranges
 from tirlens_worker.facts import Expr
 
 NAMES = ("a", "b", "c", "d")
@@ -86,8 +86,8 @@ def test_a_closed_count_is_that_of_all_points(
     case: tuple[Box, list[Expr], frozenset[str]],
 ) -> None:
     box, tests, merged = case
-    part = problem(dict(box), tests, merged)
-    number = closed(part) if part.scale else 0
+    part = make_problem(dict(box), tests, merged)
+    number = count_in_closed_form(part) if part.scale else 0
     if number is None:
         return
     met = {
@@ -105,7 +105,7 @@ def positions(draw: st.DrawFn) -> tuple[Box, list[Expr], list[Expr]]:
     names = draw(st.permutations(list(box)))
     number = draw(st.integers(1, 2))
     places = [
-        within(simplify(draw(sums(tuple(names[axis::number] or names), 3))), box)
+        simplify_in_ranges(simplify(draw(sums(tuple(names[axis::number] or names), 3))), box)
         for axis in range(number)
     ]
     limit = st.tuples(
@@ -119,10 +119,10 @@ def positions(draw: st.DrawFn) -> tuple[Box, list[Expr], list[Expr]]:
 @given(positions())
 def test_sides_are_the_distinct_positions(case: tuple[Box, list[Expr], list[Expr]]) -> None:
     box, places, tests = case
-    whole = problem(dict(box), tests)
+    whole = make_problem(dict(box), tests)
     if not whole.scale:
         return
-    found = sides(Problem(whole.box, whole.guards, whole.weights), places)
+    found = find_product_image(Problem(whole.box, whole.guards, whole.weights), places)
     if found is None:
         return
     distinct = {
@@ -154,9 +154,9 @@ TILES = ("+", ("*", "bx", 128), COLUMN)
     ],
 )
 def test_layouts_of_threads_have_closed_counts(tests: list[Expr], number: int) -> None:
-    assert closed(problem(dict(THREADS), tests)) == number
+    assert count_in_closed_form(make_problem(dict(THREADS), tests)) == number
 
 
 def test_a_clipped_tile_is_a_product_of_ranges() -> None:
-    whole = problem(dict(THREADS), [("<", TILES, 196), ("<", ROW, 188)])
-    assert sides(whole, [ROW, TILES]) == {0: range(188), 1: range(196)}
+    whole = make_problem(dict(THREADS), [("<", TILES, 196), ("<", ROW, 188)])
+    assert find_product_image(whole, [ROW, TILES]) == {0: range(188), 1: range(196)}
