@@ -14,15 +14,13 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from tirlens.hardware.catalogue import load
-from tirlens.hardware.cpu_core import CACHE_LINE_BYTES, PAGE_BYTES
+from tirlens.hardware.cpu_core import CACHE_LINE_BYTES, INTEGER_ADD_LATENCY_CLK, PAGE_BYTES
 from tirlens.hardware.detect_cpu import DetectedCpu
 from tirlens.hardware.known_cores import ISSUE_SOURCE, UNROLLED_SOURCE
 from tirlens.hardware.reader import INTEGER_KEYS
 
 # Latency of an integer multiplication and an addition, in clocks.
 INTEGER_CHAIN_CLK = 4.0
-# Latency of an integer addition, in clocks.
-INTEGER_ADD_LATENCY_CLK = 1.0
 FLOAT_BYTES = 4
 # Multiply-adds of one element in the polynomial kernels.
 POLYNOMIAL_MULTIPLY_ADDS = 9

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 # Bytes of a cache line and of a page, of x86-64, and of Arm as Linux mostly runs there.
 CACHE_LINE_BYTES = 64
 PAGE_BYTES = 4096
+# Latency of an integer addition, in clocks.  Source: uops.info.
+INTEGER_ADD_LATENCY_CLK = 1.0
 
 
 @dataclass(frozen=True)

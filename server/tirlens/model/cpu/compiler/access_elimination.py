@@ -14,6 +14,8 @@ from .vectorization import is_interleaved
 # Loop-invariant values that the compiler holds in registers: x86-64 has sixteen vector registers
 # before AVX-512.
 HOISTED_VALUES = 16
+# Vector registers that hold operands, not sums.
+OPERAND_REGISTERS = 2
 
 
 def remaining_accesses(
@@ -21,7 +23,7 @@ def remaining_accesses(
 ) -> float:
     """Loads or stores of an address over the whole launch, in vectors of `width`.
 
-    `is_spilled` tells whether the statement's sums are in memory, not in registers.
+    `is_spilled` is true if the statement's sums are in memory, not in registers.
     """
     accesses = statement.issued_executions(nest.loop, nest.is_vectorized) / width.elements
     is_write = address.mode != "read"
@@ -30,7 +32,7 @@ def remaining_accesses(
     if nest.is_vectorized and nest.loop is not None:
         # In a loop that it vectorizes the compiler knows that arrays do not overlap, and hoists
         # invariant loads.  Stores remain: redundant ones are eliminated earlier.
-        if not is_write and share_load(address, statement, nest):
+        if not is_write and shares_load(address, statement, nest):
             accesses /= copies
         is_invariant = nest.loop.var not in address.variables
         values = statement.executions_per_iteration / copies
@@ -68,7 +70,7 @@ def is_masked_gather(address: Address, statement: NestStatement, nest: Nest) -> 
     return nest.loop.var not in address.variables and statement.is_predicated_by(nest.loop.var)
 
 
-def share_load(address: Address, statement: NestStatement, nest: Nest) -> bool:
+def shares_load(address: Address, statement: NestStatement, nest: Nest) -> bool:
     """Whether the unrolled copies of a statement share one load in a vectorized loop.
 
     A gather is a call that may read what an earlier scatter has stored (LLVM's ``EarlyCSE``).
@@ -150,6 +152,6 @@ def is_spilled(statement: NestStatement, nest: Nest, width: VectorWidth, device:
             for loop in statement.inner_loops
             if loop.var in write.variables and loop.var != statement.lane_variable
         )
-        if sums * width.registers > device.limits.registers_per_thread - 2:
+        if sums * width.registers > device.limits.registers_per_thread - OPERAND_REGISTERS:
             return True
     return False

@@ -209,7 +209,7 @@ class NestStatement:
         """Executions in a loop; a vectorized loop also issues those that a condition masks."""
         if loop is None or not is_vectorized or not self.is_predicated_by(loop.var):
             return self.executions
-        every = math.prod(around.extent or 1 for around in self.node.context.loops)
+        every = math.prod(outer.extent or 1 for outer in self.node.context.loops)
         return max(self.executions, every)
 
     @property

@@ -165,7 +165,7 @@ def _address_instructions(accessed: Sequence[Address], node: CostNode, loop: Loo
             stride = address.stride_bytes(loop.var, node.context.ranges)
             if stride is None or abs(stride) != address.access_bytes:
                 strided.add(terms)
-    is_outlined = any(around.kind == "parallel" for around in node.context.loops)
+    is_outlined = any(outer.kind == "parallel" for outer in node.context.loops)
     users = users_by_terms.values()
     if not is_outlined and all(len(one) == 1 for one in users):
         return len(strided)

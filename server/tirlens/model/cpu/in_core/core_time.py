@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tirlens.hardware.cpu_core import CpuCore
+from tirlens.hardware.cpu_core import INTEGER_ADD_LATENCY_CLK, CpuCore
 from tirlens.hardware.spec import Device
 
 from ..compiler.loop_nests import Nest
 from ..compiler.statements import NestStatement
 from ..compiler.vector_width import SCALAR, VectorWidth, epilogue_iterations, width_of
 from .arithmetic import Arithmetic, count_arithmetic
-from .dependency_chains import INTEGER_ADD_LATENCY_CLK, chain_clk, entry_chain_clk
+from .dependency_chains import chain_clk, entry_chain_clk
 from .load_store import port_usage, rates_of
 
 # Clocks of a scalar division over that of a vector.  Source: uops.info, ``vdivss`` 3, ``vdivps`` of

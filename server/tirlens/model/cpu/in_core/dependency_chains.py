@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tirlens.hardware.cpu_core import CpuCore
+from tirlens.hardware.cpu_core import INTEGER_ADD_LATENCY_CLK, CpuCore
 from tirlens.hardware.spec import Device
 
 from ...tree.context import EnclosingLoop
@@ -43,8 +43,6 @@ INTEGER_LATENCY_RATIOS: Mapping[str, float] = {
     "max": 2.0,
     "load": 5.0,
 }
-# Latency of an integer addition, in clocks.  Source: ibid.
-INTEGER_ADD_LATENCY_CLK = 1.0
 # Iterations after which the start of a chain no longer changes its rate.
 MAX_TRANSIENT_ITERATIONS = 24
 # Iterations between a result and its use from which the use does not wait.
@@ -168,7 +166,7 @@ def _distance(
 ) -> int | None:
     """Iterations from a write to a read of the same element; None if there is none.
 
-    `is_later` tells whether the read is in a later statement than the write.
+    `is_later` is true if the read is in a later statement than the write.
     """
     stride = write.stride_bytes(loop.var, statement.node.context.ranges) if loop else 0
     if stride is None:
