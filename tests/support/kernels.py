@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tirlens.model.counting.kernel_counter import KernelCounter
-from tirlens.model.gpu.mapping.tree import build_tree
-from tirlens.model.tree.node import CostNode, leaves_of
+from tirlens.model.gpu.compiler import compile_statements
+from tirlens.model.gpu.mapping import map_threads
+from tirlens.model.tree.node import CostNode, StatementCost, leaves_of
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -56,12 +57,18 @@ def launched(
     return facts((grid,), buffers, Launch((blocks,), (threads,)))
 
 
-def leaves(kernel: KernelFacts, sizes: Mapping[str, int] | None = None) -> tuple[CostNode, ...]:
+def leaves(
+    kernel: KernelFacts, sizes: Mapping[str, int] | None = None
+) -> tuple[StatementCost, ...]:
     """The statements of a kernel as the model works on them, in program order."""
+    return tuple(leaves_of(tree(kernel, sizes)))
+
+
+def tree(kernel: KernelFacts, sizes: Mapping[str, int] | None = None) -> tuple[CostNode, ...]:
+    """The cost nodes of a kernel with their thread mappings and instructions."""
+    counts, bound = KernelCounter(kernel, sizes or {}).counts(), sizes or {}
     buffers = {buffer.id: buffer for buffer in kernel.buffers}
-    bound = sizes or {}
-    items = build_tree(kernel, KernelCounter(kernel, bound).counts(), bound, buffers)
-    return tuple(leaves_of(items))
+    return compile_statements(map_threads(kernel, counts, bound, buffers), kernel, buffers)
 
 
 def tile(

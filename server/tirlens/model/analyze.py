@@ -14,7 +14,7 @@ from tirlens_worker.facts import KernelFacts
 
 from . import cpu
 from .counting.data_substitution import bind_data_extents, split_rows_evenly
-from .gpu.compiler.instruction_set import find_unsupported_instructions
+from .gpu.compiler.matrix_instructions import find_unsupported_instructions
 from .gpu.kernel import find_launch, model_gpu_kernel, move_bytes
 from .multi_kernel import merge_reports, split_kernels
 from .report import CaveatNote, KernelReport

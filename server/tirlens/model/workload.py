@@ -15,9 +15,11 @@ from tirlens_worker.facts import Buffer, KernelFacts
 from .counting import KernelCounts, count_kernel
 from .counting.count_transfer import transfer_counts
 from .counting.kernel_counts import Counts
-from .gpu.mapping.tree import build_tree, have_same_statements
+from .gpu.compiler import compile_statements
+from .gpu.mapping import map_threads
 from .gpu.memory.global_accesses import GlobalAccesses, find_global_accesses
 from .tree.node import CostNode, leaves_of
+from .tree.transfer import have_same_statements, transfer_costs
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,11 @@ class Workload:
         """The kernel as a tree of cost nodes with their thread mappings and instructions."""
         base = self._shared_base
         if base is None:
-            return build_tree(self.facts, self.counts, self.counted.bindings, self.buffers)
+            nodes = map_threads(self.facts, self.counts, self.counted.bindings, self.buffers)
+            return compile_statements(nodes, self.facts, self.buffers)
         if base.facts.body is self.facts.body:
             return base.tree
-        return build_tree(self.facts, self.counts, self.counted.bindings, self.buffers, base.tree)
+        return transfer_costs(base.tree, self.counts, self.counted.bindings)
 
     @cached_property
     def global_accesses(self) -> GlobalAccesses:

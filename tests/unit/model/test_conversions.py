@@ -2,7 +2,7 @@
 
 import pytest
 
-from tirlens.model.gpu.compiler.conversions import conversion_instructions, is_packed
+from tirlens.model.gpu.compiler.instruction_costs import conversion_instructions, is_packed
 
 
 @pytest.mark.parametrize(

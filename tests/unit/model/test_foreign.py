@@ -9,7 +9,7 @@ import pytest
 from support.generate import SPAN, kernel
 from tirlens.hardware import load
 from tirlens.model import analyze
-from tirlens.model.gpu.compiler.instruction_set import find_unsupported_instructions
+from tirlens.model.gpu.compiler.matrix_instructions import find_unsupported_instructions
 from tirlens_worker.facts import Arith, Barrier, Gemm, Launch, Loop, Mma, Span, Statement, Store
 
 PLACE = Span(5, 4, 5, 30)

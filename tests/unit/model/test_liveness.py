@@ -6,7 +6,7 @@ import pytest
 
 from support.kernels import launched
 from tirlens.model.counting.kernel_counter import KernelCounter
-from tirlens.model.gpu.compiler.liveness import RegisterDemand, find_register_demand
+from tirlens.model.gpu.compiler.register_pressure import RegisterDemand, find_register_demand
 from tirlens.model.gpu.mapping.tree import build_tree
 from tirlens_worker.facts import (
     Access,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.compiler.unrolled_load_reuse import find_store_loops, reads_per_load
+from tirlens.model.gpu.compiler.load_reuse import find_store_loops, reads_per_load
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Buffer, Expr, Loop, Store
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tirlens.hardware import load
-from tirlens.model.gpu.compiler.matrix_operands import operand_read_counts
+from tirlens.model.gpu.compiler.matrix_instructions import operand_read_counts
 from tirlens.model.tree.context import kernel_context
 from tirlens.model.tree.node import CostNode
 from tirlens_worker.facts import Copy, Gemm, WarpPolicy

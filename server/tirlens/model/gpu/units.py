@@ -17,7 +17,7 @@ from tirlens_worker.facts import Copy, Gemm, Mma
 from ..roofline import peak, sustained_flop_per_s
 from ..tree.context import WARP
 from ..tree.node import CostNode
-from .compiler.matrix_operands import operand_read_counts
+from .compiler.matrix_instructions import operand_read_counts
 from .compiler.register_ports import is_register_tile_product
 from .memory.row_efficiency import row_efficiency
 

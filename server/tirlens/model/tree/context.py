@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -20,8 +20,9 @@ from tirlens_counting.expressions import (
     walk,
 )
 from tirlens_counting.intervals import Interval, bounds
-from tirlens_worker.facts import Access, Expr, Let, Loop
+from tirlens_worker.facts import Access, Branch, Expr, Let, Loop, Node, Statement, While
 
+from ..counting.kernel_counts import NodeCount
 from ..dtypes import bits
 
 # What a transaction of global memory moves (CUDA C++ Programming Guide, "Global Memory").
@@ -207,9 +208,43 @@ def kernel_context(bindings: Mapping[str, int]) -> LoopContext:
     return LoopContext((), {name: (value, value) for name, value in bindings.items()}, {})
 
 
+def body_context(count: NodeCount, context: LoopContext) -> LoopContext:
+    """The context of the body of a loop or while loop; that of any other node is its own."""
+    node = count.source
+    if isinstance(node, Loop):
+        return context.in_loop(node, count.trips)
+    if isinstance(node, While):
+        return context.in_while(node.var or f"while {id(node)}", count.trips or 1)
+    return context
+
+
 def dtype_bytes(dtype: str) -> float:
     """The size of one element: 2 for ``float16``, 16 for ``float32x4``, 0.5 for ``int4``."""
     return (bits(dtype) or 32) / 8
+
+
+def find_store_loops(nodes: Sequence[Node]) -> StoreLoops:
+    """The loops around the stores to each array, by its id."""
+    found: dict[str, frozenset[str]] = {}
+    _collect_store_loops(nodes, NO_LOOPS, found)
+    return found
+
+
+def _collect_store_loops(
+    nodes: Sequence[Node], loops: frozenset[str], found: dict[str, frozenset[str]]
+) -> None:
+    for node in nodes:
+        if isinstance(node, Statement):
+            for access in node.accesses:
+                if access.mode != "read":
+                    found[access.buffer] = found.get(access.buffer, NO_LOOPS) | loops
+        elif isinstance(node, Loop):
+            _collect_store_loops(node.body, loops | {node.var}, found)
+        elif isinstance(node, While):
+            _collect_store_loops(node.body, loops | {node.var} if node.var else loops, found)
+        elif isinstance(node, Branch):
+            _collect_store_loops(node.then, loops, found)
+            _collect_store_loops(node.orelse, loops, found)
 
 
 def reassigning_loops(index: Expr, place: LoopContext, set_in: StoreLoops) -> frozenset[str]:

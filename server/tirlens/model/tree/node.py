@@ -1,7 +1,7 @@
-"""A node of the kernel's tree with what it does: operations, bytes at each level, its place.
+"""The tree of cost nodes: operations, bytes at each level and instructions of each statement.
 
-Items mirror the tree of counts (see `tree`).  Everything in one is a total over the whole launch.
-They never change: a stage that finds out more of the leaves makes new ones (`with_leaves`).
+The tree mirrors the tree of counts.  All quantities are totals over the whole launch.  Nodes are
+immutable: a stage that adds quantities returns a tree with new statements (`replace_leaves`).
 """
 
 from __future__ import annotations
@@ -9,24 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from tirlens_worker.facts import Statement
 
 from ..counting.kernel_counts import NodeCount
 from ..counting.operation_classes import OperationTotals
 from .context import LoopContext
-from .thread_mapping import ThreadMapping
+from .thread_mapping import NO_MAPPING, ThreadMapping
 from .traits import Registers, Traits, registers_of, traits_of
 
 # Shared by all that compute nothing.
 NO_ARITH = OperationTotals()
-NO_INSTRUCTIONS: Mapping[tuple[str, str], float] = {}
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """The bytes that a leaf moves at each level of the memory of a device, over the whole launch.
+    """The bytes that a statement moves at each level of a device's memory, over the launch.
 
     Several blocks may wait for one fetch of the same bytes from DRAM: `dram_requested_bytes` counts
     them once for each waiting block.  `sectors_per_request` is the bytes of touched sectors over
@@ -56,45 +55,45 @@ NO_TRAFFIC = Traffic()
 
 @dataclass(frozen=True, eq=False)
 class CostNode:
-    """One node of the tree; `flop` and `global_bytes` are exact, or None where not known.
+    """A node of the kernel's tree: a loop or branch with its body, or a `StatementCost`.
 
-    `useful_flop` of `flop` contribute to the result, and masks hide `masked_flop`.
-
-    `threads` is how many of a block's threads take part, `spread` how its accesses lie on them,
-    `index_instructions` what one thread computes for the addresses of one execution.  Of the tile
-    that a reduction adds up, each thread has `row_vector` neighbours of a row; 0 if none tells.
-
-    Of a branch that the leaf is the first statement of, `reached_by` is how many of a block's
-    threads come to it, `guard_instructions` what they compute over the launch to tell whether they
-    take it, and `passed_instructions` what warps issue of it that do not, with all that only leads
-    from place to place.
-
-    What a device makes of a leaf comes later: what it has `moved`, how many `seconds` each unit of
-    the whole device is busy with it, and the `spilled_share` of its arrays in registers that lies
-    in local memory.
+    Attributes
+    ----------
+    source
+        The node of the facts.
+    count
+        How often it is executed, over the launch.
+    context
+        The loops and conditions around it.
+    children
+        The nodes inside; of a branch those of both sides (see `branch_sides`).
+    threads
+        The threads of a block that execute it, on average.
     """
 
     source: Any
     count: NodeCount
     context: LoopContext
     children: tuple[CostNode, ...] = ()
+    threads: int = 1
     arith: OperationTotals = NO_ARITH
-    instructions: Mapping[tuple[str, str], float] = field(default_factory=lambda: NO_INSTRUCTIONS)
-    has_slow_path: bool = False
     flop: int | None = 0
     useful_flop: int | None = 0
     masked_flop: int | None = 0
     read_bytes: int | None = 0
     write_bytes: int | None = 0
     shared_bytes: int = 0
-    mapping: ThreadMapping | None = None
-    threads: int = 1
-    index_instructions: float = 0.0
+    mapping: ThreadMapping = NO_MAPPING
     accumulators: frozenset[str] = frozenset()
     row_vector: int = 0
-    reaching_threads: int = 0
+    instructions: Mapping[tuple[str, str], float] = field(
+        default_factory=dict[tuple[str, str], float]
+    )
+    has_slow_path: bool = False
+    index_instructions: float = 0.0
     predicate_instructions: float = 0.0
     skipped_instructions: float = 0.0
+    reaching_threads: int = 0
     traffic: Traffic = NO_TRAFFIC
     busy_s: Mapping[str, float] = field(default_factory=dict[str, float])
     spilled_share: float = 0.0
@@ -106,23 +105,34 @@ class CostNode:
             return None
         return self.read_bytes + self.write_bytes
 
-    def leaves(self) -> tuple[CostNode, ...]:
+    def leaves(self) -> tuple[StatementCost, ...]:
         """The statements inside, in program order."""
-        return (self,) if isinstance(self.source, Statement) else self._leaves
+        return self._leaves
+
+    def with_children(self, children: tuple[CostNode, ...]) -> CostNode:
+        """The node with another body."""
+        node = _copy_with(self, children=children)
+        node.__dict__.pop("_leaves", None)
+        return node
+
+    def transfer(
+        self,
+        source: Any,
+        count: NodeCount,
+        context: LoopContext,
+        children: tuple[CostNode, ...],
+    ) -> CostNode:
+        """The node with the costs of this one for an equal node of another kernel."""
+        node = _copy_with(self, source=source, count=count, context=context, children=children)
+        node.__dict__.pop("_leaves", None)
+        return node
 
     def replace(self, **changed: Any) -> CostNode:
-        """The same item with other fields; what was worked out of its node is kept.
-
-        Nothing of that may depend on what changes: `traits` and `registers` are of statements.
-        """
-        item = object.__new__(CostNode)
-        item.__dict__.update(self.__dict__, **changed)
-        if "children" in changed:
-            item.__dict__.pop("_leaves", None)
-        return item
+        """The node with other fields."""
+        return _copy_with(self, **changed)
 
     @cached_property
-    def _leaves(self) -> tuple[CostNode, ...]:
+    def _leaves(self) -> tuple[StatementCost, ...]:
         if len(self.children) == 1:
             return self.children[0].leaves()
         return tuple(leaves_of(self.children))
@@ -132,34 +142,154 @@ class CostNode:
         """What holds for every statement inside, and what for some of them: see `traits`."""
         return traits_of(self)
 
+
+@dataclass(frozen=True, eq=False)
+class StatementCost(CostNode):
+    """A statement with its operations, bytes and instructions, over the whole launch.
+
+    Attributes
+    ----------
+    source
+        The statement.
+    arith
+        Operations by class.
+    flop, useful_flop, masked_flop
+        FLOP of the statement, those that contribute to the result, and those whose result a mask
+        discards; None where not known.
+    read_bytes, write_bytes
+        Bytes read from and written to global memory, as issued; None where not known.
+    shared_bytes
+        Bytes read from and written to shared memory.
+    mapping
+        The mapping of its accesses to threads.
+    accumulators
+        The tiles of the kernel with the layout of a matrix instruction's result.
+    row_vector
+        Consecutive elements of a row that a thread holds of the tile that a reduction reads; 0
+        where not known.
+    instructions
+        Instructions of threads for its operations, by unit and class of type.
+    has_slow_path
+        Whether an operation branches to a slow path for rare values.
+    index_instructions
+        Integer instructions of one thread for the addresses of one execution.
+    predicate_instructions
+        Integer instructions of threads for the predicates of its loads, and of the branch that it
+        is the first statement of.
+    skipped_instructions
+        Instructions that only lead from place to place: loop control, barriers, branches, and
+        those of warps without an active lane.
+    reaching_threads
+        The threads of a block that reach the branch that it is the first statement of.
+    traffic
+        The bytes that it moves on a device.
+    busy_s
+        How long each unit of the whole device is busy with it.
+    spilled_share
+        The share of its register arrays that is in local memory.
+    """
+
+    source: Statement
+
+    def leaves(self) -> tuple[StatementCost, ...]:
+        """The statement itself."""
+        return (self,)
+
+    def with_mapping(self, mapping: ThreadMapping) -> StatementCost:
+        """The statement with another thread mapping."""
+        return _copy_with(self, mapping=mapping)
+
+    def with_row_vector(self, row_vector: int) -> StatementCost:
+        """The statement with the row vector of its reduction."""
+        return _copy_with(self, row_vector=row_vector)
+
+    def with_instructions(
+        self,
+        *,
+        mapping: ThreadMapping,
+        operations: Mapping[tuple[str, str], float],
+        has_slow_path: bool,
+        index: float,
+        predicate: float,
+        skipped: float,
+    ) -> StatementCost:
+        """The statement with its instructions, and those that remain of its accesses."""
+        return _copy_with(
+            self,
+            mapping=mapping,
+            instructions=operations,
+            has_slow_path=has_slow_path,
+            index_instructions=index,
+            predicate_instructions=predicate,
+            skipped_instructions=skipped,
+        )
+
+    def add_control_instructions(
+        self, *, predicate: float = 0.0, skipped: float = 0.0, reaching_threads: int = 0
+    ) -> StatementCost:
+        """The statement with the instructions of a branch or loop that it is the first one of."""
+        return _copy_with(
+            self,
+            predicate_instructions=self.predicate_instructions + predicate,
+            skipped_instructions=self.skipped_instructions + skipped,
+            reaching_threads=max(self.reaching_threads, reaching_threads),
+        )
+
+    def with_traffic(self, traffic: Traffic) -> StatementCost:
+        """The statement with the bytes that it moves."""
+        return _copy_with(self, traffic=traffic)
+
+    def with_busy_s(self, busy_s: Mapping[str, float]) -> StatementCost:
+        """The statement with the busy time of each unit."""
+        return _copy_with(self, busy_s=busy_s)
+
+    def with_spilled_share(self, spilled_share: float) -> StatementCost:
+        """The statement with the share of its register arrays that is in local memory."""
+        return _copy_with(self, spilled_share=spilled_share)
+
     @cached_property
     def registers(self) -> Registers:
-        """What a statement reads and writes of registers and of tiles: see `traits`."""
+        """The registers and tiles that the statement reads and writes: see `traits`."""
         return registers_of(self)
 
 
-def leaves_of(items: Iterable[CostNode]) -> list[CostNode]:
+_Node = TypeVar("_Node", bound=CostNode)
+
+
+def _copy_with(node: _Node, **changed: object) -> _Node:
+    """The node with other fields; what is cached of it is kept.
+
+    `traits` and `registers`, which are cached, depend on `source` and `count` alone.
+    """
+    copy = object.__new__(type(node))
+    copy.__dict__.update(node.__dict__, **changed)
+    return copy
+
+
+def leaves_of(nodes: Iterable[CostNode]) -> list[StatementCost]:
     """All statements of a body, in program order."""
-    found: list[CostNode] = []
-    for item in items:
-        if isinstance(item.source, Statement):
-            found.append(item)
+    found: list[StatementCost] = []
+    for node in nodes:
+        if isinstance(node, StatementCost):
+            found.append(node)
         else:
-            found += item.leaves()
+            found += node.leaves()
     return found
 
 
-def replace_leaves(items: Sequence[CostNode], leaves: Iterable[CostNode]) -> tuple[CostNode, ...]:
-    """The body `items` with these `leaves`, as many as it has, in program order."""
-    return tuple(_with_leaves(items, iter(leaves)))
+def replace_leaves(
+    nodes: Sequence[CostNode], leaves: Iterable[StatementCost]
+) -> tuple[CostNode, ...]:
+    """The body `nodes` with these `leaves`, as many as it has, in program order."""
+    return tuple(_with_leaves(nodes, iter(leaves)))
 
 
-def _with_leaves(items: Sequence[CostNode], leaves: Iterator[CostNode]) -> Iterator[CostNode]:
-    for item in items:
-        if isinstance(item.source, Statement):
+def _with_leaves(nodes: Sequence[CostNode], leaves: Iterator[StatementCost]) -> Iterator[CostNode]:
+    for node in nodes:
+        if isinstance(node, StatementCost):
             yield next(leaves)
         else:
-            yield item.replace(children=tuple(_with_leaves(item.children, leaves)))
+            yield node.with_children(tuple(_with_leaves(node.children, leaves)))
 
 
 def known_sum(values: Sequence[int | None]) -> int | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from tirlens_worker.facts import Access, Buffer
+from tirlens_worker.facts import Access, Buffer, Statement
 
 from .context import WARP
 
@@ -30,6 +30,8 @@ class MemoryRequest:
         Iterations of the program that read what one instruction loads.
     lanes
         Active lanes; fewer than 32 in a small block or tile.
+    lane_offsets
+        The first element of each active lane, relative to a line of memory.
     """
 
     vector: float
@@ -38,6 +40,7 @@ class MemoryRequest:
     merged_iterations: float = 1.0
     lines: float = 0.0
     lanes: int = WARP
+    lane_offsets: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def elements_per_thread(self) -> float:
@@ -67,7 +70,10 @@ class ThreadMapping:
         addresses are not known.
     issued_shares
         The share of the repeats in which each access is an instruction: a thread loads once what
-        several of its elements share.
+        several of its elements share.  Empty where each repeat is one.
+    unlimited_vector
+        Elements of a vector instruction of the statement alone, where other statements of its loop
+        limit `vector`; None elsewhere.
     """
 
     vector: int
@@ -75,6 +81,7 @@ class ThreadMapping:
     is_serial: bool
     requests: tuple[MemoryRequest | None, ...]
     issued_shares: tuple[float, ...] = ()
+    unlimited_vector: int | None = None
 
 
 NO_MAPPING = ThreadMapping(1, 1.0, False, ())
@@ -86,3 +93,14 @@ def memory_space(access: Access, buffers: Mapping[str, Buffer]) -> str | None:
     if scope == "global":
         return "global"
     return "shared" if scope in ("shared", "shared.dyn") else None
+
+
+def register_statement_key(statement: Statement, buffers: Mapping[str, Buffer]) -> object:
+    """A key for per-thread statements with equal costs that access only registers; else None."""
+    if statement.per != "thread":
+        return None
+    for access in statement.accesses:
+        own = buffers[access.buffer].scope in ("local", "local.var")
+        if not own or access.guard is not None:
+            return None
+    return statement.arith, len(statement.accesses)

@@ -14,7 +14,7 @@ from ...counting.kernel_counts import Counts
 from ...report import Occupancy
 from ...tree.node import CostNode
 from ...tree.traits import PRODUCT, some
-from ..compiler.liveness import find_register_demand
+from ..compiler.register_pressure import find_register_demand
 from ..compiler.temporary_registers import count_loading_registers, count_temporaries
 from .exposed_latency import LOAD_REGISTERS
 from .shared_memory import shared_bytes

@@ -14,12 +14,8 @@ from tirlens_worker.facts import Arith
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext
 from ...tree.thread_mapping import ThreadMapping
-from ..mapping.distinct_elements import (
-    distinct_element_share,
-    distinct_matrix_share,
-    distinct_vector_share,
-)
-from .conversions import is_packed
+from .distinct_elements import distinct_element_share, distinct_matrix_share, distinct_vector_share
+from .instruction_costs import is_packed
 
 STRAIGHT_LOOP_KINDS = frozenset({"unroll", "vectorized"})
 
@@ -59,16 +55,14 @@ def _invariant_iterations(context: LoopContext, over: frozenset[str]) -> Iterato
             yield loop.extent or 1
 
 
-def address_share(
-    names: frozenset[str], context: LoopContext, mapping: ThreadMapping | None, threads: int
-) -> float:
+def address_share(names: frozenset[str], context: LoopContext, vector: int, threads: int) -> float:
     """The share of a thread's vectors of a tile for which a term in `names` is computed."""
     tile = [loop for loop in context.loops if loop.kind in ("parallel", "vectorized")]
     varies = tuple(loop.var in names for loop in tile)
-    if mapping is None or not tile or all(varies):
+    if not tile or all(varies):
         return 1.0
     extents = tuple(loop.extent or 1 for loop in tile)
-    return distinct_vector_share(extents, varies, max(threads, 1), mapping.vector)
+    return distinct_vector_share(extents, varies, max(threads, 1), vector)
 
 
 def packed_share(arith: Arith, mapping: ThreadMapping) -> float:

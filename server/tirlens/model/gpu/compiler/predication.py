@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from tirlens_counting.expressions import (
     COMPARISONS,
@@ -33,11 +32,10 @@ from tirlens_counting.expressions import (
     walk,
 )
 from tirlens_counting.intervals import bounds
-from tirlens_worker.facts import Barrier, Expr, Loop, Statement
+from tirlens_worker.facts import Barrier, Expr, Loop
 
-from ...counting.kernel_counts import NodeCount
 from ...tree.context import LoopContext
-from ...tree.node import CostNode, leaves_of
+from ...tree.node import CostNode, StatementCost, leaves_of
 from .address_arithmetic import ZERO_INSTRUCTIONS, multi_instruction_terms, term_instructions
 
 # Instructions of one thread (see above): a comparison, a compared value, a branch, the longest
@@ -92,10 +90,8 @@ def add_branch_instructions(
         skipped = BRANCH_INSTRUCTIONS * evaluations
     return _change_first_statement(
         sides,
-        lambda leaf: leaf.replace(
-            reaching_threads=max(leaf.reaching_threads, threads),
-            predicate_instructions=leaf.predicate_instructions + predicates,
-            skipped_instructions=leaf.skipped_instructions + skipped,
+        lambda leaf: leaf.add_control_instructions(
+            predicate=predicates, skipped=skipped, reaching_threads=threads
         ),
     )
 
@@ -115,20 +111,17 @@ def add_loop_instructions(
     meets = any(isinstance(leaf.source, Barrier) for leaf in leaves)
     each = LOOP_INSTRUCTIONS / (1 if meets and not constant else PARTIAL_UNROLL_ITERATIONS)
     return _change_first_statement(
-        body,
-        lambda leaf: leaf.replace(
-            skipped_instructions=leaf.skipped_instructions + each * iterations
-        ),
+        body, lambda leaf: leaf.add_control_instructions(skipped=each * iterations)
     )
 
 
-def load_predicate_instructions(count: NodeCount, context: LoopContext) -> float:
+def load_predicate_instructions(leaf: StatementCost) -> float:
     """Integer instructions of the predicates of a per-thread statement's loads.
 
     A register is set to zero before a predicated load.
     """
-    node: Any = count.source
-    if node.per != "thread":
+    count, context = leaf.count, leaf.context
+    if leaf.source.per != "thread":
         return 0.0
     conditions = dict.fromkeys(
         entry.access.guard
@@ -146,28 +139,26 @@ def load_predicate_instructions(count: NodeCount, context: LoopContext) -> float
 
 
 def _change_first_statement(
-    costs: Sequence[CostNode], change: Callable[[CostNode], CostNode]
+    costs: Sequence[CostNode], change: Callable[[StatementCost], StatementCost]
 ) -> tuple[CostNode, ...]:
     """A body with its first statement changed."""
     for number, cost in enumerate(costs):
         if not cost.leaves():
             continue
-        statement = isinstance(cost.source, Statement)
         new = (
             change(cost)
-            if statement
-            else cost.replace(children=_change_first_statement(cost.children, change))
+            if isinstance(cost, StatementCost)
+            else cost.with_children(_change_first_statement(cost.children, change))
         )
         return (*costs[:number], new, *costs[number + 1 :])
     return tuple(costs)
 
 
-def _statement_instructions(leaf: CostNode) -> float:
+def _statement_instructions(leaf: StatementCost) -> float:
     """Instructions of a statement over the launch, without addresses."""
-    requests = leaf.mapping.requests if leaf.mapping is not None else ()
     moved = sum(
         entry.elements / request.elements_per_thread
-        for entry, request in zip(leaf.count.accesses, requests, strict=False)
+        for entry, request in zip(leaf.count.accesses, leaf.mapping.requests, strict=False)
         if request is not None and entry.elements
     )
     return moved + sum(leaf.instructions.values())

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer
 
-from ...tree.node import CostNode
+from ...tree.node import StatementCost
 from ..launch.launch_time import DEVICE_WIDE_UNITS
 from ..units import L2_WRITE_FRACTION, l2_bytes_per_s
-from .liveness import REGISTER_SCOPES
+from .register_pressure import REGISTER_SCOPES
 
 # Instructions with spill code over instructions without.  Estimate: a load and a store for each
 # arithmetic instruction.
@@ -25,14 +25,16 @@ SPILL_INSTRUCTION_FACTOR = 3.0
 _UNAFFECTED_UNITS = DEVICE_WIDE_UNITS | {"shared"}
 
 
-def add_spill_time(leaves: Sequence[CostNode], share: float, device: Device) -> list[CostNode]:
+def add_spill_time(
+    leaves: Sequence[StatementCost], share: float, device: Device
+) -> list[StatementCost]:
     """The leaves with the time of spills of `share` of the register arrays."""
     return (
         [_add_statement_spills(leaf, share, device) for leaf in leaves] if share else list(leaves)
     )
 
 
-def _add_statement_spills(leaf: CostNode, share: float, device: Device) -> CostNode:
+def _add_statement_spills(leaf: StatementCost, share: float, device: Device) -> StatementCost:
     held = [entry for entry in leaf.count.accesses if _is_in_registers(entry.buffer)]
     if not held:
         return leaf
@@ -43,7 +45,7 @@ def _add_statement_spills(leaf: CostNode, share: float, device: Device) -> CostN
     }
     stored_s = stored / L2_WRITE_FRACTION / l2_bytes_per_s(leaf, device)
     seconds["l2"] = seconds.get("l2", 0.0) + stored_s
-    return leaf.replace(busy_s=seconds, spilled_share=share)
+    return leaf.with_busy_s(seconds).with_spilled_share(share)
 
 
 def _is_in_registers(buffer: Buffer) -> bool:

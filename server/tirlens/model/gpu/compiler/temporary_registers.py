@@ -15,7 +15,7 @@ from tirlens_worker.facts import Evaluate, Gemm, Store
 from ...dtypes import is_float
 from ...tree.context import dtype_bytes
 from ...tree.node import CostNode, leaves_of
-from .liveness import REGISTER_BYTES, REGISTER_SCOPES
+from .register_pressure import REGISTER_BYTES, REGISTER_SCOPES
 
 # Live intermediate values of an element, besides its operands.  ptxas 13.0 for sm_90a gives a
 # thread with eight halves 26 registers for exp, 28 for log, 32 for tanh, 38 to 40 for erf, and 14
@@ -46,7 +46,7 @@ def count_temporaries(nodes: Sequence[CostNode]) -> int:
         if not computed or isinstance(leaf.source, Gemm):
             continue
         mapping = leaf.mapping
-        mine = 1.0 if mapping is None else mapping.vector * mapping.repeats
+        mine = mapping.vector * mapping.repeats
         values = sum(VALUES_PER_ELEMENT.get(arith.op, 0.0) for arith in computed)
         most = max(most, max(values, 1.0) * min(mine, MAX_INTERLEAVED_ELEMENTS))
     return math.ceil(most)
@@ -61,7 +61,7 @@ def count_loading_registers(nodes: Sequence[CostNode], most: int) -> int:
     for leaf in leaves_of(nodes):
         mapping = leaf.mapping
         is_elementwise = isinstance(leaf.source, (Evaluate, Store))
-        if not is_elementwise or mapping is None or mapping.is_serial:
+        if not is_elementwise or mapping.is_serial:
             continue
         tiles = tuple(loop.var for loop in leaf.context.loops if loop.kind == "parallel")
         kept = {entry.buffer.scope for entry in leaf.count.accesses if entry.access.mode == "write"}

@@ -68,10 +68,15 @@ def _cached_request(
         sectors = _count_units(first, width, SECTOR_BYTES)
         lines = _count_units(first, width, LINE_BYTES)
         passes = _count_wavefronts(first, width, in_pairs)
-        return MemoryRequest(vector, float(sectors), float(passes), lines=float(lines), lanes=lanes)
-    if written:
-        return MemoryRequest(vector, 0.0, _count_wavefronts(first, width, in_pairs), lanes=lanes)
-    return MemoryRequest(vector, 0.0, max(len(set(first)) * width / LINE_BYTES, 1.0), lanes=lanes)
+        return MemoryRequest(
+            vector, float(sectors), passes, lines=float(lines), lanes=lanes, lane_offsets=starts
+        )
+    passes = (
+        _count_wavefronts(first, width, in_pairs)
+        if written
+        else max(len(set(first)) * width / LINE_BYTES, 1.0)
+    )
+    return MemoryRequest(vector, 0.0, passes, lanes=lanes, lane_offsets=starts)
 
 
 def _count_units(first: Sequence[int], width: int, unit: int) -> int:

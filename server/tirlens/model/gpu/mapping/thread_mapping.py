@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -28,16 +28,13 @@ from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
 from ...tree.context import NO_STORE_LOOPS, WARP, LoopContext, StoreLoops, dtype_bytes
 from ...tree.thread_mapping import NO_MAPPING, MemoryRequest, ThreadMapping, memory_space
-from ..compiler.shared_vectors import join_shared_accesses
-from ..compiler.tile_load_reuse import Tile, issued_load_share
-from ..compiler.unrolled_load_reuse import reads_per_load
-from .explicit_vectors import explicit_vectors
 from .lane_offsets import IntArray, drop_uniform_loads, element_offsets
 from .memory_requests import memory_request
 from .vectorization import (
     MAX_VECTOR_BYTES,
     contiguous_vector,
     divisible_vector,
+    explicit_vectors,
     has_selected_index,
     has_unaligned_start,
     uniform_vector,
@@ -95,7 +92,7 @@ def map_to_threads(
     if statement.per == "thread":
         planned = framework == "tilelang"
         vectors = explicit_vectors(statement, context, buffers, planned, widest)
-        return _map_per_thread(statement, context, buffers, vectors, serial, written)
+        return _map_per_thread(statement, context, buffers, vectors, serial)
     matrix = any(access.buffer in fragments for access in accesses)
     if matrix:
         # A thread holds two neighbouring elements of a row of a matrix instruction's result.
@@ -131,12 +128,8 @@ def _map_per_thread(
     buffers: Mapping[str, Buffer],
     vectors: Sequence[int],
     serial: bool,
-    written: StoreLoops,
 ) -> ThreadMapping:
-    """The mapping of a statement of single threads.
-
-    Vectors are those of the program, and those that the compiler makes of adjacent accesses.
-    """
+    """The mapping of a statement of single threads, with the vectors of the program."""
     env = context.first_warp_values
     threads = any(loop.kind == "block" and loop.tag for loop in context.loops)
     out: list[MemoryRequest | None] = []
@@ -149,21 +142,16 @@ def _map_per_thread(
         # A longer vector is several instructions.
         limit = max(int(MAX_VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
         vector = min(max(access.lanes, 1) * along, limit)
-        known = start = None
+        request = start = None
         if threads:
             uniform = drop_uniform_loads(access, context, buffers, env)
             start = element_offsets(uniform, buffer, context, env)
         if start is not None:
             widest = max(widest, vector)
-            if vector == 1:
-                vector = join_shared_accesses(access, statement, buffer, context, env)
             starts = start.tolist() if start.ndim else [start.item()] * context.first_warp_lanes
             loads = access.mode == "read"
-            known = memory_request(starts, vector, buffer, written=True, loads=loads)
-            often = reads_per_load(access, statement, buffer, context, written)
-            if often > 1:
-                known = replace(known, merged_iterations=often)
-        out.append(known)
+            request = memory_request(starts, vector, buffer, written=True, loads=loads)
+        out.append(request)
     return ThreadMapping(widest, 1.0, serial, tuple(out))
 
 
@@ -240,17 +228,7 @@ def _map_to_block(
         )
         for access, offset in zip(accesses, offsets, strict=True)
     )
-    tile = Tile(
-        tuple(loop.var for loop in parallel),
-        tuple(loop.extent or 1 for loop in parallel),
-        threads,
-        vector,
-        layout.is_matrix,
-    )
-    issued = tuple(
-        issued_load_share(access, accesses, context, conditions, tile) for access in accesses
-    )
-    return ThreadMapping(vector, max(total / (vector * threads), 1.0), serial, requests, issued)
+    return ThreadMapping(vector, max(total / (vector * threads), 1.0), serial, requests)
 
 
 def _operation_box(accesses: Sequence[Access], context: LoopContext) -> tuple[int, ...]:

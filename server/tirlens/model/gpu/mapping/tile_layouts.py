@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tirlens_worker.facts import Buffer, Reduce, Statement
 
-from ...tree.node import CostNode, leaves_of, replace_leaves
+from ...tree.node import CostNode, StatementCost, leaves_of, replace_leaves
 from ...tree.thread_mapping import memory_space
 
 FRAGMENT = "local.fragment"
@@ -34,15 +34,15 @@ def set_row_vectors(
 
 
 def _set_row_vector(
-    leaf: CostNode, vectors: Mapping[str, int], buffers: Mapping[str, Buffer]
-) -> CostNode:
+    leaf: StatementCost, vectors: Mapping[str, int], buffers: Mapping[str, Buffer]
+) -> StatementCost:
     if not isinstance(leaf.source, Reduce):
         return leaf
     tiles = _register_tiles(leaf.source, buffers)
-    return leaf.replace(row_vector=max((vectors.get(name, 0) for name in tiles), default=0))
+    return leaf.with_row_vector(max((vectors.get(name, 0) for name in tiles), default=0))
 
 
-def row_vectors(leaves: Iterable[CostNode], buffers: Mapping[str, Buffer]) -> dict[str, int]:
+def row_vectors(leaves: Iterable[StatementCost], buffers: Mapping[str, Buffer]) -> dict[str, int]:
     """The longest vector of the loads and stores of all tiles with one layout, by tile.
 
     Tiles that are neither loaded nor stored are left out.
@@ -67,7 +67,7 @@ def row_vectors(leaves: Iterable[CostNode], buffers: Mapping[str, Buffer]) -> di
         if any(buffers[access.buffer].scope == TENSOR_MEMORY for access in node.accesses):
             vector = _tensor_memory_vector(tiles, leaf.threads, buffers)
         elif any(memory_space(access, buffers) is not None for access in node.accesses):
-            vector = leaf.mapping.vector if leaf.mapping is not None else 0
+            vector = leaf.mapping.vector
         if tiles and vector:
             longest[tiles[0]] = max(longest.get(tiles[0], 0), vector)
     found: dict[str, int] = {}

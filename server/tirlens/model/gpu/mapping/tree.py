@@ -1,129 +1,105 @@
-"""Build the tree of cost nodes from the tree of counts."""
+"""The tree of cost nodes: the mapping of each statement to threads, its FLOP and issued bytes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from tirlens_counting.expressions import is_data_dependent
 from tirlens_worker.facts import (
+    Arith,
     Branch,
     Buffer,
-    Expr,
     KernelFacts,
     Let,
     Loop,
-    Node,
     Statement,
-    While,
 )
 
 from ...counting.kernel_counts import Counts, NodeCount
+from ...counting.operation_classes import OperationTotals, sum_operations
 from ...tree.context import (
-    CONCURRENT_KINDS,
-    GRID_KINDS,
     LoopContext,
+    StoreLoops,
+    body_context,
+    find_store_loops,
     is_in_tile_loop,
     kernel_context,
 )
-from ...tree.node import CostNode, leaves_of, replace_leaves
-from ..compiler.predication import add_branch_instructions, add_loop_instructions
-from ..compiler.unrolled_load_reuse import find_store_loops
+from ...tree.node import NO_ARITH, CostNode, StatementCost, leaves_of, replace_leaves
+from ...tree.thread_mapping import ThreadMapping, register_statement_key
 from .active_threads import count_active_threads
-from .statement import BlockContext, build_statement, unify_planned_vectors, unify_tile_vectors
+from .thread_mapping import map_to_threads
 from .tile_layouts import set_row_vectors
-
-# Kinds of loops whose iterations are not sequential in one thread.
-_NOT_SEQUENTIAL_KINDS = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
+from .vectorization import MAX_VECTOR_BYTES, plan_vector
 
 
-def build_tree(
+def map_threads(
     facts: KernelFacts,
     counts: Counts,
     bindings: Mapping[str, int],
     buffers: Mapping[str, Buffer],
-    like: Sequence[CostNode] | None = None,
 ) -> tuple[CostNode, ...]:
-    """The tree of a kernel with the operations and issued bytes of every statement.
+    """The tree of a kernel with the thread mapping of every statement.
 
-    `like` is the tree of a kernel with the same statements, whose costs are reused.
+    Parameters
+    ----------
+    facts, counts
+        The kernel and its counts.
+    bindings
+        The values of the shape variables.
+    buffers
+        The arrays of the kernel by id.
+
+    Returns
+    -------
+    tuple of CostNode
+        The body of the kernel.  Instructions, traffic and busy times are not set yet.
     """
-    if like is not None:
-        return _transfer_nodes(counts.root, kernel_context(bindings), like)
-    block = BlockContext(
+    block = _Block(
         buffers,
         max(math.prod(counts.launch.threads or (1,)), 1),
         frozenset(_find_accumulators(counts, buffers)),
-        facts.fast_math,
         find_store_loops(facts.body),
         facts.framework,
     )
-    costs = _build_nodes(counts.root, kernel_context(bindings), block, block.threads, frozenset())
-    return set_row_vectors(costs, buffers)
+    nodes = _map_body(counts.root, kernel_context(bindings), block, block.threads)
+    return set_row_vectors(nodes, buffers)
 
 
-def have_same_statements(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
-    """Whether two bodies with equal counts differ only in how sequential loops run.
+@dataclass(frozen=True)
+class _Block:
+    """What all statements of a block share.
 
-    The costs of their statements are equal then; only their overlap may differ.
+    `accumulators` are the tiles with a matrix instruction's layout, `store_loops` the loops around
+    the stores to each array.
     """
-    for node, other in zip(nodes, others, strict=True):
-        if node is other:
-            continue
-        if isinstance(node, Loop) and isinstance(other, Loop):
-            same = node.kind == other.kind or {node.kind, other.kind}.isdisjoint(
-                _NOT_SEQUENTIAL_KINDS
-            )
-            inside = same and have_same_statements(node.body, other.body)
-        elif isinstance(node, Branch) and isinstance(other, Branch):
-            inside = have_same_statements(node.then, other.then) and have_same_statements(
-                node.orelse, other.orelse
-            )
-        elif isinstance(node, While) and isinstance(other, While):
-            inside = have_same_statements(node.body, other.body)
-        else:
-            inside = False
-        if not inside:
-            return False
-    return True
 
+    buffers: Mapping[str, Buffer]
+    threads: int
+    accumulators: frozenset[str]
+    store_loops: StoreLoops
+    framework: str
 
-def _transfer_nodes(
-    counts: Sequence[NodeCount], context: LoopContext, like: Sequence[CostNode]
-) -> tuple[CostNode, ...]:
-    """The cost nodes of a body, with the costs of another body that has the same statements."""
-    costs: list[CostNode] = []
-    old = iter(like)
-    for count in counts:
-        node = count.source
-        if isinstance(node, Let):
-            context = context.with_let(node)
-            continue
-        cost = next(old)
-        if isinstance(node, Branch):
-            first = len(node.then)
-            own = sum(not isinstance(inside, Let) for inside in node.then)
-            then, orelse = (
-                context.under_condition(node.condition),
-                context.under_condition(("not", node.condition)),
-            )
-            children = (
-                *_transfer_nodes(count.children[:first], then, cost.children[:own]),
-                *_transfer_nodes(count.children[first:], orelse, cost.children[own:]),
-            )
-        else:
-            children = _transfer_nodes(count.children, _body_context(count, context), cost.children)
-        costs.append(cost.replace(source=node, count=count, context=context, children=children))
-    return tuple(costs)
-
-
-def _body_context(count: NodeCount, context: LoopContext) -> LoopContext:
-    """The context of the body of a loop or while loop."""
-    node = count.source
-    if isinstance(node, Loop):
-        return context.in_loop(node, count.trips)
-    if isinstance(node, While):
-        return context.in_while(node.var or f"while {id(node)}", count.trips or 1)
-    return context
+    def map_to_threads(
+        self,
+        statement: Statement,
+        context: LoopContext,
+        threads: int,
+        widest: int = MAX_VECTOR_BYTES,
+    ) -> ThreadMapping:
+        """The mapping of a statement to the `threads` that execute it."""
+        return map_to_threads(
+            statement,
+            context,
+            self.buffers,
+            threads,
+            self.accumulators,
+            widest,
+            self.store_loops,
+            self.framework,
+        )
 
 
 def _find_accumulators(counts: Counts, buffers: Mapping[str, Buffer]) -> Iterator[str]:
@@ -134,76 +110,182 @@ def _find_accumulators(counts: Counts, buffers: Mapping[str, Buffer]) -> Iterato
                 yield access.buffer
 
 
-def _build_nodes(
-    counts: tuple[NodeCount, ...],
-    context: LoopContext,
-    block: BlockContext,
-    threads: int,
-    known: frozenset[Expr],
+def _map_body(
+    counts: Sequence[NodeCount], context: LoopContext, block: _Block, threads: int
 ) -> tuple[CostNode, ...]:
-    """The cost nodes of a body that `threads` of a block execute.
-
-    `known` are the address terms that enclosing bodies have computed.
-    """
-    costs: list[CostNode] = []
-    like: dict[object, CostNode] = {}
+    """The cost nodes of a body that `threads` of a block execute."""
+    nodes: list[CostNode] = []
+    # Register-only statements by their operations: copies of unrolled code share their mapping.
+    equal: dict[object, StatementCost] = {}
     for count in counts:
-        node = count.source
-        if isinstance(node, Let):
-            context = context.with_let(node)
-            like = {}
-            continue
-        if isinstance(node, Statement):
-            cost, known = build_statement(count, context, block, threads, known, like)
-        elif isinstance(node, Branch):
-            sides = tuple(_build_sides(node, count.children, context, block, known))
-            met = add_branch_instructions(
-                sides, count.executions or 0, node.condition, context, threads
-            )
-            cost = CostNode(node, count, context, met)
+        source = count.source
+        if isinstance(source, Let):
+            context = context.with_let(source)
+            equal = {}
+        elif isinstance(source, Statement):
+            nodes.append(_map_statement(source, count, context, block, threads, equal))
+        elif isinstance(source, Branch):
+            sides = tuple(_map_sides(source, count.children, context, block))
+            nodes.append(CostNode(source, count, context, sides, threads=threads))
         else:
-            inside = _body_context(count, context)
-            some = threads
-            if isinstance(node, Loop) and node.kind == "block":
-                some = count_active_threads(inside, block.threads)
-            body = _build_nodes(count.children, inside, block, some, known)
-            if isinstance(node, Loop):
-                body = _finish_loop_body(node, count, body, context, block)
-            cost = CostNode(node, count, context, body)
-        costs.append(cost)
-    return tuple(costs)
+            inside = body_context(count, context)
+            active = threads
+            if isinstance(source, Loop) and source.kind == "block":
+                active = count_active_threads(inside, block.threads)
+            body = _map_body(count.children, inside, block, active)
+            if isinstance(source, Loop):
+                body = _unify_vectors(source, body, context, block)
+            nodes.append(CostNode(source, count, context, body, threads=threads))
+    return tuple(nodes)
 
 
-def _finish_loop_body(
-    node: Loop,
-    count: NodeCount,
-    body: tuple[CostNode, ...],
-    context: LoopContext,
-    block: BlockContext,
-) -> tuple[CostNode, ...]:
-    """The cost nodes of a loop's body, with common vector lengths and loop instructions."""
-    outermost_tile = not is_in_tile_loop(context)
-    if node.kind == "parallel" and outermost_tile:
-        return replace_leaves(body, unify_tile_vectors(leaves_of(body), block))
-    if node.kind == "vectorized" and outermost_tile and block.framework == "tilelang":
-        body = replace_leaves(body, unify_planned_vectors(leaves_of(body), block))
-    return add_loop_instructions(body, node, count.iterations or 0)
-
-
-def _build_sides(
-    node: Branch,
-    counts: tuple[NodeCount, ...],
-    context: LoopContext,
-    block: BlockContext,
-    known: frozenset[Expr],
+def _map_sides(
+    branch: Branch, counts: Sequence[NodeCount], context: LoopContext, block: _Block
 ) -> Iterator[CostNode]:
     """The cost nodes of both sides of a branch."""
-    first = len(node.then)
+    first = len(branch.then)
     for side, condition in (
-        (counts[:first], node.condition),
-        (counts[first:], ("not", node.condition)),
+        (counts[:first], branch.condition),
+        (counts[first:], ("not", branch.condition)),
     ):
         if side:
             inside = context.under_condition(condition)
-            threads = count_active_threads(inside, block.threads)
-            yield from _build_nodes(side, inside, block, threads, known)
+            yield from _map_body(side, inside, block, count_active_threads(inside, block.threads))
+
+
+def _map_statement(
+    statement: Statement,
+    count: NodeCount,
+    context: LoopContext,
+    block: _Block,
+    threads: int,
+    equal: dict[object, StatementCost],
+) -> StatementCost:
+    """The cost node of a statement that `threads` of a block execute.
+
+    `equal` has earlier register-only statements of the same context, and receives this one.
+    """
+    key = register_statement_key(statement, block.buffers)
+    if key is not None and key in equal:
+        return replace(equal[key], source=statement, count=count)
+    arith = NO_ARITH
+    if count.arith:
+        arith = sum_operations((entry.arith, entry.total) for entry in count.arith)
+    flop, useful_flop, masked_flop = _count_flop(count, arith)
+    read_bytes, write_bytes, shared_bytes = _count_bytes(count, block.buffers)
+    node = StatementCost(
+        statement,
+        count,
+        context,
+        arith=arith,
+        flop=flop,
+        useful_flop=useful_flop,
+        masked_flop=masked_flop,
+        read_bytes=read_bytes,
+        write_bytes=write_bytes,
+        shared_bytes=shared_bytes,
+        mapping=block.map_to_threads(statement, context, threads),
+        threads=threads,
+        accumulators=block.accumulators,
+    )
+    if key is not None:
+        equal[key] = node
+    return node
+
+
+def _unify_vectors(
+    loop: Loop, body: tuple[CostNode, ...], context: LoopContext, block: _Block
+) -> tuple[CostNode, ...]:
+    """The body of a loop, with one vector length for all statements of a tile."""
+    if is_in_tile_loop(context):
+        return body
+    if loop.kind == "parallel":
+        return replace_leaves(body, _unify_tile_vectors(leaves_of(body), block))
+    if loop.kind == "vectorized" and block.framework == "tilelang":
+        return replace_leaves(body, _unify_planned_vectors(leaves_of(body), block))
+    return body
+
+
+def _unify_tile_vectors(leaves: Sequence[StatementCost], block: _Block) -> list[StatementCost]:
+    """The statements of one tile loop, with one vector length for all."""
+    mappings = [leaf.mapping for leaf in leaves]
+    widest = min((mapping.vector for mapping in mappings), default=1)
+    # A data-dependent condition serialises the repeats only where loads precede it.
+    serial = any(mapping.is_serial for mapping in mappings) and any(
+        map(_has_unconditional_load, leaves)
+    )
+    return [_limit_vector(leaf, block, widest, serial) for leaf in leaves]
+
+
+def _unify_planned_vectors(leaves: Sequence[StatementCost], block: _Block) -> list[StatementCost]:
+    """The statements of one vectorized loop, for which tilelang plans one vector length."""
+    widest = min(
+        (plan_vector(leaf.source, leaf.context, block.buffers) for leaf in leaves), default=1
+    )
+    return [_limit_vector(leaf, block, widest) for leaf in leaves]
+
+
+def _limit_vector(
+    leaf: StatementCost, block: _Block, widest: int, serial: bool | None = None
+) -> StatementCost:
+    mapping = leaf.mapping
+    if mapping.vector > widest:
+        limited = block.map_to_threads(leaf.source, leaf.context, leaf.threads, widest)
+        mapping = replace(limited, unlimited_vector=mapping.unlimited_vector or mapping.vector)
+    if serial is not None and serial != mapping.is_serial:
+        mapping = replace(mapping, is_serial=serial)
+    return leaf if mapping is leaf.mapping else leaf.with_mapping(mapping)
+
+
+def _has_unconditional_load(leaf: StatementCost) -> bool:
+    """Whether a statement loads from global memory without a data-dependent condition."""
+    return any(
+        entry.access.mode == "read"
+        and entry.buffer.scope == "global"
+        and not (
+            entry.access.guard is not None
+            and is_data_dependent(leaf.context.resolve(entry.access.guard))
+        )
+        for entry in leaf.count.accesses
+    )
+
+
+def _count_flop(
+    count: NodeCount, arith: OperationTotals
+) -> tuple[int | None, int | None, int | None]:
+    """FLOP of a statement: all, those that contribute, and those that a mask discards."""
+    pairs = [(entry.arith, entry.total) for entry in count.arith]
+    flop = None if _has_unknown_count(pairs) else arith.flop
+    if all(entry.useful == entry.total and entry.masked == 0 for entry in count.arith):
+        return flop, flop, 0
+    useful = [(entry.arith, entry.useful) for entry in count.arith]
+    masked = [(entry.arith, entry.masked) for entry in count.arith]
+    return flop, _sum_flop(useful), _sum_flop(masked)
+
+
+def _has_unknown_count(pairs: Sequence[tuple[Arith, int | None]]) -> bool:
+    return any(number is None and not arith.index for arith, number in pairs)
+
+
+def _sum_flop(pairs: Sequence[tuple[Arith, int | None]]) -> int | None:
+    return None if _has_unknown_count(pairs) else sum_operations(pairs).flop
+
+
+def _count_bytes(
+    count: NodeCount, buffers: Mapping[str, Buffer]
+) -> tuple[int | None, int | None, int]:
+    """Bytes read and written of global memory (None: not known), and bytes of shared memory."""
+    read: int | None = 0
+    write: int | None = 0
+    shared = 0
+    for entry in count.accesses:
+        access, number = entry.access, entry.bytes
+        scope = buffers[access.buffer].scope if access.buffer in buffers else "global"
+        if scope == "global":
+            if access.mode != "write":
+                read = None if read is None or number is None else read + number
+            if access.mode != "read":
+                write = None if write is None or number is None else write + number
+        elif number is not None and scope.startswith("shared"):
+            shared += number
+    return read, write, shared

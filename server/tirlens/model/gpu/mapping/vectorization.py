@@ -1,33 +1,46 @@
 """The longest vector of neighbouring elements that one instruction of a thread can move.
 
-`thread_mapping` has the rules.  Addresses are element offsets at the first points of a tile.
+`thread_mapping` has the rules for tiles.  Addresses are element offsets at the first points of a
+tile.
+
+In TVM the iterations of the outermost vectorized loop are the lanes of each access in it.  A
+statement whose lanes a condition or a loop bound separates is scalarized (``Scalarize`` in
+``src/tirx/transform/vectorize_loop.cc``); accesses to elements that are not contiguous are split.
+
+tilelang plans vectors itself (``VectorizePlanner`` in ``src/transform/loop_vectorize.cc``): along
+the innermost loop, with one length for all accesses of a vectorized loop, such that each access is
+contiguous and aligned, or loads one element for all lanes, and no condition separates the lanes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tirlens_counting.expressions import (
+    UnknownValueError,
     conjuncts,
     evaluate,
     free_variables,
     is_data_dependent,
     linear,
+    operands,
     operators,
     simplify,
 )
-from tirlens_worker.facts import Access, Buffer, Expr
+from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
-from ...tree.context import LoopContext, dtype_bytes
-from .lane_offsets import IntArray
+from ...tree.context import EnclosingLoop, LoopContext, dtype_bytes
+from .lane_offsets import IntArray, drop_uniform_loads, element_offsets
 
 # Of one load or store (see `memory_requests`).
 MAX_VECTOR_BYTES = 16
+COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 SELECTS = frozenset({"select", "opaque", "load"})
 
 
@@ -128,3 +141,148 @@ def group_values(values: npt.NDArray[Any], vector: int) -> Any:
     """The values in groups of `vector`, without an incomplete last group."""
     whole: Any = values[: len(values) // vector * vector]
     return whole.reshape(-1, vector)
+
+
+def explicit_vectors(
+    statement: Statement,
+    context: LoopContext,
+    buffers: Mapping[str, Buffer],
+    planned: bool,
+    widest: int,
+) -> tuple[int, ...]:
+    """The vector length of each access of a statement; `planned` by tilelang, at most `widest`."""
+    alone = (1,) * len(statement.accesses)
+    loop = _vector_loop(context, planned)
+    if loop is None or (not planned and _is_scalarized(statement, context, loop)):
+        return alone
+    offsets = [_vector_offsets(access, buffers, context, loop) for access in statement.accesses]
+    if planned:
+        vector = plan_vector(statement, context, buffers, widest)
+        return tuple(1 if _are_equal(offset, vector) else vector for offset in offsets)
+    return tuple(loop.extent or 1 if _are_contiguous(offset) else 1 for offset in offsets)
+
+
+def plan_vector(
+    statement: Statement,
+    context: LoopContext,
+    buffers: Mapping[str, Buffer],
+    widest: int = MAX_VECTOR_BYTES,
+) -> int:
+    """The longest power-of-two vector that tilelang plans for one statement."""
+    loop = _vector_loop(context, planned=True)
+    if loop is None:
+        return 1
+    vector = math.gcd(loop.extent or 1, widest)
+    for access in statement.accesses:
+        buffer = buffers[access.buffer]
+        offset = _vector_offsets(access, buffers, context, loop)
+        if offset is None:
+            return 1
+        own = buffer.scope.startswith("local")
+        points = offset.ravel()
+        vector = (
+            aligned_vector(points, vector) if own else contiguous_vector(points, buffer, vector)
+        )
+        if _are_equal(offset, vector):
+            if access.mode != "read":
+                return 1  # several stores to one element: the last one counts
+        else:
+            vector = math.gcd(vector, *_loop_steps(access, buffers, context, loop))
+    conditions = list(_conditions(statement, context))
+    if any(is_data_dependent(one) and loop.var in free_variables(one) for one in conditions):
+        return 1
+    lanes = _lane_values(context, loop)
+    points = {name: _broadcast_lanes(value, context, loop).ravel() for name, value in lanes.items()}
+    return uniform_vector(conditions, context, points, vector, loop.var)
+
+
+def _vector_loop(context: LoopContext, planned: bool) -> EnclosingLoop | None:
+    """The loop whose iterations are the lanes; None without a vectorized loop of several."""
+    loop = next((one for one in context.loops if one.kind == "vectorized"), None)
+    if loop is not None and planned:
+        loop = context.loops[-1]
+    return loop if loop is not None and (loop.extent or 1) > 1 else None
+
+
+def _conditions(statement: Statement, context: LoopContext) -> Iterator[Expr]:
+    """The conditions around a statement, and those of its accesses and operations."""
+    guards = (node.guard for node in (*statement.accesses, *statement.arith))
+    for condition in (*context.conditions, *guards):
+        if condition is not None:
+            yield context.resolve(condition)
+
+
+def _is_scalarized(statement: Statement, context: LoopContext, loop: EnclosingLoop) -> bool:
+    """Whether a condition or a loop bound differs between the lanes of a statement."""
+    lengths = (length for name, _, length in context.path if name)
+    return any(
+        _varies_by_lane(one, loop, context) for one in (*_conditions(statement, context), *lengths)
+    )
+
+
+def _varies_by_lane(expr: Expr, loop: EnclosingLoop, context: LoopContext) -> bool:
+    """Whether a compared value differs between lanes.
+
+    A quotient by a multiple of the number of lanes does not.
+    """
+    if not isinstance(expr, tuple):
+        return expr == loop.var
+    if loop.var not in free_variables(expr):
+        return False
+    if expr[0] in ("and", "or", "not"):
+        return any(_varies_by_lane(part, loop, context) for part in operands(expr))
+    compared = operands(expr) if expr[0] in COMPARISONS else (expr,)
+    try:
+        sides = [np.asarray(evaluate(part, _lane_values(context, loop))) for part in compared]
+    except (UnknownValueError, ZeroDivisionError):
+        return True
+    return any(bool(side.ndim) and bool(np.any(np.diff(side))) for side in sides)
+
+
+def _lane_values(context: LoopContext, loop: EnclosingLoop) -> dict[str, Any]:
+    """The values of variables: a row for each thread of a warp, a column for each lane."""
+    rows = {name: np.asarray(value)[..., None] for name, value in context.first_warp_values.items()}
+    return {**rows, loop.var: np.arange(loop.extent or 1, dtype=np.int64)}
+
+
+def _broadcast_lanes(values: Any, context: LoopContext, loop: EnclosingLoop) -> IntArray:
+    """Values broadcast to a row for each thread of a warp and a column for each lane."""
+    return np.broadcast_to(
+        np.asarray(values, dtype=np.int64), (context.first_warp_lanes, loop.extent or 1)
+    )
+
+
+def _vector_offsets(
+    access: Access, buffers: Mapping[str, Buffer], context: LoopContext, loop: EnclosingLoop
+) -> IntArray | None:
+    """The element offsets of the lanes of each thread of a warp; None if data-dependent."""
+    buffer = buffers[access.buffer]
+    lanes = _lane_values(context, loop)
+    uniform = drop_uniform_loads(
+        access, context, buffers, {**context.first_warp_values, loop.var: lanes[loop.var]}
+    )
+    offset = element_offsets(uniform, buffer, context, lanes)
+    return None if offset is None else _broadcast_lanes(offset, context, loop)
+
+
+def _loop_steps(
+    access: Access, buffers: Mapping[str, Buffer], context: LoopContext, loop: EnclosingLoop
+) -> Iterator[int]:
+    """The distances of elements between iterations of the other enclosing loops."""
+    first = _vector_offsets(access, buffers, context, loop)
+    for other in context.loops:
+        if other != loop and (other.extent or 1) > 1:
+            low, high = context.ranges[other.var]
+            ranges = {**context.ranges, other.var: (low + 1, high)}
+            moved = _vector_offsets(access, buffers, replace(context, ranges=ranges), loop)
+            if first is not None and moved is not None:
+                yield from np.unique(moved - first).tolist()
+
+
+def _are_contiguous(offset: IntArray | None) -> bool:
+    return offset is not None and bool(np.all(np.diff(offset) == 1))
+
+
+def _are_equal(offset: IntArray | None, vector: int) -> bool:
+    """Whether the elements of a vector are all equal."""
+    return offset is None or not np.any(np.diff(group_values(offset.ravel(), vector)))

@@ -1,4 +1,10 @@
-"""Reuse of loads among the iterations of unrolled loops.
+"""Reuse of loads: among a thread's elements of a tile, and among iterations of unrolled loops.
+
+tilelang unrolls a thread's elements of a tile (``#pragma unroll``) into straight-line code, in
+which the compiler loads an address once; ``__restrict__`` pointers exclude aliases.  A condition
+that separates elements makes a branch for each of them, and each branch loads again.  nvcc 13.0
+for sm_90a issues 34 loads for ``c[i, j] += p[i, j] * s[i] * t[j]`` on 64 elements of a thread (2
+rows by 32 columns of a wgmma result), and 128 where the last columns are masked.
 
 Unrolled iterations are straight-line code, in which LLVM's GVN (part of NVVM) loads a value once
 for all iterations that use it, if nothing in between stores to its array; so with a value that all
@@ -11,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,36 +27,61 @@ from tirlens_counting.expressions import (
     free_variables,
     is_data_dependent,
 )
-from tirlens_worker.facts import Access, Branch, Buffer, Loop, Node, Statement, While
+from tirlens_counting.intervals import bounds
+from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
 from ...tree.context import NO_LOOPS, EnclosingLoop, LoopContext, StoreLoops
+from .distinct_elements import distinct_matrix_share, distinct_vector_share
 
 # Limit of the iterations of straight-line code; outer loops beyond it count as rolled.
 MAX_ITERATIONS = 1 << 14
 
 
-def find_store_loops(nodes: Sequence[Node]) -> StoreLoops:
-    """The loops around the stores to each array, by its id."""
-    found: dict[str, frozenset[str]] = {}
-    _collect_store_loops(nodes, NO_LOOPS, found)
-    return found
+class Tile(NamedTuple):
+    """The tile loops around a statement, and the distribution of their elements over threads."""
+
+    names: tuple[str, ...]
+    extents: tuple[int, ...]
+    threads: int
+    vector: int
+    is_matrix: bool
 
 
-def _collect_store_loops(
-    nodes: Sequence[Node], around: frozenset[str], found: dict[str, frozenset[str]]
-) -> None:
-    for node in nodes:
-        if isinstance(node, Statement):
-            for access in node.accesses:
-                if access.mode != "read":
-                    found[access.buffer] = found.get(access.buffer, NO_LOOPS) | around
-        elif isinstance(node, Loop):
-            _collect_store_loops(node.body, around | {node.var}, found)
-        elif isinstance(node, While):
-            _collect_store_loops(node.body, around | {node.var} if node.var else around, found)
-        elif isinstance(node, Branch):
-            _collect_store_loops(node.then, around, found)
-            _collect_store_loops(node.orelse, around, found)
+def issued_load_share(
+    access: Access,
+    beside: Sequence[Access],
+    context: LoopContext,
+    conditions: Sequence[Expr],
+    tile: Tile,
+) -> float:
+    """The share of a thread's elements for which an access is an instruction.
+
+    `beside` are all accesses of the statement.
+    """
+    if access.mode != "read" or access.route != "thread" or not tile.names:
+        return 1.0
+    indices = [context.resolve(index) for index in access.indices]
+    needed = frozenset[str]().union(*map(free_variables, indices))
+    varies = tuple(name in needed for name in tile.names)
+    if all(varies) or any(map(is_data_dependent, indices)):
+        return 1.0
+    if any(one.mode != "read" and one.buffer == access.buffer for one in beside):
+        return 1.0
+    if any(_varies_within_tile(condition, context, tile.names) for condition in conditions):
+        return 1.0
+    if not tile.is_matrix or len(tile.extents) == 1:
+        return distinct_vector_share(tile.extents, varies, tile.threads, tile.vector)
+    share = distinct_matrix_share(tile.extents, varies, tile.threads)
+    # A load that the elements of a vector share is one instruction for all of them.
+    return share if varies[-1] else min(share * tile.vector, 1.0)
+
+
+def _varies_within_tile(condition: Expr, context: LoopContext, names: Sequence[str]) -> bool:
+    """Whether a condition may differ between the elements of a tile."""
+    resolved = context.resolve(condition)
+    if free_variables(resolved).isdisjoint(names) and not is_data_dependent(resolved):
+        return False
+    return bounds(resolved, context.ranges) != (1, 1)
 
 
 def reads_per_load(

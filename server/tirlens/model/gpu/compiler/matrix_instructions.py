@@ -1,4 +1,4 @@
-"""The number of times that matrix instructions read their operands from shared memory.
+"""Matrix instructions: how often they read their operands, and which ones a device has.
 
 A wgmma of a warpgroup multiplies 64 rows of A and up to 256 columns of B, and reads both from
 shared memory unless A is in registers (PTX ISA, "wgmma.mma_async").  It reads a tile of B once for
@@ -9,16 +9,24 @@ Architecture": full rate from 64 columns).  For mma.sync each warp loads the row
 part of the product.  The tensor cores of sm_100 read a tile once.
 
 Sources: tilelang ``src/cuda/op/gemm.cc`` (ComputeWgmmaWarpPartition, ComputeDefaultWarpPartition).
+
+A kernel with a matrix instruction that the device does not have does not compile for it.  Its cost
+is estimated at the rate of the device's own instructions.  Sources: PTX ISA, "Target ISA Notes" of
+``wgmma.mma_async`` (sm_90a alone) and ``tcgen05.mma`` (sm_100, sm_101, sm_103 and sm_110 and not
+sm_120); AMD's CDNA 1 to 4 and RDNA 3 and 4 ISA guides, "Matrix Arithmetic Instructions" (MFMA:
+gfx908 to gfx950) and "WMMA" (gfx11 and gfx12).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Gemm, WarpPolicy
+from tirlens_worker.facts import Gemm, MatrixInstruction, Mma, WarpPolicy
 
+from ...report import CaveatNote
 from ...tree.context import WARP, WARPGROUP
 from ...tree.node import CostNode
 
@@ -27,6 +35,13 @@ from ...tree.node import CostNode
 MAX_WGMMA_COLUMNS = 256
 WGMMA_ROWS, WGMMA_COLUMNS = 64, 8
 MMA_ROWS, MMA_COLUMNS = 16, 8
+# The names of the targets that have each instruction.
+_SUPPORTING_TARGETS: Mapping[MatrixInstruction, re.Pattern[str]] = {
+    "wgmma": re.compile(r"sm_90a?"),
+    "tcgen05": re.compile(r"sm_1(00|01|03|10)[af]?"),
+    "mfma": re.compile(r"gfx9(08|0a|4\d|5\d)"),
+    "rdna_wmma": re.compile(r"gfx1[12]\d\d"),
+}
 
 
 def operand_read_counts(cost: CostNode, device: Device) -> tuple[float, float]:
@@ -79,3 +94,20 @@ def _possible_partitions(
         whole = down * across == number
         if whole and rows % (down * least[0]) == 0 and columns % (across * least[1]) == 0:
             yield down, across
+
+
+def find_unsupported_instructions(nodes: Iterable[object], arch: str) -> tuple[CaveatNote, ...]:
+    """A caveat at each line with a matrix instruction that `arch` does not have."""
+    found: dict[CaveatNote, None] = {}
+    for node in nodes:
+        if not isinstance(node, (Gemm, Mma)) or node.instruction is None:
+            continue
+        have = _SUPPORTING_TARGETS.get(node.instruction)
+        if have is None or have.fullmatch(arch):
+            continue
+        message = (
+            f"{arch} has no {node.instruction} instruction: "
+            "the statement does not compile for this device"
+        )
+        found[CaveatNote(message, node.sites[0] if node.sites else None)] = None
+    return tuple(found)

@@ -1,0 +1,175 @@
+"""Load and store instructions: the requests of the program's accesses that the compiler issues.
+
+It loads once what several elements or unrolled iterations of a thread share (`load_reuse`), and
+merges scalar accesses of shared memory into vectors.  LLVM's LoadStoreVectorizer, which NVVM runs,
+merges accesses of straight-line code to adjacent addresses: up to four elements and 16 bytes, if
+the first address is aligned to the vector.  It knows the alignment of arrays in shared memory, but
+of arrays in global memory only that of their elements.  nvcc 13.0 for sm_86 turns ``a[row, k]`` and
+``b[k, i]`` in unrolled loops of 16 steps and 8 columns into one LDS.128 of four floats, or one
+LDS.64 of four halves, along either loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tirlens_counting.expressions import free_variables
+from tirlens_worker.facts import Access, Buffer, Statement
+
+from ...tree.context import EnclosingLoop, LoopContext, StoreLoops, dtype_bytes
+from ...tree.node import StatementCost
+from ...tree.thread_mapping import MemoryRequest, ThreadMapping
+from ..mapping import element_offsets, memory_request
+from .load_reuse import Tile, issued_load_share, reads_per_load
+
+# Limits of one merged instruction (see above).
+MAX_JOINED_ELEMENTS = 4
+MAX_JOINED_BYTES = 16
+
+
+def issue_requests(
+    leaf: StatementCost, buffers: Mapping[str, Buffer], store_loops: StoreLoops
+) -> ThreadMapping:
+    """The load and store instructions that the compiler issues for a statement's accesses.
+
+    Parameters
+    ----------
+    leaf
+        The statement with its thread mapping.
+    buffers
+        The arrays of the kernel by id.
+    store_loops
+        The loops around the stores to each array.
+
+    Returns
+    -------
+    ThreadMapping
+        The mapping of the statement with the vectors, merged iterations and issued shares of the
+        requests that remain.
+    """
+    statement, mapping = leaf.source, leaf.mapping
+    if not mapping.requests:
+        return mapping
+    if statement.per == "thread":
+        requests = tuple(
+            [
+                None
+                if request is None
+                else _issue_request(request, access, leaf, buffers, store_loops)
+                for access, request in zip(statement.accesses, mapping.requests, strict=True)
+            ]
+        )
+        return replace(mapping, requests=requests)
+    guards = [
+        node.guard for node in (*statement.accesses, *statement.arith) if node.guard is not None
+    ]
+    conditions = (*leaf.context.conditions, *guards)
+    tile = _tile(leaf)
+    shares = [
+        issued_load_share(access, statement.accesses, leaf.context, conditions, tile)
+        for access in statement.accesses
+    ]
+    return replace(mapping, issued_shares=tuple(shares))
+
+
+def _issue_request(
+    request: MemoryRequest,
+    access: Access,
+    leaf: StatementCost,
+    buffers: Mapping[str, Buffer],
+    store_loops: StoreLoops,
+) -> MemoryRequest:
+    """The request of a per-thread access, with merged vectors and reused loads."""
+    buffer = buffers[access.buffer]
+    if request.vector == 1:
+        vector = join_shared_accesses(access, leaf.source, buffer, leaf.context)
+        if vector > 1:
+            is_load = access.mode == "read"
+            request = memory_request(request.lane_offsets, vector, buffer, True, is_load)
+    iterations = reads_per_load(access, leaf.source, buffer, leaf.context, store_loops)
+    return replace(request, merged_iterations=iterations) if iterations > 1 else request
+
+
+def _tile(leaf: StatementCost) -> Tile:
+    """The distribution over threads of the elements of the tile loops around a statement."""
+    loops = [loop for loop in leaf.context.loops if loop.kind in ("parallel", "vectorized")]
+    return Tile(
+        tuple(loop.var for loop in loops),
+        tuple(loop.extent or 1 for loop in loops),
+        max(leaf.threads, 1),
+        leaf.mapping.vector,
+        has_matrix_layout(leaf),
+    )
+
+
+def has_matrix_layout(leaf: StatementCost) -> bool:
+    """Whether the elements of a statement have the layout of a matrix instruction's result."""
+    return any(access.buffer in leaf.accumulators for access in leaf.source.accesses)
+
+
+def join_shared_accesses(
+    access: Access,
+    statement: Statement,
+    buffer: Buffer,
+    context: LoopContext,
+) -> int:
+    """Elements of consecutive unrolled iterations that one instruction moves."""
+    if not buffer.scope.startswith("shared") or access.guard is not None:
+        return 1
+    others = (one for one in statement.accesses if one is not access)
+    if any(one.buffer == access.buffer for one in others):
+        return 1  # a store may write what the next iteration loads
+    most = min(MAX_JOINED_ELEMENTS, int(MAX_JOINED_BYTES / dtype_bytes(buffer.dtype)))
+    chosen = frozenset[str]().union(*map(free_variables, context.conditions))
+    for loop in _unrolled_loops(context):
+        number = loop.extent or 1
+        while number % most:
+            most //= 2
+        if most > 1 and loop.var not in chosen:
+            found = _aligned_vector(access, buffer, context, loop, most)
+            if found > 1:
+                return found
+        most = min(MAX_JOINED_ELEMENTS, int(MAX_JOINED_BYTES / dtype_bytes(buffer.dtype)))
+    return 1
+
+
+def _unrolled_loops(context: LoopContext) -> Iterator[EnclosingLoop]:
+    """The enclosing unrolled loops, from the innermost."""
+    for loop in reversed(context.loops):
+        if loop.kind != "unroll":
+            return
+        yield loop
+
+
+def _aligned_vector(
+    access: Access,
+    buffer: Buffer,
+    context: LoopContext,
+    loop: EnclosingLoop,
+    most: int,
+) -> int:
+    """The longest vector along `loop` that is aligned in every iteration."""
+    env = context.first_warp_values
+    first = element_offsets(access, buffer, context, env)
+    if first is None:
+        return 1
+    steps: list[npt.NDArray[np.int64]] = []
+    for other in context.loops:
+        if other.kind in ("grid", "cluster", "block") or (other.extent or 1) == 1:
+            continue
+        moved = element_offsets(access, buffer, context, {**env, other.var: env[other.var] + 1})
+        if moved is None:
+            return 1
+        step = moved - first
+        if other.var == loop.var:
+            if not np.all(step == 1):
+                return 1
+        else:
+            steps.append(step)
+    while most > 1 and any(np.any(offset % most) for offset in (first, *steps)):
+        most //= 2
+    return most

@@ -1,0 +1,84 @@
+"""The tree of a changed kernel, with the costs of a kernel that has the same statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tirlens_worker.facts import Branch, Let, Loop, Node, While
+
+from ..counting.kernel_counts import Counts, NodeCount
+from .context import CONCURRENT_KINDS, GRID_KINDS, LoopContext, body_context, kernel_context
+from .node import CostNode
+from .trip_counts import branch_sides
+
+# Kinds of loops whose iterations are not sequential in one thread.
+_NOT_SEQUENTIAL_KINDS = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
+
+
+def have_same_statements(nodes: Sequence[Node], others: Sequence[Node]) -> bool:
+    """Whether two bodies with equal counts differ only in how sequential loops run.
+
+    The costs of their statements are equal then; only their overlap may differ.
+    """
+    for node, other in zip(nodes, others, strict=True):
+        if node is other:
+            continue
+        if isinstance(node, Loop) and isinstance(other, Loop):
+            same = node.kind == other.kind or {node.kind, other.kind}.isdisjoint(
+                _NOT_SEQUENTIAL_KINDS
+            )
+            inside = same and have_same_statements(node.body, other.body)
+        elif isinstance(node, Branch) and isinstance(other, Branch):
+            inside = have_same_statements(node.then, other.then) and have_same_statements(
+                node.orelse, other.orelse
+            )
+        elif isinstance(node, While) and isinstance(other, While):
+            inside = have_same_statements(node.body, other.body)
+        else:
+            inside = False
+        if not inside:
+            return False
+    return True
+
+
+def transfer_costs(
+    costs: Sequence[CostNode], counts: Counts, bindings: Mapping[str, int]
+) -> tuple[CostNode, ...]:
+    """The tree of a kernel, with the costs of a kernel that has the same statements.
+
+    Parameters
+    ----------
+    costs
+        The tree of the other kernel.
+    counts, bindings
+        The counts of the kernel, and the values of its shape variables.
+    """
+    return _transfer_body(costs, counts.root, kernel_context(bindings))
+
+
+def _transfer_body(
+    costs: Sequence[CostNode], counts: Sequence[NodeCount], context: LoopContext
+) -> tuple[CostNode, ...]:
+    transferred: list[CostNode] = []
+    remaining = iter(costs)
+    for count in counts:
+        node = count.source
+        if isinstance(node, Let):
+            context = context.with_let(node)
+            continue
+        cost = next(remaining)
+        if isinstance(node, Branch):
+            first = len(node.then)
+            then, orelse = branch_sides(cost)
+            children = (
+                *_transfer_body(
+                    then, count.children[:first], context.under_condition(node.condition)
+                ),
+                *_transfer_body(
+                    orelse, count.children[first:], context.under_condition(("not", node.condition))
+                ),
+            )
+        else:
+            children = _transfer_body(cost.children, count.children, body_context(count, context))
+        transferred.append(cost.transfer(node, count, context, children))
+    return tuple(transferred)
