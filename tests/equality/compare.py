@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from tirlens.model.counting.formulas import formulas
 from tirlens.model.counting.kernel_counts import Counts, statement_counts
 from tirlens.model.counting.operation_classes import FREE_OPS, INTEGER_OPS, sum_operations
-from tirlens.model.gpu.mapping.tree import build_tree
+from tirlens.model.gpu.compiler import compile_statements
+from tirlens.model.gpu.mapping import map_threads
 from tirlens.model.tree.thread_mapping import memory_space
 from tirlens.model.workload import count_workload
 from tirlens_worker.codec import from_json
@@ -216,12 +217,12 @@ def _requests(
     """Bytes of a lane with sectors or passes of a warp, of what each thread does by itself."""
     buffers = {buffer.id: buffer for buffer in facts.buffers}
     mine: defaultdict[tuple[str, str, str], set[tuple[float, float]]] = defaultdict(set)
-    for item in build_tree(facts, counts, sizes, buffers):
+    nodes = compile_statements(map_threads(facts, counts, sizes, buffers), facts, buffers)
+    for item in nodes:
         for leaf in item.leaves():
             if leaf.source.per != "thread" or not isinstance(leaf.source, BY_ELEMENT):
                 continue
-            known = leaf.mapping.requests if leaf.mapping is not None else ()
-            for entry, request in zip(leaf.count.accesses, known, strict=False):
+            for entry, request in zip(leaf.count.accesses, leaf.mapping.requests, strict=False):
                 level = memory_space(entry.access, buffers)
                 if request is None or level is None or not entry.elements:
                     continue

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tirlens.model.counting.kernel_counter import KernelCounter
+from tirlens.model.counting.kernel_counts import NodeCount
 from tirlens.model.gpu.compiler import compile_statements
+from tirlens.model.gpu.compiler.memory_instructions import issue_requests
 from tirlens.model.gpu.mapping import map_threads
+from tirlens.model.gpu.mapping.thread_mapping import map_to_threads
+from tirlens.model.tree.context import LoopContext
 from tirlens.model.tree.node import CostNode, StatementCost, leaves_of
+from tirlens.model.tree.thread_mapping import ThreadMapping
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -69,6 +74,25 @@ def tree(kernel: KernelFacts, sizes: Mapping[str, int] | None = None) -> tuple[C
     counts, bound = KernelCounter(kernel, sizes or {}).counts(), sizes or {}
     buffers = {buffer.id: buffer for buffer in kernel.buffers}
     return compile_statements(map_threads(kernel, counts, bound, buffers), kernel, buffers)
+
+
+def issued_mapping(
+    statement: Statement,
+    context: LoopContext,
+    buffers: Mapping[str, Buffer],
+    threads: int,
+    accumulators: frozenset[str] = frozenset(),
+) -> ThreadMapping:
+    """The thread mapping of a statement with the loads and stores that the compiler issues."""
+    leaf = StatementCost(
+        statement,
+        NodeCount(statement, 1, 1),
+        context,
+        threads=threads,
+        mapping=map_to_threads(statement, context, buffers, threads, accumulators),
+        accumulators=accumulators,
+    )
+    return issue_requests(leaf, buffers, {})
 
 
 def tile(

@@ -58,8 +58,8 @@ def test_in_a_tile_loop(
 )
 def test_addresses_in_a_tile_loop(names: tuple[str, ...], expected: float) -> None:
     around = tuple(EnclosingLoop(name, kind, extent) for name, kind, extent in ROWS_AND_COLUMNS)
-    place, spread = LoopContext(around, {}, {}), ThreadMapping(4, 1.0, False, ())
-    assert address_share(frozenset(names), place, spread, 128) == expected
+    place = LoopContext(around, {}, {})
+    assert address_share(frozenset(names), place, vector=4, threads=128) == expected
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.mapping.thread_mapping import map_to_threads
+from support.kernels import issued_mapping
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Buffer, Expr, Store
 
@@ -32,7 +32,7 @@ def moved(
     }
     target = Access("A", "write", ("t",)) if again else Access("r", "write", (0,))
     accesses = (Access("A", "read", (index,)), target)
-    found = map_to_threads(Store("s", (), accesses, "thread"), place, buffers, 256)
+    found = issued_mapping(Store("s", (), accesses, "thread"), place, buffers, 256)
     assert found.requests[0] is not None
     return found.requests[0].vector
 

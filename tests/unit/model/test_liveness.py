@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from support.kernels import launched
+from support.kernels import launched, tree
 from tirlens.model.counting.kernel_counter import KernelCounter
 from tirlens.model.gpu.compiler.register_pressure import RegisterDemand, find_register_demand
-from tirlens.model.gpu.mapping.tree import build_tree
 from tirlens_worker.facts import (
     Access,
     AccessMode,
@@ -142,6 +141,4 @@ def peak(facts: KernelFacts) -> float:
 
 
 def live(facts: KernelFacts) -> RegisterDemand:
-    counts = KernelCounter(facts, {}).counts()
-    items = build_tree(facts, counts, {}, {item.id: item for item in facts.buffers})
-    return find_register_demand(items, counts)
+    return find_register_demand(tree(facts), KernelCounter(facts, {}).counts())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.mapping.thread_mapping import map_to_threads
+from support.kernels import issued_mapping
 from tirlens.model.tree.context import EnclosingLoop, LoopContext
 from tirlens_worker.facts import Access, Buffer, Expr, Store
 
@@ -37,7 +37,7 @@ def loaded(
     )
     statement = Store("s", (), accesses, "block")
     fragments = frozenset({"partial"} if matrix else ())
-    found = map_to_threads(statement, place, BUFFERS, THREADS, fragments)
+    found = issued_mapping(statement, place, BUFFERS, THREADS, fragments)
     request = found.requests[1]
     assert request is not None
     return 64 / request.vector * found.issued_shares[1]

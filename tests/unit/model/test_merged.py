@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.model.gpu.compiler.load_reuse import find_store_loops, reads_per_load
-from tirlens.model.tree.context import EnclosingLoop, LoopContext
+from tirlens.model.gpu.compiler.load_reuse import reads_per_load
+from tirlens.model.tree.context import EnclosingLoop, LoopContext, find_store_loops
 from tirlens_worker.facts import Access, Buffer, Expr, Loop, Store
 
 ARRAY = Buffer("S", "S", "float32", (64, 256), "shared")

@@ -176,11 +176,7 @@ def leaf_requests(item: CostNode, device: Device) -> LeafRequests:
     instructions = clocks = most = 0.0
     pass_clocks = WAVEFRONT_BYTES / device.shared_bytes_per_clk_per_sm
     least = WARP / device.load_store_lanes_per_clk_per_sm
-    requests, issued_shares = (
-        (item.mapping.requests, item.mapping.issued_shares)
-        if item.mapping is not None
-        else ((), ())
-    )
+    requests, issued_shares = item.mapping.requests, item.mapping.issued_shares
     tile_bytes = _descriptor_operand_bytes(item)
     by_tma = bool(item.accumulators) and is_tma_copy(item, device)
     times = operand_read_counts(item, device) if isinstance(item.source, Gemm) else ()

@@ -213,7 +213,7 @@ def load_latency_s(leaf: CostNode, device: Device, is_sequential: bool = False) 
 def _load_rounds(leaf: CostNode) -> float:
     """How often one execution waits: as often as its loads fill the registers for them."""
     mapping = leaf.mapping
-    if mapping is None or leaf.source.per == "thread":
+    if leaf.source.per == "thread":
         return 1.0
     if mapping.is_serial:
         return mapping.repeats

@@ -150,7 +150,7 @@ def can_batch_loads(loop: CostNode) -> bool:
     return all(
         (leaf.source.per == "thread" or _is_element_code(leaf, exchanged))
         and not isinstance(leaf.source, Barrier)
-        and not (leaf.mapping is not None and leaf.mapping.is_serial)
+        and not leaf.mapping.is_serial
         for leaf in loop.leaves()
     )
 

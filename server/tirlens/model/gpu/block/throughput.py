@@ -133,7 +133,7 @@ def _issue_rate_share(leaf: CostNode, chains: float = 1.0) -> float:
     take it count too.
     """
     independent = INDEPENDENT_INSTRUCTIONS * leaf.context.unrolled_iterations * chains
-    if leaf.mapping is not None and leaf.source.per == "block":
+    if leaf.source.per == "block":
         independent = max(independent, leaf.mapping.repeats)
     warps = max(leaf.threads, leaf.reaching_threads) / leaf.context.first_warp_lanes
     in_flight = warps * min(independent, INDEPENDENT_INSTRUCTIONS_LIMIT)

@@ -88,7 +88,7 @@ def _lane_values(node: CostNode) -> dict[str, Any]:
         values = node.context.first_warp
         return found | {name: value[:, None] for name, value in values.items()}
     extents = tuple(max(loop.extent or 1, 1) for loop in tiles)
-    vector = node.mapping.vector if node.mapping is not None else 1
+    vector = node.mapping.vector
     flat = np.arange(WARP) * vector % math.prod(extents)
     places = np.unravel_index(flat, extents)
     return found | {loop.var: context[:, None] for loop, context in zip(tiles, places, strict=True)}

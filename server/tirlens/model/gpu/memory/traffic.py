@@ -157,8 +157,6 @@ def _is_thread_write(entry: GlobalAccess) -> bool:
 def _sector_ratio(entry: GlobalAccess) -> float | None:
     """Bytes of the 32-byte sectors that a warp touches over the bytes that it requests."""
     mapping = entry.node.mapping
-    if mapping is None:
-        return None
     for access, requests in zip(entry.node.source.accesses, mapping.requests, strict=True):
         if access is entry.access and requests is not None:
             size = dtype_bytes(entry.buffer.dtype)
