@@ -7,13 +7,13 @@ import pytest
 from tirlens.hardware import load
 from tirlens.model.gpu.compiler.matrix_instructions import operand_read_counts
 from tirlens.model.tree.context import kernel_context
-from tirlens.model.tree.node import CostNode
+from tirlens.model.tree.node import StatementCost
 from tirlens_worker.facts import Copy, Gemm, WarpPolicy
 
 
-def product(rows: int, columns: int, threads: int, policy: WarpPolicy) -> CostNode:
+def product(rows: int, columns: int, threads: int, policy: WarpPolicy) -> StatementCost:
     node = Gemm("T.gemm(A, B, C)", m_n_k=(rows, columns, 64), policy=policy)
-    return CostNode(node, None, kernel_context({}), threads=threads)
+    return StatementCost(node, None, kernel_context({}), threads=threads)
 
 
 @pytest.mark.parametrize(
@@ -46,5 +46,5 @@ def test_times(
 
 
 def test_what_is_no_product_of_tiles_reads_once() -> None:
-    item = CostNode(Copy("T.copy(A, B)"), None, kernel_context({}), threads=256)
+    item = StatementCost(Copy("T.copy(A, B)"), None, kernel_context({}), threads=256)
     assert operand_read_counts(item, load("h100-sxm")) == (1, 1)

@@ -11,7 +11,7 @@ from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.compiler.register_ports import is_register_tile_product
 from tirlens.model.gpu.units import unit_busy_times
-from tirlens.model.tree.node import CostNode
+from tirlens.model.tree.node import StatementCost
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -51,7 +51,7 @@ def kernel(
     return launched((loop,), BUFFERS, 10 * H200.sm_count)
 
 
-def product(facts: KernelFacts) -> CostNode:
+def product(facts: KernelFacts) -> StatementCost:
     return next(leaf for leaf in leaves(facts) if isinstance(leaf.source, Store))
 
 

@@ -16,11 +16,11 @@ from tirlens.model.gpu.block.warp_roles.warp_program import (
     WarpProgram,
 )
 from tirlens.model.tree.context import kernel_context
-from tirlens.model.tree.node import CostNode
+from tirlens.model.tree.node import StatementCost
 from tirlens_worker.facts import Barrier, Signal, SignalKind
 
 BARRIER = Barrier("barrier")
-NODE = CostNode(BARRIER, NodeCount(BARRIER, None, 1), kernel_context({}))
+NODE = StatementCost(BARRIER, NodeCount(BARRIER, None, 1), kernel_context({}))
 TRIP_COUNT = 40
 SLOT = ("%", ("+", ("*", "k", 4), "part"), 3)
 

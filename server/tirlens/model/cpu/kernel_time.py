@@ -18,7 +18,7 @@ from tirlens_worker.facts import Buffer
 from ..dtypes import scalar_class
 from ..tree.context import EnclosingLoop
 from ..tree.kernel_time import KernelTime
-from ..tree.node import CostNode, Traffic, leaves_of, replace_leaves
+from ..tree.node import CostNode, StatementCost, Traffic, leaves_of, replace_leaves
 from ..tree.timed_node import TimedNode, timed_tree
 from .compiler import Nest, compile_loops
 from .compiler.statements import NestStatement
@@ -86,8 +86,8 @@ def time_kernel(
     ]
     transfers = time_transfers(kernel, instructions, device, cores)
     launch_s = device.cpu.call_s + device.launch_s * parallel_entries(kernel.nests)
-    time_s: dict[CostNode, float] = {}
-    timed: dict[CostNode, CostNode] = {}
+    time_s: dict[StatementCost, float] = {}
+    timed: dict[StatementCost, StatementCost] = {}
     for parts_of_nest in zip(kernel.nests, core_times, transfers, strict=True):
         nest = NestTime(*parts_of_nest)
         for statement, share in nest.statement_shares():
@@ -131,7 +131,7 @@ class NestTime:
 
 def _with_times(
     statement: NestStatement, nest: NestTime, share: float, cores: int, clock_hz: float
-) -> CostNode:
+) -> StatementCost:
     """The statement's node with the busy times and the traffic of its `share` of the nest."""
     node = statement.node
     is_double = any(scalar_class(entry.arith.dtype) == "fp64" for entry in node.count.arith)
@@ -155,7 +155,7 @@ def _with_times(
         dram_write_bytes=dram_lines * written * CACHE_LINE_BYTES,
     )
     busy_s = {name: value * share / clock_hz for name, value in clocks.items() if value}
-    return node.replace(traffic=traffic, busy_s=busy_s)
+    return node.with_traffic(traffic).with_busy_s(busy_s)
 
 
 def parallel_iterations(nest: Nest) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tirlens.hardware.spec import Device
 
 from ..tree.kernel_time import KernelTime
-from ..tree.node import CostNode, known_sum, leaves_of, replace_leaves
+from ..tree.node import CostNode, StatementCost, known_sum, leaves_of, replace_leaves
 from ..tree.timed_node import TimedNode
 from ..workload import Workload
 from .block import BlockOccupancy, BlockTime, block_occupancy, time_block
@@ -89,7 +89,7 @@ def model_gpu_kernel(workload: Workload, device: Device) -> GpuKernel:
     launch = find_launch(workload, device)
     leaves = move_bytes(workload, launch, device)
     device = with_read_write_mix(device, leaves)
-    leaves = [leaf.replace(busy_s=unit_busy_times(leaf, device)) for leaf in leaves]
+    leaves = [leaf.with_busy_s(unit_busy_times(leaf, device)) for leaf in leaves]
     leaves = add_spill_time(leaves, launch.block.resources.spilled_share, device)
     tree = replace_leaves(workload.tree, leaves)
     block, queueing_s = _time_block(tree, launch, device)
@@ -113,7 +113,7 @@ def find_launch(workload: Workload, device: Device) -> GpuLaunch:
     )
 
 
-def move_bytes(workload: Workload, launch: GpuLaunch, device: Device) -> list[CostNode]:
+def move_bytes(workload: Workload, launch: GpuLaunch, device: Device) -> list[StatementCost]:
     """The statements with their traffic in L2 and DRAM."""
     leaves = leaves_of(workload.tree)
     shape = LaunchShape(
@@ -143,7 +143,7 @@ def _time_block(
     return idle, max(queued.total_s - idle.total_s, 0.0)
 
 
-def _dram_bytes(leaves: Sequence[CostNode]) -> float | None:
+def _dram_bytes(leaves: Sequence[StatementCost]) -> float | None:
     """DRAM bytes of the kernel; None where its issued bytes are not known."""
     if known_sum([leaf.global_bytes for leaf in leaves]) is None:
         return None

@@ -16,7 +16,7 @@ from tirlens_worker.facts import Copy, Gemm, Mma
 
 from ..roofline import peak, sustained_flop_per_s
 from ..tree.context import WARP
-from ..tree.node import CostNode
+from ..tree.node import StatementCost
 from .compiler.matrix_instructions import operand_read_counts
 from .compiler.register_ports import is_register_tile_product
 from .memory.row_efficiency import row_efficiency
@@ -39,14 +39,14 @@ MATRIX_BURST_FRACTION = 0.95
 L2_WRITE_FRACTION = 0.45
 
 
-def burst_fraction(item: CostNode, device: Device) -> float:
+def burst_fraction(item: StatementCost, device: Device) -> float:
     """The time of a statement's matrix products without the power limit over that with it."""
     classes = [name for name in item.arith.flop_by_class if name.startswith("tensor.")]
     limited = max((peak(device, name).sustained_fraction for name in classes), default=1.0)
     return min(limited / MATRIX_BURST_FRACTION, 1.0)
 
 
-def with_read_write_mix(device: Device, leaves: Iterable[CostNode]) -> Device:
+def with_read_write_mix(device: Device, leaves: Iterable[StatementCost]) -> Device:
     """The device with its DRAM rate for a kernel's mix of reads and writes.
 
     Read-write turnarounds of DRAM take time, most with equal parts of both.  On A100, H100, L40,
@@ -67,7 +67,7 @@ def with_read_write_mix(device: Device, leaves: Iterable[CostNode]) -> Device:
     return replace(device, dram=replace(device.dram, sustained_fraction=fraction))
 
 
-def issue_fraction(item: CostNode, device: Device) -> float:
+def issue_fraction(item: StatementCost, device: Device) -> float:
     """The fraction of an SM's issue slots that a statement's instructions fill at full occupancy.
 
     Products of register tiles fill all slots.  Other compiled code is a mix of instructions, some
@@ -77,7 +77,7 @@ def issue_fraction(item: CostNode, device: Device) -> float:
     return 1.0 if fraction == 1.0 or is_register_tile_product(item) else fraction
 
 
-def unit_busy_times(item: CostNode, device: Device) -> dict[str, float]:
+def unit_busy_times(item: StatementCost, device: Device) -> dict[str, float]:
     """The busy time of each unit of the device for one statement, in seconds by unit."""
     out: dict[str, float] = {}
     issued = 0.0
@@ -158,13 +158,13 @@ class LeafRequests(NamedTuple):
 _NO_REQUESTS = LeafRequests(0.0, 0.0, 0.0)
 
 
-def is_tma_copy(item: CostNode, device: Device) -> bool:
+def is_tma_copy(item: StatementCost, device: Device) -> bool:
     """Whether TMA can copy a statement's tile between global and shared memory."""
     moves = isinstance(item.source, Copy) and bool(item.global_bytes)
     return moves and item.shared_bytes > 0 and "tma" in device.features
 
 
-def leaf_requests(item: CostNode, device: Device) -> LeafRequests:
+def leaf_requests(item: StatementCost, device: Device) -> LeafRequests:
     """The requests of a statement to L1 and shared memory, over the launch.
 
     An instruction takes the larger of one clock for each wavefront and one clock for each group of
@@ -220,7 +220,7 @@ def tag_clocks(lines: float, loads: bool, device: Device) -> float:
     return lines * WAVEFRONT_BYTES / device.shared_bytes_per_clk_per_sm
 
 
-def _descriptor_operand_bytes(item: CostNode) -> float:
+def _descriptor_operand_bytes(item: StatementCost) -> float:
     """Bytes of shared memory that matrix instructions read through descriptors."""
     each = float(item.source.operand_bytes) if isinstance(item.source, Mma) else 0.0
     if not each:
@@ -234,7 +234,7 @@ def _descriptor_operand_bytes(item: CostNode) -> float:
     )
 
 
-def l2_bytes_per_s(item: CostNode, device: Device) -> float:
+def l2_bytes_per_s(item: StatementCost, device: Device) -> float:
     """The L2 bandwidth of a statement's accesses, in bytes per second.
 
     The measured L2 rates are those of load instructions.  TMA tile copies reach 12 to 15 TB/s on an
@@ -247,7 +247,7 @@ def l2_bytes_per_s(item: CostNode, device: Device) -> float:
     return rate
 
 
-def l2_hit_seconds(leaves: Iterable[CostNode], device: Device) -> float:
+def l2_hit_seconds(leaves: Iterable[StatementCost], device: Device) -> float:
     """The time of L2 hits in seconds: of bytes that neither come from nor go to DRAM."""
     total = 0.0
     for leaf in leaves:
@@ -266,7 +266,7 @@ def _add(table: dict[str, float], key: str, value: float) -> None:
         table[key] = table.get(key, 0.0) + value
 
 
-def sum_busy_times(items: Iterable[CostNode]) -> dict[str, float]:
+def sum_busy_times(items: Iterable[StatementCost]) -> dict[str, float]:
     """The busy time of each unit for some statements, in seconds by unit."""
     out: dict[str, float] = {}
     for item in items:

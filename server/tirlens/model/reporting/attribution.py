@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from tirlens_worker.facts import Branch, Loop, Span, Statement, While
 
 from ..report import BreakdownEntry
-from ..tree.node import CostNode, known_sum
+from ..tree.node import CostNode, StatementCost, known_sum
 from ..tree.timed_node import TimedNode
 from .bound import NEAR_LIMIT_FRACTION, SATURATED_FRACTION
 
@@ -57,7 +57,7 @@ class _NodeTotals:
             busy[name] = busy[name] + seconds if name in busy else seconds
 
 
-def _statement_totals(leaf: CostNode) -> _NodeTotals:
+def _statement_totals(leaf: StatementCost) -> _NodeTotals:
     traffic = leaf.traffic
     return _NodeTotals(
         leaf.flop,
@@ -75,7 +75,7 @@ def build_entries(timed: TimedNode, frame: KernelFrame) -> tuple[BreakdownEntry,
     known = [child for child in timed.children if child.node is not None]
     for child in known:
         assert child.node is not None
-        if not isinstance(child.node.source, Statement):
+        if not isinstance(child.node, StatementCost):
             _compute_totals(child.node, sums)
     return _sibling_entries(known, frame, sums)[0]
 
@@ -88,7 +88,7 @@ def _compute_totals(item: CostNode, sums: dict[CostNode, _NodeTotals]) -> _NodeT
     else:
         found = _NodeTotals()
         for child in children:
-            is_leaf = isinstance(child.source, Statement)
+            is_leaf = isinstance(child, StatementCost)
             found.add(_statement_totals(child) if is_leaf else _compute_totals(child, sums))
     sums[item] = found
     return found
@@ -139,14 +139,15 @@ def _group_entry(
 ) -> tuple[BreakdownEntry, _Extents]:
     """The entry of one node, or of statements that are the same place of the source."""
     items = [part.node for part in same if part.node is not None]
-    node = items[0].source
-    if isinstance(node, Statement):
-        return _statement_entry(node, items, [part.own_s for part in same], frame), ()
+    statements = [item for item in items if isinstance(item, StatementCost)]
+    if statements:
+        times_s = [part.own_s for part in same]
+        return _statement_entry(statements[0].source, statements, times_s, frame), ()
     return _node_entry(same[0], items[0], frame, sums)
 
 
 def _statement_entry(
-    node: Statement, items: Sequence[CostNode], times_s: Sequence[float], frame: KernelFrame
+    node: Statement, items: Sequence[StatementCost], times_s: Sequence[float], frame: KernelFrame
 ) -> BreakdownEntry:
     first = items[0]
     seconds = None if frame.time_s is None else max(sum(times_s), 0.0)
@@ -197,7 +198,6 @@ def _node_entry(
         sites=node.sites,
         l2_bytes=inside.l2_bytes,
         shared_bytes=inside.shared_bytes,
-        details=_details(item),
     )
     return _collapse_grid_loops(entry, extents)
 
@@ -230,7 +230,7 @@ def _overlapped_s(busy: Mapping[str, float], seconds: float | None) -> float | N
     return max(0.0, max(busy.values()) - seconds)
 
 
-def _details(item: CostNode) -> tuple[tuple[str, str], ...]:
+def _details(item: StatementCost) -> tuple[tuple[str, str], ...]:
     details: list[tuple[str, str]] = []
     sectors = item.traffic.sectors_per_request
     if sectors is not None and sectors > 1.0:

@@ -14,7 +14,7 @@ from tirlens.hardware.spec import Device
 from ..report import KernelReport
 from ..roofline import peak, sustained_flop_per_s, sustained_roofline_seconds
 from ..tree.kernel_time import KernelTime
-from ..tree.node import CostNode, replace_leaves
+from ..tree.node import CostNode, StatementCost, replace_leaves
 from ..tree.timed_node import timed_tree
 from .report_builder import add_time
 
@@ -22,16 +22,16 @@ _UNITS = {"fp64": "fp64", "sfu": "sfu"}
 
 
 def limit_to_compulsory_bytes(
-    leaves: Sequence[CostNode], compulsory_bytes: float | None
-) -> list[CostNode]:
+    leaves: Sequence[StatementCost], compulsory_bytes: float | None
+) -> list[StatementCost]:
     """The leaves with DRAM traffic scaled down to the compulsory bytes."""
     total = sum(leaf.traffic.dram_bytes for leaf in leaves)
     if compulsory_bytes is None or total <= compulsory_bytes:
         return list(leaves)
     share = compulsory_bytes / total
     return [
-        leaf.replace(
-            traffic=replace(
+        leaf.with_traffic(
+            replace(
                 leaf.traffic,
                 dram_read_bytes=leaf.traffic.dram_read_bytes * share,
                 dram_write_bytes=leaf.traffic.dram_write_bytes * share,
@@ -42,7 +42,7 @@ def limit_to_compulsory_bytes(
 
 
 def report_lower_bound(
-    report: KernelReport, device: Device, items: Sequence[CostNode], leaves: Sequence[CostNode]
+    report: KernelReport, device: Device, items: Sequence[CostNode], leaves: Sequence[StatementCost]
 ) -> KernelReport:
     """The report with the lower bound of the time, and the unit that takes the longest.
 
@@ -67,8 +67,8 @@ def report_lower_bound(
 
 
 def _with_roofline_times(
-    report: KernelReport, leaves: Sequence[CostNode], rate: Callable[[str], float], dram: float
-) -> Iterator[CostNode]:
+    report: KernelReport, leaves: Sequence[StatementCost], rate: Callable[[str], float], dram: float
+) -> Iterator[StatementCost]:
     """The leaves with the roofline's unit times.
 
     Of several classes on one unit the one with the longest time counts.
@@ -84,7 +84,7 @@ def _with_roofline_times(
         traffic = leaf.traffic.dram_bytes
         if traffic and report.compulsory_bytes is not None:
             seconds["dram"] = traffic / dram
-        yield leaf.replace(busy_s=seconds)
+        yield leaf.with_busy_s(seconds)
 
 
 def _unit(name: str) -> str:

@@ -12,7 +12,7 @@ from ..gpu.units import sum_busy_times
 from ..report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite, Waves
 from ..roofline import dominant_class, peak, roofline_seconds
 from ..tree.kernel_time import KernelTime
-from ..tree.node import CostNode, known_sum, leaves_of
+from ..tree.node import CostNode, StatementCost, known_sum, leaves_of
 from ..tree.timed_node import TimedNode, timed_tree
 from . import attribution
 from .bound import find_bound, find_cpu_bound
@@ -20,7 +20,7 @@ from .time_band import band_s, dram_traffic_range, uncertainties
 
 
 def add_counts(
-    report: KernelReport, leaves: Sequence[CostNode], noted: Collection[str | None]
+    report: KernelReport, leaves: Sequence[StatementCost], noted: Collection[str | None]
 ) -> KernelReport:
     """The report with operations and issued bytes.
 
@@ -54,7 +54,10 @@ def add_counts(
 
 
 def add_traffic(
-    report: KernelReport, footprint: Footprint | None, leaves: Sequence[CostNode], device: Device
+    report: KernelReport,
+    footprint: Footprint | None,
+    leaves: Sequence[StatementCost],
+    device: Device,
 ) -> KernelReport:
     """The report with L2 and DRAM bytes, and the roofline."""
     compulsory = None if footprint is None else footprint.bytes

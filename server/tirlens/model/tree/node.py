@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
-from tirlens_worker.facts import Statement
+from tirlens_worker.facts import Branch, Loop, Statement, While
 
 from ..counting.kernel_counts import NodeCount
 from ..counting.operation_classes import OperationTotals
 from .context import LoopContext
 from .thread_mapping import NO_MAPPING, ThreadMapping
-from .traits import Registers, Traits, registers_of, traits_of
+from .traits import Registers, Traits, body_traits, registers_of, statement_traits
 
 # Shared by all that compute nothing.
 NO_ARITH = OperationTotals()
@@ -55,7 +55,7 @@ NO_TRAFFIC = Traffic()
 
 @dataclass(frozen=True, eq=False)
 class CostNode:
-    """A node of the kernel's tree: a loop or branch with its body, or a `StatementCost`.
+    """A node of the kernel's tree: a loop, a branch or a statement.
 
     Attributes
     ----------
@@ -71,39 +71,11 @@ class CostNode:
         The threads of a block that execute it, on average.
     """
 
-    source: Any
+    source: Loop | Branch | While | Statement
     count: NodeCount
     context: LoopContext
     children: tuple[CostNode, ...] = ()
     threads: int = 1
-    arith: OperationTotals = NO_ARITH
-    flop: int | None = 0
-    useful_flop: int | None = 0
-    masked_flop: int | None = 0
-    read_bytes: int | None = 0
-    write_bytes: int | None = 0
-    shared_bytes: int = 0
-    mapping: ThreadMapping = NO_MAPPING
-    accumulators: frozenset[str] = frozenset()
-    row_vector: int = 0
-    instructions: Mapping[tuple[str, str], float] = field(
-        default_factory=dict[tuple[str, str], float]
-    )
-    has_slow_path: bool = False
-    index_instructions: float = 0.0
-    predicate_instructions: float = 0.0
-    skipped_instructions: float = 0.0
-    reaching_threads: int = 0
-    traffic: Traffic = NO_TRAFFIC
-    busy_s: Mapping[str, float] = field(default_factory=dict[str, float])
-    spilled_share: float = 0.0
-
-    @property
-    def global_bytes(self) -> int | None:
-        """Bytes read from and written to global memory; None where not known."""
-        if self.read_bytes is None or self.write_bytes is None:
-            return None
-        return self.read_bytes + self.write_bytes
 
     def leaves(self) -> tuple[StatementCost, ...]:
         """The statements inside, in program order."""
@@ -117,7 +89,7 @@ class CostNode:
 
     def transfer(
         self,
-        source: Any,
+        source: Loop | Branch | While | Statement,
         count: NodeCount,
         context: LoopContext,
         children: tuple[CostNode, ...],
@@ -126,10 +98,6 @@ class CostNode:
         node = _copy_with(self, source=source, count=count, context=context, children=children)
         node.__dict__.pop("_leaves", None)
         return node
-
-    def replace(self, **changed: Any) -> CostNode:
-        """The node with other fields."""
-        return _copy_with(self, **changed)
 
     @cached_property
     def _leaves(self) -> tuple[StatementCost, ...]:
@@ -140,7 +108,28 @@ class CostNode:
     @cached_property
     def traits(self) -> tuple[Traits, Traits]:
         """What holds for every statement inside, and what for some of them: see `traits`."""
-        return traits_of(self)
+        return body_traits(self.children)
+
+
+@dataclass(frozen=True, eq=False)
+class LoopCost(CostNode):
+    """A loop with its body."""
+
+    source: Loop
+
+
+@dataclass(frozen=True, eq=False)
+class BranchCost(CostNode):
+    """A branch with the nodes of both sides (see `branch_sides`)."""
+
+    source: Branch
+
+
+@dataclass(frozen=True, eq=False)
+class WhileCost(CostNode):
+    """A loop that runs until its condition no longer holds."""
+
+    source: While
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +179,34 @@ class StatementCost(CostNode):
     """
 
     source: Statement
+    arith: OperationTotals = NO_ARITH
+    flop: int | None = 0
+    useful_flop: int | None = 0
+    masked_flop: int | None = 0
+    read_bytes: int | None = 0
+    write_bytes: int | None = 0
+    shared_bytes: int = 0
+    mapping: ThreadMapping = NO_MAPPING
+    accumulators: frozenset[str] = frozenset()
+    row_vector: int = 0
+    instructions: Mapping[tuple[str, str], float] = field(
+        default_factory=dict[tuple[str, str], float]
+    )
+    has_slow_path: bool = False
+    index_instructions: float = 0.0
+    predicate_instructions: float = 0.0
+    skipped_instructions: float = 0.0
+    reaching_threads: int = 0
+    traffic: Traffic = NO_TRAFFIC
+    busy_s: Mapping[str, float] = field(default_factory=dict[str, float])
+    spilled_share: float = 0.0
+
+    @property
+    def global_bytes(self) -> int | None:
+        """Bytes read from and written to global memory; None where not known."""
+        if self.read_bytes is None or self.write_bytes is None:
+            return None
+        return self.read_bytes + self.write_bytes
 
     def leaves(self) -> tuple[StatementCost, ...]:
         """The statement itself."""
@@ -246,6 +263,12 @@ class StatementCost(CostNode):
     def with_spilled_share(self, spilled_share: float) -> StatementCost:
         """The statement with the share of its register arrays that is in local memory."""
         return _copy_with(self, spilled_share=spilled_share)
+
+    @cached_property
+    def traits(self) -> tuple[Traits, Traits]:
+        """What holds for the statement, twice: see `traits`."""
+        found = statement_traits(self)
+        return found, found
 
     @cached_property
     def registers(self) -> Registers:

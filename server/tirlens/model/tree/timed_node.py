@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tirlens_worker.facts import Statement
-
-from .node import CostNode
+from .node import CostNode, StatementCost
 
 
 class TimedNode:
@@ -45,7 +43,7 @@ class TimedNode:
         return TimedNode(self.node, self.own_s * factor, children)
 
 
-def timed_tree(nodes: Iterable[CostNode], time_s: Callable[[CostNode], float]) -> TimedNode:
+def timed_tree(nodes: Iterable[CostNode], time_s: Callable[[StatementCost], float]) -> TimedNode:
     """Return the tree of times in which only statements take time.
 
     Parameters
@@ -57,7 +55,7 @@ def timed_tree(nodes: Iterable[CostNode], time_s: Callable[[CostNode], float]) -
     """
 
     def timed(node: CostNode) -> TimedNode:
-        if isinstance(node.source, Statement):
+        if isinstance(node, StatementCost):
             return TimedNode(node, time_s(node))
         return TimedNode(node, 0.0, tuple(timed(child) for child in node.children))
 

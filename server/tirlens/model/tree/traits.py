@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tirlens_worker.facts import Call, Copy, Evaluate, Fill, Gemm, Load, Mma, Statement, Store
+from tirlens_worker.facts import Call, Copy, Evaluate, Fill, Gemm, Load, Mma, Store
 
 if TYPE_CHECKING:
-    from .node import CostNode
+    from .node import CostNode, StatementCost
 
 # Statements that the compiler moves about freely: no barrier, no operation on a whole tile.
 _STRAIGHT = (Store, Evaluate, Call, Load)
@@ -43,20 +44,18 @@ ORDERED: Traits = 1 << 11
 _ALL: Traits = (1 << 12) - 1
 
 
-def traits_of(item: CostNode) -> tuple[Traits, Traits]:
-    """What holds for every statement in a node, and what for some of them."""
-    if isinstance(item.source, Statement):
-        mine = _of_statement(item)
-        return mine, mine
+def body_traits(body: Iterable[CostNode]) -> tuple[Traits, Traits]:
+    """What holds for every statement of a body, and what for some of them."""
     every, some = _ALL, 0
-    for child in item.children:
-        of_all, of_some = child.traits
+    for node in body:
+        of_all, of_some = node.traits
         every &= of_all
         some |= of_some
     return every, some
 
 
-def _of_statement(item: CostNode) -> Traits:
+def statement_traits(item: StatementCost) -> Traits:
+    """What holds for a statement."""
     node = item.source
     found = 0
     reads = False
@@ -109,7 +108,7 @@ Register = tuple[str, int | None]
 Registers = tuple[tuple[Register, ...], tuple[Register, ...]]
 
 
-def registers_of(leaf: CostNode) -> Registers:
+def registers_of(leaf: StatementCost) -> Registers:
     """What a statement reads and writes of registers and of tiles."""
     reads: list[Register] = []
     writes: list[Register] = []
@@ -128,7 +127,7 @@ def registers_of(leaf: CostNode) -> Registers:
     return tuple(reads), tuple(writes)
 
 
-def starts_product(leaf: CostNode) -> bool:
+def starts_product(leaf: StatementCost) -> bool:
     """Whether a statement starts a product that something else waits for."""
     return isinstance(leaf.source, (Gemm, Mma)) and leaf.source.is_asynchronous
 

@@ -8,7 +8,7 @@ from tirlens_worker.facts import Branch, Let, Loop, Node, While
 
 from ..counting.kernel_counts import Counts, NodeCount
 from .context import CONCURRENT_KINDS, GRID_KINDS, LoopContext, body_context, kernel_context
-from .node import CostNode
+from .node import BranchCost, CostNode
 from .trip_counts import branch_sides
 
 # Kinds of loops whose iterations are not sequential in one thread.
@@ -68,6 +68,7 @@ def _transfer_body(
             continue
         cost = next(remaining)
         if isinstance(node, Branch):
+            assert isinstance(cost, BranchCost)
             first = len(node.then)
             then, orelse = branch_sides(cost)
             children = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tirlens_counting.expressions import free_variables
-from tirlens_worker.facts import Branch, Let
+from tirlens_worker.facts import Let
 
 from .context import CONCURRENT_KINDS
-from .node import CostNode
+from .node import BranchCost, CostNode
 
 
 def mean_trip_count(node: CostNode) -> float:
@@ -19,10 +19,10 @@ def mean_trip_count(node: CostNode) -> float:
     return float(count.trips or 1)
 
 
-def branch_sides(node: CostNode) -> tuple[tuple[CostNode, ...], tuple[CostNode, ...]]:
+def branch_sides(branch: BranchCost) -> tuple[tuple[CostNode, ...], tuple[CostNode, ...]]:
     """The nodes of a branch's two sides: where its condition holds, and where it does not."""
-    first = sum(not isinstance(child, Let) for child in node.source.then)
-    return node.children[:first], node.children[first:]
+    first = sum(not isinstance(child, Let) for child in branch.source.then)
+    return branch.children[:first], branch.children[first:]
 
 
 def execution_shares(node: CostNode) -> Iterator[tuple[Sequence[CostNode], float]]:
@@ -32,9 +32,11 @@ def execution_shares(node: CostNode) -> Iterator[tuple[Sequence[CostNode], float
     threads or on elements of a tile has share 1 too: the warps that do not take the branch wait for
     those that do.
     """
-    source, context = node.source, node.context
+    context = node.context
     lanes = {loop.var for loop in context.loops if loop.kind in CONCURRENT_KINDS}
-    if not isinstance(source, Branch) or lanes & free_variables(context.resolve(source.condition)):
+    if not isinstance(node, BranchCost) or lanes & free_variables(
+        context.resolve(node.source.condition)
+    ):
         yield node.children, 1.0
         return
     total = _block_executions(node)

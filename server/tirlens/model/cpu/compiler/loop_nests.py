@@ -14,10 +14,10 @@ from functools import cached_property
 
 from tirlens.hardware.spec import Device
 from tirlens_counting.expressions import free_variables
-from tirlens_worker.facts import Buffer, Loop
+from tirlens_worker.facts import Buffer
 
 from ...tree.context import EnclosingLoop
-from ...tree.node import CostNode, leaves_of
+from ...tree.node import CostNode, LoopCost, StatementCost, leaves_of
 from .statements import Address, NestStatement, address_of
 from .unrolling import Addresses, FullUnrolling, without_branches
 from .vectorization import is_vectorizable
@@ -132,9 +132,9 @@ class _NestFinder:
 
     def nests(self, nodes: Sequence[CostNode], outer_loops: Loops = ()) -> Iterator[Nest]:
         """The nests of `nodes` inside of `outer_loops`, in program order."""
-        straight: list[CostNode] = []
+        straight: list[StatementCost] = []
         for node in without_branches(nodes):
-            if not isinstance(node.source, Loop) or self._unrolling.is_unrolled(node):
+            if not isinstance(node, LoopCost) or self._unrolling.is_unrolled(node):
                 straight += node.leaves()
                 continue
             yield from self._straight_line(straight, outer_loops)
@@ -151,24 +151,24 @@ class _NestFinder:
                 yield from self.nests(node.children, loops)
         yield from self._straight_line(straight, outer_loops)
 
-    def _straight_line(self, nodes: Sequence[CostNode], outer_loops: Loops) -> Iterator[Nest]:
+    def _straight_line(self, nodes: Sequence[StatementCost], outer_loops: Loops) -> Iterator[Nest]:
         if nodes:
             depth = len(outer_loops)
             statements = tuple(self._statement(node, depth) for node in nodes)
             yield Nest(None, outer_loops, statements, False)
 
-    def _statement(self, node: CostNode, depth: int) -> NestStatement:
+    def _statement(self, node: StatementCost, depth: int) -> NestStatement:
         """A statement whose nest has `depth` loops."""
         reads, writes = self._addresses(node)
         return NestStatement(node, reads, writes, node.context.loops[depth:])
 
-    def _addresses(self, node: CostNode) -> Addresses:
+    def _addresses(self, node: StatementCost) -> Addresses:
         """The addresses that a statement reads and writes."""
         if id(node) not in self._known:
             self._known[id(node)] = self._read_addresses(node)
         return self._known[id(node)]
 
-    def _read_addresses(self, node: CostNode) -> Addresses:
+    def _read_addresses(self, node: StatementCost) -> Addresses:
         reads: list[Address] = []
         writes: list[Address] = []
         for entry in node.count.accesses:

@@ -24,7 +24,7 @@ from tirlens_worker.facts import Access, AccessMode, Buffer, Expr
 from ...counting.kernel_counts import ArithCount
 from ...dtypes import bits, is_float
 from ...tree.context import EnclosingLoop, LoopContext
-from ...tree.node import CostNode
+from ...tree.node import StatementCost
 
 # Size below which TVM allocates an array on the stack, in bytes.  Source:
 # tvm/runtime/device_api.h, kMaxStackAlloca.
@@ -163,7 +163,7 @@ class NestStatement:
         The loops between the nest's loop and the statement, which are unrolled or vectors.
     """
 
-    node: CostNode
+    node: StatementCost
     reads: tuple[Address, ...]
     writes: tuple[Address, ...]
     inner_loops: tuple[EnclosingLoop, ...]
@@ -258,12 +258,12 @@ class NestStatement:
         return any(write.has_same_strides(address) for write in self.writes)
 
 
-def is_predicated_by(node: CostNode, var: str) -> bool:
+def is_predicated_by(node: StatementCost, var: str) -> bool:
     """Whether a condition around a statement depends on a variable."""
     return any(var in free_variables(condition) for condition in node.context.conditions)
 
 
-def operations_per_execution(node: CostNode) -> float:
+def operations_per_execution(node: StatementCost) -> float:
     """Arithmetic operations on data in one execution of a statement."""
     executions = max(node.count.executions or 1, 1)
     return sum(

@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from tirlens_counting.expressions import free_variables
-from tirlens_worker.facts import Branch, Loop, Statement
+from tirlens_worker.facts import Loop
 
 from ...dtypes import is_float
-from ...tree.node import CostNode
+from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost
 from .statements import (
     Address,
     NestStatement,
@@ -50,7 +50,9 @@ class FullUnrolling:
         The width of the widest vector registers.
     """
 
-    def __init__(self, addresses: Callable[[CostNode], Addresses], register_bytes: int) -> None:
+    def __init__(
+        self, addresses: Callable[[StatementCost], Addresses], register_bytes: int
+    ) -> None:
         self._addresses = addresses
         self._register_bytes = register_bytes
         self._known: dict[tuple[int, str | None], float] = {}
@@ -67,9 +69,9 @@ class FullUnrolling:
         return self._known[key]
 
     def _count(self, node: CostNode, loop: Loop | None) -> float:
-        if isinstance(node.source, Statement):
+        if isinstance(node, StatementCost):
             return self._count_statement(node, loop)
-        if not isinstance(node.source, Loop):
+        if not isinstance(node, LoopCost):
             return sum(self._instructions(child, loop) for child in node.children)
         is_unroll_loop = node.source.kind == "unroll"
         is_vector = _is_explicit_vector(node)
@@ -85,7 +87,7 @@ class FullUnrolling:
         total = trip_count * (body + LOOP_CONTROL_INSTRUCTIONS) + BACKEDGE_INSTRUCTIONS
         return total if total < UNROLL_THRESHOLD_INSTRUCTIONS else math.inf
 
-    def _count_statement(self, node: CostNode, loop: Loop | None) -> float:
+    def _count_statement(self, node: StatementCost, loop: Loop | None) -> float:
         reads, writes = self._addresses(node)
         loops = node.context.loops
         names = [other.var for other in loops]
@@ -115,7 +117,7 @@ class FullUnrolling:
         return total + (_address_instructions(accessed, node, loop) if loop else 0)
 
 
-def _is_explicit_vector(node: CostNode) -> bool:
+def _is_explicit_vector(node: LoopCost) -> bool:
     """Whether a loop is an explicit vector; TVM makes a loop of one with a condition."""
     loop = node.source
     return loop.kind == "vectorized" and not any(
@@ -130,7 +132,7 @@ def _shared_copies(address: Address, statement: NestStatement) -> int:
     return math.prod(invariant) if address.mode == "read" else 1
 
 
-def _contracted_operations(node: CostNode) -> float:
+def _contracted_operations(node: StatementCost) -> float:
     """Operations of one execution of a statement, with ``a * b + c`` as one (``llvm.fmuladd``).
 
     A minimum or maximum is a comparison and a selection (``CodeGenLLVM``).
@@ -148,7 +150,7 @@ def _contracted_operations(node: CostNode) -> float:
     return operations_per_execution(node) + selections - contracted
 
 
-def _address_instructions(accessed: Sequence[Address], node: CostNode, loop: Loop) -> int:
+def _address_instructions(accessed: Sequence[Address], node: StatementCost, loop: Loop) -> int:
     """Instructions that compute addresses in each iteration.
 
     Each address that does not advance by one element takes one.  Loop-invariant additions are
@@ -176,7 +178,7 @@ def _address_instructions(accessed: Sequence[Address], node: CostNode, loop: Loo
 def without_branches(nodes: Sequence[CostNode]) -> Iterator[CostNode]:
     """The nodes, with each branch replaced by its body."""
     for node in nodes:
-        if isinstance(node.source, Branch):
+        if isinstance(node, BranchCost):
             yield from without_branches(node.children)
         else:
             yield node

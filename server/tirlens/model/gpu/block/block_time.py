@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Branch, Loop, Statement, While
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
-from ...tree.node import CostNode, leaves_of
+from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost, WhileCost, leaves_of
 from ...tree.timed_node import TimedNode
 from ...tree.traits import BRINGS, LOADS, ORDERED, STORES, only, some
 from ...tree.trip_counts import branch_sides, execution_shares, mean_trip_count
@@ -124,7 +123,7 @@ def _time_siblings(
         continues = only(node, BRINGS) or (is_thread_code(node) and is_straight_line(node))
         joins = loads_in_flight and (continues or is_entered_once(node))
         alone = (_time_node(node, context, executions, waits=not joins),)
-        if not interleaves or isinstance(node.source, Statement):
+        if not interleaves or isinstance(node, StatementCost):
             return alone
         return interleave(alone, context)
     timed: list[TimedNode] = []
@@ -161,22 +160,21 @@ def _time_node(
     node: CostNode, context: BlockContext, executions: float, waits: bool = True
 ) -> TimedNode:
     """The time of a node; `waits`: its first loads wait for memory, and not with earlier ones."""
-    source = node.source
-    if isinstance(source, Statement):
+    if isinstance(node, StatementCost):
         busy_s = busy_time(node, context).longest_s
         return TimedNode(node, busy_s + exposed_latency_s(node, context, executions, waits))
-    if isinstance(source, Branch) and divides_warps(node):
+    if isinstance(node, BranchCost) and divides_warps(node):
         return _time_divided_branch(node, context, executions)
     inner = executions
-    if isinstance(source, Loop) and source.kind not in _NOT_SEQUENTIAL:
+    if isinstance(node, LoopCost) and node.source.kind not in _NOT_SEQUENTIAL:
         # No instruction is moved across a branch of another iteration, even in an unrolled loop.
         has_branches = has_arithmetic_branches(node, context.device)
         if has_branches or not issues_loads_first(node):
             trip_count = mean_trip_count(node)
-            if source.kind == "serial" and not has_branches and can_batch_loads(node):
-                trip_count = load_batches(source, trip_count)
+            if node.source.kind == "serial" and not has_branches and can_batch_loads(node):
+                trip_count = load_batches(node.source, trip_count)
             inner = executions * trip_count
-            if source.kind == "pipelined":
+            if node.source.kind == "pipelined":
                 return time_pipelined_loop(
                     node,
                     context,
@@ -184,7 +182,7 @@ def _time_node(
                     trip_count,
                     lambda child, times: _time_node(child, context, times),
                 )
-    if isinstance(source, While):
+    if isinstance(node, WhileCost):
         inner = executions * mean_trip_count(node)
     interleaves = not is_thread_code(node)
     children = tuple(
@@ -200,14 +198,14 @@ def _time_node(
 
 def _is_outermost_loop(node: CostNode) -> bool:
     """Whether a node is a sequential loop that is in no other one."""
-    if not isinstance(node.source, (Loop, While)):
+    if not isinstance(node, (LoopCost, WhileCost)):
         return False
-    if isinstance(node.source, Loop) and node.source.kind in _NOT_SEQUENTIAL:
+    if isinstance(node, LoopCost) and node.source.kind in _NOT_SEQUENTIAL:
         return False
     return all(loop.kind in _NOT_SEQUENTIAL for loop in node.context.loops)
 
 
-def _time_divided_branch(branch: CostNode, context: BlockContext, executions: float) -> TimedNode:
+def _time_divided_branch(branch: BranchCost, context: BlockContext, executions: float) -> TimedNode:
     """The time of a branch whose sides different warps of a block execute at the same time."""
     simulated = simulate_roles((branch,), _role_costs(context), executions)
     if simulated is not None:

@@ -28,7 +28,7 @@ from tirlens_worker.facts import (
 )
 
 from ...tree.context import WARP, WARPGROUP, dtype_bytes
-from ...tree.node import CostNode
+from ...tree.node import StatementCost
 from ..compiler.loop_carried import find_carried_dependence, sequential_executions
 from ..memory.l1_reuse import new_sector_share
 from .latencies import (
@@ -80,7 +80,7 @@ _BARRIER_CLOCKS: Mapping[BarrierKind, float] = {
 
 
 def exposed_latency_s(
-    leaf: CostNode, context: BlockContext, executions: float, waits: bool = True
+    leaf: StatementCost, context: BlockContext, executions: float, waits: bool = True
 ) -> float:
     """Seconds that the executions of a statement in one block take besides its busy time.
 
@@ -110,7 +110,7 @@ def exposed_latency_s(
 
 
 def _all_waits_s(
-    leaf: CostNode,
+    leaf: StatementCost,
     context: BlockContext,
     waits: bool,
     iterations_per_wait: float,
@@ -141,7 +141,11 @@ def _all_waits_s(
 
 
 def _wait_s(
-    leaf: CostNode, device: Device, waits: bool, iterations_per_wait: float, latency_share: float
+    leaf: StatementCost,
+    device: Device,
+    waits: bool,
+    iterations_per_wait: float,
+    latency_share: float,
 ) -> float:
     """Seconds of one execution that no throughput explains.
 
@@ -161,7 +165,7 @@ def _wait_s(
     return wait_s
 
 
-def _recurrence_s(leaf: CostNode, context: BlockContext) -> float:
+def _recurrence_s(leaf: StatementCost, context: BlockContext) -> float:
     """Seconds of a thread's iterations, each of which depends on the result of the one before."""
     if not isinstance(leaf.source, _ELEMENTWISE):
         return 0.0
@@ -177,7 +181,7 @@ def _recurrence_s(leaf: CostNode, context: BlockContext) -> float:
     return chain.links * link_s
 
 
-def _product_wait_s(leaf: CostNode, device: Device) -> float:
+def _product_wait_s(leaf: StatementCost, device: Device) -> float:
     """Seconds from the end of one matrix product to the start of the next one.
 
     Warpgroups that share a product, each with its rows, overlap each other's waits.
@@ -194,7 +198,7 @@ def restart_clocks(device: Device) -> float:
     return WGMMA_RESTART_CLOCKS if "wgmma" in device.features else MMA_SYNC_RESTART_CLOCKS
 
 
-def load_latency_s(leaf: CostNode, device: Device, is_sequential: bool = False) -> float:
+def load_latency_s(leaf: StatementCost, device: Device, is_sequential: bool = False) -> float:
     """Seconds until the loads of a statement arrive, on average over the levels that serve them.
 
     `is_sequential`: a warp loads one sector after the other.  It finds every second one in L2,
@@ -210,7 +214,7 @@ def load_latency_s(leaf: CostNode, device: Device, is_sequential: bool = False) 
     return missed * device.dram.latency_s + (1 - missed) * device.l2.latency_s
 
 
-def _load_rounds(leaf: CostNode) -> float:
+def _load_rounds(leaf: StatementCost) -> float:
     """How often one execution waits: as often as its loads fill the registers for them."""
     mapping = leaf.mapping
     if leaf.source.per == "thread":
@@ -226,7 +230,7 @@ def _load_rounds(leaf: CostNode) -> float:
     return max(math.ceil(mapping.repeats * registers / LOAD_REGISTERS), 1)
 
 
-def _step_clocks(leaf: CostNode, waits: bool) -> float:
+def _step_clocks(leaf: StatementCost, waits: bool) -> float:
     """Clocks of the dependent steps of one execution, without loads from global memory."""
     source: Statement = leaf.source
     if isinstance(source, Reduce):
@@ -248,7 +252,7 @@ def _step_clocks(leaf: CostNode, waits: bool) -> float:
     return clocks + chain_clocks(leaf)
 
 
-def chain_clocks(leaf: CostNode) -> float:
+def chain_clocks(leaf: StatementCost) -> float:
     """Clocks of a thread's dependent instructions for one element; other elements overlap them."""
     elements = leaf.count.executions if isinstance(leaf.source, _ELEMENTWISE) else None
     if elements is None:
@@ -261,7 +265,7 @@ def chain_clocks(leaf: CostNode) -> float:
     return min(total / elements, CHAIN_LIMIT_CLOCKS)
 
 
-def reduce_clocks(leaf: CostNode) -> float:
+def reduce_clocks(leaf: StatementCost) -> float:
     """Clocks of a reduction of a tile: each thread's serial part, then the exchange of threads.
 
     The template halves the number of threads in each step: by a round trip through shared memory
@@ -285,7 +289,7 @@ def reduce_clocks(leaf: CostNode) -> float:
     return math.ceil(rows_of_thread / INTERLEAVED_ROWS) * (serial + exchange)
 
 
-def scan_clocks(leaf: CostNode) -> float:
+def scan_clocks(leaf: StatementCost) -> float:
     """Clocks of a scan along one dimension: a warp takes a line, 32 values at a time.
 
     A step has five shuffles, the carry, a load and a store of shared memory.
@@ -299,7 +303,7 @@ def scan_clocks(leaf: CostNode) -> float:
     return math.ceil(lines / warps) * math.ceil(length / WARP) * step_clocks
 
 
-def _tile_sizes(leaf: CostNode) -> tuple[float, float] | None:
+def _tile_sizes(leaf: StatementCost) -> tuple[float, float] | None:
     """The rows of a reduction or scan, and the elements of each; None where they are not known."""
     reads = [entry for entry in leaf.count.accesses if entry.access.mode == "read"]
     executions = leaf.count.executions
@@ -316,7 +320,7 @@ def _tile_sizes(leaf: CostNode) -> tuple[float, float] | None:
     return (max(elements / row, 1.0), float(row))
 
 
-def _threads_of_row(leaf: CostNode, row: float, threads: int) -> float:
+def _threads_of_row(leaf: StatementCost, row: float, threads: int) -> float:
     """How many threads hold a part of one row, a power of two.
 
     Four do in the result of a matrix instruction; elsewhere vectors of a row lie on neighbouring
@@ -330,7 +334,7 @@ def _threads_of_row(leaf: CostNode, row: float, threads: int) -> float:
     return float(2 ** int(math.log2(max(min(threads, row / vector), 1))))
 
 
-def _row_vector(leaf: CostNode, row: float) -> int:
+def _row_vector(leaf: StatementCost, row: float) -> int:
     """Consecutive elements of a row on one thread: those of a copy, else 16 bytes of the tile."""
     element_bytes = max(dtype_bytes(leaf.count.accesses[0].buffer.dtype), 0.5)
     vector = leaf.row_vector or ROW_VECTOR_BYTES / element_bytes

@@ -11,10 +11,10 @@ from typing import Any
 
 from tirlens.hardware.spec import Device
 from tirlens_counting.expressions import is_data_dependent
-from tirlens_worker.facts import Barrier, Branch, Loop, Statement
+from tirlens_worker.facts import Barrier, Loop
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, is_in_tile_loop, loads_of
-from ...tree.node import CostNode
+from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost
 from ...tree.traits import ORDERED, READS, STORES, STRAIGHT, every, some
 from ..compiler.predication import MAX_FULL_UNROLL_ITERATIONS, PARTIAL_UNROLL_ITERATIONS
 
@@ -29,16 +29,17 @@ def is_straight_line(node: CostNode) -> bool:
     A statement does, as do an unrolled loop, the lanes of a vector, and a short branch, which is
     predicated.
     """
-    source = node.source
-    if isinstance(source, Loop):
-        return source.kind in ("unroll", "vectorized") and all(map(is_straight_line, node.children))
-    if isinstance(source, Branch):
+    if isinstance(node, LoopCost):
+        return node.source.kind in ("unroll", "vectorized") and all(
+            map(is_straight_line, node.children)
+        )
+    if isinstance(node, BranchCost):
         return (
             not _has_data_dependent_condition(node)
             and _instructions_per_execution(node) <= PREDICATED_INSTRUCTIONS
             and all(map(is_straight_line, node.children))
         )
-    return isinstance(source, Statement)
+    return isinstance(node, StatementCost)
 
 
 def is_entered_once(node: CostNode) -> bool:
@@ -46,28 +47,26 @@ def is_entered_once(node: CostNode) -> bool:
 
     It does in a branch whose condition is not data, and in a loop of at most one iteration.
     """
-    source = node.source
-    if isinstance(source, Branch):
+    if isinstance(node, BranchCost):
         return not _has_data_dependent_condition(node)
-    is_loop = isinstance(source, Loop) and source.kind not in GRID_KINDS | CONCURRENT_KINDS
+    is_loop = isinstance(node, LoopCost) and node.source.kind not in GRID_KINDS | CONCURRENT_KINDS
     return is_loop and (node.count.trips or 2) <= 1
 
 
-def _has_data_dependent_condition(branch: CostNode) -> bool:
+def _has_data_dependent_condition(branch: BranchCost) -> bool:
     return is_data_dependent(branch.context.resolve(branch.source.condition))
 
 
 def _instructions_per_execution(node: CostNode) -> float:
     """About how many instructions a thread issues for one execution of straight-line code."""
-    source = node.source
-    if isinstance(source, Statement):
+    if isinstance(node, StatementCost):
         executions = node.count.executions
         if not executions:
             return 0.0
         arithmetic = sum(node.instructions.values()) / executions
         memory = sum(not entry.buffer.scope.startswith("local") for entry in node.count.accesses)
         return arithmetic + memory
-    trip_count = (node.count.trips or 1) if isinstance(source, Loop) else 1
+    trip_count = (node.count.trips or 1) if isinstance(node, LoopCost) else 1
     return trip_count * sum(map(_instructions_per_execution, node.children))
 
 
@@ -97,7 +96,7 @@ def loaded_arrays(node: CostNode) -> set[str]:
     }
 
 
-def issues_loads_first(loop: CostNode) -> bool:
+def issues_loads_first(loop: LoopCost) -> bool:
     """Whether the compiler issues all loads of a loop before its other instructions.
 
     It does in an unrolled loop, unless its iterations store and some of their loads may not be
@@ -155,7 +154,7 @@ def can_batch_loads(loop: CostNode) -> bool:
     )
 
 
-def _is_element_code(leaf: CostNode, exchanged: Container[str]) -> bool:
+def _is_element_code(leaf: StatementCost, exchanged: Container[str]) -> bool:
     """Whether a statement of a tile loop becomes code that each thread executes by itself.
 
     It does not if it stores to a tile through which threads exchange data.

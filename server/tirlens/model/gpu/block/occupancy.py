@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Annotate, Branch, Copy, KernelFacts, Statement
+from tirlens_worker.facts import Annotate, Branch, Copy, KernelFacts
 
 from ...counting.kernel_counts import Counts
 from ...report import Occupancy
-from ...tree.node import CostNode
+from ...tree.node import CostNode, StatementCost
 from ...tree.traits import PRODUCT, some
 from ..compiler.register_pressure import find_register_demand
 from ..compiler.temporary_registers import count_loading_registers, count_temporaries
@@ -273,7 +273,7 @@ def is_warp_specialised(facts: KernelFacts, tree: Sequence[CostNode], device: De
     return any(
         stage_count(loop) > 0
         and some(loop, PRODUCT)
-        and any(isinstance(node.source, Statement) and _is_tile_copy(node) for node in _body(loop))
+        and any(isinstance(node, StatementCost) and _is_tile_copy(node) for node in _body(loop))
         for loop in pipelined_loops(tree)
     )
 
@@ -285,7 +285,7 @@ def _body(loop: CostNode) -> Sequence[CostNode]:
     return children
 
 
-def _is_tile_copy(leaf: CostNode) -> bool:
+def _is_tile_copy(leaf: StatementCost) -> bool:
     """Whether a statement copies a tile from global to shared memory, and may do so by TMA."""
     scopes = {(entry.access.mode, entry.buffer.scope) for entry in leaf.count.accesses}
     to_shared = any(mode == "write" and scope.startswith("shared") for mode, scope in scopes)

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from tirlens.hardware.spec import Device
-from tirlens_worker.facts import Gemm, Loop, Mma, Statement
+from tirlens_worker.facts import Gemm, Loop, Mma
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, WARPGROUP
-from ...tree.node import CostNode
+from ...tree.node import CostNode, StatementCost
 from ...tree.timed_node import TimedNode
 from ...tree.traits import (
     COPIES,
@@ -178,13 +178,13 @@ def _may_be_asynchronous(node: CostNode) -> bool:
     return bool(
         of_all & of_some & LOADS_REGISTERS
         or (of_some & PRODUCT and of_all & STARTED)
-        or (of_some & COPIES and isinstance(node.source, Statement))
+        or (of_some & COPIES and isinstance(node, StatementCost))
     )
 
 
 def _is_asynchronous_copy(node: CostNode) -> bool:
     """Whether a node starts copies that nothing inside it reads."""
-    if isinstance(node.source, Statement) or not some(node, COPIES):
+    if isinstance(node, StatementCost) or not some(node, COPIES):
         return some(node, COPIES)
     return not set(written_arrays(node, "shared")) & set(read_arrays(node, "shared"))
 

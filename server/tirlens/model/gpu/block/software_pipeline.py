@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
-from tirlens_worker.facts import Copy, Load, Loop, Statement, Store
+from tirlens_worker.facts import Copy, Load, Store
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
-from ...tree.node import CostNode
+from ...tree.node import CostNode, LoopCost, StatementCost
 from ...tree.timed_node import TimedNode
 from ...tree.trip_counts import execution_shares
 from .dependency_chains import interleave
@@ -32,16 +32,16 @@ from .throughput import BlockContext, busy_time, transfer_time_s
 TimeNode = Callable[[CostNode, float], TimedNode]
 
 
-def stage_count(loop: CostNode) -> int:
+def stage_count(loop: LoopCost) -> int:
     """The stages (buffers) of a pipelined loop, 0 where its source asks for none."""
     stages = loop.source.annotations.get("num_stages", 0)
     return stages if isinstance(stages, int) else 0
 
 
-def pipelined_loops(nodes: Sequence[CostNode]) -> Iterator[CostNode]:
+def pipelined_loops(nodes: Sequence[CostNode]) -> Iterator[LoopCost]:
     """The pipelined loops in nodes, outer ones first."""
     for node in nodes:
-        if isinstance(node.source, Loop) and node.source.kind == "pipelined":
+        if isinstance(node, LoopCost) and node.source.kind == "pipelined":
             yield node
         yield from pipelined_loops(node.children)
 
@@ -51,14 +51,14 @@ def is_prefetchable(node: CostNode) -> bool:
 
     A copy or load does.  A tile loop that copies element by element does inside a pipelined loop.
     """
-    if not isinstance(node.source, Statement) or not node.read_bytes:
+    if not isinstance(node, StatementCost) or not node.read_bytes:
         return False
     if isinstance(node.source, (Copy, Load)):
         return True
     return is_element_copy(node) and any(loop.kind == "pipelined" for loop in node.context.loops)
 
 
-def is_element_copy(leaf: CostNode) -> bool:
+def is_element_copy(leaf: StatementCost) -> bool:
     """Whether a statement of a tile loop copies an element of a global array to shared memory.
 
     One that chooses between the element and a zero is none: tilelang makes plain loads and stores
@@ -72,7 +72,7 @@ def is_element_copy(leaf: CostNode) -> bool:
     return not any(access.guard is not None for access in source.accesses if access.mode == "read")
 
 
-def prefetched_share(leaves: Sequence[CostNode]) -> float:
+def prefetched_share(leaves: Sequence[StatementCost]) -> float:
     """The share of all traffic to L2 that is loaded ahead of its use, so that no warp waits for it.
 
     That is what pipelined loops load, and what TMA and cp.async copy in a loop.
@@ -86,7 +86,7 @@ def prefetched_share(leaves: Sequence[CostNode]) -> float:
     return prefetched_bytes / traffic_bytes if traffic_bytes else 0.0
 
 
-def _is_prefetched(leaf: CostNode) -> bool:
+def _is_prefetched(leaf: StatementCost) -> bool:
     if any(loop.kind == "pipelined" and loop.stages > 1 for loop in leaf.context.loops):
         return True
     # Outside of loops, an asynchronous copy has no code of its block to overlap with.
@@ -94,7 +94,7 @@ def _is_prefetched(leaf: CostNode) -> bool:
     return in_loop and any(entry.access.route in ("tma", "async") for entry in leaf.count.accesses)
 
 
-def burst_share(leaves: Sequence[CostNode]) -> float:
+def burst_share(leaves: Sequence[StatementCost]) -> float:
     """The share of all traffic to L2 that a block requests at once, not iteration by iteration."""
     amounts = [leaf.traffic.l2_bytes for leaf in leaves]
     traffic_bytes = sum(amounts)
@@ -107,13 +107,13 @@ def burst_share(leaves: Sequence[CostNode]) -> float:
 
 
 def time_pipelined_loop(
-    loop: CostNode, context: BlockContext, executions: float, trip_count: float, time: TimeNode
+    loop: LoopCost, context: BlockContext, executions: float, trip_count: float, time: TimeNode
 ) -> TimedNode:
     """The time of a pipelined loop.
 
     Parameters
     ----------
-    loop : CostNode
+    loop : LoopCost
         The loop.
     context : BlockContext
         The device and the launch.
@@ -161,7 +161,7 @@ def _time_computation(
 def _time_computing_node(
     node: CostNode, context: BlockContext, executions: float, time: TimeNode
 ) -> TimedNode:
-    if isinstance(node.source, Statement) or not any(map(is_prefetchable, node.leaves())):
+    if isinstance(node, StatementCost) or not any(map(is_prefetchable, node.leaves())):
         return time(node, executions)
     parts = (
         _time_computation(side, context, executions * share, time)
@@ -171,14 +171,20 @@ def _time_computing_node(
 
 
 def _attribute_to_loads(
-    loop: CostNode, context: BlockContext, own_s: float, loads_s: float, loads: Sequence[CostNode]
+    loop: CostNode,
+    context: BlockContext,
+    own_s: float,
+    loads_s: float,
+    loads: Sequence[StatementCost],
 ) -> TimedNode:
     """A pipelined loop whose loads take `loads_s`, in proportion to their transfer times."""
     sum_s = sum(busy_time(leaf, context).longest_s for leaf in loads)
     factor = loads_s / sum_s if sum_s else 0.0
 
     def timed(node: CostNode) -> TimedNode:
-        time_s = busy_time(node, context).longest_s * factor if is_prefetchable(node) else 0.0
+        time_s = 0.0
+        if isinstance(node, StatementCost) and is_prefetchable(node):
+            time_s = busy_time(node, context).longest_s * factor
         return TimedNode(node, time_s, tuple(map(timed, node.children)))
 
     return TimedNode(loop, max(own_s, 0.0), tuple(map(timed, loop.children)))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tirlens.hardware.spec import Device
 
-from ...tree.node import CostNode
+from ...tree.node import CostNode, StatementCost
 from ..units import L2_PORT_BYTES_PER_CLK, burst_fraction, issue_fraction, sum_busy_times
 
 # Instructions in flight that keep the pipelines of an SM full: four schedulers, each with a latency
@@ -65,7 +65,7 @@ class BlockContext:
     )
 
 
-def busy_time(leaf: CostNode, context: BlockContext, chains: float = 1.0) -> BusyTime:
+def busy_time(leaf: StatementCost, context: BlockContext, chains: float = 1.0) -> BusyTime:
     """For how long one block's share of a statement keeps each unit of its SM busy.
 
     `chains` is how many times the statement's own instructions are independent: the number of
@@ -79,7 +79,7 @@ def busy_time(leaf: CostNode, context: BlockContext, chains: float = 1.0) -> Bus
     return _busy_time(leaf, context, chains)
 
 
-def _busy_time(leaf: CostNode, context: BlockContext, chains: float) -> BusyTime:
+def _busy_time(leaf: StatementCost, context: BlockContext, chains: float) -> BusyTime:
     device = context.device
     share = device.sm_count / context.blocks
     rate_share = _issue_rate_share(leaf, chains)
@@ -104,7 +104,7 @@ def _busy_time(leaf: CostNode, context: BlockContext, chains: float) -> BusyTime
     return BusyTime(units, max(units.values(), default=0.0))
 
 
-def transfer_time_s(loads: Sequence[CostNode], context: BlockContext) -> float:
+def transfer_time_s(loads: Sequence[StatementCost], context: BlockContext) -> float:
     """Seconds that one block's share of loads takes; DRAM and L2 serve them at the same time."""
     share = context.device.sm_count / context.blocks
     shares = _bandwidth_shares(context, BANDWIDTH_SHARE_LIMIT)
@@ -118,14 +118,14 @@ def _bandwidth_shares(context: BlockContext, least: float) -> float:
     return max(least, sms / min(context.blocks, sms))
 
 
-def _port_time_s(leaf: CostNode, context: BlockContext) -> float:
+def _port_time_s(leaf: StatementCost, context: BlockContext) -> float:
     """Seconds in which one block's reads from L2, or its writes, pass the port of its SM."""
     port_bytes_per_s = L2_PORT_BYTES_PER_CLK * context.device.clock_hz
     most_bytes = max(leaf.traffic.l2_read_bytes, leaf.traffic.l2_write_bytes)
     return most_bytes / context.blocks / port_bytes_per_s
 
 
-def _issue_rate_share(leaf: CostNode, chains: float = 1.0) -> float:
+def _issue_rate_share(leaf: StatementCost, chains: float = 1.0) -> float:
     """The share of an SM's issue rate that the warps of one block reach in a statement.
 
     The independent instructions of a warp are those of an unrolled loop, of the elements of a tile

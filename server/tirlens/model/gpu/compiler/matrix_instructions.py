@@ -28,7 +28,7 @@ from tirlens_worker.facts import Gemm, MatrixInstruction, Mma, WarpPolicy
 
 from ...report import CaveatNote
 from ...tree.context import WARP, WARPGROUP
-from ...tree.node import CostNode
+from ...tree.node import StatementCost
 
 # Shapes of one instruction (PTX ISA, "Warpgroup Level Matrix Shape": m64nNk16, N from 8 to 256;
 # "Warp Level Matrix Shape": m16n8).
@@ -44,7 +44,7 @@ _SUPPORTING_TARGETS: Mapping[MatrixInstruction, re.Pattern[str]] = {
 }
 
 
-def operand_read_counts(cost: CostNode, device: Device) -> tuple[float, float]:
+def operand_read_counts(cost: StatementCost, device: Device) -> tuple[float, float]:
     """The number of times that a tile product reads A and B from shared memory."""
     node = cost.source
     if not isinstance(node, Gemm) or node.m_n_k is None:

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Access
 
-from ...tree.node import CostNode
+from ...tree.node import StatementCost
 
 
-def is_register_tile_product(cost: CostNode) -> bool:
+def is_register_tile_product(cost: StatementCost) -> bool:
     """Whether a statement is a product of a register tile, whose multiply-adds share factors.
 
     All elements that an unrolled loop computes of a row, or of a column, share one factor.
@@ -36,7 +36,7 @@ def is_register_tile_product(cost: CostNode) -> bool:
     )
 
 
-def _index_variables(cost: CostNode, accesses: Sequence[Access]) -> frozenset[str]:
+def _index_variables(cost: StatementCost, accesses: Sequence[Access]) -> frozenset[str]:
     resolve = cost.context.resolve
     return frozenset[str]().union(
         *(free_variables(resolve(index)) for access in accesses for index in access.indices)

@@ -30,21 +30,17 @@ from typing import NamedTuple
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import (
     Access,
-    Branch,
     Buffer,
     Copy,
     Evaluate,
     Fill,
-    Loop,
     Reduce,
-    Statement,
     Store,
-    While,
 )
 
 from ...counting.kernel_counts import AccessCount, BufferCount, Counts
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, dtype_bytes
-from ...tree.node import CostNode, StatementCost, leaves_of
+from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost, WhileCost, leaves_of
 from ...tree.traits import STRAIGHT, every
 from ...tree.trip_counts import mean_trip_count
 
@@ -228,17 +224,13 @@ def _sequential_loops(costs: Sequence[CostNode]) -> list[tuple[int, int, str | N
     found: list[tuple[int, int, str | None]] = []
 
     def visit(cost: CostNode, number: int) -> int:
-        if isinstance(cost.source, Statement):
+        if isinstance(cost, StatementCost):
             return number + 1
         after = number
         for child in cost.children:
             after = visit(child, after)
-        serial = (
-            isinstance(cost.source, Loop) and cost.source.kind not in GRID_KINDS | CONCURRENT_KINDS
-        )
-        serial = serial and mean_trip_count(cost) != 1
-        if (serial or isinstance(cost.source, While)) and after > number:
-            found.append((number, after - 1, _rolled_variable(cost.source)))
+        if after > number and _is_sequential(cost):
+            found.append((number, after - 1, _rolled_variable(cost)))
         return after
 
     number = 0
@@ -247,10 +239,17 @@ def _sequential_loops(costs: Sequence[CostNode]) -> list[tuple[int, int, str | N
     return found
 
 
-def _rolled_variable(node: Loop | While) -> str | None:
-    if isinstance(node, While):
+def _is_sequential(node: CostNode) -> bool:
+    """Whether a node is a loop whose iterations are sequential."""
+    if not isinstance(node, LoopCost):
+        return isinstance(node, WhileCost)
+    return node.source.kind not in _CONCURRENT_KINDS and mean_trip_count(node) != 1
+
+
+def _rolled_variable(node: CostNode) -> str | None:
+    if not isinstance(node, LoopCost):
         return ""
-    return None if node.kind == "unroll" else node.var
+    return None if node.source.kind == "unroll" else node.source.var
 
 
 def _extend_over_loop(life: _LiveRange, low: int, high: int) -> None:
@@ -288,17 +287,16 @@ def find_straight_code(costs: Sequence[CostNode]) -> list[range]:
     return [piece for piece in found if len(piece) > 1]
 
 
-def _statements(costs: Sequence[CostNode]) -> Iterator[CostNode | None]:
+def _statements(costs: Sequence[CostNode]) -> Iterator[StatementCost | None]:
     """The statements in program order; None where a loop or branch starts or ends."""
     for cost in costs:
-        node = cost.source
-        if isinstance(node, Statement):
+        if isinstance(cost, StatementCost):
             yield cost
             continue
-        concurrent = isinstance(node, Loop) and (
-            node.kind in _CONCURRENT_KINDS or mean_trip_count(cost) == 1
+        concurrent = isinstance(cost, LoopCost) and (
+            cost.source.kind in _CONCURRENT_KINDS or mean_trip_count(cost) == 1
         )
-        in_tile = isinstance(node, Branch) and any(
+        in_tile = isinstance(cost, BranchCost) and any(
             loop.kind in CONCURRENT_KINDS for loop in cost.context.loops
         )
         if concurrent or in_tile:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tirlens_counting.expressions import is_data_dependent
-from tirlens_worker.facts import Barrier, Branch, Buffer, Expr, KernelFacts, Loop
+from tirlens_worker.facts import Barrier, Buffer, Expr, KernelFacts
 
 from ...tree.context import StoreLoops, find_store_loops
-from ...tree.node import CostNode, StatementCost
+from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost
 from ...tree.thread_mapping import memory_space, register_statement_key
 from ...tree.trip_counts import branch_sides
 from .address_arithmetic import (
@@ -71,23 +71,22 @@ def _compile_body(
     for node in nodes:
         if node.context is not context:
             context, equal = node.context, {}
-        source = node.source
         if isinstance(node, StatementCost):
             new, known = _compile_statement(node, kernel, known, equal)
-        elif isinstance(source, Branch):
+        elif isinstance(node, BranchCost):
             sides = [_compile_body(side, kernel, known) for side in branch_sides(node)]
             children = add_branch_instructions(
                 (*sides[0], *sides[1]),
                 node.count.executions or 0,
-                source.condition,
+                node.source.condition,
                 node.context,
                 node.threads,
             )
             new = node.with_children(children)
         else:
             children = _compile_body(node.children, kernel, known)
-            if isinstance(source, Loop):
-                children = add_loop_instructions(children, source, node.count.iterations or 0)
+            if isinstance(node, LoopCost):
+                children = add_loop_instructions(children, node.source, node.count.iterations or 0)
             new = node.with_children(children)
         compiled.append(new)
     return tuple(compiled)

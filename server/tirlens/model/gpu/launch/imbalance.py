@@ -23,10 +23,9 @@ from tirlens_counting.expressions import (
     free_variables,
     is_data_dependent,
 )
-from tirlens_worker.facts import Statement
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext, PathStep
-from ...tree.node import CostNode
+from ...tree.node import CostNode, StatementCost
 from ...tree.timed_node import TimedNode
 from ..memory.l2_sharing import block_order
 
@@ -119,7 +118,7 @@ def _collect_leaf_times(timed: TimedNode, found: list[tuple[CostNode, float]]) -
         _collect_leaf_times(child, found)
     if timed.node is None or not timed.own_s:
         return
-    if isinstance(timed.node.source, Statement):
+    if isinstance(timed.node, StatementCost):
         found.append((timed.node, timed.own_s))
     elif inside := timed.node.leaves():
         found.append((inside[0], timed.own_s))

@@ -15,7 +15,7 @@ from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Annotate, Call, Copy, Evaluate, Fill, Load, Store
 
 from ...tree.kernel_time import KernelTime
-from ...tree.node import CostNode
+from ...tree.node import StatementCost
 from .memory_latency import IDLE_LATENCY_FRACTION
 
 # Time from the start of a block on an SM until its stores are drained, in seconds.  Range 0.22 to
@@ -42,7 +42,7 @@ DEVICE_WIDE_UNITS = frozenset({"dram", "l2", "l2 again"})
 _UNSYNCHRONISED = (Store, Evaluate, Call, Load, Copy, Fill, Annotate)
 
 
-def are_warps_unsynchronised(leaves: Iterable[CostNode]) -> bool:
+def are_warps_unsynchronised(leaves: Iterable[StatementCost]) -> bool:
     """Whether no warp of a kernel waits for another one.
 
     A per-thread kernel synchronises only at its explicit barriers.  A tile kernel synchronises

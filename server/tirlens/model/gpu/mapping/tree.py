@@ -27,7 +27,16 @@ from ...tree.context import (
     is_in_tile_loop,
     kernel_context,
 )
-from ...tree.node import NO_ARITH, CostNode, StatementCost, leaves_of, replace_leaves
+from ...tree.node import (
+    NO_ARITH,
+    BranchCost,
+    CostNode,
+    LoopCost,
+    StatementCost,
+    WhileCost,
+    leaves_of,
+    replace_leaves,
+)
 from ...tree.thread_mapping import ThreadMapping, register_statement_key
 from .active_threads import count_active_threads
 from .thread_mapping import map_to_threads
@@ -126,7 +135,7 @@ def _map_body(
             nodes.append(_map_statement(source, count, context, block, threads, equal))
         elif isinstance(source, Branch):
             sides = tuple(_map_sides(source, count.children, context, block))
-            nodes.append(CostNode(source, count, context, sides, threads=threads))
+            nodes.append(BranchCost(source, count, context, sides, threads))
         else:
             inside = body_context(count, context)
             active = threads
@@ -135,7 +144,9 @@ def _map_body(
             body = _map_body(count.children, inside, block, active)
             if isinstance(source, Loop):
                 body = _unify_vectors(source, body, context, block)
-            nodes.append(CostNode(source, count, context, body, threads=threads))
+                nodes.append(LoopCost(source, count, context, body, threads))
+            else:
+                nodes.append(WhileCost(source, count, context, body, threads))
     return tuple(nodes)
 
 

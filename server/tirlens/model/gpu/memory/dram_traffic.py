@@ -20,7 +20,7 @@ from tirlens_counting.expressions import UnknownValueError, evaluate
 from tirlens_worker.facts import Buffer, Expr
 
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext, dtype_bytes
-from ...tree.node import CostNode
+from ...tree.node import StatementCost
 from .global_accesses import GlobalAccess
 from .l2_sharing import (
     WRITTEN_BETWEEN_READS_FRACTION,
@@ -33,7 +33,7 @@ from .l2_sharing import (
 from .tile_sequences import AXES
 
 #: Bytes by leaf, without leaves that move none.
-BytesByLeaf = Mapping[CostNode, float]
+BytesByLeaf = Mapping[StatementCost, float]
 
 # Usable fraction of an L2 with two partitions.  Each partition caches the lines of its own SMs
 # (NVIDIA A100 whitepaper, "A100 L2 Cache"), so most lines are held twice: 20 of 40 MB are usable on
@@ -92,9 +92,9 @@ def compute_dram_traffic(
     )
     # Blocks of the first wave start together; later ones start one by one, as others end.
     first_wave_share = min(launch.wave_blocks / reuse.blocks, 1.0)
-    read: dict[CostNode, float] = {}
-    requested: dict[CostNode, float] = {}
-    written: dict[CostNode, float] = {}
+    read: dict[StatementCost, float] = {}
+    requested: dict[StatementCost, float] = {}
+    written: dict[StatementCost, float] = {}
     for group, amount, blocks in zip(reads, fetched, sharers, strict=True):
         if not is_resident:
             amount += reuse.refetched_bytes(group, l2_read_bytes)
@@ -229,7 +229,9 @@ def _group_by_tile(entries: Sequence[GlobalAccess]) -> list[list[GlobalAccess]]:
     return list(groups.values())
 
 
-def _distribute(group: Sequence[GlobalAccess], amount: float, table: dict[CostNode, float]) -> None:
+def _distribute(
+    group: Sequence[GlobalAccess], amount: float, table: dict[StatementCost, float]
+) -> None:
     """Add `amount` to a table, divided by the compulsory bytes of the accesses."""
     weight = sum(entry.compulsory_bytes for entry in group)
     for entry in group:

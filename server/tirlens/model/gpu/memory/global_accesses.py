@@ -30,7 +30,7 @@ from ...tree.context import (
     dtype_bytes,
     loads_of,
 )
-from ...tree.node import CostNode
+from ...tree.node import StatementCost
 from .access_footprint import AccessFootprint
 from .l2_sharing import BlockTile
 from .tile_sequences import AXES, TileSequence, find_tile_sequence
@@ -65,7 +65,7 @@ class GlobalAccess:
         The part of the array from which a data-dependent offset selects.
     """
 
-    node: CostNode
+    node: StatementCost
     access: Access
     buffer: Buffer
     issued_bytes: int
@@ -89,19 +89,19 @@ class GlobalAccesses:
 
     numbered: tuple[tuple[int, GlobalAccess], ...]
 
-    def for_leaves(self, leaves: Sequence[CostNode]) -> list[GlobalAccess]:
+    def for_leaves(self, leaves: Sequence[StatementCost]) -> list[GlobalAccess]:
         """The accesses with these cost nodes of the same leaves."""
         return [_with_node(access, leaves[number]) for number, access in self.numbered]
 
 
-def _with_node(access: GlobalAccess, node: CostNode) -> GlobalAccess:
+def _with_node(access: GlobalAccess, node: StatementCost) -> GlobalAccess:
     new = object.__new__(GlobalAccess)
     new.__dict__.update(access.__dict__, node=node)
     return new
 
 
 def find_global_accesses(
-    leaves: Sequence[CostNode],
+    leaves: Sequence[StatementCost],
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[Any]],
     grid: tuple[int, ...],
@@ -122,7 +122,7 @@ def find_global_accesses(
 
 
 def _global_access(
-    node: CostNode,
+    node: StatementCost,
     access: Access,
     buffer: Buffer,
     issued_bytes: int,
@@ -197,7 +197,7 @@ def _candidate_tile(
     return BlockTile(elements * size, axes) if math.isfinite(elements) else None
 
 
-def _store_loops(leaves: Sequence[CostNode], buffers: Mapping[str, Buffer]) -> StoreLoops:
+def _store_loops(leaves: Sequence[StatementCost], buffers: Mapping[str, Buffer]) -> StoreLoops:
     found: dict[str, frozenset[str]] = {}
     for leaf in leaves:
         loops = leaf.context.extents.keys()

@@ -25,13 +25,13 @@ from ...tree.context import (
     LoopContext,
     dtype_bytes,
 )
-from ...tree.node import CostNode
+from ...tree.node import StatementCost
 
 # Number of evaluated iterations; later ones are assumed to be like these.
 MAX_ITERATIONS = 32
 
 
-def new_sector_share(node: CostNode) -> float:
+def new_sector_share(node: StatementCost) -> float:
     """The share of iterations in which a warp loads a sector new to it."""
     loop = _innermost_sequential_loop(node.context)
     if loop is None or (loop.extent or 1) <= 1:
@@ -50,7 +50,7 @@ def new_sector_share(node: CostNode) -> float:
 
 
 def _access_new_sector_share(
-    node: CostNode, entry: AccessCount, env: Mapping[str, Any], iterations: int
+    node: StatementCost, entry: AccessCount, env: Mapping[str, Any], iterations: int
 ) -> float:
     access: Access = entry.access
     if access.extents or access.route != "thread":
@@ -80,7 +80,7 @@ def _innermost_sequential_loop(context: LoopContext) -> EnclosingLoop | None:
     )
 
 
-def _lane_values(node: CostNode) -> dict[str, Any]:
+def _lane_values(node: StatementCost) -> dict[str, Any]:
     """The values of loop variables in the lanes of the first warp, one row a lane."""
     tiles = [loop for loop in node.context.loops if loop.kind in ("parallel", "vectorized")]
     found: dict[str, Any] = dict(node.context.first_values)

@@ -7,7 +7,7 @@ from tirlens_worker.facts import Copy
 
 from ...counting.kernel_counts import AccessCount
 from ...tree.context import GRID_KINDS, dtype_bytes
-from ...tree.node import CostNode
+from ...tree.node import StatementCost
 from ...tree.thread_mapping import LINE_BYTES
 
 # Fraction of the DRAM rate for loads of half a line, the other half of which a later iteration
@@ -18,7 +18,7 @@ from ...tree.thread_mapping import LINE_BYTES
 HALF_LINE_DRAM_FRACTION = 0.75
 
 
-def row_efficiency(node: CostNode) -> float:
+def row_efficiency(node: StatementCost) -> float:
     """The fraction of the DRAM rate that a leaf's loads reach; below 1 for parts of lines.
 
     It applies where a loop advances along the rows, so that later iterations load the rest of each
@@ -29,7 +29,7 @@ def row_efficiency(node: CostNode) -> float:
     return min((_access_efficiency(node, entry) for entry in node.count.accesses), default=1.0)
 
 
-def _access_efficiency(node: CostNode, entry: AccessCount) -> float:
+def _access_efficiency(node: StatementCost, entry: AccessCount) -> float:
     access, buffer = entry.access, entry.buffer
     if access.mode == "write" or buffer.scope != "global" or not access.extents:
         return 1.0

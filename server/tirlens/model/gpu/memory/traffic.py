@@ -17,19 +17,19 @@ from tirlens.hardware.spec import Device
 
 from ...counting.footprint import Footprint
 from ...tree.context import SECTOR_BYTES, EnclosingLoop, dtype_bytes
-from ...tree.node import CostNode, Traffic
+from ...tree.node import StatementCost, Traffic
 from .dram_traffic import compute_dram_traffic
 from .global_accesses import GlobalAccess
 from .l2_sharing import WRITTEN_BETWEEN_READS_FRACTION, LaunchShape, miss_probability
 
 
 def compute_traffic(
-    leaves: Sequence[CostNode],
+    leaves: Sequence[StatementCost],
     entries: Sequence[GlobalAccess],
     launch: LaunchShape,
     device: Device,
     footprint: Footprint | None,
-) -> list[CostNode]:
+) -> list[StatementCost]:
     """The leaves with the bytes that L2 and DRAM move for them.
 
     Parameters
@@ -56,8 +56,8 @@ def compute_traffic(
     return [
         leaf
         if leaf not in requests.leaves
-        else leaf.replace(
-            traffic=Traffic(
+        else leaf.with_traffic(
+            Traffic(
                 read_by.get(leaf, 0.0),
                 written_by.get(leaf, 0.0),
                 dram.read.get(leaf, 0.0),
@@ -70,8 +70,8 @@ def compute_traffic(
     ]
 
 
-def _sum_by_leaf(amounts: Mapping[GlobalAccess, float]) -> dict[CostNode, float]:
-    found: dict[CostNode, float] = {}
+def _sum_by_leaf(amounts: Mapping[GlobalAccess, float]) -> dict[StatementCost, float]:
+    found: dict[StatementCost, float] = {}
     for entry, amount in amounts.items():
         found[entry.node] = found.get(entry.node, 0.0) + amount
     return found
@@ -80,17 +80,17 @@ def _sum_by_leaf(amounts: Mapping[GlobalAccess, float]) -> dict[CostNode, float]
 class _L1Requests(NamedTuple):
     """Bytes that accesses request of L1, and sector bytes over requested bytes by leaf."""
 
-    leaves: frozenset[CostNode]
+    leaves: frozenset[StatementCost]
     read: Mapping[GlobalAccess, float]
     written: Mapping[GlobalAccess, float]
-    sector_ratios: Mapping[CostNode, float]
+    sector_ratios: Mapping[StatementCost, float]
 
 
 def _l1_requests(entries: Sequence[GlobalAccess], launch: LaunchShape) -> _L1Requests:
     blocks = max(math.prod(launch.grid), 1)
     read: dict[GlobalAccess, float] = {}
     written: dict[GlobalAccess, float] = {}
-    sectors: dict[CostNode, float] = {}
+    sectors: dict[StatementCost, float] = {}
     for entry in entries:
         amount = float(entry.issued_bytes)
         if entry.access.route in ("thread", "tile"):

@@ -12,10 +12,10 @@ from tirlens_counting.expressions import (
     free_variables,
     is_data_dependent,
 )
-from tirlens_worker.facts import THREADS_TOGETHER, Branch, Expr, Gemm, Loop, Signal, Statement
+from tirlens_worker.facts import THREADS_TOGETHER, Expr, Gemm, Loop, Signal
 
 from ....counting.data_conditions import data_limit
-from ....tree.node import CostNode
+from ....tree.node import BranchCost, CostNode, StatementCost
 from ....tree.timed_node import TimedNode
 from ....tree.traits import EVENT, some, starts_product
 from ....tree.trip_counts import branch_sides, mean_trip_count
@@ -85,9 +85,9 @@ def _steps(nodes: Sequence[CostNode], costs: RoleCosts, executions: float) -> It
             continue
         yield from _straight_code(run, costs, executions)
         run = []
-        if isinstance(node.source, Statement):
+        if isinstance(node, StatementCost):
             yield from _statement_steps(node, costs)
-        elif isinstance(node.source, Branch):
+        elif isinstance(node, BranchCost):
             yield _branch_step(node, costs, executions)
         else:
             yield _loop_step(node, costs, executions)
@@ -110,7 +110,7 @@ def _straight_code(
     yield StraightCode(timed, sum(part.total_s for part in timed) / executions, unit_busy_s)
 
 
-def _branch_step(node: CostNode, costs: RoleCosts, executions: float) -> BranchStep:
+def _branch_step(node: BranchCost, costs: RoleCosts, executions: float) -> BranchStep:
     sides = branch_sides(node)
     leader_costs = with_leader_share(node, costs)
     if leader_costs is not costs:
@@ -141,7 +141,7 @@ def _loop_step(node: CostNode, costs: RoleCosts, executions: float) -> LoopStep:
     return LoopStep(node, trip_count, body)
 
 
-def _statement_steps(node: CostNode, costs: RoleCosts) -> Iterator[Step]:
+def _statement_steps(node: StatementCost, costs: RoleCosts) -> Iterator[Step]:
     """The copy or product that a statement starts, and then its operations on barriers."""
     executions = _executions_per_block(node, costs)
     if not executions:
@@ -163,7 +163,7 @@ def _statement_steps(node: CostNode, costs: RoleCosts) -> Iterator[Step]:
             yield _barrier_step(node, signal, executions, costs)
 
 
-def _barrier_step(node: CostNode, signal: Signal, executions: float, costs: RoleCosts) -> Step:
+def _barrier_step(node: StatementCost, signal: Signal, executions: float, costs: RoleCosts) -> Step:
     timed = costs.time_siblings((node,), executions)
     time_s = sum(part.total_s for part in timed) / executions
     issue_s = 0.0 if starts_product(node) else time_s
@@ -191,7 +191,7 @@ def _depends_on_loops_only(condition: Expr, node: CostNode) -> bool:
     return not is_data_dependent(condition) and free_variables(condition) <= sequential
 
 
-def _data_limited_loop(node: CostNode) -> str:
+def _data_limited_loop(node: BranchCost) -> str:
     """The variable of the loop whose first iterations enter a branch, up to a number in memory.
 
     Empty where the branch has another condition.
@@ -233,13 +233,13 @@ def _scale_shares(body: WarpProgram, var: str, factor: float) -> WarpProgram:
     return tuple(map(scale, body))
 
 
-def with_leader_share(branch: CostNode, costs: RoleCosts) -> RoleCosts:
+def with_leader_share(branch: BranchCost, costs: RoleCosts) -> RoleCosts:
     """The costs inside a branch, which only the first block of each cluster may execute."""
     share = cluster_leader_share(branch)
     return replace(costs, blocks=costs.blocks * share) if share else costs
 
 
-def cluster_leader_share(branch: CostNode) -> float:
+def cluster_leader_share(branch: BranchCost) -> float:
     """The share of the blocks that execute a branch for the leader of a cluster, its first block.
 
     The blocks of a cluster are consecutive in the grid (CUDA C++ Programming Guide, "Thread Block
@@ -275,7 +275,7 @@ def cluster_leader_share(branch: CostNode) -> float:
     return share if share < 1.0 else 0.0
 
 
-def _executions_per_block(leaf: CostNode, costs: RoleCosts) -> float:
+def _executions_per_block(leaf: StatementCost, costs: RoleCosts) -> float:
     """How often a block executes a statement, whose threads execute it together."""
     if leaf.count.executions is None:
         raise UnknownCountError
@@ -288,9 +288,9 @@ def _executions_of_siblings(nodes: Sequence[CostNode], costs: RoleCosts) -> floa
     """How often a block reaches siblings: as often as it executes the most frequent of them."""
     most = 0.0
     for node in nodes:
-        if isinstance(node.source, Statement):
+        if isinstance(node, StatementCost):
             most = max(most, _executions_per_block(node, costs))
-        elif isinstance(node.source, Branch):
+        elif isinstance(node, BranchCost):
             sides = branch_sides(node)
             most = max(most, sum(_executions_of_siblings(side, costs) for side in sides))
         else:

@@ -20,10 +20,10 @@ from tirlens_counting.expressions import (
     free_variables,
     is_data_dependent,
 )
-from tirlens_worker.facts import Branch, Expr
+from tirlens_worker.facts import Expr
 
 from ....tree.context import WARP, LoopContext
-from ....tree.node import CostNode
+from ....tree.node import BranchCost, CostNode
 from ....tree.timed_node import TimedNode
 from ....tree.trip_counts import branch_sides
 from .program_builder import RoleCosts, UnknownCountError, build_program, with_leader_share
@@ -36,7 +36,7 @@ _WAITS = frozenset({"wait", "sync"})
 _ARRIVALS = frozenset({"arrive", "commit", "fetch", "sync"})
 
 
-def divides_warps(branch: CostNode) -> bool:
+def divides_warps(branch: BranchCost) -> bool:
     """Whether a branch gives different warps of the block its two sides."""
     threads = {loop.var for loop in branch.context.loops if loop.kind == "block"}
     condition = branch.context.resolve(branch.source.condition)
@@ -45,7 +45,7 @@ def divides_warps(branch: CostNode) -> bool:
 
 def concurrent_groups(nodes: Sequence[CostNode]) -> Iterator[tuple[CostNode, ...]]:
     """Siblings in groups: the nodes of a group run at the same time, the groups in order."""
-    if not any(isinstance(node.source, Branch) for node in nodes):
+    if not any(isinstance(node, BranchCost) for node in nodes):
         yield from ((node,) for node in nodes)
         return
     group: list[CostNode] = []
@@ -63,7 +63,7 @@ def concurrent_groups(nodes: Sequence[CostNode]) -> Iterator[tuple[CostNode, ...
 
 def _role_warps(node: CostNode) -> frozenset[int] | None:
     """The warps that enter a one-sided branch; None for any other node, or if all warps do."""
-    if not isinstance(node.source, Branch) or node.source.orelse:
+    if not isinstance(node, BranchCost) or node.source.orelse:
         return None
     condition = node.context.resolve(node.source.condition)
     return _warps_satisfying(condition, _thread_axes(node.context))
@@ -163,6 +163,7 @@ def _role_programs(
             return [
                 (*prologue, BranchStep(node, 1.0, program, (), None), *epilogue)
                 for node in group
+                if isinstance(node, BranchCost)
                 for side in branch_sides(node)
                 if side
                 for program in _role_programs(side, with_leader_share(node, costs), executions)
@@ -171,7 +172,7 @@ def _role_programs(
 
 
 def _is_divided(node: CostNode) -> bool:
-    return isinstance(node.source, Branch) and divides_warps(node)
+    return isinstance(node, BranchCost) and divides_warps(node)
 
 
 def _synchronise(operations: Sequence[Sequence[BarrierOperation]]) -> bool:
