@@ -1,7 +1,6 @@
-"""Conditions with powers of two in them, which all but a few values of a variable settle.
+"""Case splits on conditions with powers of two, which most values of a variable decide.
 
-``(2 << step) * i < n`` holds for every step where `i` is zero, and for none of more than a few
-where it is not.
+``(2 << step) * i < n`` holds for every step where `i` is zero, and for few steps elsewhere.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from .problem import Problem, make_problem
 
 
 def split_shift_conditions(part: Problem) -> list[Problem] | None:
-    """The problem on the parts of a variable's range that settle such a condition or do not.
+    """The problem split where the value of such a condition changes from known to unknown.
 
-    None where there is no such condition, or no end of a range that settles it.
+    None where there is no such condition, or no end of a range that decides it.
     """
     for condition in part.factors():
         if not isinstance(condition, tuple) or condition[0] not in NEGATED:
@@ -35,7 +34,7 @@ def split_shift_conditions(part: Problem) -> list[Problem] | None:
 
 
 def _split_points(condition: Expr, name: str, part: Problem) -> Iterator[int]:
-    """The first values of a variable behind its settled low end, and of its settled high end."""
+    """The ends of the ranges, at both ends of a variable, on which the condition is constant."""
     low, high = part.box[name]
 
     def is_settled(first: int, last: int) -> bool:

@@ -1,4 +1,4 @@
-"""How many points meet linear conditions on digits, in closed form where there is one."""
+"""Closed forms of the number of points under linear constraints on mixed-radix digits."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .digit_sums import (
 from .expressions import Expr, is_integer, linear
 from .problem import Problem
 
-# Values of a digit that are taken one by one, in all.
+# Limit of enumerated digit values in one count.
 MAX_DIGIT_VALUES = 256
-# Conditions that must not hold, each of which doubles the sums.
+# Limit of ``!=`` conditions, each of which doubles the work (inclusion-exclusion).
 MAX_INEQUALITIES = 3
 
 
 def count_in_closed_form(part: Problem) -> int | None:
-    """The number of points of `part`, whose scale is 1; None where there is no simple formula."""
+    """The number of points of `part`, whose scale is 1; None without a simple formula."""
     contrary: list[Expr] = []
     for weight in part.weights:
         if not isinstance(weight, tuple) or weight[0] != "!=" or len(contrary) == MAX_INEQUALITIES:
@@ -56,7 +56,7 @@ def _count_points(
     merged: Sequence[Digit],
     reach: DigitRanges,
 ) -> int | None:
-    """How many points meet all `conditions` and none that are `apart`."""
+    """The number of points that satisfy all `conditions` and none of the `inequalities`."""
     if inequalities:
         every = _count_points(conditions, inequalities[1:], merged, reach)
         those = _count_points((*conditions, inequalities[0]), inequalities[1:], merged, reach)
@@ -84,7 +84,7 @@ def _count_points(
 
 
 def _connected_groups(conditions: Sequence[DigitConstraint]) -> list[list[DigitConstraint]]:
-    """Conditions that share digits together."""
+    """The conditions in groups that share no digit."""
     groups: list[tuple[set[Digit], list[DigitConstraint]]] = []
     for item in conditions:
         digits, members = set(item.terms), [item]
@@ -102,10 +102,10 @@ def _connected_groups(conditions: Sequence[DigitConstraint]) -> list[list[DigitC
 def _count_group(
     group: Sequence[DigitConstraint], reach: DigitRanges, turns: list[int]
 ) -> int | None:
-    """The number of points of the digits of some conditions where they hold; None: no formula.
+    """The number of points that satisfy the conditions of a group; None without a formula.
 
-    All may be on one sum.  Or all others hold a multiple of the sum that one is on, as a causal
-    mask does inside of the tiles that are not masked wholly: they are counted for each value.
+    Either all conditions bound one sum, or the others contain a multiple of the sum that one
+    condition bounds (a causal mask inside partly masked tiles): they are counted for each value.
     """
     inner = min(group, key=lambda item: len(item.terms))
     own: list[DigitConstraint] = []
@@ -137,7 +137,7 @@ def _count_group(
 
 
 def _multiple_of(terms: Terms, inner: Terms) -> int | None:
-    """The multiple of `inner` that a sum holds; None if it is none, or none of it."""
+    """The multiple of `inner` that a sum contains; None if it contains none."""
     digit, factor = next(iter(inner.items()))
     times, rest = divmod(terms.get(digit, 0), factor)
     if rest or any(terms.get(other, 0) != times * f for other, f in inner.items()):
@@ -148,7 +148,7 @@ def _multiple_of(terms: Terms, inner: Terms) -> int | None:
 def _count_remaining(
     conditions: Sequence[DigitConstraint], reach: DigitRanges, turns: list[int]
 ) -> int | None:
-    """`_met` of conditions that may hold everywhere, or nowhere."""
+    """The count for conditions some of which hold everywhere or nowhere."""
     left: list[DigitConstraint] = []
     total = 1
     for item in conditions:
@@ -170,7 +170,7 @@ def _count_remaining(
 def _common_sum(
     conditions: Sequence[DigitConstraint], reach: DigitRanges
 ) -> tuple[int, list[tuple[int, int]], float, float]:
-    """The sum that all conditions are on, and from where up to where they let it be.
+    """The sum that all conditions bound, with its bounds.
 
     Its least value, its multiples ``step * (0, ..., length - 1)``, largest first, and the limits
     above that least value.
@@ -195,7 +195,7 @@ def _common_sum(
 def _count_between(
     steps: Sequence[tuple[int, int]], first: float, last: float, turns: list[int]
 ) -> int | None:
-    """How many sums of multiples are from `first` up to `last`."""
+    """The number of sums of multiples from `first` to `last`."""
     most = sum(step * (length - 1) for step, length in steps)
     start, stop = max(0, first), min(most, last)
     if start > stop:
@@ -206,7 +206,7 @@ def _count_between(
 
 
 def _value_counts(steps: Sequence[tuple[int, int]], turns: list[int]) -> list[int]:
-    """How often a sum of multiples has each of its values; none if these are many."""
+    """The number of ways to each value of a sum of multiples; empty for too many values."""
     values = 1 + sum(step * (length - 1) for step, length in steps)
     turns[0] -= values
     numbers = [1]
@@ -220,7 +220,7 @@ def _value_counts(steps: Sequence[tuple[int, int]], turns: list[int]) -> list[in
 
 
 def sum_limits(item: DigitConstraint, terms: Terms) -> tuple[float, float] | None:
-    """From where up to where a condition lets ``sum(terms)`` be; None: it is on something else."""
+    """The bounds of ``sum(terms)`` under a condition; None if it bounds another sum."""
     if item.terms == terms:
         return (-item.constant if item.equality else -math.inf), (
             -item.constant if item.equality else -item.constant - 1
@@ -235,7 +235,7 @@ def sum_limits(item: DigitConstraint, terms: Terms) -> tuple[float, float] | Non
 
 
 def _count_below(steps: Sequence[tuple[int, int]], bound: int, turns: list[int]) -> int | None:
-    """How many sums of multiples ``step * (0, ..., length - 1)``, largest first, are below."""
+    """The number of sums of multiples ``step * (0, ..., length - 1)`` below `bound`."""
     if bound <= 0:
         return 0
     points = math.prod([length for _, length in steps])
@@ -245,7 +245,7 @@ def _count_below(steps: Sequence[tuple[int, int]], bound: int, turns: list[int])
     if not rest:
         return min(length, -(-bound // step))
     reach = sum([other * (number - 1) for other, number in rest])
-    # Those below whatever the others are, those that some of the others let be, and none else.
+    # Values below the bound for all others, then values below it for some of the others.
     whole = min(length, max(0, (bound - 1 - reach) // step + 1))
     some = min(length, -(-bound // step))
     turns[0] -= some - whole

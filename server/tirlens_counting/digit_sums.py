@@ -1,9 +1,9 @@
-"""Points as digits: what is linear in variables and in digits of them, with no division left.
+"""Mixed-radix digits: quasi-affine expressions as sums of multiples of digits.
 
-``t // 8 % 4`` reads digits of ``t``.  Where all divisions are such reads and the radices of each
-variable divide one another, as the layouts of threads do, every condition and position is a sum of
-multiples of digits.  Such sums are short lists of numbers, and most questions that counting asks
-are answered by them without any expression (see `digits` for what is not of that kind).
+``t // 8 % 4`` is a digit of ``t``.  Where all divisions are digits and the radices of each variable
+divide one another, as in the layouts of threads, every constraint and index is a sum of multiples
+of digits.  Such sums are short lists of integers, with which most counts need no expressions
+(`digit_variables` handles other divisions).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Digit = tuple[str, int]
 Terms = dict[Digit, int]
 DigitRanges = dict[Digit, tuple[int, int]]
 _DIVISIONS = frozenset({"//", "%"})
-# How often conditions narrow the digits' ranges again, after others have.
+# Limit of rounds of bound propagation.
 MAX_ROUNDS = 4
 
 
 class DigitConstraint(NamedTuple):
-    """``sum(factor * digit) + constant`` is negative, or with `equality` zero."""
+    """``sum(factor * digit) + constant < 0``, or ``== 0`` with `equality`."""
 
     terms: Terms
     constant: int
@@ -32,14 +32,14 @@ class DigitConstraint(NamedTuple):
 
 
 class NoPointError(Exception):
-    """The conditions hold nowhere."""
+    """No point satisfies the constraints."""
 
 
 @lru_cache(maxsize=16384)
 def digit_read(expr: Expr) -> tuple[str, int, int] | None:
-    """The variable that `expr` reads digits of, from which unit and below which (0: to the top).
+    """The variable and the digits that an expression selects: first unit, and end unit (0: none).
 
-    None where it is anything else.
+    None for any other expression.
     """
     if isinstance(expr, str):
         return expr, 1, 0
@@ -56,10 +56,10 @@ def digit_read(expr: Expr) -> tuple[str, int, int] | None:
 
 
 class DigitBasis:
-    """The digits that a box and the sums over it need, and the sums in them."""
+    """The digits of the variables of a box that some expressions need."""
 
     def __init__(self, box: Mapping[str, tuple[int, int]], atoms: Iterable[Expr]) -> None:
-        """Find the digits; `known` tells whether there are any that do."""
+        """Find the digits; `is_complete` says whether all expressions can be written in them."""
         self.ranges: DigitRanges = {}
         self._lows: dict[str, int] = {}
         self._ladders: dict[str, list[int]] = {}
@@ -96,7 +96,7 @@ class DigitBasis:
         return True
 
     def as_digits(self, terms: Iterable[tuple[Expr, int]], constant: int) -> tuple[Terms, int]:
-        """A sum of multiples of the atoms as one of digits, and its constant."""
+        """A linear form in atoms as a linear form in digits, and its constant."""
         digits: Terms = {}
         for atom, factor in terms:
             name, unit, end = self._digit_reads[atom]
@@ -110,7 +110,7 @@ class DigitBasis:
 
 
 def sum_range(terms: Terms, constant: int, reach: DigitRanges) -> tuple[int, int]:
-    """The least and the largest value of a sum."""
+    """The smallest and the largest value of a sum."""
     low = high = constant
     for digit, factor in terms.items():
         first, last = reach[digit]
@@ -126,7 +126,7 @@ def sum_range(terms: Terms, constant: int, reach: DigitRanges) -> tuple[int, int
 def tighten_ranges(
     conditions: Iterable[DigitConstraint], reach: DigitRanges
 ) -> list[DigitConstraint]:
-    """The conditions that are left when `reach`, which gets narrower, implies the others.
+    """Tighten the ranges `reach` in place; the constraints that these do not imply remain.
 
     Raises:
         NoPointError: no point is left.
@@ -201,7 +201,7 @@ def _narrow_ranges(item: DigitConstraint, low: int, high: int, reach: DigitRange
 def eliminate_digits(
     merged: Iterable[Digit], conditions: list[DigitConstraint], reach: DigitRanges
 ) -> list[DigitConstraint] | None:
-    """The conditions that hold for some value of the `merged` digits; None: not that simple."""
+    """The constraints with the `merged` digits projected out; None if that is not simple."""
     for digit in merged:
         mine = [item for item in conditions if digit in item.terms]
         if not mine:

@@ -1,9 +1,9 @@
-"""Changes of variables after which divisions and modulos are gone.
+"""Changes of variables that remove divisions and modulos.
 
-An index like ``(bx * 1024 + tx) // 3136 % 64`` reads digits of one number.  Two steps make the
-digits variables of their own, so that what depends on different digits falls apart:
+An index like ``(bx * 1024 + tx) // 3136 % 64`` is a digit of one number.  Two steps make digits
+variables of their own, so that expressions of different digits become independent:
 
-* variables that appear only together, as a dense mixed-radix sum, are joined into that sum;
+* variables that occur only as a dense mixed-radix sum are replaced by that sum;
 * a variable that is divided by ``c``, by ``c * d`` and so on becomes ``r + c * (s + d * t)``.
 """
 
@@ -35,10 +35,10 @@ _Division = tuple[str, Expr, int]
 
 @dataclass(frozen=True)
 class VariableChange:
-    """Expressions over the variables of `box`, equal point by point to those that were given.
+    """Expressions in new variables, equal point by point to the original ones.
 
-    `conditions` say which points of the box there are; it is empty if all of them are.
-    `projected` are the variables that stand for those that were.
+    `conditions` restrict the points of `box`; without any all points count.  `projected` are the
+    variables that replace projected ones.
     """
 
     box: IntBox
@@ -50,13 +50,11 @@ class VariableChange:
 def change_to_digits(
     box: IntBox, exprs: Sequence[Expr], projected: frozenset[str] = frozenset()
 ) -> VariableChange | None:
-    """`exprs` with the variables of `box` joined and split so that divisions go.
+    """`exprs` with variables joined and split such that divisions disappear.
 
-    None where there are none or they stay as many; `exprs` are as short as the box allows.
-
-    The points of the new box that meet the conditions are as many as those of the old, and each
-    gives the expressions the values that they have at one of the old.  Variables in `projected`
-    are not joined with others.
+    None if that removes no division.  There is a bijection between the points of the old box and
+    the points of the new box that satisfy the conditions, under which the expressions are equal.
+    Projected variables are not joined with others.
     """
     number = len(_divisions(exprs))
     if not number:
@@ -98,7 +96,7 @@ def _all_expressions(change: VariableChange) -> tuple[Expr, ...]:
 def _simplify_change(
     change: VariableChange, old: Collection[str], new: IntBox, exprs: Sequence[Expr], *more: Expr
 ) -> VariableChange:
-    """`change` with `exprs` for everything, over `new` variables in the place of `old`."""
+    """`change` with `exprs`, simplified, over `new` variables instead of `old` ones."""
     box = {**{name: reach for name, reach in change.box.items() if name not in old}, **new}
     known: dict[Expr, Expr] = {}
     written = [
@@ -111,7 +109,7 @@ def _simplify_change(
 def _make_change(
     change: VariableChange, old: Collection[str], new: IntBox, exprs: Sequence[Expr]
 ) -> VariableChange:
-    """`change` with `exprs`, which are short, and `new` variables in the place of `old`."""
+    """`change` with `exprs` over `new` variables instead of `old` ones."""
     box = {**{name: reach for name, reach in change.box.items() if name not in old}, **new}
     projected = change.projected - set(old)
     if not change.projected.isdisjoint(old):
@@ -122,7 +120,7 @@ def _make_change(
 
 
 def _join_variables(change: VariableChange) -> VariableChange | None:
-    """One dense sum of variables made a variable."""
+    """One dense sum of variables replaced by a variable."""
     tried: set[tuple[tuple[str, int], ...]] = set()
     everything = _all_expressions(change)
     for terms in _candidate_sums(everything):
@@ -155,7 +153,7 @@ def _candidate_sums(exprs: Iterable[Expr]) -> Iterator[Mapping[Expr, int]]:
 
 
 def _dense_chain(terms: Mapping[Expr, int], change: VariableChange) -> tuple[tuple[str, int], ...]:
-    """The variables of a sum, from factor 1 up, of which each goes on where those below end."""
+    """The variables of a sum whose factors form a dense mixed-radix number, from factor 1."""
     factors = sorted(
         (factor, atom)
         for atom, factor in terms.items()
@@ -172,10 +170,10 @@ def _dense_chain(terms: Mapping[Expr, int], change: VariableChange) -> tuple[tup
 
 
 def _replace_chain(expr: Expr, chain: Mapping[str, int], name: str) -> Expr:
-    """`expr` with the sum ``chain`` written as `name`, as far as that goes.
+    """`expr` with the sum ``chain`` written as `name` where possible.
 
-    Where whole multiples of a divisor have left a division or modulo, they are put back:
-    ``33 * w + bx // 4`` is ``(132 * w + bx) // 4``.
+    Whole multiples of a divisor are moved back into a division or modulo: ``33 * w + bx // 4`` is
+    ``(132 * w + bx) // 4``.
     """
     if not isinstance(expr, tuple) or free_variables(expr).isdisjoint(chain):
         return expr
@@ -196,7 +194,7 @@ def _replace_chain(expr: Expr, chain: Mapping[str, int], name: str) -> Expr:
 
 
 def _gather_chain(expr: Expr, chain: Mapping[str, int], name: str) -> Expr:
-    """A sum with multiples of the chain in its terms written as multiples of `name`."""
+    """A sum with a multiple of the chain written as a multiple of `name`."""
     terms, constant = linear(expr)
     times = terms.get(next(iter(chain)), 0)
     if not times or any(terms.get(v, 0) != factor * times for v, factor in chain.items()):
@@ -227,7 +225,7 @@ def _replace_in_division(
 
 
 def _split_variable(change: VariableChange) -> VariableChange | None:
-    """One variable written in the radices that it is divided by."""
+    """One variable written in digits of the radices that divide it."""
     everything = _all_expressions(change)
     radices: dict[str, set[int]] = {}
     for _, value, divisor in _divisions(everything):
@@ -270,7 +268,7 @@ def _write_digits(change: VariableChange, name: str, ladder: Sequence[int]) -> V
 
 
 def _read_digits(expr: Expr, name: str, units: Mapping[str, int], known: dict[Expr, Expr]) -> Expr:
-    """`expr` with each read of digits of a variable, which have these units, by their names."""
+    """`expr` with digits of a variable replaced by their names."""
     if not isinstance(expr, tuple) or name not in free_variables(expr):
         return expr
     found = known.get(expr)
@@ -292,7 +290,7 @@ def _next_unit(digit: str, units: Mapping[str, int]) -> float:
 
 
 def _digit_range(expr: Expr, name: str) -> tuple[int, float] | None:
-    """From which unit up to which `expr` reads a variable's digits, or None: it is no such read."""
+    """The first unit and end unit of the digits of a variable that `expr` selects, or None."""
     if not isinstance(expr, tuple):
         return (1, math.inf) if expr == name else None
     if expr[0] not in _DIVISIONS or not isinstance(expr[2], int) or expr[2] <= 0:
@@ -308,7 +306,7 @@ def _digit_range(expr: Expr, name: str) -> tuple[int, float] | None:
 
 
 def _division_radices(value: Expr, divisor: int) -> Iterator[tuple[str, int]]:
-    """Variables with the units in which ``value // divisor`` and ``value % divisor`` read them."""
+    """The radices in which ``value // divisor`` and ``value % divisor`` split their variables."""
     for atom, factor in linear(value)[0].items():
         radix = divisor // math.gcd(divisor, factor)
         if isinstance(atom, str):

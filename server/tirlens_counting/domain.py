@@ -23,10 +23,19 @@ Box = Mapping[str, Interval]
 
 @dataclass(frozen=True)
 class Domain:
-    """`box` has inclusive bounds; `empty` says that no point is left.
+    """An iteration domain: integer points of a box under quasi-affine constraints.
 
-    `missing` are the expressions that are not known (unbound variables, data); with any of them
-    the number of points is not known either.
+    Attributes
+    ----------
+    box
+        Inclusive bounds of each variable.
+    guards, predicates
+        Conditions that can be solved for a variable, and other conditions.
+    missing
+        Expressions without a value (unbound variables, data).  With any of them the number of
+        points is unknown.
+    empty
+        Whether the domain has no point.
     """
 
     box: Box = field(default_factory=dict[str, Interval])
@@ -34,7 +43,7 @@ class Domain:
     predicates: tuple[Expr, ...] = ()
     missing: tuple[Expr, ...] = ()
     empty: bool = False
-    # The domain that this is with one more variable, on which there is no condition, and that one.
+    # The domain without its last variable, and that variable, if no condition contains it.
     _outer: tuple[Domain, str] | None = field(default=None, repr=False, compare=False)
     _points: dict[frozenset[str], Sum] = field(
         default_factory=dict[frozenset[str], Sum], init=False, repr=False, compare=False
@@ -48,7 +57,7 @@ class Domain:
         missing: tuple[Expr, ...] = (),
         empty: bool = False,
     ) -> Domain:
-        """The domain with another box, guards or predicates, more that is missing, or empty."""
+        """The domain with other fields."""
         return Domain(
             self.box if box is None else box,
             self.guards if guards is None else guards,
@@ -58,7 +67,7 @@ class Domain:
         )
 
     def with_axis(self, name: str, start: Expr, extent: Expr) -> Domain:
-        """The points with one more variable, in ``range(start, start + extent)``."""
+        """The domain with one more variable in ``range(start, start + extent)``."""
         if isinstance(start, int) and isinstance(extent, int) and extent > 0:
             return self._with_free_axis(name, (int(start), start + extent - 1))
         stop = simplify(("+", start, extent))
@@ -84,14 +93,14 @@ class Domain:
         return Domain(box, self.guards, self.predicates, self.missing, self.empty, outer)
 
     def under_condition(self, condition: Expr) -> Domain:
-        """The points at which `condition`, which holds no data, is true."""
+        """The points at which a condition, without data, is true."""
         domain = self
         for part in conjuncts(condition):
             domain = domain.under_conjunct(part)
         return domain
 
     def under_conjunct(self, condition: Expr) -> Domain:
-        """`where` for one of a condition's `conjuncts`."""
+        """`under_condition` for one conjunct."""
         if not isinstance(condition, (str, tuple)):
             return self if condition else self._with_changes(empty=True)
         unknown = self._unknown(condition)
@@ -116,10 +125,7 @@ class Domain:
         return self._with_changes(box=tightened, empty=_is_empty(tightened, solvable))
 
     def union_with(self, other: Domain) -> Domain | None:
-        """The points of both, where the sides of one condition are all that sets them apart.
-
-        None where more does, or something of them is not known.
-        """
+        """The union with a domain that differs only in the negation of one condition, else None."""
         if self.missing or other.missing or self.empty or other.empty or self.box != other.box:
             return None
         mine, theirs = self._conditions(), other._conditions()
@@ -138,9 +144,9 @@ class Domain:
         return [*self.guards, *self.predicates]
 
     def join_axes(self, digits: Sequence[str], name: str) -> tuple[Domain, dict[str, Expr]]:
-        """The same points with one variable for some that are its digits, and what those are of it.
+        """The domain with the variables `digits` joined into one, and their values in terms of it.
 
-        The `digits` run from zero, the lowest first.
+        The digits start at zero, the lowest first.
         """
         values: dict[str, Expr] = {}
         unit = 1
@@ -159,7 +165,7 @@ class Domain:
         return domain, values
 
     def _unknown(self, expr: Expr) -> tuple[Expr, ...]:
-        """What in `expr` is neither a variable of the domain nor computable."""
+        """The names in `expr` without a range."""
         names = scope_of(expr)
         if not self.missing and names <= self.box.keys():
             return ()
@@ -168,7 +174,7 @@ class Domain:
         )
 
     def unknown(self, weights: Iterable[Expr] = ()) -> Expr | None:
-        """What is not known of the sum of `weights` over all points; None if all is."""
+        """An expression without which the sum of `weights` is unknown; None if it is known."""
         if self.empty:
             return None
         for weight in weights:
@@ -184,8 +190,8 @@ class Domain:
     ) -> Sum:
         """The sum over all points of the product of `weights`.
 
-        Points that differ in `projected` variables alone are one point, and weights must not
-        depend on those.
+        Points that differ only in `projected` variables count once; weights must not depend on
+        these.
 
         Raises:
             UnknownValueError: a bound, condition or weight is not known.
@@ -217,7 +223,7 @@ class Domain:
         return result
 
     def points(self, solver: Solver, projected: frozenset[str] = frozenset()) -> Sum:
-        """How many points there are, those that differ in `projected` variables alone being one.
+        """The number of points; points that differ only in `projected` variables count once.
 
         Raises:
             UnknownValueError: a bound or condition is not known.
@@ -242,7 +248,7 @@ class Domain:
 
     @cached_property
     def problem(self) -> Problem:
-        """The number of points, to be solved.
+        """The number of points as a problem for `Solver`.
 
         Raises:
             UnknownValueError: a bound or condition is not known.
@@ -254,7 +260,7 @@ class Domain:
 
     @cached_property
     def parts(self) -> list[Problem]:
-        """The independent parts of the points."""
+        """The independent components of the domain."""
         if self._outer is not None and not self.missing:
             outer, name = self._outer
             low, high = self.box[name]
@@ -263,7 +269,7 @@ class Domain:
 
 
 def tighten(condition: Guard, box: Box) -> dict[str, Interval] | None:
-    """`box` narrowed by a condition on a single variable; None if it is not of that kind."""
+    """`box` tightened by a condition on one variable; None for other conditions."""
     if len(condition.scope) != 1:
         return None
     (name,) = condition.scope
@@ -280,7 +286,7 @@ def tighten(condition: Guard, box: Box) -> dict[str, Interval] | None:
 
 
 def _are_sides(condition: Guard | Expr, other: Guard | Expr) -> bool:
-    """Whether one of two conditions holds wherever the other does not."""
+    """Whether two conditions are negations of each other."""
     if isinstance(condition, Guard) and isinstance(other, Guard):
         return condition.is_opposite(other)
     if isinstance(condition, Guard):

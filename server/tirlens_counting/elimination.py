@@ -1,4 +1,8 @@
-"""Sum-product elimination: one variable after the other, in tables over those it is tied to."""
+"""Sum-product variable elimination over tables of integers.
+
+Bucket elimination (R. Dechter, "Bucket elimination: a unifying framework for reasoning", 1999):
+each variable is summed out of the product of the tables that contain it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from .intervals import Bound, bounds
 
 Array = npt.NDArray[Any]
 Box = Mapping[str, tuple[int, int]]
-# A table that is sooner evaluated than thought about, in elements.
+# Elements of a table that is cheaper to evaluate than to analyse.
 SMALL_TABLE = 32_768
 # Sums and products below this stay within 64 bits.
 _INT64_SAFE = 2**62
@@ -38,7 +42,7 @@ class Table:
 
 @dataclass
 class Tables:
-    """The tables of expressions, each remembered: the same condition is met in many sums."""
+    """A cache of the tables of expressions, which recur in many sums."""
 
     _known: dict[object, Table] = field(default_factory=dict[object, Table], repr=False)
 
@@ -62,9 +66,9 @@ class Tables:
 def eliminate_variables(
     box: Box, tables: list[Table], projected: frozenset[str], limit: int
 ) -> int:
-    """The sum over `box` of the product of `tables`, points equal but for `projected` merged.
+    """The sum over `box` of the product of `tables`.
 
-    Tables with projected variables are of conditions.
+    Points that differ only in `projected` variables count once; tables of these are conditions.
 
     Raises:
         TooLargeError: a step needs a table of more than `limit` elements.
@@ -124,7 +128,7 @@ def fits_int64(expr: Expr, box: Box) -> bool:
 
 
 def _magnitude_bound(expr: Expr, box: Box) -> Bound:
-    """A number that no intermediate value of `expr` is above in size; a rough one, soon found."""
+    """A rough upper bound of the absolute value of all intermediate values of `expr`."""
     if isinstance(expr, str):
         return max(map(abs, box[expr])) if expr in box else math.inf
     if not isinstance(expr, tuple):

@@ -72,7 +72,7 @@ class Guard:
         return against == dict(other.terms) and self.constant + other.constant == -1
 
     def coefficient(self, variable: str) -> int | None:
-        """The factor of `variable`; None where it also stands inside an atom or is absent."""
+        """The factor of `variable`; None if it is absent or also occurs inside an atom."""
         factor = None
         for atom, value in self.terms:
             if atom == variable:

@@ -39,13 +39,13 @@ class DependentPositions:
     points: Problem
 
     def mask(self) -> Mask | None:
-        """Which positions of the hull are taken; None if there are too many points to look at."""
+        """The positions of the hull that occur, as a mask; None for too many points."""
         return _mask(self.points, self.positions, self.hull)
 
 
 @dataclass(frozen=True)
 class Image:
-    """A product of coordinates in the dimensions of `sides`, and of what is tied together."""
+    """The product of independent coordinates (`sides`) and of dependent positions."""
 
     sides: Mapping[int, Side]
     dependent: tuple[DependentPositions, ...] = ()
@@ -232,7 +232,7 @@ def _key(positions: tuple[Expr, ...], points: Problem) -> object:
 
 
 def _mask(points: Problem, positions: Sequence[Expr], hull: Sequence[range]) -> Mask | None:
-    """Which positions inside `hull` are taken, by looking at every point."""
+    """The positions inside `hull` that occur, by enumeration of all points."""
     lengths = [high - low + 1 for low, high in points.box.values()]
     if math.prod(lengths) > MAX_POINTS or math.prod(map(len, hull)) > 16 * MAX_POINTS:
         return None

@@ -15,7 +15,7 @@ Bound = int | float
 Interval = tuple[Bound, Bound]
 EVERYTHING: Interval = (-INFINITY, INFINITY)
 _BOOLEAN: Interval = (0, 1)
-# What is shifted further is not told from what is shifted so far.
+# Larger shifts are treated like this one.
 _LONGEST_SHIFT = 63
 _BY_CONSTANT = frozenset({"*", "//", "%"})
 

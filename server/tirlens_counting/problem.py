@@ -14,10 +14,10 @@ IntBox = dict[str, tuple[int, int]]
 
 @dataclass(frozen=True)
 class Problem:
-    """``scale * sum over box of product of guards (0 or 1) and weights``, `projected` ones merged.
+    """``scale * sum over box of the product of guards (0 or 1) and weights``.
 
-    A predicate (a condition that is no `Guard`) is a weight of 0 or 1.  `settled` tells that the
-    box is as narrow, and the weights are as short, as `problem` makes them.
+    Points that differ only in `projected` variables count once.  A condition that is no `Guard` is
+    a weight of 0 or 1.  `is_tight` says whether `make_problem` has tightened the box.
     """
 
     box: IntBox
@@ -32,7 +32,7 @@ class Problem:
         return (*(item.expression() for item in self.guards), *self.weights)
 
     def with_projection(self, projected: frozenset[str]) -> Problem:
-        """The same sum with points merged that differ in `projected` variables alone."""
+        """The problem with these variables projected out."""
         mine = projected.intersection(self.box)
         if not mine:
             return self
@@ -44,7 +44,7 @@ class Problem:
         return box, frozenset(self.guards), self.weights, self.projected
 
 
-# How often a box is narrowed by conditions that themselves got shorter.
+# Limit of rounds of bound propagation.
 MAX_ROUNDS = 4
 
 # A sum over no point.
@@ -54,9 +54,9 @@ EMPTY_PROBLEM = Problem({}, scale=0)
 def make_problem(
     box: IntBox, factors: Iterable[Expr], projected: frozenset[str] = frozenset(), scale: int = 1
 ) -> Problem:
-    """The sum of the product of `factors` over `box`, as simple as the ranges allow.
+    """The sum of the product of `factors` over `box`, simplified under the ranges.
 
-    What is a number goes to the scale, and conditions on one variable narrow the box.
+    Constants move to the scale; conditions on one variable tighten the box.
     """
     box = dict(box)
     parts = [part for factor in factors for part in _conjuncts(factor)]

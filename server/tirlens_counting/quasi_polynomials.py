@@ -21,9 +21,9 @@ MAX_PIECES = 128
 def sum_over_variable(name: str, low: int, high: int, factors: Sequence[Expr]) -> int:
     """The sum of the product of `factors`, expressions of `name` alone, from `low` up to `high`.
 
-    A long range is halved until no minimum or condition changes sides within a part.  There the
-    product is a quasi-polynomial: for ``name`` in one residue class modulo the divisors it is a
-    polynomial, which a few values give (Newton's forward differences).
+    A long range is bisected until no minimum or condition changes its value within a part.  There
+    the product is a quasi-polynomial: in each residue class modulo the divisors it is a polynomial,
+    which a few values determine (Newton's forward differences).
 
     Raises:
         TooLargeError: the factors are no piecewise quasi-polynomial of few pieces.

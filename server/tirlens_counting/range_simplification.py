@@ -31,12 +31,12 @@ _ORDERS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 def simplify_in_ranges(
     expr: Expr, box: Box, env: Mapping[str, Expr] = _NOTHING, known: dict[Expr, Expr] | None = None
 ) -> Expr:
-    """An expression that is equal to `expr`, and simpler, wherever its variables are in `box`.
+    """A simpler expression that equals `expr` wherever its variables are in `box`.
 
-    Divisions of what lies in one period go, those of mixed-radix sums get shorter, operands that
-    are never the least or greatest are left out, and conditions that always hold are true.  `env`
-    has the values, simplified before, of variables that are not in the box.  `known`, which grows,
-    is what was found for other expressions and their parts in the same box and environment.
+    Divisions within one period and conditions that always hold become constants, divisions of
+    mixed-radix sums are shortened, and operands that are never the minimum or maximum are removed.
+    `env` has the simplified values of variables outside of the box.  `known` is a cache for the
+    same box and environment, which the call extends.
     """
     return _simplify(expr, box, env, {} if known is None else known)
 
@@ -108,7 +108,7 @@ def _apply_operator(op: str, parts: tuple[Expr, ...], box: Box) -> Expr:
 
 
 def _recombine_division(expr: Expr, box: Box) -> Expr:
-    """A sum with what a division has taken apart put together again, whatever factor it has.
+    """A sum in which a quotient and a remainder of one value are recombined.
 
     ``x // c * c + x % c`` is `x`, and ``x - x // c * c`` is ``x % c``.
     """
@@ -164,7 +164,7 @@ def _has_division(expr: Expr) -> bool:
 
 
 def _divide(op: str, terms: Terms, constant: int, divisor: int, box: Box) -> Expr:
-    """A linear form divided, or modulo `divisor`, whose whole multiples come first."""
+    """A linear form divided by, or modulo, `divisor`."""
     if op == "%":
         rest, remainder = modulo(terms, constant, divisor)
         return _shorten_division(op, rest, remainder, divisor, box) if rest else remainder

@@ -1,7 +1,7 @@
-"""Conditions with variables that nothing else asks for: how many values of those meet each.
+"""Variables that occur in one condition only: the number of their values that satisfy it.
 
-``row + i >= column + j`` over the rows and columns of a tile is a function of ``row - column``
-alone.  How often ``j - i`` has each of its values is found once, without looking at the points.
+``row + i >= column + j`` over the rows `i` and columns `j` of a tile depends on ``row - column``
+alone.  The number of pairs for each value of ``j - i`` is computed once, without enumeration.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ class SingleUse(NamedTuple):
 
 
 def find_single_uses(part: Problem) -> Iterator[SingleUse]:
-    """The conditions of a problem that have such variables, and no merged ones.
+    """The conditions of a problem with such variables and without projected ones.
 
-    How many values meet a condition for some value of a merged variable is not the sum of how many
-    meet it for each.
+    Counts do not add up over the values of a projected variable.
     """
     used = Counter(name for item in part.guards for name in item.scope)
     used.update(name for weight in part.weights for name in free_variables(weight))
@@ -69,7 +68,7 @@ def _select_variables(names: Iterable[str], factors: Mapping[str, int], box: Box
 
 
 def tabulate_counts(tail: SingleUse, box: Box, tables: Tables) -> Table | None:
-    """How many values of its own variables meet a condition, over its other variables."""
+    """The number of values of the single-use variables that satisfy a condition, as a table."""
     item, own = tail
     others: dict[Expr, int] = {atom: f for atom, f in item.terms if atom not in own}
     rest = tables.table_of(from_linear(others, item.constant), box)
@@ -96,7 +95,7 @@ def _value_counts(steps: Sequence[tuple[int, int]]) -> Counts:
     numbers: Counts = np.ones(1, dtype=np.int64)
     for step, length in sorted(steps):
         size = len(numbers) + step * (length - 1)
-        # What comes with one multiple goes again `length` multiples later.
+        # A sliding window of `length` multiples, by differences.
         change = np.zeros(-(-(size + step) // step) * step, dtype=np.int64)
         change[: len(numbers)] += numbers
         change[step * length : step * length + len(numbers)] -= numbers

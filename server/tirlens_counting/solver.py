@@ -1,11 +1,10 @@
-"""Sum a product of weights over the integer points of a guarded box, exactly.
+"""Exact sums of products of weights over the integer points of a box under conditions.
 
-The way from cheap to dear: split into components that share no condition; write variables that
-are divided in digits, so that they fall apart; solve conditions that are linear in a variable for
-it, so that its sum is one expression in the others (tails, triangles, clipped tiles); sum over a
-last variable as a quasi-polynomial; else eliminate variable after variable in tables of integers,
-or tell cases apart until that is possible.  Only where even the cases are too many, the sum is
-estimated from a regular sample and says so.
+Methods from cheap to expensive: split into components that share no condition; write divided
+variables in digits, which become independent; solve linear conditions for a variable, whose sum is
+then an expression in the others (tails, triangles, clipped tiles); sum over a single variable as a
+quasi-polynomial; else eliminate variables in tables of integers, or split into cases.  With too
+many cases the sum is estimated from a regular sample and marked as inexact.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from .single_use_variables import find_single_uses, tabulate_counts
 
 # Largest table of one elimination step at all, in elements.
 MAX_TABLE_ELEMENTS = 2_000_000
-# Values of a variable that are taken one by one, and carries of a sum that are told apart.
+# Limits of the cases of one split: values of a variable, and carries of a sum.
 MAX_CASES = 64
 MAX_CARRIES = 4
-# Cases that are told apart in one analysis, before only tables and samples are left.
+# Limit of the cases of one analysis, after which only tables and samples are used.
 MAX_TOTAL_CASES = 2000
 SAMPLES = 129
-# Points that are looked at rather than any condition.
+# Limit of points that are enumerated without analysis of the conditions.
 MAX_ENUMERATED_POINTS = 1024
 
 
@@ -56,10 +55,16 @@ ZERO, ONE = Sum(0), Sum(1)
 
 @dataclass
 class Solver:
-    """Remembers what it solved, for one analysis.
+    """Solves problems, with a cache for one analysis.
 
-    A problem with a table of at most `small_table` elements is evaluated, not thought about, and
-    one of at most `few` points point by point; before, with `in_digits`, a `closed` form is tried.
+    Attributes
+    ----------
+    small_table
+        Elements of a table that is evaluated without further analysis.
+    max_enumerated_points
+        Points of a problem that is enumerated.
+    uses_closed_forms
+        Whether closed forms are tried first.
     """
 
     small_table: int = SMALL_TABLE
@@ -236,7 +241,7 @@ def _interval_length(lows: Iterable[Expr], highs: Iterable[Expr]) -> Expr:
 
 
 def _split_by_carry(part: Problem) -> list[Problem] | None:
-    """Cases by the carry of a sum of large and small terms, in which the two fall apart.
+    """Cases by the carry of a sum of large and small terms, which are independent in each case.
 
     ``unit * x + r < 0`` holds exactly if ``x + r // unit < 0``; where ``r // unit`` takes a few
     values only, each of them is a case with a condition on x and one on r.

@@ -54,7 +54,7 @@ def _product(
     conditions: list[Expr],
     weights: list[Expr],
 ) -> Polynomial:
-    """Take the axes that are tied by a condition apart, then multiply."""
+    """Separate the axes that a condition couples, then multiply."""
     total = Polynomial.of(1)
     while conditions:
         condition = conditions.pop(0)

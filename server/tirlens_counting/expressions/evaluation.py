@@ -1,4 +1,4 @@
-"""Values of expressions, over numbers and numpy arrays alike."""
+"""Values of expressions over numbers or numpy arrays."""
 
 from __future__ import annotations
 

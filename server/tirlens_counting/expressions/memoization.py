@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 Found = TypeVar("Found")
 Operation = tuple[Any, ...]
 
-# The same few hundred operations are met over and over within one kernel.
+# One kernel repeats a few hundred operations.
 _MOST = 16_384
 _UNKNOWN: Any = object()
 
 
 def remembered(function: Callable[[Operation], Found]) -> Callable[[Operation], Found]:
-    """A pure `function` of an operation, asked once for each; `cache_clear` makes it forget.
+    """A cached pure `function` of an operation; `cache_clear` empties the cache.
 
-    Operations are equal though one has 1.0 where the other has 1.  What is found for the integer
-    holds for the float too, but not the other way round: nothing with a float is remembered.
+    Operations with 1 and 1.0 compare equal.  A result for the integer also holds for the float, but
+    not conversely: operations with floats are not cached.
     """
     known: dict[Operation, Any] = {}
 
