@@ -256,7 +256,7 @@ class Domain:
         if self.missing:
             raise UnknownValueError(self.missing[0])
         box = {name: (int(low), int(high)) for name, (low, high) in self.box.items()}
-        return Problem(box, self.guards, self.predicates)
+        return Problem(box, self.guards, self.predicates, scale=0 if self.empty else 1)
 
     @cached_property
     def parts(self) -> list[Problem]:

@@ -116,7 +116,7 @@ def predicted(items: Iterable[Any], device: Device, warps: float) -> Counted:
     units: Counter[str] = Counter()
     bytes_, products = 0.0, 0.0
     for leaf in leaves_of(items):
-        for (unit, name), number in leaf.arith.instructions.items():
+        for (unit, name), number in leaf.instructions.items():
             units["fp64" if unit == "fma" and name == "fp64" else unit] += number / 32
         requests = leaf_requests(leaf, device)
         units[INTEGER] += (

@@ -24,7 +24,10 @@ REQUIREMENTS = {
     "tvm-0.27.0.post1": ["apache-tvm==0.27.0.post1", "apache-tvm-ffi==0.1.14.post1", "numpy"],
     "tvm-0.26.0": ["apache-tvm==0.26.0", "apache-tvm-ffi==0.1.14.post1", "numpy"],
     "tilelang-0.1.15": ["tilelang==0.1.15", "apache-tvm-ffi==0.1.12", "torch==2.13.0", "numpy"],
+    # An oracle for counts; under the GPL, and used in a process of its own alone.
+    "barvinok-2026.2.2": ["islpy-barvinok==2026.2.2"],
 }
+_DISTRIBUTIONS = {"tvm": "apache-tvm", "barvinok": "islpy-barvinok"}
 _ROOT = user_cache_path("tirlens-test") / "envs"
 _INSTALL_LIMIT_S = 1500.0
 _LOCK_WAIT_S = 1800.0
@@ -62,7 +65,7 @@ def _holds(python: Path, complete: Path, wanted: str, name: str) -> bool:
     if complete.exists():
         return complete.read_text() == wanted
     package, _, version = name.partition("-")
-    distribution = "apache-tvm" if package == "tvm" else package
+    distribution = _DISTRIBUTIONS.get(package, package)
     probe = f"from importlib.metadata import version; print(version({distribution!r}))"
     found = subprocess.run([python, "-c", probe], capture_output=True, text=True, check=False)
     if found.stdout.strip() != version:
