@@ -37,19 +37,19 @@ def _split_points(condition: Expr, name: str, part: Problem) -> Iterator[int]:
     """The ends of the ranges, at both ends of a variable, on which the condition is constant."""
     low, high = part.box[name]
 
-    def is_settled(first: int, last: int) -> bool:
+    def is_constant(first: int, last: int) -> bool:
         least, most = bounds(condition, {**part.box, name: (first, last)})
         return least == most
 
-    if is_settled(low, low):
+    if is_constant(low, low):
         inside, outside = low, high
         while outside - inside > 1:
             middle = (inside + outside) // 2
-            inside, outside = (middle, outside) if is_settled(low, middle) else (inside, middle)
+            inside, outside = (middle, outside) if is_constant(low, middle) else (inside, middle)
         yield outside
-    if is_settled(high, high):
+    if is_constant(high, high):
         outside, inside = low, high
         while inside - outside > 1:
             middle = (inside + outside) // 2
-            outside, inside = (outside, middle) if is_settled(middle, high) else (middle, inside)
+            outside, inside = (outside, middle) if is_constant(middle, high) else (middle, inside)
         yield inside

@@ -100,7 +100,7 @@ def _connected_groups(conditions: Sequence[DigitConstraint]) -> list[list[DigitC
 
 
 def _count_group(
-    group: Sequence[DigitConstraint], reach: DigitRanges, turns: list[int]
+    group: Sequence[DigitConstraint], reach: DigitRanges, budget: list[int]
 ) -> int | None:
     """The number of points that satisfy the conditions of a group; None without a formula.
 
@@ -121,19 +121,19 @@ def _count_group(
         others.append((DigitConstraint(rest, item.constant, item.equality), times))
     base, steps, first, last = _common_sum(own, reach)
     if not others:
-        return _count_between(steps, first, last, turns)
+        return _count_between(steps, first, last, budget)
     total = 0
-    for value, number in enumerate(_value_counts(steps, turns)):
+    for value, number in enumerate(_value_counts(steps, budget)):
         if number and first <= value <= last:
             conditions = [
                 DigitConstraint(item.terms, item.constant + times * (base + value), item.equality)
                 for item, times in others
             ]
-            found = _count_remaining(conditions, reach, turns)
+            found = _count_remaining(conditions, reach, budget)
             if found is None:
                 return None
             total += number * found
-    return None if turns[0] < 0 else total
+    return None if budget[0] < 0 else total
 
 
 def _multiple_of(terms: Terms, inner: Terms) -> int | None:
@@ -146,7 +146,7 @@ def _multiple_of(terms: Terms, inner: Terms) -> int | None:
 
 
 def _count_remaining(
-    conditions: Sequence[DigitConstraint], reach: DigitRanges, turns: list[int]
+    conditions: Sequence[DigitConstraint], reach: DigitRanges, budget: list[int]
 ) -> int | None:
     """The count for conditions some of which hold everywhere or nowhere."""
     left: list[DigitConstraint] = []
@@ -158,7 +158,7 @@ def _count_remaining(
         if low < high and (high >= 0 or item.equality):
             left.append(item)
     if left:
-        found = _count_group(left, reach, turns)
+        found = _count_group(left, reach, budget)
         if found is None:
             return None
         total = found
@@ -193,27 +193,27 @@ def _common_sum(
 
 
 def _count_between(
-    steps: Sequence[tuple[int, int]], first: float, last: float, turns: list[int]
+    steps: Sequence[tuple[int, int]], first: float, last: float, budget: list[int]
 ) -> int | None:
     """The number of sums of multiples from `first` to `last`."""
     most = sum(step * (length - 1) for step, length in steps)
     start, stop = max(0, first), min(most, last)
     if start > stop:
         return 0
-    above = _count_below(steps, int(stop) + 1, turns)
-    below = _count_below(steps, int(start), turns)
+    above = _count_below(steps, int(stop) + 1, budget)
+    below = _count_below(steps, int(start), budget)
     return None if above is None or below is None else above - below
 
 
-def _value_counts(steps: Sequence[tuple[int, int]], turns: list[int]) -> list[int]:
+def _value_counts(steps: Sequence[tuple[int, int]], budget: list[int]) -> list[int]:
     """The number of ways to each value of a sum of multiples; empty for too many values."""
     values = 1 + sum(step * (length - 1) for step, length in steps)
-    turns[0] -= values
+    budget[0] -= values
     numbers = [1]
-    for step, length in steps if turns[0] >= 0 else ():
+    for step, length in steps if budget[0] >= 0 else ():
         longer = [0] * (len(numbers) + step * (length - 1))
-        for turn in range(length):
-            for place, number in enumerate(numbers, step * turn):
+        for multiple in range(length):
+            for place, number in enumerate(numbers, step * multiple):
                 longer[place] += number
         numbers = longer
     return numbers
@@ -234,7 +234,7 @@ def sum_limits(item: DigitConstraint, terms: Terms) -> tuple[float, float] | Non
     return None
 
 
-def _count_below(steps: Sequence[tuple[int, int]], bound: int, turns: list[int]) -> int | None:
+def _count_below(steps: Sequence[tuple[int, int]], bound: int, budget: list[int]) -> int | None:
     """The number of sums of multiples ``step * (0, ..., length - 1)`` below `bound`."""
     if bound <= 0:
         return 0
@@ -248,12 +248,12 @@ def _count_below(steps: Sequence[tuple[int, int]], bound: int, turns: list[int])
     # Values below the bound for all others, then values below it for some of the others.
     whole = min(length, max(0, (bound - 1 - reach) // step + 1))
     some = min(length, -(-bound // step))
-    turns[0] -= some - whole
-    if turns[0] < 0:
+    budget[0] -= some - whole
+    if budget[0] < 0:
         return None
     total = whole * (points // length)
-    for turn in range(whole, some):
-        found = _count_below(rest, bound - step * turn, turns)
+    for multiple in range(whole, some):
+        found = _count_below(rest, bound - step * multiple, budget)
         if found is None:
             return None
         total += found

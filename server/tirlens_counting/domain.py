@@ -230,10 +230,10 @@ class Domain:
         """
         known = self._points.get(projected)
         if known is None:
-            known = self._points[projected] = self._counted(solver, projected)
+            known = self._points[projected] = self._count(solver, projected)
         return known
 
-    def _counted(self, solver: Solver, projected: frozenset[str]) -> Sum:
+    def _count(self, solver: Solver, projected: frozenset[str]) -> Sum:
         if self.empty:
             return ZERO
         if self._outer is not None:

@@ -60,7 +60,7 @@ def _cells(images: Sequence[Image], shape: Sequence[int]) -> int | None:
         if dense and shape[axis] > CELL_LIMIT:
             return None
         edges = [np.zeros(1, dtype=np.int64), *(() if dense else map(_edges, sides))]
-        cuts[axis] = np.arange(shape[axis] + 1) if dense else _ordered(np.concatenate(edges))
+        cuts[axis] = np.arange(shape[axis] + 1) if dense else _sort_distinct(np.concatenate(edges))
     if math.prod(map(len, cuts.values())) > CELL_LIMIT:
         return None
     axes = list(cuts)
@@ -86,7 +86,7 @@ def _edges(side: Side) -> npt.NDArray[np.int64]:
     return np.concatenate([values, values + 1])
 
 
-def _ordered(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _sort_distinct(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The distinct values in order (`np.unique` loads a part of numpy that nothing else needs)."""
     ordered = np.sort(values)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])]

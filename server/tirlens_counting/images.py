@@ -90,7 +90,7 @@ def find_image(
         if side is not None:
             apart[axes[0]] = side
             continue
-        found = _tied(axes, merged, mine, shape, solver)
+        found = _dependent_positions(axes, merged, mine, shape, solver)
         if found is None:
             return None
         tied.append(found)
@@ -165,7 +165,7 @@ def _progression(points: Problem, position: Expr) -> range | None:
     return range(low, max(low, high + 1), step)
 
 
-def _tied(
+def _dependent_positions(
     axes: tuple[int, ...],
     points: Problem,
     positions: tuple[Expr, ...],

@@ -35,10 +35,10 @@ class Polynomial:
         return Polynomial((((expr,), 1),))
 
     def __add__(self, other: Polynomial) -> Polynomial:
-        return _collected([*self.terms, *other.terms])
+        return _collect([*self.terms, *other.terms])
 
     def __mul__(self, other: Polynomial) -> Polynomial:
-        return _collected(
+        return _collect(
             [
                 (tuple(sorted((*mine, *theirs), key=repr)), a * b)
                 for mine, a in self.terms
@@ -68,7 +68,7 @@ def _factor(atom: Expr) -> str:
     return text if isinstance(atom, str) or (text.endswith(")") and text[0] != "(") else f"({text})"
 
 
-def _collected(terms: Sequence[tuple[Monomial, int]]) -> Polynomial:
+def _collect(terms: Sequence[tuple[Monomial, int]]) -> Polynomial:
     sums: dict[Monomial, int] = {}
     for monomial, coefficient in terms:
         sums[monomial] = sums.get(monomial, 0) + coefficient

@@ -61,7 +61,7 @@ def make_problem(
     box = dict(box)
     parts = [part for factor in factors for part in _conjuncts(factor)]
     kept: list[tuple[Expr, Guard | None]] = []
-    settled = False
+    is_tight = False
     for _ in range(MAX_ROUNDS):
         kept = []
         before = dict(box)
@@ -82,12 +82,12 @@ def make_problem(
         if scale == 0:
             return EMPTY_PROBLEM
         if box == before:
-            settled = True
+            is_tight = True
             break
         parts = [part for part, _ in kept]
     guards = dict.fromkeys(condition for _, condition in kept if condition is not None)
     weights = tuple(part for part, condition in kept if condition is None)
-    return Problem(box, tuple(guards), weights, projected.intersection(box), scale, settled)
+    return Problem(box, tuple(guards), weights, projected.intersection(box), scale, is_tight)
 
 
 def _conjuncts(factor: Expr) -> tuple[Expr, ...]:

@@ -102,7 +102,7 @@ def _side(
             low += -(-(int(first) - low) // step) * step
         stop = high + 1 if last > high else int(last) + 1
         return range(low, stop, step if stop - low > step else 1)
-    return _listed(low, steps, first, last)
+    return _list_sums(low, steps, first, last)
 
 
 def _steps(terms: Terms, reach: DigitRanges) -> Iterator[tuple[int, int]]:
@@ -129,7 +129,7 @@ def _limits(item: DigitConstraint, terms: Terms, reach: DigitRanges) -> tuple[fl
     return limits[0] * unit + least, limits[1] * unit + most
 
 
-def _listed(
+def _list_sums(
     low: int, steps: Sequence[tuple[int, int]], first: float, last: float
 ) -> npt.NDArray[np.int64] | None:
     """Sums of multiples above `low`, in order, without those outside of the limits."""

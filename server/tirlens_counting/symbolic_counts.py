@@ -65,13 +65,15 @@ def _product(
         if any(names & free_variables(other) for other in others):
             total = total * _numeric(names, axes, conditions, condition, weights)
             continue
-        total = total * _tied(condition, names, axes, box)
+        total = total * _count_condition(condition, names, axes, box)
         for name in names:
             del axes[name]
-    return total * Polynomial.of(_summed(axes, box, weights))
+    return total * Polynomial.of(_sum_over_axes(axes, box, weights))
 
 
-def _summed(axes: dict[str, Expr], box: Mapping[str, Interval], weights: Sequence[Expr]) -> Expr:
+def _sum_over_axes(
+    axes: dict[str, Expr], box: Mapping[str, Interval], weights: Sequence[Expr]
+) -> Expr:
     """The sum over `axes`, whose extents may depend on those before, of the product of weights."""
     for weight in weights:
         if is_data_dependent(weight) or not free_variables(weight) <= box.keys():
@@ -102,7 +104,7 @@ def _is_readable(part: Expr) -> bool:
     return part[0] in _READABLE and (part[0] not in ("//", "%") or isinstance(part[2], int))
 
 
-def _tied(
+def _count_condition(
     condition: Expr, names: frozenset[str], axes: Mapping[str, Expr], box: Mapping[str, Interval]
 ) -> Polynomial:
     """The number of points of `names` for which `condition` holds."""
@@ -121,7 +123,7 @@ def _tail(condition: Expr, names: frozenset[str], axes: Mapping[str, Expr]) -> E
         return None
     factors = {name: item.coefficient(name) for name in sorted(names)}
     limit: Expr = simplify(
-        ("*", ("-", item.expression()[1], _weighted(factors)), -1)  # type: ignore[index]
+        ("*", ("-", item.expression()[1], _weigh(factors)), -1)  # type: ignore[index]
     )
     if len(names) == 1:
         (name,) = names
@@ -143,7 +145,7 @@ def _tail(condition: Expr, names: frozenset[str], axes: Mapping[str, Expr]) -> E
     return None
 
 
-def _weighted(factors: Mapping[str, int | None]) -> Expr:
+def _weigh(factors: Mapping[str, int | None]) -> Expr:
     return ("+", 0, *(("*", name, factor or 0) for name, factor in factors.items()))
 
 

@@ -1,4 +1,4 @@
-"""How sure a number of a device file is, by how its source begins.
+"""The provenance of a number of a device file, as its source begins.
 
 ``estimate``, ``scaled`` (from another device), ``as`` (another device's own number) and
 ``disputed`` (measurements disagree) say that a number was not simply measured; every other source
@@ -9,30 +9,33 @@ from __future__ import annotations
 
 from tirlens.hardware.spec import Device
 
-HEARSAY = ("estimate", "scaled", "as", "disputed")
+UNMEASURED_KINDS = ("estimate", "scaled", "as", "disputed")
 _MEMORY = ("dram.sustained_fraction", "l2.bytes_per_s")
 
 
-def hearsay(device: Device, key: str) -> str | None:
-    """Which of `HEARSAY` the number `key` is; None if measured, an estimate if without a source."""
+def unmeasured_kind(device: Device, key: str) -> str | None:
+    """The element of `UNMEASURED_KINDS` that describes the number `key`; None if measured.
+
+    A number without a source is an estimate.
+    """
     source = device.sources.get(key)
     if source is None or source.endswith("without a source"):
         return "estimate"
     words = source.replace(":", " ").split()
-    return words[0] if words[0] in HEARSAY else None
+    return words[0] if words[0] in UNMEASURED_KINDS else None
 
 
 def is_measured(device: Device) -> bool:
     """Whether the file has a measurement for any of the rates that the device sustains."""
     return any(
-        hearsay(device, key) is None
+        unmeasured_kind(device, key) is None
         for key in device.sources
         if key in _MEMORY or (key.startswith("peaks.") and key.endswith(".sustained_fraction"))
     )
 
 
 def caveats(device: Device) -> tuple[str, ...]:
-    """What is to be told with every estimate for a device."""
+    """The caveats of every estimate for a device."""
     if device.kind == "cpu" or is_measured(device):
         return device.caveats
     return (

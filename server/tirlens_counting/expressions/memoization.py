@@ -14,7 +14,7 @@ _MOST = 16_384
 _UNKNOWN: Any = object()
 
 
-def remembered(function: Callable[[Operation], Found]) -> Callable[[Operation], Found]:
+def memoize(function: Callable[[Operation], Found]) -> Callable[[Operation], Found]:
     """A cached pure `function` of an operation; `cache_clear` empties the cache.
 
     Operations with 1 and 1.0 compare equal.  A result for the integer also holds for the float, but
@@ -23,7 +23,7 @@ def remembered(function: Callable[[Operation], Found]) -> Callable[[Operation], 
     known: dict[Operation, Any] = {}
 
     @wraps(function)
-    def asked(expr: Operation) -> Found:
+    def look_up(expr: Operation) -> Found:
         found = known.get(expr, _UNKNOWN)
         if found is _UNKNOWN:
             found = function(expr)
@@ -33,8 +33,8 @@ def remembered(function: Callable[[Operation], Found]) -> Callable[[Operation], 
                 known[expr] = found
         return found
 
-    asked.cache_clear = known.clear  # type: ignore[attr-defined]
-    return asked
+    look_up.cache_clear = known.clear  # type: ignore[attr-defined]
+    return look_up
 
 
 _without_float: set[Operation] = set()

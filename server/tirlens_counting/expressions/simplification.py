@@ -7,7 +7,7 @@ from typing import Any
 
 from .evaluation import COMPARISONS, UnknownValueError, cast, evaluate
 from .expression import Expr
-from .memoization import remembered
+from .memoization import memoize
 from .terms import UNKNOWN_OPERATORS, collect, from_linear
 
 NEGATED = {"<": ">=", "<=": ">", "==": "!=", "!=": "==", ">": "<=", ">=": "<"}
@@ -15,11 +15,11 @@ NEGATED = {"<": ">=", "<=": ">", "==": "!=", "!=": "==", ">": "<=", ">=": "<"}
 
 def simplify(expr: Expr) -> Expr:
     """An equal expression with constants folded and integer sums in linear form."""
-    return _simplified(expr) if isinstance(expr, tuple) else expr
+    return _simplify_operation(expr) if isinstance(expr, tuple) else expr
 
 
-@remembered
-def _simplified(expr: tuple[Any, ...]) -> Expr:
+@memoize
+def _simplify_operation(expr: tuple[Any, ...]) -> Expr:
     op = expr[0]
     if op in UNKNOWN_OPERATORS:
         return expr
@@ -35,7 +35,7 @@ def rebuild(op: str, parts: tuple[Expr, ...]) -> Expr:
         if isinstance(part, (str, tuple)):
             break
     else:
-        return _folded(op, parts)
+        return _fold(op, parts)
     if op == "+" or op == "-":
         return _sum(op, parts)
     if op in ("&", ">>", "<<") and len(parts) == 2:
@@ -60,7 +60,7 @@ def rebuild(op: str, parts: tuple[Expr, ...]) -> Expr:
     return (op, *parts)
 
 
-def _folded(op: str, numbers: tuple[Expr, ...]) -> Expr:
+def _fold(op: str, numbers: tuple[Expr, ...]) -> Expr:
     try:
         return evaluate((op, *numbers), {})
     except UnknownValueError:
@@ -100,7 +100,7 @@ def is_integer(expr: Expr) -> bool:
     return _is_integer(expr) if isinstance(expr, tuple) else not isinstance(expr, float)
 
 
-@remembered
+@memoize
 def _is_integer(expr: tuple[Any, ...]) -> bool:
     op = expr[0]
     if op == "cast":

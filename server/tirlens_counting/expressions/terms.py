@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from .expression import Expr
-from .memoization import remembered
+from .memoization import memoize
 
 _NOTHING = frozenset[str]()
 UNKNOWN_OPERATORS = frozenset({"load", "opaque"})
@@ -15,11 +15,11 @@ UNKNOWN_OPERATORS = frozenset({"load", "opaque"})
 
 def walk(expr: Expr) -> tuple[Expr, ...]:
     """`expr` and every expression inside it, but not the names of casts, loads and opaques."""
-    return _walked(expr) if isinstance(expr, tuple) else (expr,)
+    return _walk(expr) if isinstance(expr, tuple) else (expr,)
 
 
 @lru_cache(maxsize=16384)
-def _walked(expr: tuple[Any, ...]) -> tuple[Expr, ...]:
+def _walk(expr: tuple[Any, ...]) -> tuple[Expr, ...]:
     return (expr, *(part for operand in operands(expr) for part in walk(operand)))
 
 
@@ -83,7 +83,7 @@ def linear(expr: Expr) -> tuple[Mapping[Expr, int], int]:
     return ({}, int(expr)) if isinstance(expr, int) else ({expr: 1}, 0)
 
 
-@remembered
+@memoize
 def _linear(expr: tuple[Any, ...]) -> tuple[Mapping[Expr, int], int]:
     terms: dict[Expr, int] = {}
     constant = collect(expr, 1, terms)

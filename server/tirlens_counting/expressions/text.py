@@ -45,13 +45,13 @@ def _text(expr: Expr, outer: int) -> str:
     else:
         spaced = "*" if op == "*" else f" {op} "
         text = _text(expr[1], level) + "".join(
-            _signed(part, level) if op == "+" else spaced + _text(part, level + 1)
+            _signed_text(part, level) if op == "+" else spaced + _text(part, level + 1)
             for part in expr[2:]
         )
     return f"({text})" if level < outer else text
 
 
-def _signed(part: Expr, level: int) -> str:
+def _signed_text(part: Expr, level: int) -> str:
     if isinstance(part, int) and part < 0:
         return f" - {-part}"
     if isinstance(part, tuple) and part[0] == "*" and isinstance(part[-1], int) and part[-1] < 0:

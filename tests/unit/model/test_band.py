@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.kernels import gemm, scale
 from tirlens.hardware import load
-from tirlens.hardware.provenance import hearsay, is_measured
+from tirlens.hardware.provenance import is_measured, unmeasured_kind
 from tirlens.model import analyze
 from tirlens.model.reporting.time_band import DramTrafficRange, band_s, uncertainties
 
@@ -54,10 +54,10 @@ def test_traffic_is_uncertain_between_its_bounds_only() -> None:
 
 
 def test_what_was_not_measured_is_less_certain() -> None:
-    assert hearsay(load("a30"), "dram.sustained_fraction") == "estimate"
-    assert hearsay(load("mi250x"), "dram.sustained_fraction") == "as"
-    assert hearsay(H200, "dram.sustained_fraction") is None
-    assert hearsay(replace(H200, sources={}), "dram.sustained_fraction") == "estimate"
+    assert unmeasured_kind(load("a30"), "dram.sustained_fraction") == "estimate"
+    assert unmeasured_kind(load("mi250x"), "dram.sustained_fraction") == "as"
+    assert unmeasured_kind(H200, "dram.sustained_fraction") is None
+    assert unmeasured_kind(replace(H200, sources={}), "dram.sustained_fraction") == "estimate"
     assert width("a30", dram=0.97) > width("mi250x", dram=0.97) > width("mi210", dram=0.97)
     assert width("a30", tensor=0.97) > width("h200", tensor=0.97)
 
@@ -65,7 +65,7 @@ def test_what_was_not_measured_is_less_certain() -> None:
 def test_what_measurements_disagree_on_is_least_certain() -> None:
     key = "dram.sustained_fraction"
     disputed = replace(H200, sources={**H200.sources, key: "disputed: two boards"})
-    assert hearsay(disputed, key) == "disputed"
+    assert unmeasured_kind(disputed, key) == "disputed"
     parts = uncertainties(disputed, {"dram": 0.97}, 0.0, None)
     assert math.hypot(*parts.values()) > width("a30", dram=0.97)
 

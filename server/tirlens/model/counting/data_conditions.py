@@ -49,8 +49,8 @@ def data_limit(condition: Expr) -> Expr | None:
     """The number in memory that bounds a loop-variant expression in a condition, or None."""
     if not isinstance(condition, tuple) or condition[0] not in _ORDER_RELATIONS:
         return None
-    for turning, number in (condition[1:], condition[:0:-1]):
-        known = free_variables(turning) and not is_data_dependent(turning)
+    for variable, number in (condition[1:], condition[:0:-1]):
+        known = free_variables(variable) and not is_data_dependent(variable)
         if known and is_data_dependent(number) and not free_variables(number):
             return number
     return None

@@ -69,9 +69,9 @@ def estimate_trips(
         for axis, (index, size) in enumerate(zip(indices, shapes[access.buffer], strict=False)):
             step = slope(index, loop.var)
             if isinstance(size, int) and step is not None and step > 0:
-                beside = indices[:axis] + indices[axis + 1 :]
+                other_indices = indices[:axis] + indices[axis + 1 :]
                 most = size / step
-                share = most / _dimension_sharers(index, beside, loop.var, scope)
+                share = most / _dimension_sharers(index, other_indices, loop.var, scope)
                 found = TripEstimate(math.ceil(share if share >= 1 else most), buffer.name)
                 (always if certain else sometimes).append(found)
     if always:
@@ -103,12 +103,14 @@ def slope(expr: Expr, name: str) -> Fraction | None:
     return None
 
 
-def _dimension_sharers(index: Expr, beside: Sequence[Expr], own: str, scope: CountingScope) -> int:
+def _dimension_sharers(
+    index: Expr, other_indices: Sequence[Expr], own: str, scope: CountingScope
+) -> int:
     """How many values of outer variables address parts of the same dimension.
 
     The digits of a split variable, ``bx // heads`` and ``bx % heads``, count separately.
     """
-    elsewhere = frozenset[Expr]().union(*map(_parts, beside))
+    elsewhere = frozenset[Expr]().union(*map(_parts, other_indices))
     count = 1
     for part in _parts(index) - elsewhere:
         (name,) = free_variables(part)

@@ -98,7 +98,7 @@ class StatementCounter:
         self, item: Arith, node: Statement, scope: CountingScope, executions: int | None
     ) -> ArithCount:
         if item.guard is not None:
-            scope = self._predicated(scope, item.guard, node.sites)
+            scope = self._resolve_condition(scope, item.guard, node.sites)
             executions = self._count_points(scope, (), node.per, node.sites)
         number = item.count if isinstance(item.count, int) else scope.resolve(item.count)
         if is_data_dependent(number):
@@ -147,7 +147,7 @@ class StatementCounter:
         self, item: Access, node: Statement, scope: CountingScope, executions: int | None
     ) -> AccessCount:
         if item.guard is not None:
-            scope = self._predicated(scope, item.guard, node.sites)
+            scope = self._resolve_condition(scope, item.guard, node.sites)
             executions = self._count_points(scope, (), node.per, node.sites)
         self.accesses.append((item, scope))
         weights = self._box_sizes(item, scope, node)
@@ -200,7 +200,7 @@ class StatementCounter:
         """Whether a constant summed over the executions is a product."""
         return scope.is_whole and node.per in _UNDIVIDED_EXECUTORS
 
-    def _predicated(
+    def _resolve_condition(
         self, scope: CountingScope, condition: Expr, sites: Sequence[Span]
     ) -> CountingScope:
         return self._under_condition(scope, scope.resolve(condition), sites)

@@ -8,8 +8,8 @@ time by statement and by unit of a core, and the bytes from each cache.
 3. `memory`: lines and pages from each cache and DRAM (layer conditions), and their clocks.
 4. `kernel_time`: the Execution-Cache-Memory model of both, on the busiest core.
 
-Hand-tuned constants were set with the kernels that docs/cpu-rows.md calls "looked at".  Constants
-of a machine are in its device file; ``tirlens devices --detect --calibrate`` measures them.
+Hand-tuned constants were set with the development kernels of docs/cpu-rows.md.  Constants of a
+machine are in its device file; ``tirlens devices --detect --calibrate`` measures them.
 """
 
 from .kernel_time import CpuTimes, time_kernel

@@ -62,8 +62,8 @@ def with_read_write_mix(device: Device, leaves: Iterable[StatementCost]) -> Devi
         write += leaf.traffic.dram_write_bytes
     if not read + write:
         return device
-    turning = 2 * min(read, write) / (read + write)
-    fraction = one_way + (both_ways - one_way) * turning
+    mixed_share = 2 * min(read, write) / (read + write)
+    fraction = one_way + (both_ways - one_way) * mixed_share
     return replace(device, dram=replace(device.dram, sustained_fraction=fraction))
 
 

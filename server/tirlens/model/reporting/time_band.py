@@ -20,7 +20,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tirlens.hardware.provenance import hearsay
+from tirlens.hardware.provenance import unmeasured_kind
 from tirlens.hardware.spec import Device
 
 from ..report import KernelReport
@@ -110,7 +110,7 @@ def _rate_uncertainty(device: Device, unit: str) -> float:
         share = TENSOR_BAND_FRACTION
     else:
         name, share = "fp32", CORE_BAND_FRACTION
-    known = hearsay(device, f"peaks.{name}.sustained_fraction") is None
+    known = unmeasured_kind(device, f"peaks.{name}.sustained_fraction") is None
     return (
         share * device.band
         if known
@@ -119,8 +119,8 @@ def _rate_uncertainty(device: Device, unit: str) -> float:
 
 
 def _source_uncertainty(device: Device, key: str) -> float:
-    word = hearsay(device, key)
-    return MEASURED_RATE_UNCERTAINTY if word is None else UNMEASURED_RATE_UNCERTAINTY[word]
+    kind = unmeasured_kind(device, key)
+    return MEASURED_RATE_UNCERTAINTY if kind is None else UNMEASURED_RATE_UNCERTAINTY[kind]
 
 
 def _reuse_uncertainty(traffic: DramTrafficRange | None) -> float:

@@ -1,4 +1,4 @@
-"""Where each statement stands, and how many distinct elements its accesses touch."""
+"""The loop context of a statement: enclosing loops, ranges of variables, and conditions."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from tirlens_worker.facts import Access, Branch, Expr, Let, Loop, Node, Statemen
 from ..counting.kernel_counts import NodeCount
 from ..dtypes import bits
 
-# What a transaction of global memory moves (CUDA C++ Programming Guide, "Global Memory").
+# The bytes of a transaction of global memory (CUDA C++ Programming Guide, "Global Memory").
 SECTOR_BYTES = 32
-# Loops whose iterations run at the same time in one block, not one after the other.
+# Kinds of loops whose iterations run concurrently in one block.
 CONCURRENT_KINDS = frozenset({"block", "parallel", "vectorized"})
 GRID_KINDS = frozenset({"grid", "cluster"})
 THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
@@ -36,7 +36,7 @@ WARP = 32
 WARPGROUP = 128
 
 
-# The loops around the stores to an array of a block or thread, by its id.
+# The variables of the loops that enclose the stores to an array, by the id of the array.
 StoreLoops = Mapping[str, frozenset[str]]
 NO_STORE_LOOPS: StoreLoops = {}
 NO_LOOPS: frozenset[str] = frozenset()
@@ -48,9 +48,20 @@ PathStep = tuple[str, Expr, Expr]
 
 @dataclass(frozen=True)
 class EnclosingLoop:
-    """One loop around a statement, with its largest extent as a number (None: not known).
+    """A loop that encloses a statement.
 
-    `stages` is the depth of a pipelined loop's buffers, 0 where it has none.
+    Attributes
+    ----------
+    var
+        The loop variable.
+    kind
+        The kind of the loop, as in the facts.
+    extent
+        The largest trip count; None where not known.
+    tag
+        The thread or block axis that the loop is bound to.
+    stages
+        The buffers of a software pipeline; 0 where the loop is not pipelined.
     """
 
     var: str
@@ -62,9 +73,20 @@ class EnclosingLoop:
 
 @dataclass(frozen=True)
 class LoopContext:
-    """A statement's surroundings: loops from the outside in, ranges of variables, lets, guards.
+    """The loops and conditions that enclose a statement.
 
-    `steps` are the loops in turn and the conditions on the way to it, in their order.
+    Attributes
+    ----------
+    loops
+        The loops, outermost first.
+    ranges
+        The inclusive range of each variable.
+    lets
+        The values of names.
+    conditions
+        The conditions under which the statement is reached.
+    path
+        The sequential loops and the conditions in the order of their nesting.
     """
 
     loops: tuple[EnclosingLoop, ...]
@@ -75,7 +97,7 @@ class LoopContext:
 
     @cached_property
     def first_values(self) -> Mapping[str, int]:
-        """Every variable at its first value."""
+        """The first value of each variable."""
         return {
             name: int(reach[0]) if math.isfinite(reach[0]) else 0
             for name, reach in self.ranges.items()
@@ -105,30 +127,30 @@ class LoopContext:
 
     @cached_property
     def unrolled_iterations(self) -> int:
-        """The turns of the unrolled loops around, together."""
+        """The product of the trip counts of the enclosing unrolled loops."""
         return math.prod(loop.extent or 1 for loop in self.loops if loop.kind == "unroll")
 
     @cached_property
     def sequential_trip_counts(self) -> Mapping[str, int]:
-        """How often the loops turn whose iterations are not at the same time, unrolled ones too."""
-        apart = GRID_KINDS | CONCURRENT_KINDS
-        return {loop.var: loop.extent or 1 for loop in self.loops if loop.kind not in apart}
+        """The trip counts of the enclosing sequential loops, unrolled ones included."""
+        concurrent = GRID_KINDS | CONCURRENT_KINDS
+        return {loop.var: loop.extent or 1 for loop in self.loops if loop.kind not in concurrent}
 
     @cached_property
     def sequential_iterations(self) -> int:
-        """The turns of the loops whose iterations are not at the same time, nor unrolled."""
-        apart = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
-        return math.prod(loop.extent or 1 for loop in self.loops if loop.kind not in apart)
+        """The product of the trip counts of the enclosing loops that are sequential in code."""
+        concurrent = GRID_KINDS | CONCURRENT_KINDS | {"unroll"}
+        return math.prod(loop.extent or 1 for loop in self.loops if loop.kind not in concurrent)
 
     @cached_property
     def condition_data_loads(self) -> tuple[tuple[Any, ...], ...]:
-        """What is loaded or not known of the conditions around."""
+        """The loads and unknown values in the enclosing conditions."""
         return tuple(
             dict.fromkeys(part for one in self.conditions for part in self.data_loads(one))
         )
 
     def data_loads(self, expr: Expr) -> list[tuple[Any, ...]]:
-        """What is loaded or not known of an expression."""
+        """The loads and unknown values in an expression."""
         resolved = self.resolve(expr)
         if not is_data_dependent(resolved):
             return []
@@ -139,7 +161,7 @@ class LoopContext:
         ]
 
     def in_loop(self, loop: Loop, counted: int | None = None) -> LoopContext:
-        """The place in a loop's body; `counted` turns are taken where its extent is data."""
+        """The context of a loop's body; `counted` is its trip count where its extent is data."""
         length = self.resolve(loop.extent)
         if counted is not None and is_data_dependent(length):
             length = counted
@@ -152,32 +174,32 @@ class LoopContext:
             reach = (first, last + max(extent - 1, 0) * max(step, 1))
         stages = loop.annotations.get("num_stages", 0)
         stages = stages if isinstance(stages, int) else 0
-        around = EnclosingLoop(loop.var, loop.kind, count, loop.tag, stages)
+        enclosing = EnclosingLoop(loop.var, loop.kind, count, loop.tag, stages)
         ranges = {**self.ranges, loop.var: reach}
         steps = self.path
         if loop.kind not in GRID_KINDS | CONCURRENT_KINDS:
             steps = (*steps, (loop.var, self.resolve(loop.start), length))
-        return LoopContext((*self.loops, around), ranges, self.lets, self.conditions, steps)
+        return LoopContext((*self.loops, enclosing), ranges, self.lets, self.conditions, steps)
 
-    def in_while(self, name: str, turns: int) -> LoopContext:
-        """The place inside a loop that runs until something happens, `turns` times on average."""
-        around = EnclosingLoop(name, "serial", turns)
-        ranges = {**self.ranges, name: (0, max(turns - 1, 0))}
-        return LoopContext((*self.loops, around), ranges, self.lets, self.conditions, self.path)
+    def in_while(self, name: str, trip_count: int) -> LoopContext:
+        """The context inside a while loop with a mean trip count of `trip_count`."""
+        enclosing = EnclosingLoop(name, "serial", trip_count)
+        ranges = {**self.ranges, name: (0, max(trip_count - 1, 0))}
+        return LoopContext((*self.loops, enclosing), ranges, self.lets, self.conditions, self.path)
 
     def under_condition(self, condition: Expr) -> LoopContext:
-        """The place behind a condition that holds, in one of its branches."""
+        """The context of a side of a branch, where `condition` holds."""
         condition = self.resolve(condition)
         steps = (*self.path, ("", condition, 0))
         return LoopContext(self.loops, self.ranges, self.lets, (*self.conditions, condition), steps)
 
     def with_let(self, let: Let) -> LoopContext:
-        """Inside of a name for a value."""
+        """The context in which a name has a value."""
         lets = {**self.lets, let.var: substitute(let.value, self.lets)}
         return LoopContext(self.loops, self.ranges, lets, self.conditions, self.path)
 
     def resolve(self, expr: Expr) -> Expr:
-        """`expr` with the values of names in their stead."""
+        """`expr` with names replaced by their values."""
         if isinstance(expr, tuple):
             return substitute(expr, self.lets) if self.lets else expr
         return self.lets.get(expr, expr) if isinstance(expr, str) else expr
@@ -204,7 +226,7 @@ def _lanes(axes: tuple[tuple[str, int], ...]) -> Mapping[str, npt.NDArray[np.int
 
 
 def kernel_context(bindings: Mapping[str, int]) -> LoopContext:
-    """The place outside of all loops, where the shape variables have their bound values."""
+    """The context of a kernel's body, with the values of its shape variables."""
     return LoopContext((), {name: (value, value) for name, value in bindings.items()}, {})
 
 
@@ -224,7 +246,7 @@ def dtype_bytes(dtype: str) -> float:
 
 
 def find_store_loops(nodes: Sequence[Node]) -> StoreLoops:
-    """The loops around the stores to each array, by its id."""
+    """The loops that enclose the stores to each array, by its id."""
     found: dict[str, frozenset[str]] = {}
     _collect_store_loops(nodes, NO_LOOPS, found)
     return found
@@ -247,37 +269,39 @@ def _collect_store_loops(
             _collect_store_loops(node.orelse, loops, found)
 
 
-def reassigning_loops(index: Expr, place: LoopContext, set_in: StoreLoops) -> frozenset[str]:
-    """The loops that turn between settings of the scalars in `index`, which threads share."""
-    threads = {loop.var for loop in place.loops if loop.kind in CONCURRENT_KINDS}
+def reassigning_loops(index: Expr, context: LoopContext, set_in: StoreLoops) -> frozenset[str]:
+    """The sequential loops in which the loaded scalars of `index` are stored again."""
+    threads = {loop.var for loop in context.loops if loop.kind in CONCURRENT_KINDS}
     return (
         NO_LOOPS.union(*(set_in.get(str(load[1]), NO_LOOPS) for load in loads_of(index))) - threads
     )
 
 
-def has_known_offset(access: Access, index: Expr, place: LoopContext, set_in: StoreLoops) -> bool:
-    """Whether an index that data take part in says where they lie, or which turn has set them.
+def has_known_offset(access: Access, index: Expr, context: LoopContext, set_in: StoreLoops) -> bool:
+    """Whether the offset of a data-dependent index is the same in all threads.
 
-    What threads compute for themselves may be another place in each of them.
+    It is not where threads compute the data themselves, unless TMA copies them in this iteration.
     """
-    turning = {loop.var for loop in place.loops if loop.kind not in GRID_KINDS | CONCURRENT_KINDS}
+    sequential = {
+        loop.var for loop in context.loops if loop.kind not in GRID_KINDS | CONCURRENT_KINDS
+    }
     return all(
-        str(load[1]) not in set_in or (access.route == "tma" and set_in[str(load[1])] & turning)
+        str(load[1]) not in set_in or (access.route == "tma" and set_in[str(load[1])] & sequential)
         for load in loads_of(index)
     )
 
 
 def loads_of(index: Expr) -> Iterator[tuple[Any, ...]]:
-    """What is loaded for an index."""
+    """The loads in an index."""
     for part in walk(index):
         if isinstance(part, tuple) and part[0] == "load":
             yield part
 
 
 def drop_loads(index: Expr, loads: Callable[[tuple[Any, ...]], bool] = lambda load: True) -> Expr:
-    """`index` as if nothing lay before the place that is loaded: 0 for those `loads`.
+    """`index` with 0 for the loads for which `loads` holds: as if a loaded offset were 0.
 
-    Where they say how many of something there are, there are enough for all that is counted.
+    A division by a load is left out too: the load is a size, and all that is counted fits in it.
     """
     if not isinstance(index, tuple):
         return index
@@ -290,6 +314,6 @@ def drop_loads(index: Expr, loads: Callable[[tuple[Any, ...]], bool] = lambda lo
     return index[: len(index) - len(parts)] + inner
 
 
-def is_in_tile_loop(place: LoopContext) -> bool:
-    """Whether a tile loop stands around a statement, which its block executes together."""
-    return any(loop.kind == "parallel" for loop in place.loops)
+def is_in_tile_loop(context: LoopContext) -> bool:
+    """Whether a statement is in a tile loop, whose iterations are distributed over the threads."""
+    return any(loop.kind == "parallel" for loop in context.loops)

@@ -107,7 +107,7 @@ class CostNode:
 
     @cached_property
     def traits(self) -> tuple[Traits, Traits]:
-        """What holds for every statement inside, and what for some of them: see `traits`."""
+        """The traits of every statement inside, and those of at least one."""
         return body_traits(self.children)
 
 
@@ -166,7 +166,7 @@ class StatementCost(CostNode):
         Integer instructions of threads for the predicates of its loads, and of the branch that it
         is the first statement of.
     skipped_instructions
-        Instructions that only lead from place to place: loop control, barriers, branches, and
+        Control instructions: loop control, barriers, branches, and
         those of warps without an active lane.
     reaching_threads
         The threads of a block that reach the branch that it is the first statement of.

@@ -54,9 +54,9 @@ def timed_tree(nodes: Iterable[CostNode], time_s: Callable[[StatementCost], floa
         The time of a statement in seconds.
     """
 
-    def timed(node: CostNode) -> TimedNode:
+    def time_node(node: CostNode) -> TimedNode:
         if isinstance(node, StatementCost):
             return TimedNode(node, time_s(node))
-        return TimedNode(node, 0.0, tuple(timed(child) for child in node.children))
+        return TimedNode(node, 0.0, tuple(time_node(child) for child in node.children))
 
-    return TimedNode(None, 0.0, tuple(timed(node) for node in nodes))
+    return TimedNode(None, 0.0, tuple(time_node(node) for node in nodes))

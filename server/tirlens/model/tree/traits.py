@@ -1,4 +1,4 @@
-"""What the statements in a node are, found once for all that ask and for all devices."""
+"""Traits of the statements in a node, as bits that are computed once for all devices."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from tirlens_worker.facts import Call, Copy, Evaluate, Fill, Gemm, Load, Mma, St
 if TYPE_CHECKING:
     from .node import CostNode, StatementCost
 
-# Statements that the compiler moves about freely: no barrier, no operation on a whole tile.
+# Statements that the compiler reorders freely: no barrier, no operation on a whole tile.
 _STRAIGHT = (Store, Evaluate, Call, Load)
 
-# A set of traits is a number with a bit for each: asked of every node, often.
+# A set of traits, with a bit for each.
 Traits = int
 
 #: A statement of single threads, or of a tile loop, without a barrier.
 STRAIGHT: Traits = 1 << 0
 #: A product of tiles.
 PRODUCT: Traits = 1 << 1
-#: A product that is only started, or what names something beside it.
+#: A product that is only started, or an evaluated expression.
 STARTED: Traits = 1 << 2
 #: Loads from global memory.
 READS: Traits = 1 << 3
 #: Is a load, or loads from global memory.
 LOADS: Traits = 1 << 4
-#: Only brings data from global memory, here or into registers of single threads.
-BRINGS: Traits = 1 << 5
+#: Loads from global memory without arithmetic.
+PURE_LOAD: Traits = 1 << 5
 LOADS_REGISTERS: Traits = 1 << 6
-#: A copy by TMA or cp.async, which is only started.
+#: An asynchronous copy (TMA or cp.async).
 COPIES: Traits = 1 << 7
 #: Loads from or stores to shared memory.
 SHARED: Traits = 1 << 8
-#: Does something to barriers, or starts a product that something else waits for.
+#: An operation on a barrier, or the start of an asynchronous product.
 EVENT: Traits = 1 << 9
 
 #: Stores to global memory.
 STORES: Traits = 1 << 10
-#: A load that no compiler moves over a store, which may be to the same place.
+#: A load that the compiler does not reorder with stores, which may be to the same address.
 ORDERED: Traits = 1 << 11
 
 _ALL: Traits = (1 << 12) - 1
 
 
 def body_traits(body: Iterable[CostNode]) -> tuple[Traits, Traits]:
-    """What holds for every statement of a body, and what for some of them."""
+    """The traits of every statement of a body, and those of at least one."""
     every, some = _ALL, 0
     for node in body:
         of_all, of_some = node.traits
@@ -54,15 +54,14 @@ def body_traits(body: Iterable[CostNode]) -> tuple[Traits, Traits]:
     return every, some
 
 
-def statement_traits(item: StatementCost) -> Traits:
-    """What holds for a statement."""
-    node = item.source
+def statement_traits(cost: StatementCost) -> Traits:
+    """The traits of a statement."""
+    node = cost.source
     found = 0
     reads = False
-    # A tile's copy from shared memory, its conversion and its first value are code that each
-    # thread runs for its own registers.
+    # A copy, conversion or fill of a register tile is code of each thread.
     fills_registers = isinstance(node, (Copy, Fill))
-    for entry in item.count.accesses:
+    for entry in cost.count.accesses:
         access, scope = entry.access, entry.buffer.scope
         is_read = access.mode == "read"
         if scope.startswith("shared"):
@@ -84,32 +83,32 @@ def statement_traits(item: StatementCost) -> Traits:
             found |= STARTED
     elif isinstance(node, Evaluate):
         found |= STARTED
-    if item.read_bytes:
+    if cost.read_bytes:
         found |= READS
         if reads:
             found |= LOADS
-        if not item.arith.flop:
-            found |= BRINGS
+        if not cost.arith.flop:
+            found |= PURE_LOAD
             if node.per == "thread":
                 found |= LOADS_REGISTERS
     if isinstance(node, Load):
         found |= LOADS
-        if item.read_bytes and not node.read_only:
+        if cost.read_bytes and not node.read_only:
             found |= ORDERED
-    if item.write_bytes:
+    if cost.write_bytes:
         found |= STORES
-    if node.signals or starts_product(item):
+    if node.signals or starts_product(cost):
         found |= EVENT
     return found
 
 
-#: A thread's register, or an element of a tile: the array, and its place where that is a constant.
+#: A register of a thread, or an element of a tile: the array and its index; None if not constant.
 Register = tuple[str, int | None]
 Registers = tuple[tuple[Register, ...], tuple[Register, ...]]
 
 
 def registers_of(leaf: StatementCost) -> Registers:
-    """What a statement reads and writes of registers and of tiles."""
+    """The registers and tile elements that a statement reads, and those that it writes."""
     reads: list[Register] = []
     writes: list[Register] = []
     for entry in leaf.count.accesses:
@@ -128,21 +127,21 @@ def registers_of(leaf: StatementCost) -> Registers:
 
 
 def starts_product(leaf: StatementCost) -> bool:
-    """Whether a statement starts a product that something else waits for."""
+    """Whether a statement starts an asynchronous product."""
     return isinstance(leaf.source, (Gemm, Mma)) and leaf.source.is_asynchronous
 
 
-def every(item: CostNode, trait: Traits) -> bool:
-    """Whether all statements in a node are so; all of none are."""
-    return bool(item.traits[0] & trait)
+def every(cost: CostNode, trait: Traits) -> bool:
+    """Whether all statements in a node have a trait; true for a node without statements."""
+    return bool(cost.traits[0] & trait)
 
 
-def some(item: CostNode, trait: Traits) -> bool:
-    """Whether a statement in a node is so."""
-    return bool(item.traits[1] & trait)
+def some(cost: CostNode, trait: Traits) -> bool:
+    """Whether a statement in a node has a trait."""
+    return bool(cost.traits[1] & trait)
 
 
-def only(item: CostNode, trait: Traits) -> bool:
-    """Whether a node has statements, and all of them are so."""
-    of_all, of_some = item.traits
+def only(cost: CostNode, trait: Traits) -> bool:
+    """Whether a node has statements, all with a trait."""
+    of_all, of_some = cost.traits
     return bool(of_all & of_some & trait)

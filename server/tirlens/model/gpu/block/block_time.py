@@ -15,7 +15,7 @@ from tirlens.hardware.spec import Device
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost, WhileCost, leaves_of
 from ...tree.timed_node import TimedNode
-from ...tree.traits import BRINGS, LOADS, ORDERED, STORES, only, some
+from ...tree.traits import LOADS, ORDERED, PURE_LOAD, STORES, only, some
 from ...tree.trip_counts import branch_sides, execution_shares, mean_trip_count
 from .dependency_chains import interleave, is_thread_code
 from .exposed_latency import exposed_latency_s
@@ -120,7 +120,7 @@ def _time_siblings(
     """
     if len(nodes) == 1:
         node = next(iter(nodes))
-        continues = only(node, BRINGS) or (is_thread_code(node) and is_straight_line(node))
+        continues = only(node, PURE_LOAD) or (is_thread_code(node) and is_straight_line(node))
         joins = loads_in_flight and (continues or is_entered_once(node))
         alone = (_time_node(node, context, executions, waits=not joins),)
         if not interleaves or isinstance(node, StatementCost):
@@ -140,7 +140,7 @@ def _time_siblings(
             continue
         node = next(iter(group))
         is_code = is_thread_code(node) and is_straight_line(node)
-        is_load = only(node, BRINGS)
+        is_load = only(node, PURE_LOAD)
         continues = is_load or is_code or is_entered_once(node)
         joins = continues and loads_in_flight and not (has_stored and some(node, ORDERED))
         joins = joins and not (arrays_in_flight and address_arrays(node) & arrays_in_flight)

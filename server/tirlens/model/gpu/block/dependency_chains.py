@@ -153,7 +153,7 @@ def _statements_and_loops(parts: Iterable[TimedNode]) -> Iterator[TimedNode]:
 class _ValueTimes:
     """When the values in registers and tiles are computed, by array and constant index.
 
-    Index None stands for an index that is not a constant, which may be any.
+    Index None is an index that is not a constant.
     """
 
     def __init__(self) -> None:

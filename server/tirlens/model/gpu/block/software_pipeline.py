@@ -152,8 +152,8 @@ def _time_computation(
 ) -> tuple[TimedNode, ...]:
     """The times of siblings without the loads that run ahead of them."""
     computing = [node for node in nodes if not is_prefetchable(node)]
-    timed = [_time_computing_node(node, context, executions, time) for node in computing]
-    overlapped = overlap_asynchronous(computing, timed, context.device, executions)
+    time_node = [_time_computing_node(node, context, executions, time) for node in computing]
+    overlapped = overlap_asynchronous(computing, time_node, context.device, executions)
     interleaved = interleave(overlapped, context)
     return (*interleaved, *(TimedNode(node, 0.0) for node in nodes if is_prefetchable(node)))
 
@@ -181,10 +181,10 @@ def _attribute_to_loads(
     sum_s = sum(busy_time(leaf, context).longest_s for leaf in loads)
     factor = loads_s / sum_s if sum_s else 0.0
 
-    def timed(node: CostNode) -> TimedNode:
+    def time_node(node: CostNode) -> TimedNode:
         time_s = 0.0
         if isinstance(node, StatementCost) and is_prefetchable(node):
             time_s = busy_time(node, context).longest_s * factor
-        return TimedNode(node, time_s, tuple(map(timed, node.children)))
+        return TimedNode(node, time_s, tuple(map(time_node, node.children)))
 
-    return TimedNode(loop, max(own_s, 0.0), tuple(map(timed, loop.children)))
+    return TimedNode(loop, max(own_s, 0.0), tuple(map(time_node, loop.children)))

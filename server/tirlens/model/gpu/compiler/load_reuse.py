@@ -49,14 +49,14 @@ class Tile(NamedTuple):
 
 def issued_load_share(
     access: Access,
-    beside: Sequence[Access],
+    accesses: Sequence[Access],
     context: LoopContext,
     conditions: Sequence[Expr],
     tile: Tile,
 ) -> float:
     """The share of a thread's elements for which an access is an instruction.
 
-    `beside` are all accesses of the statement.
+    `accesses` are all accesses of the statement.
     """
     if access.mode != "read" or access.route != "thread" or not tile.names:
         return 1.0
@@ -65,7 +65,7 @@ def issued_load_share(
     varies = tuple(name in needed for name in tile.names)
     if all(varies) or any(map(is_data_dependent, indices)):
         return 1.0
-    if any(one.mode != "read" and one.buffer == access.buffer for one in beside):
+    if any(one.mode != "read" and one.buffer == access.buffer for one in accesses):
         return 1.0
     if any(_varies_within_tile(condition, context, tile.names) for condition in conditions):
         return 1.0

@@ -35,10 +35,10 @@ def find_carried_dependence(cost: StatementCost, blocks: int) -> CarriedDependen
         for read in entries:
             same = written.access.buffer == read.access.buffer
             if same and (written.access.mode, read.access.mode) == ("write", "read"):
-                beside = _independent_chains(read.access, written.access, cost.context)
-                if beside is not None:
+                chains = _independent_chains(read.access, written.access, cost.context)
+                if chains is not None:
                     return CarriedDependence(
-                        read.buffer.scope, sequential_executions(cost, blocks) / beside
+                        read.buffer.scope, sequential_executions(cost, blocks) / chains
                     )
     return None
 
@@ -54,13 +54,13 @@ def _independent_chains(read: Access, written: Access, context: LoopContext) -> 
     """Independent chains of one thread, for one element of a tile loop."""
     if read.extents or written.extents or len(read.indices) != len(written.indices):
         return None
-    beside = 1
+    chains = 1
     for loop in reversed(context.loops):
         if loop.kind in GRID_KINDS | CONCURRENT_KINDS:
             continue
         if _reads_previous_iteration(read, written, loop, context):
-            return beside
-        beside *= loop.extent or 1
+            return chains
+        chains *= loop.extent or 1
     return None
 
 

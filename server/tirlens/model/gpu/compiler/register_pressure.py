@@ -70,10 +70,10 @@ class _LiveRange:
         default_factory=list[tuple[int, frozenset[str]]]
     )
 
-    def is_local_to_iteration(self, low: int, high: int, turning: str | None) -> bool:
+    def is_local_to_iteration(self, low: int, high: int, variable: str | None) -> bool:
         """Whether each iteration of a loop accesses a part of its own, by the loop variable."""
         inside = [names for number, names in self.index_variables if low <= number <= high]
-        return bool(inside) and all(turning in names for names in inside)
+        return bool(inside) and all(variable in names for names in inside)
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,11 @@ def find_register_demand(costs: Sequence[CostNode], counts: Counts) -> RegisterD
     pieces = find_straight_code(costs)
     passing = {name for name, life in lives.items() if _is_local_to_piece(life, pieces)}
     held = {number for number, leaf in enumerate(leaves) if _is_scheduling_boundary(leaf)}
-    for low, high, turning in _sequential_loops(costs):
-        if turning is not None:
+    for low, high, variable in _sequential_loops(costs):
+        if variable is not None:
             held.add(low)
         for life in lives.values():
-            if not life.is_local_to_iteration(low, high, turning):
+            if not life.is_local_to_iteration(low, high, variable):
                 _extend_over_loop(life, low, high)
     staying = [life for name, life in lives.items() if name not in passing]
     return RegisterDemand(

@@ -37,7 +37,7 @@ def count_active_threads(context: LoopContext, threads: int) -> int:
         return threads
     axes = tuple((loop.var, 0, loop.extent or 1) for loop in context.loops if loop.kind == "block")
     names = {name for name, _, _ in axes}
-    turning = {
+    serial_ranges = {
         loop.var: (context.first_values.get(loop.var, 0), loop.extent)
         for loop in context.loops
         if loop.kind not in CONCURRENT_KINDS and loop.extent
@@ -47,12 +47,12 @@ def count_active_threads(context: LoopContext, threads: int) -> int:
         for condition in context.conditions
         for node in conjuncts(condition)
         if (used := free_variables(node)) & names and not is_data_dependent(node)
-        for others in (used - names - turning.keys(),)
+        for others in (used - names - serial_ranges.keys(),)
     )
     if not mine:
         return threads
-    asked = frozenset[str]().union(*map(free_variables, mine))
-    moving = tuple((name, *reach) for name, reach in turning.items() if name in asked)
+    used_names = frozenset[str]().union(*map(free_variables, mine))
+    moving = tuple((name, *reach) for name, reach in serial_ranges.items() if name in used_names)
     return _mean_active_threads(mine, moving, axes, threads)
 
 

@@ -78,9 +78,11 @@ def drop_uniform_loads(
     if not any(map(is_data_dependent, indices)):
         return access
 
-    def shared(load: tuple[Any, ...]) -> bool:
+    def is_common_to_lanes(load: tuple[Any, ...]) -> bool:
         own = buffers[load[1]].scope.startswith("local") if load[1] in buffers else True
         own = own and not is_block_wide
         return not own and not any(np.ndim(env.get(name, 0)) for name in free_variables(load))
 
-    return replace(access, indices=tuple(simplify(drop_loads(index, shared)) for index in indices))
+    return replace(
+        access, indices=tuple(simplify(drop_loads(index, is_common_to_lanes)) for index in indices)
+    )

@@ -82,13 +82,13 @@ def map_to_threads(
         return NO_MAPPING
     guards = [node.guard for node in (*accesses, *statement.arith) if node.guard is not None]
     data = [part for guard in guards for part in context.data_loads(guard)]
-    turning = {loop.var for loop in context.loops if loop.kind in ("parallel", "vectorized")}
+    element_loops = {loop.var for loop in context.loops if loop.kind in ("parallel", "vectorized")}
     if statement.per == "thread":
-        turning |= {loop.var for loop in context.loops[-1:]}
-    if turning:
+        element_loops |= {loop.var for loop in context.loops[-1:]}
+    if element_loops:
         # The condition of a branch around a tile operation is evaluated before its first element.
         data.extend(context.condition_data_loads)
-    serial = _is_reloaded(data, turning, buffers, written)
+    serial = _is_reloaded(data, element_loops, buffers, written)
     if statement.per == "thread":
         planned = framework == "tilelang"
         vectors = explicit_vectors(statement, context, buffers, planned, widest)
@@ -104,20 +104,20 @@ def map_to_threads(
 
 def _is_reloaded(
     data: Sequence[tuple[Any, ...]],
-    turning: Set[str],
+    element_loops: Set[str],
     buffers: Mapping[str, Buffer],
     written: StoreLoops,
 ) -> bool:
     """Whether the data of conditions is loaded again for each element.
 
-    `turning` are the variables that enumerate the elements.  Data that is the same for all of them
-    (the length of a sequence), or that no element writes, is loaded once before.
+    `element_loops` are the variables that enumerate the elements.  Data that is the same for all
+    elements (the length of a sequence), or that no element writes, is loaded once before.
     """
     return any(
         part[0] == "opaque"
         or part[1] not in buffers
-        or not turning.isdisjoint(written.get(part[1], frozenset()))
-        or bool(turning & free_variables(part))
+        or not element_loops.isdisjoint(written.get(part[1], frozenset()))
+        or bool(element_loops & free_variables(part))
         for part in data
     )
 

@@ -50,9 +50,9 @@ class AccessFootprint:
 
         An example is a tile number that a persistent kernel keeps in a register.
         """
-        turning = self._context.extents.keys()
+        loop_variables = self._context.extents.keys()
         return any(
-            of_data and not names & turning
+            of_data and not names & loop_variables
             for of_data, names in zip(self._data_dependent, self._names, strict=True)
         )
 

@@ -135,7 +135,7 @@ def simulate_roles(
     operations = [tuple(barrier_operations(program)) for program in programs]
     if not _synchronise(operations):
         return None
-    timings = simulate(programs, _ArrivalCounts(operations).needed)
+    timings = simulate(programs, _ArrivalCounts(operations).needed_arrivals)
     if timings is None:
         return None
     ends_s = [timing.end_s for timing in timings]
@@ -207,7 +207,7 @@ class _ArrivalCounts:
             for name, threads in most.items():
                 self._arriving_threads[name] = self._arriving_threads.get(name, 0) + threads
 
-    def needed(self, key: BarrierKey) -> float:
+    def needed_arrivals(self, key: BarrierKey) -> float:
         """The number of arrivals that end a phase of a barrier.
 
         Where the barrier's count is greater than the arrivals that occur, the other ones come from

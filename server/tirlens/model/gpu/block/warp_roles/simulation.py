@@ -214,7 +214,7 @@ class _Block:
             else:
                 begin_s = process.clock_s
                 if isinstance(step, StraightCode):
-                    self._run(process, step)
+                    self._execute(process, step)
                     process.record_wait(step, begin_s, step.time_s)
                 else:
                     self._start(process, step)
@@ -248,7 +248,7 @@ class _Block:
             after = unit, process.skip_counts
             self._free_s[after] = max(self._free_s.get(after, 0.0), moved_s)
 
-    def _run(self, process: Process, step: StraightCode) -> None:
+    def _execute(self, process: Process, step: StraightCode) -> None:
         begin_s, skips = process.clock_s, process.skip_counts
         end_s = begin_s + step.time_s
         for unit, unit_busy_s in step.unit_busy_s.items():
