@@ -16,8 +16,8 @@ from tirlens.collector import looking_at_new_objects
 from tirlens.hardware import Device, DeviceError, load
 from tirlens.hardware.detect import FoundGpu, identify
 from tirlens.model.report import KernelReport
-from tirlens.pipeline.modelled import evaluate
-from tirlens.pipeline.schema import kernel_json
+from tirlens.pipeline.report_cache import evaluate_kernel
+from tirlens.pipeline.report_json import kernel_json
 from tirlens_worker.facts import Span
 
 
@@ -117,7 +117,7 @@ def _report(name: str, function: Any, device: Device, bindings: Mapping[str, int
         function, definition=name, span=Span(1, 0, 1, 0), call=name, call_source="module-level"
     )
     with looking_at_new_objects():
-        report = evaluate(facts, device, bindings, advice=True)
+        report = evaluate_kernel(facts, device, bindings, advice=True)
     return replace(report, device_source="option")
 
 

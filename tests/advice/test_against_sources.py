@@ -53,7 +53,7 @@ def kernels(stem: str) -> dict[str, KernelFacts]:
     text = path.read_text(encoding="utf-8")
     calls = {call for case in CASES for call in case[1:3] if case[0] == stem and "(" in call}
     options = pipeline.Options(calls=tuple(sorted(calls)), time_limit_s=60.0)
-    request = pipeline.request(1, str(path), text, source.read(text), options)
+    request = pipeline.analysis_request(1, str(path), text, source.read(text), options)
     result = analyzed(FRAMEWORKS[stem], request)
     assert result.problems == () and result.needs == ()
     return {kernel.call: kernel for kernel in result.kernels}

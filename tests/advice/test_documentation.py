@@ -71,9 +71,9 @@ def reported(text: str, path: Path) -> KernelReport:
     path.write_text(text, encoding="utf-8")
     options = pipeline.Options(time_limit_s=60.0)
     read = source.read(text)
-    result = analyzed(environment, pipeline.request(1, str(path), text, read, options))
+    result = analyzed(environment, pipeline.analysis_request(1, str(path), text, read, options))
     assert result.problems == ()
-    found = pipeline.report(read, result, options, str(path))
+    found = pipeline.file_report(read, result, options, str(path))
     assert found.problems == ()
     (report,) = found.kernels
     return report

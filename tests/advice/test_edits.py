@@ -27,9 +27,9 @@ def reported(environment: str, path: Path, text: str, call: str, device: str) ->
     calls = (call,) if "(" in call else ()
     options = pipeline.Options(calls=calls, device=device, time_limit_s=60.0)
     read = source.read(text)
-    result = analyzed(environment, pipeline.request(1, str(path), text, read, options))
+    result = analyzed(environment, pipeline.analysis_request(1, str(path), text, read, options))
     assert result.problems == ()
-    report = pipeline.report(read, result, options, str(path))
+    report = pipeline.file_report(read, result, options, str(path))
     return next(kernel for kernel in report.kernels if kernel.call == call)
 
 

@@ -106,7 +106,7 @@ async def _traced(paths: Sequence[Path], python: str) -> list[tuple[str, Any]]:
             text = path.read_text(encoding="utf-8", errors="replace")
             kernels = source.read(text)
             if kernels.kernels:
-                request = pipeline.request(1, str(path), text, kernels, options)
+                request = pipeline.analysis_request(1, str(path), text, kernels, options)
                 result = await client.analyze(request)
                 found += [
                     (f"{path.name}:{item.definition}", to_json(item)) for item in result.kernels

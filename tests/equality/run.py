@@ -49,7 +49,7 @@ def requests(
         text = path.read_text(encoding="utf-8", errors="replace")
         kernels = source.read(text)
         if kernels.kernels:
-            yield pipeline.request(number, str(path), text, kernels, options)
+            yield pipeline.analysis_request(number, str(path), text, kernels, options)
 
 
 def _anywhere(path: Path) -> str:

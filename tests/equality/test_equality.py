@@ -156,7 +156,7 @@ def executed_text(environment_name: str, folder: Any, text: str) -> dict[str, An
     """The record of the one function in `text`."""
     path = Path(folder.getbasetemp()) / "program.py"
     path.write_text(text, encoding="utf-8")
-    request = pipeline.request(1, str(path), text, source.read(text), pipeline.Options())
+    request = pipeline.analysis_request(1, str(path), text, source.read(text), pipeline.Options())
     record, end = shared(environment_name).records(request)
     assert end["status"] == 0
     return record

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ import pytest
 
 from tirlens.model.report import KernelReport
 from tirlens.session import Configuration, Session, Status
-from tirlens.session.lowering import ATTEMPTS
+from tirlens.session.events import Event, ViewChanged
+from tirlens.session.idle_lowering import MAX_LOST_WORKERS
 from tirlens.worker_client import WorkerClient
 from tirlens_worker.protocol import Analyze, Progress, Result
 
@@ -76,26 +77,22 @@ def broken(A: T.Tensor((64,), "float32")):
 BeforeLowering = Callable[[WorkerClient, Analyze], Awaitable[None]]
 
 
-class Told:
-    """A listener that remembers."""
+class Record:
+    """The events of a session."""
 
     def __init__(self) -> None:
         self.states: list[tuple[str, str]] = []
-        self.refreshed: list[tuple[str, bool, bool]] = []
+        self.refreshed: list[ViewChanged] = []
 
-    def analysed(self, uri: str, *, hints: bool, lenses: bool) -> None:
-        self.refreshed.append((uri, hints, lenses))
-
-    def read(self, uri: str) -> None: ...
-
-    def redraw(self) -> None: ...
-
-    def status(self, status: Status) -> None:
-        self.states.append((status.uri, status.state))
-
-    def report_settings(self, problems: Sequence[str]) -> None: ...
-
-    def progress(self, uri: str, message: str | None, done: int, total: int) -> None: ...
+    def add(self, event: Event) -> None:
+        """Record an event."""
+        match event:
+            case Status(uri, state):
+                self.states.append((uri, state))
+            case ViewChanged():
+                self.refreshed.append(event)
+            case _:
+                pass
 
 
 class Scene:
@@ -103,8 +100,9 @@ class Scene:
 
     def __init__(self, folder: Path, python: Path) -> None:
         self.folder, self.uri = folder, (folder / "a.py").as_uri()
-        self.told = Told()
-        self.session = Session(self.told, Configuration(True, editor_interpreter=str(python)))
+        self.record = Record()
+        configuration = Configuration(True, editor_interpreter=str(python))
+        self.session = Session(configuration, self.record.add)
         self.text = TEXT
         self.asked: list[str] = []
         self.before: list[BeforeLowering] = []
@@ -145,12 +143,12 @@ class Scene:
         return bool(self.kernels) and all(item.lowered is not None for item in self.kernels)
 
     async def ready(self, times: int) -> None:
-        await until(lambda: self.told.states.count((self.uri, "ready")) >= times)
+        await until(lambda: self.record.states.count((self.uri, "ready")) >= times)
 
     async def settled(self) -> None:
         """Everything that is under way comes to its end."""
-        await until(lambda: not any(q.waiting or q.deferred or q.running
-                                    for q in self.session.workers._queues.values()))  # fmt: skip
+        queues = self.session.analyses.queues._queues
+        await until(lambda: not any(q.waiting or q.deferred or q.running for q in queues.values()))
 
 
 REAL = WorkerClient.analyze
@@ -190,18 +188,18 @@ def test_what_is_asked_meanwhile_begins_nothing_anew(play: Callable[[Play], None
         await scene.ready(2)
         scene.session.set_device(scene.uri, "h200")
         await scene.ready(3)
-        told = len(scene.told.refreshed)
+        before = len(scene.record.refreshed)
         gate.set()
         await until(lambda: scene.is_lowered)
         await scene.settled()
         assert scene.asked == ["first", "second"], "both devices have one architecture"
-        assert len(scene.told.refreshed) <= told + 1, "one refresh for all that was lowered"
+        assert len(scene.record.refreshed) <= before + 1, "one refresh for all that was lowered"
         scene.session.save(scene.uri)
         await scene.ready(4)
         await scene.settled()
         assert scene.is_lowered
         assert len(scene.asked) == 2, "what is known is not asked"
-        assert len(scene.told.refreshed) <= told + 1
+        assert len(scene.record.refreshed) <= before + 1
         # Another text needs only what is new in it.
         scene.session.change(scene.uri, 2, TEXT.replace("* 2.0", "* 3.0"))
         scene.session.save(scene.uri)
@@ -230,7 +228,7 @@ def test_what_was_lowered_before_an_interruption_is_kept(play: Callable[[Play], 
         scene.on_progress = interrupt
         scene.text = WAITING.format(go_on=str(go_on))
         scene.open()
-        await until(lambda: (other, "ready") in scene.told.states)
+        await until(lambda: (other, "ready") in scene.record.states)
         go_on.touch()
         await until(lambda: scene.is_lowered)
         assert scene.asked == ["first", "second", "second"]
@@ -242,7 +240,7 @@ def given_up(report: KernelReport) -> bool:
     return any("was not lowered for sm_90" in item.message for item in report.caveats)
 
 
-@pytest.mark.parametrize("times", [1, ATTEMPTS])
+@pytest.mark.parametrize("times", [1, MAX_LOST_WORKERS])
 def test_a_lost_worker_is_tried_again_but_not_for_ever(
     play: Callable[[Play], None], times: int
 ) -> None:
@@ -259,13 +257,13 @@ def test_a_lost_worker_is_tried_again_but_not_for_ever(
 
         scene.before += [lose] * times
         scene.open()
-        if times < ATTEMPTS:
+        if times < MAX_LOST_WORKERS:
             await until(lambda: scene.is_lowered)
             assert scene.asked == ["first"] * (times + 1) + ["second"]
         else:
             # A text that has crashed so often is left alone.
             await until(lambda: scene.kernels and all(map(given_up, scene.kernels)))
-            assert scene.asked[: ATTEMPTS + 1] == ["first"] * ATTEMPTS + ["second"]
+            assert scene.asked[: MAX_LOST_WORKERS + 1] == ["first"] * MAX_LOST_WORKERS + ["second"]
         await scene.settled()
         asked = list(scene.asked)
         scene.session.save(scene.uri)
@@ -287,7 +285,7 @@ def test_what_is_not_wanted_any_more_is_not_lowered(play: Callable[[Play], None]
             scene.session.cancel(scene.uri)
         elif how == "distrusted":
             scene.session.configure(Configuration(trusted=False))
-            await until(lambda: (scene.uri, "untrusted") in scene.told.states)
+            await until(lambda: (scene.uri, "untrusted") in scene.record.states)
         else:
             settings = scene.session.configuration.settings
             scene.session.configure(
@@ -298,10 +296,10 @@ def test_what_is_not_wanted_any_more_is_not_lowered(play: Callable[[Play], None]
                 )
             )
             await scene.ready(2)
-        told = list(scene.told.refreshed)
+        before = list(scene.record.refreshed)
         gate.set()
         await scene.settled()
-        assert scene.told.refreshed == told
+        assert scene.record.refreshed == before
         assert document.analysis is not None
         assert all(item.lowered is None for item in document.analysis.report.kernels)
         assert len(scene.asked) == 1

@@ -72,7 +72,7 @@ def _analysis(reading: Reading) -> Analysis:
         for kernel in reading.source.kernels
     )
     report = FileReport(kernels=reports, source=reading.source)
-    return Analysis(reading, Result(1), report, 0.0)
+    return Analysis(reading, Result(1), report)
 
 
 def _reading(text: str) -> Reading:

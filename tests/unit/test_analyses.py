@@ -1,30 +1,34 @@
-"""What a session tells of an analysis in which the server itself fails."""
+"""The events of an analysis in which the server itself fails."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from unittest import mock
 
-from tirlens.session.analyses import Analyses
+import pytest
+
+from tirlens.session import readings
+from tirlens.session.analysis import Reading
 from tirlens.session.configuration import Configuration
-from tirlens.session.document import Document
-from tirlens.session.listener import Listener, Status
-from tirlens.session.readings import Readings
+from tirlens.session.events import Event, Status
+from tirlens.session.session import Session
+
+URI = "file:///k.py"
 
 
-def test_a_defect_of_ours_is_an_error_and_not_an_idle_file() -> None:
-    listener = mock.create_autospec(Listener, instance=True)
-    readings = mock.create_autospec(Readings, instance=True)
-    readings.of_saved_text.side_effect = ValueError("broken")
+def test_a_defect_of_the_server_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(_: str) -> Reading:
+        raise ValueError("broken")
 
-    async def analysed() -> None:
-        analyses = Analyses(listener, readings, lambda: Configuration(trusted=True))
-        analyses.begin(Document("file:///k.py", Path("/k.py"), 1, "", ""))
-        while not listener.status.called:
-            await asyncio.sleep(0)
-        await analyses.close()
+    async def first_status() -> Status:
+        events: asyncio.Queue[Event] = asyncio.Queue()
+        session = Session(Configuration(trusted=True), events.put_nowait)
+        session.open(URI, Path("/k.py"), 1, "")
+        while not isinstance(event := await events.get(), Status):
+            pass
+        await session.shut_down()
+        return event
 
-    asyncio.run(analysed())
-    message = "internal error: ValueError: broken"
-    listener.status.assert_called_once_with(Status("file:///k.py", "error", message))
+    monkeypatch.setattr(readings, "_read", fail)
+    status = asyncio.run(first_status())
+    assert status == Status(URI, "error", "internal error: ValueError: broken")

@@ -1,4 +1,4 @@
-"""Requirement 14: what a worker has told holds wherever it would be told again."""
+"""Requirement 14: a cached part is used wherever the worker would find the same."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tirlens_worker.protocol import Problem, Result
 
 TEXT = kernel(1024)
 FACTS = replace(kernels.scale(), definition="scale", call="scale", call_source="direct")
-TOLD = Result(1, kernels=(FACTS,))
+ANSWER = Result(1, kernels=(FACTS,))
 
 
-def plan(options: pipeline.Options, kept: dict[bytes, pipeline.Part]) -> pipeline.Plan:
+def plan(options: pipeline.Options, cache: dict[bytes, pipeline.Part]) -> pipeline.Plan:
     found = source.read(TEXT)
-    whole = pipeline.request(1, str(Path("a.py").absolute()), TEXT, found, options)
-    return pipeline.Plan(whole, found, "an interpreter", kept.get)
+    whole = pipeline.analysis_request(1, str(Path("a.py").absolute()), TEXT, found, options)
+    return pipeline.plan_analysis(whole, found, "an interpreter", cache)
 
 
 @pytest.mark.parametrize(
@@ -35,17 +35,15 @@ def plan(options: pipeline.Options, kept: dict[bytes, pipeline.Part]) -> pipelin
         (pipeline.Options(project=Settings(calls=("scale()",))), False),
     ],
 )
-def test_14_settings_that_no_worker_hears_of_ask_it_nothing(
-    options: pipeline.Options, known: bool
-) -> None:
+def test_14_settings_that_do_not_concern_the_worker(options: pipeline.Options, known: bool) -> None:
     first = plan(pipeline.Options(), {})
     assert first.request is not None
-    kept = first.kept(first.result(TOLD))
-    assert (plan(options, kept).request is None) == known
+    cache = first.cacheable_parts(first.result(ANSWER))
+    assert (plan(options, cache).request is None) == known
 
 
 @pytest.mark.parametrize("kind", ["timeout", "cancelled", "crash", "interpreter"])
-def test_14_what_says_nothing_of_the_text_is_asked_again(kind: str) -> None:
+def test_14_transient_problems_are_not_cached(kind: str) -> None:
     first = plan(pipeline.Options(), {})
     failed = Result(1, problems=(Problem(kind, "not this time"),))
-    assert first.kept(first.result(failed)) == {}
+    assert first.cacheable_parts(first.result(failed)) == {}

@@ -32,4 +32,4 @@ def test_programs_are_told_of_the_device(
 ) -> None:
     text = TEXT.format(directive=directive)
     options = pipeline.Options(device=device)
-    assert pipeline.request(1, "a.py", text, source.read(text), options).target == target
+    assert pipeline.analysis_request(1, "a.py", text, source.read(text), options).target == target

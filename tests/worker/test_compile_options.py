@@ -40,7 +40,9 @@ OPTION = "tilelang.PassConfigKey.TL_ENABLE_FAST_MATH"
 
 def asked(text: str, folder: Path) -> Analyze:
     options = pipeline.Options(device="h100-sxm", time_limit_s=120.0)
-    return pipeline.request(1, str(folder / "kernels.py"), text, source.read(text), options)
+    return pipeline.analysis_request(
+        1, str(folder / "kernels.py"), text, source.read(text), options
+    )
 
 
 def told(result: Result) -> list[bool]:

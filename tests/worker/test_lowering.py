@@ -79,12 +79,12 @@ def lower(tmp_path_factory: pytest.TempPathFactory) -> Lower:
     def run(text: str, device: str) -> KernelFacts:
         found = source.read(text)
         options = pipeline.Options(device=device, force_device=True, time_limit_s=120.0)
-        first = pipeline.request(1, str(folder / "kernels.py"), text, found, options)
+        first = pipeline.analysis_request(1, str(folder / "kernels.py"), text, found, options)
         result = analyzed(TILELANG, first)
         request = pipeline.lowering_request(first, result, found, options)
         assert request is not None
-        answer = pipeline.finished(request, analyzed(TILELANG, request))
-        (facts,) = pipeline.with_lowered(result, answer).kernels
+        answer = pipeline.complete_lowering(request, analyzed(TILELANG, request))
+        (facts,) = pipeline.merge_lowerings(result, answer).kernels
         return facts
 
     return run
@@ -218,7 +218,7 @@ def test_versions_of_a_kernel_are_not_lowered_for_one_another() -> None:
 def test_a_kernel_that_took_too_long_is_not_tried_again(kind: str, of_kernel: bool) -> None:
     _, request = _requests()
     problem = Problem(kind, "it took long", kernel="gemm" if of_kernel else None)
-    answer = pipeline.finished(request, Result(1, problems=(problem,)))
+    answer = pipeline.complete_lowering(request, Result(1, problems=(problem,)))
     assert answer.problems == ()
     (outcome,) = answer.lowered
     assert (outcome.kernel, outcome.arch, outcome.unfinished) == ("gemm", "sm_90", "it took long")
@@ -230,13 +230,13 @@ def test_a_kernel_that_took_too_long_is_not_tried_again(kind: str, of_kernel: bo
         ([("import", None), ("timeout", None)], "timeout"),
         ([("timeout", None), ("trace", "gemm")], "trace"),
         ([("trace", "other"), ("import", None)], "import"),
-        ([("trace", "other")], "nothing came of it"),
+        ([("trace", "other")], "it yields no lowered kernel"),
     ],
 )
 def test_the_reason_is_what_ended_it(told: list[tuple[str, str | None]], why: str) -> None:
     _, request = _requests()
     problems = tuple(Problem(kind, kind, kernel=kernel) for kind, kernel in told)
-    (outcome,) = pipeline.finished(request, Result(1, problems=problems)).lowered
+    (outcome,) = pipeline.complete_lowering(request, Result(1, problems=problems)).lowered
     assert outcome.unfinished == why
 
 
@@ -244,7 +244,7 @@ def test_the_reason_is_what_ended_it(told: list[tuple[str, str | None]], why: st
 def test_a_cancelled_answer_says_nothing(kind: str) -> None:
     _, request = _requests()
     answer = Result(1, problems=(Problem(kind, "given up"),))
-    assert pipeline.finished(request, answer) is answer
+    assert pipeline.complete_lowering(request, answer) is answer
 
 
 @pytest.mark.slow
@@ -252,6 +252,6 @@ def test_an_unfinished_lowering_is_a_caveat(lower: Lower) -> None:
     facts = replace(lower(PLAIN, "h100-sxm"), lowered=())
     call = facts.call
     lost = Lowering(facts.definition, "", call, "sm_90", unfinished="it took long")
-    (after,) = pipeline.with_lowered(Result(1, (facts,)), Result(1, lowered=(lost,))).kernels
+    (after,) = pipeline.merge_lowerings(Result(1, (facts,)), Result(1, lowered=(lost,))).kernels
     assert after.caveats[-1].message == "was not lowered for sm_90: it took long"
     assert (after.lowered, after.refused) == ((), {})

@@ -187,15 +187,15 @@ class Editor:
     def save(self, text: str) -> tuple[Result, list[str] | None]:
         """The result for `text`, and the kernels analysed for it; None if no worker was asked."""
         Path(self._path).write_text(text)
-        plan = pipeline.Plan(self._request(text), source.read(text), "test", self._parts.get)
+        plan = pipeline.plan_analysis(self._request(text), source.read(text), "test", self._parts)
         if plan.request is None:
             return plan.result(), None
         result = plan.result(self._client.analyze(plan.request))
-        self._parts.update(plan.kept(result))
+        self._parts.update(plan.cacheable_parts(result))
         return result, [kernel.name for kernel in plan.request.kernels]
 
     def _request(self, text: str) -> Any:
-        return pipeline.request(1, self._path, text, source.read(text), pipeline.Options())
+        return pipeline.analysis_request(1, self._path, text, source.read(text), pipeline.Options())
 
 
 @pytest.fixture(scope="module")

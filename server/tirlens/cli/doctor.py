@@ -15,7 +15,7 @@ from tirlens.cli import work
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, stream
 from tirlens.pipeline import Options
-from tirlens.pipeline.devices import choose
+from tirlens.pipeline.device_choice import choose_device
 from tirlens.settings import Settings
 from tirlens.version import __version__
 from tirlens.worker_client import find_interpreter, interpreters
@@ -51,7 +51,7 @@ def _findings(path: Path, asked: str | None) -> dict[str, Any]:
     chosen = find_interpreter(path, setting=setting, framework_hint=hint)
     if chosen.problem is not None:
         problems.append(chosen.problem.message)
-    choice = choose(None, None, Options(project=project))
+    choice = choose_device(None, None, Options(project=project))
     problems += [item.message for item in choice.problems]
     return {
         "tirlens": __version__,

@@ -93,7 +93,7 @@ class _File:
             self.failed = _told(str(path), SourceFile(), [work.unreadable(error)], options)
             return
         found = source.read(text)
-        asked = pipeline.request(1, str(path.absolute()), text, found, options)
+        asked = pipeline.analysis_request(1, str(path.absolute()), text, found, options)
         if not asked.kernels:
             return
         interpreter = find_interpreter(
@@ -165,7 +165,7 @@ def _predicted(item: Measured, timing: Timing, found: SourceFile, options: Optio
             device = identify(gpu).device
         options = replace(options, device=device.id if device else None)
     options = replace(options, force_device=True, advice=False)
-    return pipeline.report(found, Result(1, kernels=(item.facts,)), options).kernels[0]
+    return pipeline.file_report(found, Result(1, kernels=(item.facts,)), options).kernels[0]
 
 
 def _counters(

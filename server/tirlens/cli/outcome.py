@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tirlens.hardware import Device
 from tirlens.ide import labels
 from tirlens.pipeline import FileReport, Options
-from tirlens.pipeline.devices import choose
+from tirlens.pipeline.device_choice import choose_device
 
 OVER = 3
 """The exit status where a limit is exceeded: a budget, or the growth that a gate allows."""
@@ -31,7 +31,7 @@ def device_of(reports: Sequence[FileReport], options: Options) -> Device:
     for file in reports:
         if file.devices:
             return file.devices[0]
-    return choose(None, None, options).device
+    return choose_device(None, None, options).device
 
 
 def say_problems(reports: Sequence[FileReport]) -> None:

@@ -17,7 +17,7 @@ from tirlens.cli.errors import UsageError
 from tirlens.cli.output import Say, progress
 from tirlens.hardware import DeviceError, load
 from tirlens.pipeline import FileReport, Options
-from tirlens.pipeline.requests import root_name, selected
+from tirlens.pipeline.analysis_request import root_name, selected_kernels
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 from tirlens.source import SourceFile
 from tirlens.source.directives import integer
@@ -41,7 +41,7 @@ class Traced:
     def report(self, **changes: object) -> FileReport:
         """The file's report with some options changed; only the model runs."""
         options = replace(self.options, **changes)  # pyright: ignore[reportArgumentType]
-        return pipeline.report(self.source, self.result, options, self.path)
+        return pipeline.file_report(self.source, self.result, options, self.path)
 
     def unlowered(self) -> Traced:
         """The same as the source has it."""
@@ -170,7 +170,7 @@ def trace_in(warm: Workers, arguments: argparse.Namespace) -> list[Traced]:
         item.source.kernels or item.source.problems or item.result.problems for item in traced
     ):
         raise UsageError(f"no kernels in {', '.join(arguments.files)}")
-    if not any(selected(item.source, item.options) for item in traced):
+    if not any(selected_kernels(item.source, item.options) for item in traced):
         _refuse_selection(arguments, traced)
     return traced
 
@@ -197,7 +197,7 @@ def trace_file(
         problems = (unreadable(error),)
         return Traced(str(path), "", SourceFile(), Result(0, problems=problems), options)
     found = source.read(text)
-    request = pipeline.request(1, str(path.absolute()), text, found, options)
+    request = pipeline.analysis_request(1, str(path.absolute()), text, found, options)
     request = replace(request, sys_path=tuple(sys_path))
     if not request.kernels:
         return Traced(str(path), text, found, Result(1), options)
@@ -246,7 +246,7 @@ def _lowered(
     if request is None:
         return result
     answer = client.analyze(request, lambda note: say(f"{first.path}: lowering {note.message}"))
-    return pipeline.with_lowered(result, pipeline.finished(request, answer))
+    return pipeline.merge_lowerings(result, pipeline.complete_lowering(request, answer))
 
 
 def _refuse_selection(arguments: argparse.Namespace, traced: Sequence[Traced]) -> None:

@@ -1,4 +1,4 @@
-"""What the server tells the client by itself: diagnostics, refreshes, progress, status."""
+"""Messages to the client that it did not request: diagnostics, refreshes, progress, status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
     from tirlens.ide.text import Encoding
-    from tirlens.session import Document, Status
+    from tirlens.session import Document
+    from tirlens.session.events import Event, Progress, Status
 
 logger = logging.getLogger(__name__)
 
@@ -26,14 +27,14 @@ _PROGRESS_DELAY_S = 0.3
 @dataclass
 class _Progress:
     token: str
-    shown: bool = False
+    is_displayed: bool = False
     message: str = ""
     percentage: int | None = None
     task: asyncio.Task[None] | None = None
 
 
 class Client:
-    """The session's listener, in the protocol's words."""
+    """Sends the events of a session to the client."""
 
     def __init__(self, server: LanguageServer) -> None:
         self._server = server
@@ -46,23 +47,35 @@ class Client:
         kind = self._server.server_capabilities.position_encoding
         return cast("Encoding", getattr(kind, "value", kind) or "utf-16")
 
-    # Listener
+    def send(self, event: Event) -> None:
+        """Send an event of the session.
 
-    def analysed(self, document: Document, *, hints: bool, lenses: bool) -> None:
-        """Publish the problems of a file, and have hints and lenses asked for that differ now."""
-        self._publish(document)
-        self._redraw(hints, lenses)
+        It is sent before the replies to later requests.
+        """
+        # Imported here: `initialize` is answered before the session is.
+        from tirlens.session import events
 
-    def redraw(self) -> None:
-        """Have all hints and lenses asked for again."""
-        self._redraw(hints=True, lenses=True)
+        match event:
+            case events.Status():
+                self._send_status(event)
+            case events.TextRead(document):
+                self._publish(document)
+            case events.ViewChanged(document, hints, lenses):
+                self._publish(document)
+                self._refresh_views(hints, lenses)
+            case events.DisplayChanged():
+                self._refresh_views(hints=True, lenses=True)
+            case events.FileClosed(uri):
+                self._clear(uri)
+            case events.SettingsProblems(messages):
+                self.report_settings(messages)
+            case events.Progress():
+                self._update_progress(event)
+            case events.ProgressEnded(uri):
+                self._end(uri)
 
-    def read(self, document: Document) -> None:
-        """Publish the problems that a file's text alone tells."""
-        self._publish(document)
-
-    def status(self, status: Status) -> None:
-        """Send ``tirlens/status``; an analysis that begins shows its progress."""
+    def _send_status(self, status: Status) -> None:
+        """Send ``tirlens/status``; begin the progress of an analysis."""
         frameworks = status.frameworks or {}
         payload = {
             "uri": status.uri,
@@ -77,24 +90,20 @@ class Client:
         if status.state == "analyzing":
             self._begin(status.uri)
 
-    def progress(self, uri: str, message: str | None, done: int, total: int) -> None:
-        """Show that `done` of `total` kernels are analysed; the end where `message` is None."""
-        if message is None:
-            self._end(uri)
-            return
-        progress = self._progress.get(uri)
+    def _update_progress(self, event: Progress) -> None:
+        progress = self._progress.get(event.uri)
         if progress is None:
             return
-        progress.message = message
-        progress.percentage = 100 * done // total if total else None
-        if progress.shown:
-            report = types.WorkDoneProgressReport(message=message, percentage=progress.percentage)
+        progress.message = event.message
+        progress.percentage = 100 * event.done // event.total if event.total else None
+        if progress.is_displayed:
+            report = types.WorkDoneProgressReport(
+                message=event.message, percentage=progress.percentage
+            )
             self._send_progress(progress.token, report)
 
-    # Others
-
     def watch_files(self) -> None:
-        """Ask to be told of Python files that change, be it outside of the editor."""
+        """Register for changes of Python files, inside and outside of the editor."""
         if not self._can("workspace.did_change_watched_files.dynamic_registration"):
             return
         watchers = [types.FileSystemWatcher(glob_pattern="**/*.py")]
@@ -104,8 +113,8 @@ class Client:
         params = types.RegistrationParams(registrations=[registration])
         self._server.protocol.send_request(types.CLIENT_REGISTER_CAPABILITY, params)
 
-    def closed(self, uri: str) -> None:
-        """Take back what was shown of a file that is closed."""
+    def _clear(self, uri: str) -> None:
+        """Remove the progress and the diagnostics of a closed file."""
         self._end(uri)
         params = types.PublishDiagnosticsParams(uri=uri, diagnostics=[])
         self._server.text_document_publish_diagnostics(params)
@@ -115,7 +124,7 @@ class Client:
         return next((uri for uri, item in self._progress.items() if item.token == token), None)
 
     def report_settings(self, problems: Sequence[str]) -> None:
-        """Say what is wrong with the settings, in the client's log."""
+        """Write the problems of the settings to the client's log."""
         for problem in problems:
             params = types.LogMessageParams(type=types.MessageType.Warning, message=problem)
             self._server.window_log_message(params)
@@ -136,7 +145,7 @@ class Client:
     def _can(self, capability: str) -> bool:
         return get_capability(self._server.client_capabilities, capability, False) is True
 
-    def _redraw(self, hints: bool, lenses: bool) -> None:
+    def _refresh_views(self, hints: bool, lenses: bool) -> None:
         if hints:
             self._refresh("workspace.inlay_hint", types.WORKSPACE_INLAY_HINT_REFRESH)
         if lenses:
@@ -151,10 +160,10 @@ class Client:
             return
         self._tokens += 1
         progress = self._progress[uri] = _Progress(f"tirlens/{self._tokens}")
-        progress.task = asyncio.ensure_future(self._show(uri, progress))
+        progress.task = asyncio.ensure_future(self._display(uri, progress))
 
-    async def _show(self, uri: str, progress: _Progress) -> None:
-        """Begin the progress once it has been long enough to be worth a place on the screen."""
+    async def _display(self, uri: str, progress: _Progress) -> None:
+        """Display the progress of an analysis that takes longer than a moment."""
         await asyncio.sleep(_PROGRESS_DELAY_S)
         create = types.WorkDoneProgressCreateParams(token=progress.token)
         try:
@@ -166,7 +175,7 @@ class Client:
             return
         if self._progress.get(uri) is not progress:
             return
-        progress.shown = True
+        progress.is_displayed = True
         begin = types.WorkDoneProgressBegin(
             title="TIRLens: analysing " + uri.rpartition("/")[2],
             cancellable=True,
@@ -179,7 +188,7 @@ class Client:
         progress = self._progress.pop(uri, None)
         if progress is None:
             return
-        if progress.shown:
+        if progress.is_displayed:
             self._send_progress(progress.token, types.WorkDoneProgressEnd())
 
     def _send_progress(self, token: str, value: Any) -> None:

@@ -126,7 +126,7 @@ def debug_information(server: Server) -> dict[str, Any]:
             "frameworks": dict(client.interpreter.frameworks),
             "pid": client.pid,
         }
-        for client in session.workers.clients
+        for client in session.analyses.queues.clients
     ]
     packages = ("pygls", "lsprotocol", "numpy", "rich", "platformdirs")
     return {
@@ -138,7 +138,7 @@ def debug_information(server: Server) -> dict[str, Any]:
         "trusted": session.configuration.trusted,
         "open_files": len(session.documents),
         "workers": workers,
-        "durations_s": list(session.durations_s),
+        "durations_s": list(session.analyses.durations_s),
         "modules": sorted(sys.modules),
     }
 

@@ -89,14 +89,13 @@ def _add_documents(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
         server.session.close(params.text_document.uri)
-        server.client.closed(params.text_document.uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
         from tirlens.lsp import convert
 
         if server.has_session:
-            server.session.written([convert.path_of(change.uri) for change in params.changes])
+            server.session.files_changed([convert.path_of(change.uri) for change in params.changes])
 
 
 def _add_displays(server: Server) -> None:
@@ -205,7 +204,7 @@ async def _warm_up() -> None:
         importlib.import_module(f"tirlens.{name}")
         await asyncio.sleep(0)
     await asyncio.sleep(_FIRST_REQUESTS_S)
-    from tirlens.session.ahead import import_pipeline
+    from tirlens.session.late_imports import import_pipeline
 
     await import_pipeline()
     # The modules stay: to look through them again and again would hold up requests.

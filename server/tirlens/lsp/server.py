@@ -33,7 +33,7 @@ class Server(LanguageServer):
 
     @cached_property
     def session(self) -> Session:
-        """The session, made when first needed: its imports would delay `initialize`."""
+        """The session, created at its first use: its imports would delay `initialize`."""
         from tirlens.lsp import settings
         from tirlens.session import Session
 
@@ -41,7 +41,7 @@ class Server(LanguageServer):
             self.initialization_options, self.trust_workspace
         )
         self.client.report_settings(problems)
-        return Session(self.client, configuration)
+        return Session(configuration, self.client.send)
 
     @property
     def has_session(self) -> bool:
@@ -53,5 +53,5 @@ class Server(LanguageServer):
         return self.session.documents.get(uri)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """To the log: a client's mistake is no reason for a window to pop up."""
+        """Write to the log: a client's mistake must not open a window."""
         logger.error("%s: %s", getattr(source, "__name__", source), error)

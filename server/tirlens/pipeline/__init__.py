@@ -1,41 +1,42 @@
-"""From a text to a request for the worker, from the worker's result to reports and their JSON.
+"""From a text to a request for the worker, and from the worker's result to reports and their JSON.
 
-Both the language server and the command line go through here, so that they cannot disagree.
+The language server and the command line share this package, and so give the same answers.
 """
 
 from tirlens.hardware.detect import machine_device
-from tirlens.pipeline.kept import KeptParts
-from tirlens.pipeline.lowering import (
-    finished,
+from tirlens.pipeline.analysis_request import analysis_request
+from tirlens.pipeline.file_report import FileReport, file_report
+from tirlens.pipeline.lowering_request import (
+    complete_lowering,
     lowered_parts,
-    lowering_plan,
     lowering_request,
-    was_cut_off,
-    with_lowered,
+    merge_lowerings,
+    plan_lowering,
+    was_interrupted,
 )
-from tirlens.pipeline.modelled import Modelled
 from tirlens.pipeline.options import Options
-from tirlens.pipeline.parts import Part, Plan
-from tirlens.pipeline.reports import FileReport, report
-from tirlens.pipeline.requests import request
-from tirlens.pipeline.schema import SCHEMA_VERSION, to_json
+from tirlens.pipeline.part_cache import PartCache
+from tirlens.pipeline.plan import Part, Plan, plan_analysis
+from tirlens.pipeline.report_cache import ReportCache
+from tirlens.pipeline.report_json import SCHEMA_VERSION, to_json
 
 __all__ = [
     "SCHEMA_VERSION",
     "FileReport",
-    "KeptParts",
-    "Modelled",
     "Options",
     "Part",
+    "PartCache",
     "Plan",
-    "finished",
+    "ReportCache",
+    "analysis_request",
+    "complete_lowering",
+    "file_report",
     "lowered_parts",
-    "lowering_plan",
     "lowering_request",
     "machine_device",
-    "report",
-    "request",
+    "merge_lowerings",
+    "plan_analysis",
+    "plan_lowering",
     "to_json",
-    "was_cut_off",
-    "with_lowered",
+    "was_interrupted",
 ]

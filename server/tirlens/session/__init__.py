@@ -1,9 +1,22 @@
-"""Open documents by version, the cache of facts, and the queue of analyses."""
+"""The open documents of an editor, their analyses and the events that result.
+
+One save, from the document to the view::
+
+    Session.save            marks the text as saved
+    Analyses.start          begins a coroutine with a generation number and the configuration
+      Readings              parses the text, in a thread
+      plan_job              chooses the interpreter and plans the request, in a thread
+      WorkerQueues.submit   sends the request to a worker process
+      evaluate              runs the model, in a thread
+      ViewChanged           event: the client asks again for hints and lenses
+      IdleLowering.run      lowers the kernels when no worker is needed; then evaluate again
+    view                    answers the client's requests from the document's last analysis
+"""
 
 from tirlens.session.analysis import Analysis, Reading
 from tirlens.session.configuration import Configuration
-from tirlens.session.core import Session
 from tirlens.session.document import Document
-from tirlens.session.listener import Listener, Status
+from tirlens.session.events import EventSink, Status
+from tirlens.session.session import Session
 
-__all__ = ["Analysis", "Configuration", "Document", "Listener", "Reading", "Session", "Status"]
+__all__ = ["Analysis", "Configuration", "Document", "EventSink", "Reading", "Session", "Status"]

@@ -1,6 +1,7 @@
-"""From a wanted analysis to a shown one: what is known of it, what a worker is asked, the answer.
+"""The analyses of open documents: planned, requested from a worker, evaluated and shown.
 
-Each want has a number, `Document.wanted`; what comes of an older one is kept and not shown.
+Each start has a generation number. The answer to a request of an earlier generation is cached, but
+not shown.
 """
 
 from __future__ import annotations
@@ -9,17 +10,24 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
-from functools import cached_property, partial
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tirlens.session.ahead import import_pipeline
-from tirlens.session.listener import Listener, Status
-from tirlens.session.lowering import Lowerings
-from tirlens.session.publishing import Answer, Publisher, Question
-from tirlens.session.workers import Workers
-from tirlens.worker_client import Interpreter, WorkerClient, find_interpreter
+from tirlens.session.evaluation import Evaluation, evaluate
+from tirlens.session.events import (
+    EventSink,
+    ProgressEnded,
+    SettingsProblems,
+    Status,
+    TextRead,
+    ViewChanged,
+)
+from tirlens.session.idle_lowering import IdleLowering
+from tirlens.session.job import Job, choose_interpreter, plan_job
+from tirlens.session.late_imports import import_pipeline
+from tirlens.session.worker_queues import WorkerQueues
 from tirlens_worker.protocol import Result
 
 if TYPE_CHECKING:
@@ -30,242 +38,284 @@ if TYPE_CHECKING:
     from tirlens.session.configuration import Configuration
     from tirlens.session.document import Document
     from tirlens.session.readings import Readings
-    from tirlens_worker.protocol import Analyze, Progress
+    from tirlens_worker.protocol import Analyze
 
 logger = logging.getLogger(__name__)
 
 
-class Analyses:
-    """The analyses of all open documents."""
+@dataclass(eq=False)
+class _Pending:
+    """A request that a worker has not answered, and the last job that waits for the answer."""
 
-    def __init__(
-        self, listener: Listener, readings: Readings, configuration: Callable[[], Configuration]
-    ) -> None:
-        self.workers = Workers()
+    job: Job
+    request: Analyze
+    answer: asyncio.Future[Result]
+    began_s: float
+
+    def is_same(self, job: Job, request: Analyze) -> bool:
+        """Whether `request` is the pending one: a worker does not depend on all settings."""
+        same_interpreter = self.job.interpreter == job.interpreter
+        return same_interpreter and replace(self.request, id=request.id) == request
+
+
+class Analyses:
+    """The analyses of all open documents.
+
+    Parameters
+    ----------
+    emit
+        Receives what becomes of the analyses.
+    readings
+        Reads the texts of the documents.
+
+    Attributes
+    ----------
+    queues
+        The requests to the workers.
+    durations_s
+        How long the workers took for the last requests, in seconds.
+    """
+
+    def __init__(self, emit: EventSink, readings: Readings) -> None:
+        self.queues = WorkerQueues(emit)
         self.durations_s: deque[float] = deque(maxlen=50)
-        self._listener = listener
+        self._emit = emit
         self._readings = readings
-        self._configuration = configuration
-        self._publisher = Publisher(listener, configuration)
-        self._lowerings = Lowerings(self.workers, lambda: self._kept, self._publisher)
-        self._asked: dict[Document, tuple[Question, Analyze]] = {}
+        self._lowering = IdleLowering(self.queues)
+        self._pending: dict[Document, _Pending] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._wrong_settings: dict[Path, tuple[str, ...]] = {}
-        self._next_id = 0
+        self._settings_problems: dict[Path, tuple[str, ...]] = {}
+        self._last_id = 0
 
     @cached_property
-    def _kept(self) -> pipeline.KeptParts:
-        """Made late, as all that needs the pipeline: its import takes longer than an answer may."""
+    def _parts(self) -> pipeline.PartCache:
+        # Made late, because importing the pipeline takes longer than an answer may.
         from tirlens import pipeline
 
-        return pipeline.KeptParts()
+        return pipeline.PartCache()
 
-    def begin(self, document: Document) -> None:
-        """Bring the analysis of `document` up to date with its saved text and the settings."""
-        document.wanted += 1
-        document.cancelled = False
-        wanted = document.wanted
-        work = partial(self._analyze, document, wanted)
+    @cached_property
+    def _reports(self) -> pipeline.ReportCache:
+        from tirlens import pipeline
+
+        return pipeline.ReportCache()
+
+    def start(self, document: Document, configuration: Configuration) -> None:
+        """Analyse the saved text of `document` with the present settings."""
+        document.generation += 1
+        document.is_cancelled = False
+        if self.queues.drop_waiting(document.uri):
+            self._pending.pop(document, None)
         task = asyncio.ensure_future(
-            self._guarded(document, lambda: document.wanted == wanted, work)
+            self._analyze_safely(document, document.generation, configuration)
         )
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def follow(self, document: Document, files: Iterable[str]) -> None:
-        """Bring the analysis of `document` up to date with `files`, on which it depends."""
-        asked = self._asked.get(document)
-        if asked is not None and not all(map(asked[0].plan.is_older, files)):
-            # What is under way may have read them before.
-            del self._asked[document]
-        self.begin(document)
+    def distrust_files(self, document: Document, files: Iterable[str]) -> None:
+        """Do not reuse a pending request that may have read `files` before they changed."""
+        pending = self._pending.get(document)
+        if pending is not None and not all(map(pending.job.plan.is_older, files)):
+            del self._pending[document]
 
-    def give_up(self, document: Document) -> None:
-        """Let no worker go on with `document`, and show nothing of what was wanted before."""
-        document.wanted += 1
-        self._stop(document)
+    def stop(self, document: Document) -> None:
+        """End the analysis of `document`, and show nothing of it."""
+        document.generation += 1
+        self._stop_worker(document)
 
-    def forget(self) -> None:
-        """Have everything asked anew."""
-        self._kept.forget()
+    def clear_cache(self) -> None:
+        """Forget all parts of earlier answers."""
+        self._parts.clear()
 
     async def close(self) -> None:
-        """Give up all analyses and end the workers."""
+        """End all analyses and the workers."""
         for task in self._tasks:
             task.cancel()
-        await self.workers.close()
+        await self.queues.close()
 
-    async def _analyze(self, document: Document, wanted: int) -> None:
-        if not self._configuration().trusted:
-            self._stop(document)
-            self._listener.status(Status(document.uri, "untrusted"))
-        reading = await self._readings.of_saved_text(document)
-        if not self._configuration().trusted:
-            if document.wanted == wanted:
-                self._listener.read(document)
-            return
-        question = await self._question(document, wanted, reading)
-        if not question.is_current:
-            return
-        request, problem = question.plan.request, question.interpreter.problem
-        if request is None or problem is not None:
-            self._withdraw(document)
-            # No worker is asked in vain: it may be at work for a file that it does suit.
-            told = Result(request.id, problems=(problem,)) if request and problem else None
-            known = await asyncio.to_thread(question.plan.result, told)
-            self._kept.keep(question.plan.whole.path, {}, question.plan.used)
-            await self._answer(Answer(question, known))
-            return
-        document.running = True
-        self._listener.status(_status(question, "analyzing"))
-        if self._is_asked(question, request):
-            return
-        self._asked[document] = question, request
-        self._lowerings.stop(document)
-
-        async def job(client: WorkerClient) -> None:
-            work = partial(self._run, client, question, request)
-            await self._guarded(document, lambda: question.is_current, work)
-
-        self.workers.submit(question.interpreter, document.uri, job)
-
-    async def _question(self, document: Document, wanted: int, reading: Reading) -> Question:
-        """Who is to analyse `reading`, and what of it is not known yet."""
-        configuration = self._configuration()
-        environment = partial(_environment, configuration, document, reading)
-        interpreter, wrong = await asyncio.to_thread(environment)
-        self._tell_once(document.path.parent, wrong)
-        # Its start takes longer than all that is done here meanwhile.
-        self.workers.warm(interpreter)
-        await import_pipeline()
-        self._next_id += 1
-        runs_under = f"{interpreter.path}\0{interpreter.frameworks}"
-        path = str(document.path)
-        plan = partial(configuration.plan, self._next_id, document, reading, runs_under)
-        while True:
-            version = self._kept.version(path)
-            found = await asyncio.to_thread(plan, self._kept.of(path))
-            # What was told meanwhile is not asked again.
-            if found.request is None or self._kept.version(path) == version:
-                return Question(document, wanted, reading, interpreter, found)
-
-    def _tell_once(self, folder: Path, wrong: tuple[str, ...]) -> None:
-        """Tell what is wrong with the settings of the project around `folder`, unless it is told.
-
-        What has been mended is told again when it comes back.
-        """
-        told = {problem for problems in self._wrong_settings.values() for problem in problems}
-        self._wrong_settings[folder] = wrong
-        new = [problem for problem in wrong if problem not in told]
-        if new:
-            self._listener.report_settings(new)
-
-    def _is_asked(self, question: Question, request: Analyze) -> bool:
-        """Whether it is under way: settings may change that a worker does not hear of."""
-        asked, its_request = self._asked.get(question.document, (None, request))
-        if asked is None or asked.interpreter != question.interpreter:
-            return False
-        if replace(its_request, id=request.id) != request:
-            return False
-        asked.wanted, asked.reading = question.wanted, question.reading
-        asked.plan = question.plan.since(asked.plan)
-        return True
-
-    async def _run(self, client: WorkerClient, question: Question, request: Analyze) -> None:
-        """Have the worker do what is asked, and publish it if that is still wanted."""
-        began = time.perf_counter()
-        try:
-            if not question.is_current:
-                return
-            fresh = await client.analyze(request, partial(self._progress, question))
-            duration_s = time.perf_counter() - began
-            plan = question.plan
-            result, parts = await asyncio.to_thread(_completed, plan, fresh)
-            # Also what is not wanted any more: much of what is asked next is in it.
-            self._kept.keep(plan.whole.path, parts, plan.used)
-        finally:
-            # From now on the same is asked anew, and not before it is kept: it would run twice.
-            if self._asked.get(question.document, (None,))[0] is question:
-                del self._asked[question.document]
-        if question.is_current:
-            self.durations_s.append(duration_s)
-            await self._answer(Answer(question, result, duration_s))
-
-    async def _answer(self, answer: Answer) -> None:
-        question = answer.question
-        lowering = await self._publisher.publish(answer)
-        if question.is_current:
-            self._ended(question.document)
-            self._lowerings.follow(answer, lowering)
-            # Last: who is told that a file is ready has been told what there is to see in it.
-            self._listener.status(_status(question, "ready"))
-
-    def _stop(self, document: Document) -> None:
-        """Let no worker go on with `document`."""
-        self._asked.pop(document, None)
-        self._lowerings.stop(document)
-        self.workers.cancel(document.uri)
-        self._ended(document)
-
-    def _withdraw(self, document: Document) -> None:
-        """Let no worker go on with an analysis of `document`; one that lowers it may."""
-        self._asked.pop(document, None)
-        self.workers.withdraw(document.uri)
-
-    def _ended(self, document: Document) -> None:
-        if document.running:
-            document.running = False
-            self._listener.progress(document.uri, None, 0, 0)
-
-    def _progress(self, question: Question, note: Progress) -> None:
-        if question.is_current:
-            self._listener.progress(question.document.uri, note.message, note.done, note.total)
-
-    async def _guarded(
-        self,
-        document: Document,
-        is_current: Callable[[], bool],
-        work: Callable[[], Awaitable[None]],
+    async def _analyze_safely(
+        self, document: Document, generation: int, configuration: Configuration
     ) -> None:
-        """Do `work`; a defect of ours in it is said and leaves no file waiting."""
+        """Analyse; a defect of the server is reported, and leaves no document in progress."""
         try:
-            await work()
+            await self._analyze(document, generation, configuration)
         except Exception as error:
             logger.exception("An analysis failed")
-            if is_current():
-                self._ended(document)
+            if document.generation == generation:
+                self._end_progress(document)
                 message = f"internal error: {type(error).__name__}: {error}"
-                self._listener.status(Status(document.uri, "error", message))
+                self._emit(Status(document.uri, "error", message))
+
+    async def _analyze(
+        self, document: Document, generation: int, configuration: Configuration
+    ) -> None:
+        if not configuration.trusted:
+            self._stop_worker(document)
+            self._emit(Status(document.uri, "untrusted"))
+        reading = await self._readings.of_saved_text(document)
+        if not configuration.trusted:
+            if document.generation == generation:
+                self._emit(TextRead(document))
+            return
+        job = await self._plan(document, generation, configuration, reading)
+        if not job.is_current:
+            return
+        request, problem = job.plan.request, job.interpreter.problem
+        if request is None or problem is not None:
+            self._pending.pop(document, None)
+            self.queues.cancel_submitted(document.uri)
+            answer = Result(request.id, problems=(problem,)) if request and problem else None
+            result = await asyncio.to_thread(job.plan.result, answer)
+            self._parts.add(job.path, {}, job.plan.used_keys)
+        else:
+            document.is_running = True
+            self._emit(_status(job, "analyzing"))
+            pending = self._submit(job, request)
+            job = pending.job
+            answered = await self._answer(pending, job)
+            if answered is None:
+                return
+            result = answered
+        await self._show(job, result)
+
+    async def _plan(
+        self,
+        document: Document,
+        generation: int,
+        configuration: Configuration,
+        reading: Reading,
+    ) -> Job:
+        """The interpreter for `reading`, and the request for what is not in the cache."""
+        interpreter, problems = await asyncio.to_thread(
+            choose_interpreter, configuration, document, reading
+        )
+        self._report_settings(document.path.parent, problems)
+        # Started first: this takes longer than all that follows.
+        self.queues.warm(interpreter)
+        await import_pipeline()
+        self._last_id += 1
+        identity = self._last_id
+        while True:
+            parts = self._parts.parts(str(document.path))
+            job = await asyncio.to_thread(
+                plan_job, identity, document, generation, configuration, reading, interpreter, parts
+            )
+            # A part that was cached in the meantime need not be requested.
+            if job.plan.request is None or self._parts.parts(job.path) is parts:
+                return job
+
+    def _submit(self, job: Job, request: Analyze) -> _Pending:
+        """The pending request for `job`: `request`, or the one that a worker has already."""
+        document = job.document
+        pending = self._pending.get(document)
+        if pending is not None and pending.is_same(job, request):
+            pending.job = job.with_start_of(pending.job.plan)
+            return pending
+        self._lowering.stop(document)
+        answer = self.queues.submit(job.interpreter, document.uri, request)
+        pending = self._pending[document] = _Pending(job, request, answer, time.perf_counter())
+        return pending
+
+    async def _answer(self, pending: _Pending, job: Job) -> Result | None:
+        """The result of `job`; None if it is not current or a later job waits for the answer."""
+        document = job.document
+        try:
+            answer = await asyncio.shield(pending.answer)
+            if pending.job is not job:
+                return None
+            duration_s = time.perf_counter() - pending.began_s
+            plan = job.plan
+            result, parts = await asyncio.to_thread(_complete, plan, answer)
+            # The parts of an obsolete answer too: most of them hold for the next text.
+            self._parts.add(job.path, parts, plan.used_keys)
+        finally:
+            # Not before the parts are cached: an equal request would be sent again.
+            if pending.job is job and self._pending.get(document) is pending:
+                del self._pending[document]
+        if pending.job is not job or not job.is_current:
+            return None
+        self.durations_s.append(duration_s)
+        return result
+
+    async def _show(self, job: Job, result: Result) -> None:
+        """Evaluate `result` and show it; then lower its kernels and show it again."""
+        evaluation = await self._evaluate(job, result)
+        if evaluation is None:
+            return
+        document, lowering = job.document, evaluation.lowering
+        self._end_progress(document)
+        # Last: a client that receives "ready" has all events that belong to it.
+        self._emit(_status(job, "ready"))
+        if lowering is None or lowering.request is None:
+            self._lowering.stop(document)
+        elif await self._lowering.run(job, lowering, self._parts):
+            await self._evaluate(job, result)
+
+    async def _evaluate(self, job: Job, result: Result) -> Evaluation | None:
+        """Evaluate `result` and let the document show it; None if the job is not current."""
+        evaluation = await asyncio.to_thread(
+            evaluate, job, result, self._parts.parts(job.path), self._reports
+        )
+        if not job.is_current:
+            return None
+        document, before = job.document, job.document.analysis
+        analysis, hints = evaluation.analysis, evaluation.hints
+        hints_before = document.hints(job.configuration.smallest_share)
+        document.show(analysis, job.configuration.smallest_share, hints)
+        if document.reading is None or document.reading.text == job.reading.text:
+            document.reading = job.reading
+        if before is None or before.reading.text != job.reading.text:
+            # Equal hints are at other lines, or were not shown on lines that were edited.
+            changed = bool(hints or hints_before)
+            self._emit(ViewChanged(document, hints=changed, lenses=True))
+        elif before.report != analysis.report:
+            self._emit(
+                ViewChanged(
+                    document,
+                    hints=hints != hints_before,
+                    lenses=before.lenses != analysis.lenses,
+                )
+            )
+        return evaluation
+
+    def _report_settings(self, folder: Path, problems: tuple[str, ...]) -> None:
+        """Report the problems of the settings of the project of `folder`, each once.
+
+        A problem that was corrected is reported again when it returns.
+        """
+        reported = {problem for known in self._settings_problems.values() for problem in known}
+        self._settings_problems[folder] = problems
+        new = [problem for problem in problems if problem not in reported]
+        if new:
+            self._emit(SettingsProblems(new))
+
+    def _stop_worker(self, document: Document) -> None:
+        """Let no worker continue with `document`."""
+        self._pending.pop(document, None)
+        self._lowering.stop(document)
+        self.queues.cancel(document.uri)
+        self._end_progress(document)
+
+    def _end_progress(self, document: Document) -> None:
+        if document.is_running:
+            document.is_running = False
+            self._emit(ProgressEnded(document.uri))
 
 
-def _environment(
-    configuration: Configuration, document: Document, reading: Reading
-) -> tuple[Interpreter, tuple[str, ...]]:
-    """The interpreter for a reading, and what is wrong with its project's settings."""
-    setting, wrong = configuration.interpreter_setting(document.path)
-    interpreter = find_interpreter(
-        document.path,
-        setting=setting,
-        editor=configuration.editor_interpreter,
-        framework_hint=reading.source.framework_hint,
-    )
-    return interpreter, wrong
+def _complete(plan: pipeline.Plan, answer: Result) -> tuple[Result, dict[bytes, pipeline.Part]]:
+    """The result of `plan` with `answer`, and its parts for the cache."""
+    result = plan.result(answer)
+    return result, plan.cacheable_parts(result)
 
 
-def _completed(plan: pipeline.Plan, fresh: Result) -> tuple[Result, Mapping[bytes, pipeline.Part]]:
-    """What is known with `fresh`, the answer to `plan`, and its parts that are worth keeping."""
-    result = plan.result(fresh)
-    return result, plan.kept(result)
-
-
-def _status(question: Question, state: str) -> Status:
-    interpreter, analysis = question.interpreter, question.document.analysis
+def _status(job: Job, state: str) -> Status:
+    interpreter, analysis = job.interpreter, job.document.analysis
     message = ""
     if interpreter.problem is not None:
         state, message = "no-framework", interpreter.problem.message
     devices = analysis.report.devices if analysis is not None else ()
     return Status(
-        question.document.uri,
+        job.document.uri,
         state,
         message,
         str(interpreter.path),

@@ -36,7 +36,6 @@ class Analysis:
     reading: Reading
     result: Result
     report: FileReport
-    duration_s: float
 
     def reports_of(self, kernel: KernelSource) -> list[KernelReport]:
         """The reports of `kernel`, found by the place of its `def`, else by its name."""

@@ -1,4 +1,4 @@
-"""What the client has decided: trust, settings, the interpreter that the editor has selected."""
+"""The configuration of a client: trust, settings, and the interpreter that the editor selects."""
 
 from __future__ import annotations
 
@@ -8,18 +8,25 @@ from typing import TYPE_CHECKING
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tirlens import pipeline
-    from tirlens.session.analysis import Reading
     from tirlens.session.document import Document
-    from tirlens_worker.protocol import Result
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """Without `trusted` no code of the workspace is run."""
+    """The choices of the client.
+
+    Attributes
+    ----------
+    trusted
+        Whether code of the workspace may run.
+    settings
+        The settings of the editor.
+    editor_interpreter
+        The interpreter that the editor has selected.
+    """
 
     trusted: bool = False
     settings: Settings = field(default_factory=Settings)
@@ -33,12 +40,12 @@ class Configuration:
 
     @property
     def display(self) -> tuple[object, ...]:
-        """What decides, beside the analyses, what is shown of a file."""
+        """The values that determine what is shown of a file, with its analysis."""
         settings = self.settings
         return self.trusted, settings.inlay_hints, settings.code_lens, self.smallest_share
 
     def options(self, document: Document) -> pipeline.Options:
-        """The options for a document: what was chosen for it, its project's, the editor's."""
+        """The options for a document: its own choices, then its project's, then the editor's."""
         # Imported late: the model behind it must not delay the first reading of a text.
         from tirlens import pipeline
 
@@ -59,43 +66,9 @@ class Configuration:
         )
 
     def interpreter_setting(self, path: Path) -> tuple[str | None, tuple[str, ...]]:
-        """The interpreter that the project or the editor's settings name for a file, and what is
-        wrong with the project's."""
-        project, wrong = Settings.from_pyproject(path.parent)
-        return project.python or self.settings.python, wrong
+        """The interpreter that the project's or the editor's settings name for a file.
 
-    def plan(
-        self,
-        identity: int,
-        document: Document,
-        reading: Reading,
-        interpreter: str,
-        known: Callable[[bytes], pipeline.Part | None],
-    ) -> pipeline.Plan:
-        """What to ask a worker about a reading, given what is known."""
-        from tirlens import pipeline
-
-        whole = pipeline.request(
-            identity, str(document.path), reading.text, reading.source, self.options(document)
-        )
-        return pipeline.Plan(whole, reading.source, interpreter, known)
-
-    def report(
-        self,
-        document: Document,
-        plan: pipeline.Plan,
-        result: Result,
-        modelled: pipeline.Modelled,
-    ) -> tuple[pipeline.Plan | None, pipeline.FileReport]:
-        """The report of `result`, the answer to `plan`, and how to lower its kernels.
-
-        What is known of that already is in the report, and what is in `modelled` is as it is there.
+        Also returns the problems of the project's settings.
         """
-        from tirlens import pipeline
-
-        options = self.options(document)
-        lowering = pipeline.lowering_plan(plan, result, options)
-        if lowering is not None:
-            result = pipeline.with_lowered(result, lowering.result())
-        path = str(document.path)
-        return lowering, pipeline.report(plan.source, result, options, path, modelled)
+        project, problems = Settings.from_pyproject(path.parent)
+        return project.python or self.settings.python, problems

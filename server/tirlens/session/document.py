@@ -1,4 +1,4 @@
-"""An open document: its text now, what the text says, and what the last analysis found."""
+"""An open document: its present text, what the text says, and its last analysis."""
 
 from __future__ import annotations
 
@@ -19,8 +19,18 @@ if TYPE_CHECKING:
 class Document:
     """One file as the editor has it.
 
-    `saved_text` is the text of the last open or save: what an analysis is of.  `wanted` counts
-    the analyses that were asked for, so that the result of an older one can be told.
+    Attributes
+    ----------
+    saved_text
+        The text of the last open or save, which is analysed.
+    reading
+        What the text alone says; None before it was read once.
+    analysis
+        The last analysis.
+    generation
+        The number of analyses that were started. A result of an earlier one is not shown.
+    device, calls
+        The device and the calls by kernel that the user has chosen.
     """
 
     uri: str
@@ -30,9 +40,9 @@ class Document:
     saved_text: str
     reading: Reading | None = None
     analysis: Analysis | None = None
-    wanted: int = 0
-    running: bool = False
-    cancelled: bool = False
+    generation: int = 0
+    is_running: bool = False
+    is_cancelled: bool = False
     device: str | None = None
     calls: dict[str, str] = field(default_factory=dict[str, str])
     _lines: tuple[str, list[str]] | None = None
@@ -49,26 +59,26 @@ class Document:
         return self._lines[1]
 
     def show(self, analysis: Analysis, smallest_share: float, hints: list[Hint]) -> None:
-        """Let `analysis`, with its hints, be what is known of this file."""
+        """Make `analysis`, with its hints, the last analysis of this file."""
         self.analysis, self._hints = analysis, (analysis, smallest_share, hints)
 
     def hints(self, smallest_share: float) -> list[Hint]:
         """The hints of the last analysis, at the lines of its text."""
         if self.analysis is None:
             return []
-        kept = self._hints
-        if kept is None or kept[0] is not self.analysis or kept[1] != smallest_share:
-            kept = (self.analysis, smallest_share, self.analysis.hints(smallest_share))
-            self._hints = kept
-        return kept[2]
+        cached = self._hints
+        if cached is None or cached[0] is not self.analysis or cached[1] != smallest_share:
+            cached = (self.analysis, smallest_share, self.analysis.hints(smallest_share))
+            self._hints = cached
+        return cached[2]
 
     def map_from(self, reading: Reading) -> LineMap:
-        """Where the lines of `reading` stand now; kept until the text changes."""
-        kept = self._maps.get(id(reading))
-        if kept is not None and kept[0] is self.text and kept[1] is reading:
-            return kept[2]
+        """The present lines of the lines of `reading`; cached until the text changes."""
+        cached = self._maps.get(id(reading))
+        if cached is not None and cached[0] is self.text and cached[1] is reading:
+            return cached[2]
         if len(self._maps) > 1:
-            self._maps = {key: kept for key, kept in self._maps.items() if kept[0] is self.text}
+            self._maps = {key: one for key, one in self._maps.items() if one[0] is self.text}
         found = LineMap.between(reading.lines, self.lines)
         self._maps[id(reading)] = (self.text, reading, found)
         return found

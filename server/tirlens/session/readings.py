@@ -1,4 +1,4 @@
-"""Reads texts beside the event loop: soon after an edit, at once for what is opened or saved."""
+"""Reading of texts in threads: soon after an edit, at once after an open or save."""
 
 from __future__ import annotations
 
@@ -8,76 +8,82 @@ from typing import TYPE_CHECKING
 
 from tirlens.ide.text import split_lines
 from tirlens.session.analysis import Reading
+from tirlens.session.events import EventSink, TextRead
 
 if TYPE_CHECKING:
     from tirlens.session.document import Document
-    from tirlens.session.listener import Listener
 
 _DEBOUNCE_S = 0.1
 _FIRST_READING_LIMIT_S = 1.0
 
 
 class Readings:
-    """Keeps what the texts of open documents say up to date with what they are."""
+    """Reads the texts of open documents.
 
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
+    Parameters
+    ----------
+    emit
+        Receives `TextRead` after the first reading of a document.
+    """
+
+    def __init__(self, emit: EventSink) -> None:
+        self._emit = emit
         self._readers: dict[Document, asyncio.Task[None]] = {}
 
-    def soon(self, document: Document) -> None:
+    def start_soon(self, document: Document) -> None:
         """Read `document` when the typing pauses."""
         reader = self._readers.get(document)
         if reader is None or reader.done():
-            self._begin(document, _DEBOUNCE_S)
+            self._start_reader(document, _DEBOUNCE_S)
 
-    def now(self, document: Document) -> None:
+    def start(self, document: Document) -> None:
         """Read `document` at once."""
-        self.forget(document)
-        self._begin(document, 0.0)
+        self.stop(document)
+        self._start_reader(document, 0.0)
 
-    def forget(self, document: Document) -> None:
-        """Read `document` no more."""
+    def stop(self, document: Document) -> None:
+        """Stop reading `document`."""
         reader = self._readers.pop(document, None)
         if reader is not None:
             reader.cancel()
 
     def close(self) -> None:
-        """Read no document any more."""
+        """Stop reading all documents."""
         for document in list(self._readers):
-            self.forget(document)
+            self.stop(document)
 
     async def first(self, document: Document) -> None:
         """Wait until `document` has been read once: milliseconds after it was opened."""
-        # What comes meanwhile may put another reader in this one's place.
+        # Another reader may replace this one in the meantime.
         while document.reading is None and (reader := self._readers.get(document)) is not None:
-            _, late = await asyncio.wait([reader], timeout=_FIRST_READING_LIMIT_S)
-            if late:
+            _, unfinished = await asyncio.wait([reader], timeout=_FIRST_READING_LIMIT_S)
+            if unfinished:
                 return
 
     async def of_saved_text(self, document: Document) -> Reading:
-        """What the text of the last open or save says."""
+        """The reading of the text of the last open or save."""
         text = document.saved_text
         await self.first(document)
         readings = (document.reading, document.analysis and document.analysis.reading)
         known = next((item for item in readings if item is not None and item.text == text), None)
         reading = known or await _read(text)
         if document.text == text:
-            # What was read here need not be read again when the typing pauses.
+            # This reading serves the present text too.
             document.reading = reading
         return reading
 
-    def _begin(self, document: Document, delay_s: float) -> None:
-        reader = asyncio.ensure_future(self._read_on(document, delay_s))
+    def _start_reader(self, document: Document, delay_s: float) -> None:
+        reader = asyncio.ensure_future(self._read_until_current(document, delay_s))
         self._readers[document] = reader
 
-        def ended(_: object) -> None:
+        def remove(_: object) -> None:
             if self._readers.get(document) is reader:
                 del self._readers[document]
 
-        reader.add_done_callback(ended)
+        reader.add_done_callback(remove)
 
-    async def _read_on(self, document: Document, delay_s: float) -> None:
-        """Read the text until what was read is what is there."""
+    async def _read_until_current(self, document: Document, delay_s: float) -> None:
+        """Read the text again until the reading is of the present text."""
         while True:
             await asyncio.sleep(delay_s)
             if document.reading is not None and document.reading.text == document.text:
@@ -85,12 +91,12 @@ class Readings:
             is_first = document.reading is None
             began = time.perf_counter()
             reading = document.reading = await _read(document.text)
-            # A long text is read less often, lest reading be all that is done while one types.
+            # A long text is read less often, so that reading does not fill the time between keys.
             delay_s = max(_DEBOUNCE_S, 3 * (time.perf_counter() - began))
             if is_first:
-                self._listener.read(document)
+                self._emit(TextRead(document))
             if document.text == reading.text:
-                return  # At once, for the first lenses wait for the end of this.
+                return  # At once: the first lenses wait for the end of this task.
 
 
 async def _read(text: str) -> Reading:

@@ -72,12 +72,12 @@ def _parts(document: Document, kernel: KernelSource, trusted: bool) -> Sequence[
         return [lenses.Part(lenses.UNTRUSTED, "trust")]
     analysis = document.analysis
     if analysis is None:
-        if document.cancelled:
+        if document.is_cancelled:
             return [lenses.Part(lenses.CANCELLED, "analyze")]
         return [lenses.Part(lenses.ANALYSING, "none")]
     analysed = analysis.same_kernel(kernel)
     if analysed is None:
-        waiting = document.running
+        waiting = document.is_running
         title = lenses.ANALYSING if waiting else "new: save to analyse"
         return [lenses.Part(title, "none" if waiting else "analyze")]
     parts = analysis.lens(analysed)

@@ -1,4 +1,4 @@
-"""Which device a kernel is modelled on, and who chose it."""
+"""The choice of the device that a kernel is modelled on."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ from tirlens_worker.protocol import Problem
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The device, who chose it, and what was wrong with nearer choices.
+class DeviceChoice:
+    """A device, and where the choice was made.
 
-    `source` is ``directive``, ``project``, ``option``, ``target``, ``machine`` or ``default``.
+    Attributes
+    ----------
+    source
+        ``directive``, ``project``, ``option``, ``target``, ``machine`` or ``default``.
+    problems
+        What is wrong with choices that would have taken precedence.
     """
 
     device: Device
@@ -25,26 +30,34 @@ class Choice:
     problems: tuple[Problem, ...] = ()
 
 
-def choose(kernel: KernelSource | None, facts: KernelFacts | None, options: Options) -> Choice:
-    """The device of a kernel: directive, project, option, the kernel's target, machine, default."""
+def choose_device(
+    kernel: KernelSource | None, facts: KernelFacts | None, options: Options
+) -> DeviceChoice:
+    """Choose the device of a kernel.
+
+    In order of precedence: directive, project, option, the kernel's own target, a GPU of this
+    machine, the default device. A forced option comes first.
+    """
     problems: list[Problem] = []
-    for name, source, span in _named(kernel, options):
+    for name, source, span in _named_devices(kernel, options):
         try:
-            return Choice(load(name), source, tuple(problems))
+            return DeviceChoice(load(name), source, tuple(problems))
         except DeviceError as error:
             kind = "directive" if source == "directive" else "device"
             problems.append(Problem(kind, str(error), span, kernel.name if kernel else None))
     if facts is not None and facts.target:
         device = for_target(facts.target)
         if device is not None:
-            return Choice(device, "target", tuple(problems))
-    found = machine_device()
-    if found is not None:
-        return Choice(found, "machine", tuple(problems))
-    return Choice(load(DEFAULT_DEVICE), "default", tuple(problems))
+            return DeviceChoice(device, "target", tuple(problems))
+    device = machine_device()
+    if device is not None:
+        return DeviceChoice(device, "machine", tuple(problems))
+    return DeviceChoice(load(DEFAULT_DEVICE), "default", tuple(problems))
 
 
-def _named(kernel: KernelSource | None, options: Options) -> Iterator[tuple[str, str, Span | None]]:
+def _named_devices(
+    kernel: KernelSource | None, options: Options
+) -> Iterator[tuple[str, str, Span | None]]:
     if options.force_device and options.device:
         yield options.device, "option", None
     directive = kernel.device if kernel else None

@@ -1,4 +1,4 @@
-"""Requirement 14: the model is asked again only for kernels that it has not just seen."""
+"""Requirement 14: the model evaluates only kernels whose report is not cached."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from support import kernels
 from tirlens import source
 from tirlens.hardware import Device
 from tirlens.model.report import KernelReport
-from tirlens.pipeline import FileReport, Modelled, Options, modelled, report
-from tirlens.pipeline.moved import Moved
+from tirlens.pipeline import FileReport, Options, ReportCache, file_report, report_cache
+from tirlens.pipeline.span_shift import LineShift, shift_spans
 from tirlens_worker import codec
 from tirlens_worker.facts import KernelFacts
 from tirlens_worker.protocol import Result
@@ -22,7 +22,7 @@ OPTIONS = Options(device="h100-sxm", force_device=True)
 
 
 def facts_of(*names: str, k: int = 4096) -> tuple[KernelFacts, ...]:
-    """A kernel of each name, 100 lines apart, as a worker would tell them."""
+    """A kernel of each name, 100 lines apart."""
     plain = replace(kernels.gemm(k=k), name="main")
     return tuple(
         at_line(replace(plain, definition=name), 100 * number) for number, name in enumerate(names)
@@ -30,19 +30,19 @@ def facts_of(*names: str, k: int = 4096) -> tuple[KernelFacts, ...]:
 
 
 def at_line(facts: KernelFacts, shift: int) -> KernelFacts:
-    return Moved(((1, 10_000),), ((1 + shift, 10_000 + shift),)).value(facts)
+    return shift_spans(facts, [LineShift(1, 10_000, shift)])
 
 
-def anew(facts: tuple[KernelFacts, ...]) -> tuple[KernelFacts, ...]:
-    """Equal facts that share nothing with these, as a second analysis brings them."""
+def traced_again(facts: tuple[KernelFacts, ...]) -> tuple[KernelFacts, ...]:
+    """Equal facts that share no object with these, as a second analysis returns them."""
     return tuple(codec.loads(KernelFacts, codec.dumps(item)) for item in facts)
 
 
 @pytest.fixture
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The definitions that the model has been asked for, in order."""
+    """The definitions that the model has evaluated, in order."""
     seen: list[str] = []
-    real = modelled.evaluate
+    real = report_cache.evaluate_kernel
 
     def count(
         facts: KernelFacts, device: Device, bindings: Mapping[str, int], advice: bool
@@ -50,21 +50,21 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(facts.definition)
         return real(facts, device, bindings, advice)
 
-    monkeypatch.setattr(modelled, "evaluate", count)
+    monkeypatch.setattr(report_cache, "evaluate_kernel", count)
     return seen
 
 
-def shown(
-    kept: Modelled | None, facts: tuple[KernelFacts, ...], options: Options = OPTIONS
+def report_of(
+    cache: ReportCache | None, facts: tuple[KernelFacts, ...], options: Options = OPTIONS
 ) -> FileReport:
-    return report(source.read(""), Result(1, kernels=facts), options, "a.py", kept)
+    return file_report(source.read(""), Result(1, kernels=facts), options, "a.py", cache)
 
 
 Change = Callable[[tuple[KernelFacts, ...]], tuple[KernelFacts, ...]]
 CHANGES: dict[str, tuple[Change, list[str]]] = {
     "nothing": (lambda facts: facts, []),
-    "traced anew": (anew, []),
-    "lines above": (lambda facts: tuple(at_line(item, 7) for item in anew(facts)), []),
+    "traced again": (traced_again, []),
+    "lines above": (lambda facts: tuple(at_line(item, 7) for item in traced_again(facts)), []),
     "lines in between": (lambda facts: (*facts[:1], *(at_line(f, 3) for f in facts[1:])), []),
     "another order": (lambda facts: facts[::-1], []),
     "one edited": (
@@ -83,14 +83,14 @@ CHANGES: dict[str, tuple[Change, list[str]]] = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_14_only_what_has_changed_is_modelled_again(name: str, evaluated: list[str]) -> None:
     change, expected = CHANGES[name]
-    kept, before = Modelled(), facts_of(*NAMES)
-    assert len(shown(kept, before).kernels) == 3
+    cache, before = ReportCache(), facts_of(*NAMES)
+    assert len(report_of(cache, before).kernels) == 3
     assert evaluated == list(NAMES)
     evaluated.clear()
     after = change(before)
-    found = shown(kept, after)
+    found = report_of(cache, after)
     assert evaluated == expected
-    assert found == shown(None, after), "what is kept is what the model would say"
+    assert found == report_of(None, after), "a cached report is the one that the model would return"
 
 
 @pytest.mark.parametrize(
@@ -105,22 +105,22 @@ def test_14_only_what_has_changed_is_modelled_again(name: str, evaluated: list[s
 def test_14_another_device_or_setting_is_another_question(
     options: Options, again: bool, evaluated: list[str]
 ) -> None:
-    kept, facts = Modelled(), facts_of(*NAMES)
-    first = shown(kept, facts)
+    cache, facts = ReportCache(), facts_of(*NAMES)
+    first = report_of(cache, facts)
     evaluated.clear()
-    assert shown(kept, facts, options) == shown(None, facts, options)
+    assert report_of(cache, facts, options) == report_of(None, facts, options)
     assert evaluated[: -len(NAMES)] == list(NAMES) * again
     evaluated.clear()
-    assert shown(kept, facts) == first
+    assert report_of(cache, facts) == first
     bindings_differ = options.bindings != OPTIONS.bindings
-    assert evaluated == list(NAMES) * bindings_differ, "devices are kept beside each other"
+    assert evaluated == list(NAMES) * bindings_differ, "each device has its own report"
 
 
-def test_14_no_more_is_kept_than_was_agreed(evaluated: list[str]) -> None:
-    kept, facts = Modelled(kept=2), facts_of(*NAMES)
-    shown(kept, facts)
+def test_14_the_cache_has_a_limit(evaluated: list[str]) -> None:
+    cache, facts = ReportCache(max_kernels=2), facts_of(*NAMES)
+    report_of(cache, facts)
     evaluated.clear()
-    shown(kept, facts[1:])
+    report_of(cache, facts[1:])
     assert evaluated == []
-    shown(kept, facts[:1])
+    report_of(cache, facts[:1])
     assert evaluated == ["first"]

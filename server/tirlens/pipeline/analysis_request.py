@@ -1,4 +1,4 @@
-"""What to ask the worker about the kernels of a text."""
+"""The request to the worker for the kernels of a text."""
 
 from __future__ import annotations
 
@@ -9,38 +9,41 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from tirlens.hardware import Device
-from tirlens.pipeline.devices import choose
+from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.options import Options
 from tirlens.source import Reach
 from tirlens.source.kernel import KernelSource, SourceFile
 from tirlens_worker.protocol import Analyze, CallCandidate, KernelRequest
 
 
-def request(id: int, path: str, text: str, source: SourceFile, options: Options) -> Analyze:  # noqa: A002
+def analysis_request(
+    request_id: int, path: str, text: str, source: SourceFile, options: Options
+) -> Analyze:
     """The request for the kernels of `source` that `options` select, without those turned off."""
-    chosen = selected(source, options)
+    kernels = selected_kernels(source, options)
     reach = Reach(source.statements)
     return Analyze(
-        id=id,
+        id=request_id,
         path=path,
         text=text,
         kernels=tuple(
-            _kernel_request(kernel, options, _hints(kernel, source, reach)) for kernel in chosen
+            _kernel_request(kernel, options, _value_hints(kernel, source, reach))
+            for kernel in kernels
         ),
-        target=_target(choose(next(iter(chosen), None), None, options).device),
+        target=_target(choose_device(next(iter(kernels), None), None, options).device),
         time_limit_s=options.time_limit_s,
     )
 
 
 def _target(device: Device) -> Mapping[str, Any]:
-    """What programs that ask for the GPU are told: that of the first kernel's device."""
+    """What a program that asks for the GPU is told: the target of the first kernel's device."""
     if not device.arch.startswith("sm_"):
         return {}
     return {"kind": "cuda", "arch": device.arch, "sm_count": device.sm_count}
 
 
-def selected(source: SourceFile, options: Options) -> list[KernelSource]:
-    """The kernels that are to be analysed."""
+def selected_kernels(source: SourceFile, options: Options) -> list[KernelSource]:
+    """The kernels of `source` that `options` select."""
     called = {name for call in options.calls if (name := root_name(call))}
     return [
         kernel
@@ -52,7 +55,7 @@ def selected(source: SourceFile, options: Options) -> list[KernelSource]:
 
 
 def root_name(call: str) -> str | None:
-    """The first name of a call expression, None where it is no expression."""
+    """The first name of a call expression; None if it is not an expression."""
     try:
         node: ast.AST = ast.parse(call.strip(), mode="eval").body
     except (SyntaxError, ValueError):
@@ -71,19 +74,21 @@ def _matches(kernel: KernelSource, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
-def _hints(kernel: KernelSource, source: SourceFile, reach: Reach) -> dict[str, tuple[str, ...]]:
-    """What the text gives to the names that can be parameters of a kernel.
+def _value_hints(
+    kernel: KernelSource, source: SourceFile, reach: Reach
+) -> dict[str, tuple[str, ...]]:
+    """The values that the text gives to names that can be parameters of a kernel.
 
-    These stand in the statements that it depends on, so that a change of the rest of the text
-    is none of its hints unless it gives another value to one of them.
+    Only names in statements that the kernel depends on are included. A change of the rest of the
+    text then changes the request only if it gives another value to one of them.
     """
     if kernel.local_to is None and kernel.style in ("prim_func", "ir_module"):
         return {}
     if not source.statements:
         return dict(source.hints)
-    places = reach.of(reach.at([kernel.span.line]), ())
-    words = frozenset[str]().union(*(source.statements[place].words for place in places))
-    return {name: found for name, found in source.hints.items() if name in words}
+    indices = reach.of(reach.at([kernel.span.line]), ())
+    words = frozenset[str]().union(*(source.statements[index].words for index in indices))
+    return {name: values for name, values in source.hints.items() if name in words}
 
 
 def _kernel_request(
@@ -107,7 +112,7 @@ def _kernel_request(
 def _candidates(
     kernel: KernelSource, options: Options, bindings: Mapping[str, int]
 ) -> Iterator[CallCandidate]:
-    """The candidates in the contract's order, with bound parameters put into their arguments."""
+    """The candidates in order of precedence, with bound parameters as arguments."""
     if options.calls:
         for call in options.calls:
             if root_name(call) in _names(kernel):

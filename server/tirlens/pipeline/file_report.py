@@ -1,4 +1,4 @@
-"""From the worker's facts to reports: choose devices, run the model, ask for advice."""
+"""The report of a file: the worker's facts, evaluated on the device of each kernel."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from tirlens.budget import NO_BUDGET, Budget
 from tirlens.hardware import Device
 from tirlens.model.report import KernelReport
-from tirlens.pipeline.devices import choose
-from tirlens.pipeline.modelled import Modelled
+from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.options import Options
+from tirlens.pipeline.report_cache import ReportCache
 from tirlens.source.changes import Editor
 from tirlens.source.kernel import KernelSource, SourceFile
 from tirlens_worker.facts import KernelFacts
@@ -19,10 +19,20 @@ from tirlens_worker.protocol import NeedsArguments, Problem, Result
 
 @dataclass(frozen=True)
 class FileReport:
-    """All that is known of one file's kernels.
+    """The reports of one file's kernels.
 
-    `problems` are those of the text, of the run and of devices; `needs` the kernels for which no
-    arguments were found; `devices` the devices that the kernels were, or would be, modelled on.
+    Attributes
+    ----------
+    kernels
+        In the order of the text.
+    problems
+        Of the text, of the worker's run and of the choice of devices.
+    needs
+        The kernels for which no arguments were found.
+    devices
+        The devices that the kernels are modelled on, or would be.
+    output
+        What the file printed.
     """
 
     kernels: tuple[KernelReport, ...] = ()
@@ -34,46 +44,57 @@ class FileReport:
     output: str = ""
 
 
-def report(
+def file_report(
     source: SourceFile,
     result: Result,
     options: Options,
     path: str = "",
-    modelled: Modelled | None = None,
+    cache: ReportCache | None = None,
 ) -> FileReport:
-    """The reports of a result, in the order of the text; pure but for looking for a GPU once.
+    """Evaluate the kernels of a result.
 
-    Those that `modelled` has are taken from there.
+    Parameters
+    ----------
+    source
+        The text as it was read.
+    result
+        What the worker found for it.
+    options
+        The options of the analysis.
+    path
+        The file's path.
+    cache
+        Reports of earlier evaluations.
     """
-    modelled = modelled or Modelled()
-    sources, editor = Sources(source), Editor(source.text)
+    cache = cache or ReportCache()
+    index, editor = KernelIndex(source), Editor(source.text)
     kernels: list[KernelReport] = []
     problems: list[Problem] = [Problem(p.kind, p.message, p.span) for p in source.problems]
     devices: dict[str, Device] = {}
     for facts in result.kernels:
-        kernel = sources.of(facts)
-        choice = choose(kernel, facts, options)
+        kernel = index.find(facts)
+        choice = choose_device(kernel, facts, options)
         problems += choice.problems
         devices.setdefault(choice.device.id, choice.device)
         try:
             bindings = options.bindings_for(kernel)
-            done = modelled.report(path, facts, choice.device, bindings, options.advice)
+            report = cache.report(path, facts, choice.device, bindings, options.advice)
             budget = _budget(kernel, facts, choice.device, options)
-            done = replace(done, device_source=choice.source, budget=budget)
-            kernels.append(_with_edits(done, editor))
-        except Exception as error:  # A defect of the model must not take the other kernels along.
+            report = replace(report, device_source=choice.source, budget=budget)
+            kernels.append(_with_edits(report, editor))
+        except Exception as error:  # A defect of the model must not hide the other kernels.
             message = f"internal error in the model: {type(error).__name__}: {error}"
             detail = traceback.format_exc()
             problems.append(Problem("crash", message, facts.span, facts.definition, detail))
     if not devices:
-        # A file with errors is told all the same what it would be shown on.
+        # The device is shown for a file without reports as well.
         kernel = next(iter(source.kernels), None)
-        device = choose(kernel, None, options).device
+        device = choose_device(kernel, None, options).device
         devices[device.id] = device
     kernels.sort(key=lambda item: (item.span.line, item.span.column))
     return FileReport(
         kernels=tuple(kernels),
-        problems=tuple(_without_repetition([*problems, *result.problems])),
+        problems=tuple(_without_duplicates([*problems, *result.problems])),
         needs=result.needs,
         devices=tuple(devices.values()),
         source=source,
@@ -82,8 +103,8 @@ def report(
     )
 
 
-class Sources:
-    """The kernels of a text, to be found by the facts that were traced from them."""
+class KernelIndex:
+    """Finds the kernel of a text from which facts were traced."""
 
     def __init__(self, source: SourceFile) -> None:
         self._named: dict[str, KernelSource] = {}
@@ -92,14 +113,14 @@ class Sources:
             self._named.setdefault(kernel.name, kernel)
             self._exact.setdefault((kernel.name, kernel.span.line), kernel)
 
-    def of(self, facts: KernelFacts) -> KernelSource | None:
-        """The kernel of `facts`: that of its name at its line, else the first of its name."""
+    def find(self, facts: KernelFacts) -> KernelSource | None:
+        """The kernel with the name and the line of `facts`; else the first with the name."""
         name = facts.definition
         return self._exact.get((name, facts.span.line)) or self._named.get(name)
 
 
 def _with_edits(report: KernelReport, editor: Editor) -> KernelReport:
-    """The report with its advice written as edits of the text."""
+    """`report` with the changes that its advice proposes as edits of the text."""
     if not any(item.change for item in report.advice):
         return report
     advice = (
@@ -112,17 +133,17 @@ def _with_edits(report: KernelReport, editor: Editor) -> KernelReport:
 def _budget(
     kernel: KernelSource | None, facts: KernelFacts, device: Device, options: Options
 ) -> Budget:
-    """What the kernel may take on `device`: nothing is said of devices other than its own."""
+    """The budget of a kernel on `device`; none on a device other than the kernel's own."""
     budget = options.budget_for(kernel, facts.definition)
     if budget and options.force_device:
-        own = choose(kernel, facts, replace(options, force_device=False))
+        own = choose_device(kernel, facts, replace(options, force_device=False))
         if own.source in ("directive", "project") and own.device.id != device.id:
             return NO_BUDGET
     return budget
 
 
-def _without_repetition(problems: list[Problem]) -> list[Problem]:
-    """One of the problems that the server and the worker both found (a syntax error)."""
+def _without_duplicates(problems: list[Problem]) -> list[Problem]:
+    """The problems without those that both server and worker found, such as a syntax error."""
     out: dict[tuple[object, ...], Problem] = {}
     for problem in problems:
         line = problem.span.line if problem.span else None

@@ -1,7 +1,7 @@
-"""Import what an analysis needs in steps, between which requests are answered.
+"""Late import of the analysis pipeline, in steps between which requests are answered.
 
-All importing is the event loop's: when two threads import at the same time, each may be handed a
-module of the other's that is not complete.
+Only the event loop imports: two threads that import at the same time can each receive a module
+that the other has not completed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import importlib
 import pkgutil
 
-# From the lowest to the highest; the first is the slowest.
+# From the lowest layer to the highest. The first takes longest.
 _STEPS = (
     "numpy",
     "tirlens.hardware",
@@ -22,7 +22,7 @@ _STEPS = (
 
 
 async def import_pipeline() -> None:
-    """Import `tirlens.pipeline` and what it imports late itself."""
+    """Import `tirlens.pipeline` and the modules that it imports late itself."""
     for name in _STEPS:
         importlib.import_module(name)
         await asyncio.sleep(0)

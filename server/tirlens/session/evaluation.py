@@ -1,0 +1,69 @@
+"""The evaluation of a worker's result: the model's reports and what the editor shows of them."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tirlens.session.analysis import Analysis
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tirlens import pipeline
+    from tirlens.ide.hints import Hint
+    from tirlens.session.job import Job
+    from tirlens_worker.protocol import Result
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An analysis, its hints, and the plan to lower its kernels if they can be lowered."""
+
+    analysis: Analysis
+    hints: list[Hint]
+    lowering: pipeline.Plan | None
+
+
+def evaluate(
+    job: Job,
+    result: Result,
+    parts: Mapping[bytes, pipeline.Part],
+    reports: pipeline.ReportCache,
+) -> Evaluation:
+    """Evaluate `result` by the model. Takes milliseconds for each kernel.
+
+    Parameters
+    ----------
+    job
+        The job that `result` is the result of.
+    result
+        What the worker found.
+    parts
+        The cached parts of the file: the lowerings among them are part of the report.
+    reports
+        The cached reports.
+    """
+    from tirlens import pipeline
+
+    lowering = pipeline.plan_lowering(job.plan, result, job.options, parts)
+    if lowering is not None:
+        result = pipeline.merge_lowerings(result, lowering.result())
+    report = pipeline.file_report(job.plan.source, result, job.options, job.path, reports)
+    analysis = Analysis(job.reading, result, report)
+    hints = analysis.hints(job.configuration.smallest_share)
+    # Computed here in the thread, and not when the client asks for them.
+    assert analysis.lenses is not None
+    assert analysis.files is not None
+    freeze_garbage()
+    return Evaluation(analysis, hints, lowering)
+
+
+def freeze_garbage() -> None:
+    """Exempt all present objects from garbage collection, whose scans would delay requests.
+
+    An analysis contains no reference cycles: it is freed by reference counting.
+    """
+    gc.collect(1)
+    gc.freeze()

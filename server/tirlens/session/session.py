@@ -1,0 +1,163 @@
+"""The session: the open documents of one editor, and what its user has chosen for them.
+
+All methods run on the event loop and return at once. Long work runs in a worker process or in a
+thread. An analysis is of the text of the last open or save.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tirlens.session.analyses import Analyses
+from tirlens.session.document import Document
+from tirlens.session.events import DisplayChanged, EventSink, FileClosed, Status, ViewChanged
+from tirlens.session.readings import Readings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tirlens.session.configuration import Configuration
+
+
+class Session:
+    """The open documents of one editor.
+
+    Parameters
+    ----------
+    configuration
+        Trust and settings at the start.
+    emit
+        Receives each event at once, on the event loop.
+
+    Attributes
+    ----------
+    documents
+        By URI.
+    configuration
+        Trust and settings as of now.
+    analyses
+        The analyses under way and their workers.
+    """
+
+    def __init__(self, configuration: Configuration, emit: EventSink) -> None:
+        self.documents: dict[str, Document] = {}
+        self.configuration = configuration
+        self._emit = emit
+        self._readings = Readings(emit)
+        self.analyses = Analyses(emit, self._readings)
+
+    # Documents
+
+    def open(self, uri: str, path: Path, version: int, text: str) -> None:
+        """Open a document, possibly again: read and analyse it."""
+        self._forget(uri)
+        document = self.documents[uri] = Document(uri, path, version, text, text)
+        self._readings.start(document)
+        self._analyze(document)
+
+    def change(self, uri: str, version: int, text: str) -> None:
+        """Change the text of a document: read it soon. A save will analyse it."""
+        document = self.documents.get(uri)
+        if document is None:
+            return
+        document.version = version
+        if text != document.text:
+            document.text = text
+            self._readings.start_soon(document)
+
+    def save(self, uri: str, text: str | None = None) -> None:
+        """Save a document: analyse its text."""
+        document = self.documents.get(uri)
+        if document is None:
+            return
+        if text is not None and text != document.text:
+            document.text = text
+            self._readings.start(document)
+        document.saved_text = document.text
+        self._analyze(document)
+        self.files_changed([document.path], document)
+
+    def files_changed(self, paths: Sequence[Path], saved: Document | None = None) -> None:
+        """Analyse the documents that depend on files that changed on disk, other than `saved`."""
+        files = {os.path.realpath(path) for path in paths}
+        for document in list(self.documents.values()):
+            if document is not saved and document.analysis is not None:
+                changed = document.analysis.files & files
+                if changed:
+                    self.analyses.distrust_files(document, changed)
+                    self._analyze(document)
+
+    def close(self, uri: str) -> None:
+        """Close a document: nothing of it is kept or published any more."""
+        self._forget(uri)
+        self._emit(FileClosed(uri))
+
+    async def first_reading(self, uri: str) -> None:
+        """Wait until the text of `uri` has been read once: milliseconds after it was opened."""
+        document = self.documents.get(uri)
+        if document is not None:
+            await self._readings.first(document)
+
+    # Choices of the user
+
+    def configure(self, configuration: Configuration) -> None:
+        """Apply new settings or trust to all open documents."""
+        if configuration == self.configuration:
+            return
+        before, self.configuration = self.configuration, configuration
+        if before.display != configuration.display:
+            self._emit(DisplayChanged())
+        for document in list(self.documents.values()):
+            self._analyze(document)
+
+    def set_device(self, uri: str | None, device: str | None) -> None:
+        """Evaluate `uri` (None: every open document) for another device. The facts are reused."""
+        for document in list(self.documents.values()):
+            if uri is None or document.uri == uri:
+                document.device = device
+                self._analyze(document)
+
+    def set_call(self, uri: str, kernel: str, call: str | None) -> None:
+        """Analyse `kernel` with the call expression `call`; None returns to discovery."""
+        document = self.documents.get(uri)
+        if document is None:
+            return
+        if call is None:
+            document.calls.pop(kernel, None)
+        else:
+            document.calls[kernel] = call
+        self._analyze(document)
+
+    def cancel(self, uri: str) -> None:
+        """End the running analysis of `uri`. What is shown stays."""
+        document = self.documents.get(uri)
+        if document is not None:
+            self.analyses.stop(document)
+            document.is_cancelled = True
+            self._emit(Status(uri, "idle", "cancelled"))
+            self._emit(ViewChanged(document, hints=False, lenses=True))
+
+    def reanalyze(self, uri: str) -> None:
+        """Analyse the current text, without the parts that are cached."""
+        document = self.documents.get(uri)
+        if document is not None:
+            document.saved_text = document.text
+            self.analyses.clear_cache()
+            self.analyses.stop(document)
+            self._analyze(document)
+
+    async def shut_down(self) -> None:
+        """End the workers; returns when none is left."""
+        self._readings.close()
+        await self.analyses.close()
+
+    def _analyze(self, document: Document) -> None:
+        self.analyses.start(document, self.configuration)
+
+    def _forget(self, uri: str) -> None:
+        document = self.documents.pop(uri, None)
+        if document is not None:
+            self.analyses.stop(document)
+            self._readings.stop(document)
