@@ -1,25 +1,27 @@
-"""The parity of a first wait, from what the scalars in it held at first."""
+"""The parity of a first wait, from the initial values of the scalars in it."""
 
 from __future__ import annotations
 
 import pytest
 
 from tirlens_worker.facts import Expr
-from tirlens_worker.frameworks.barriers import Barriers
+from tirlens_worker.frameworks.state.barriers import Barriers, first_value
+from tirlens_worker.frameworks.state.scalars import Scalars
+from tirlens_worker.frameworks.state.value_properties import ValueProperties
 
-TURN = ("load", "turn", 0)
+ITERATION = ("load", "iteration", 0)
 
 
 @pytest.mark.parametrize(
     ("parity", "first"),
     [
-        (("%", ("+", TURN, 1), 2), 1),
-        (("%", TURN, 2), 0),
+        (("%", ("+", ITERATION, 1), 2), 1),
+        (("%", ITERATION, 2), 0),
         (("^", ("&", ("//", "k", 3), 1), 1), 1),
         (("&", (">>", "k", 2), 1), 0),
         (("not", ("==", ("%", "k", 2), 0)), 0),
         (("select", ("<", "k", 1), 1, 0), 1),
-        (("cast", "int32", ("-", 3, TURN)), 3),
+        (("cast", "int32", ("-", 3, ITERATION)), 3),
         (("load", "other", 0), None),
         (("+", ("opaque", "f(x)"), 1), None),
         (("//", 1, "k"), None),
@@ -27,15 +29,16 @@ TURN = ("load", "turn", 0)
     ],
 )
 def test_first_value(parity: Expr, first: int | None) -> None:
-    barriers = Barriers()
-    barriers.remember("turn", None)
-    barriers.remember("turn", 0)
-    barriers.remember("turn", 7)
-    assert barriers.first(parity, {"k": 0}.get) == first
+    scalars = Scalars(ValueProperties())
+    scalars.forget("iteration")
+    for value in (0, 7):
+        scalars.assign("iteration", value)
+        scalars.forget("iteration")
+    assert first_value(parity, scalars.initial, {"k": 0}.get) == first
 
 
-def test_arrivals_are_kept_for_each_barrier_of_an_array() -> None:
+def test_each_barrier_of_an_array_has_its_arrivals() -> None:
     barriers = Barriers()
-    barriers.counts("full", 0, 128)
-    barriers.counts("full", 2, 256)
+    barriers.set_arrivals("full", 0, 128)
+    barriers.set_arrivals("full", 2, 256)
     assert barriers.arrivals["full"] == (128, 256, 256)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens_worker.frameworks.dependence import names
-from tirlens_worker.frameworks.ranges import Ranges
+from tirlens_worker.frameworks.reading.dependence import names
+from tirlens_worker.frameworks.state.ranges import Ranges
 
 FLAT = ("+", ("*", ("+", ("*", "block", 256), "i"), 8), "j")
 

@@ -7,11 +7,12 @@ from typing import Any, Callable, Optional, Tuple
 
 from ..facts import KernelFacts, Span
 from . import array_shapes, compile_options, dialect, spans, version
-from .boxes import boxed
 from .compaction import compacted
-from .scope import Scope
+from .reading.expressions import Expressions
+from .state.kernel_state import KernelState
+from .state.tensor_maps import resize_copies
 from .useful import annotated
-from .walk import Walk
+from .walk.kernel_walk import walk
 
 
 def extract(
@@ -33,17 +34,20 @@ def extract(
     """
     framework = _framework(prim_func)
     locator = spans.Locator(text or "", path, sites_of)
-    scope = Scope()
-    tiles = framework == "tilelang"
-    walk = Walk(scope, locator, tiles, {} if tiles else compacted(prim_func))
+    state = KernelState()
+    # tilelang's compiler guards accesses of global arrays.
+    expressions = Expressions(state, is_guarded=framework == "tilelang")
+    storage = {} if framework == "tilelang" else compacted(prim_func)
     for param, buffer in dialect.parameters(prim_func):
         if buffer is not None:
-            walk.add_buffer(buffer, parameter=True)
+            expressions.declare(buffer, is_parameter=True)
         elif dialect.dtype_of(param).startswith(("int", "uint")):
-            scope.value(param)
+            state.names.value(param)
     attributes = dialect.attributes(prim_func)
-    scope.may_overlap(attributes.get("tl.non_restrict_params", ()))
-    body = boxed(walk.function(prim_func.body), scope.boxes)
+    state.arrays.mark_overlap(attributes.get("tl.non_restrict_params", ()))
+    nodes = walk(prim_func.body, state, expressions, locator, storage)
+    body = resize_copies(nodes, state.tensor_maps.boxes)
+    buffers = state.arrays.buffers
     return KernelFacts(
         name=name_of(prim_func, definition),
         definition=definition,
@@ -52,14 +56,14 @@ def extract(
         framework_version=version(framework),
         call=call,
         call_source=call_source,
-        variables=tuple(scope.variables),
-        buffers=tuple(scope.buffers),
-        launch=walk.bindings.launch(),
-        body=annotated(body, scope.buffers),
+        variables=tuple(state.names.variables),
+        buffers=tuple(buffers),
+        launch=state.bindings.launch(),
+        body=annotated(body, buffers),
         target=_target(attributes.get("target")),
         attributes=compile_options.left_out(attributes),
-        caveats=tuple(scope.caveats),
-        sizes=array_shapes.sizes(scope.buffers, attributes),
+        caveats=tuple(state.caveats.found),
+        sizes=array_shapes.sizes(buffers, attributes),
         fast_math=compile_options.fast_math(framework, attributes),
     )
 

@@ -105,8 +105,8 @@ class Locator:
         self._text = text
         self._seen: Dict[int, List[int]] = {}
 
-    def written(self, sites: Sites) -> str:
-        """The line that wrote a statement, which in a macro is the macro's own; "" if unknown."""
+    def line(self, sites: Sites) -> str:
+        """The text of a statement's line, in a macro the macro's own; empty if it is not known."""
         if not sites:
             return ""
         place = sites[-1]

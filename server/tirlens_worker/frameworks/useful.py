@@ -26,7 +26,7 @@ from ..facts import (
     While,
 )
 from ..ops.build import times
-from .ranges import Ranges
+from .state.ranges import Ranges
 
 #: An array and the box of it that is meant.
 Key = Tuple[str, Tuple[Expr, ...], Tuple[Expr, ...]]

@@ -1,0 +1,161 @@
+"""What the handlers of operations ask of the walk."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional, Tuple, Union
+
+from ...facts import Access, Arith, Buffer, Expr
+from ...ops import Layout, Region, TensorMap
+from .. import dialect
+from ..state.barriers import first_value
+from .expression_cost import Cost, ExpressionCost, Readers
+from .regions import variable_of
+
+
+class HandlerContext:
+    """The `ops.Context` of all handlers, and the assignments that the current one makes.
+
+    Assignments take effect after the call, by `apply_assignments`.
+    """
+
+    def __init__(self, readers: Readers) -> None:
+        self._readers = readers
+        self._state = readers.state
+        self._expressions = readers.expressions
+        #: The values that the call assigns to scalars, by buffer id.
+        self._assigned: Dict[str, Expr] = {}
+        #: The regions that scalars point at after the call, by buffer id.
+        self._pointed: Dict[str, Region] = {}
+
+    @property
+    def threads(self) -> Expr:
+        """The number of threads of a block."""
+        return self._state.bindings.threads_per_block()
+
+    @property
+    def rank_in_cluster(self) -> Expr:
+        """The number of the block in its cluster."""
+        return self._state.bindings.rank_in_cluster()
+
+    @property
+    def lane(self) -> Expr:
+        """The index of a thread in its warp."""
+        return self._state.bindings.lane()
+
+    def expr(self, node: Any) -> Expr:
+        """The value of `node`."""
+        return self._expressions.expr(node)
+
+    def literal(self, node: Any) -> Union[int, float, str, bool, None]:
+        """The constant that `node` is, as a Python value; None if it is none."""
+        return self._expressions.literal(node)
+
+    def region(self, node: Any) -> Optional[Region]:
+        """The box of an array that `node` denotes or points at; None if it denotes none."""
+        return self._readers.regions.region(node)
+
+    def tensor_map(self, node: Any, dtype: str, rank: int) -> Optional[TensorMap]:
+        """The array and the box that a tensor map describes."""
+        return self._readers.regions.tensor_map(node, dtype, rank)
+
+    def copies(self, array: Buffer, box: Tuple[Expr, ...]) -> None:
+        """Note that a copy by the tensor map of `array`, which has no box, moves `box` at most."""
+        self._state.tensor_maps.limit_box(array.id, box)
+
+    def describe(self, node: Any, array: Region, layout: Layout) -> None:
+        """Note that the tensor map `node` shows an array from a corner of it on."""
+        var = variable_of(node)
+        if var is not None:
+            self._state.tensor_maps.describe(var, array, layout)
+
+    def assign(self, target: Any, value: Expr) -> None:
+        """Note that the call assigns `value` to a scalar."""
+        region = self.region(target)
+        if region is not None and all(size == 1 for size in region.buffer.shape):
+            self._assigned[region.buffer.id] = value
+
+    def points(self, target: Any, address: Any) -> None:
+        """Note that the call assigns an address to a scalar."""
+        region = self.region(address)
+        if dialect.kind(target) in dialect.LOADS and region is not None:
+            buffer = self._expressions.buffer(dialect.buffer_of(target))
+            self._pointed[buffer.id] = region
+
+    def apply_assignments(self) -> None:
+        """Make the scalars hold what the call has assigned to them."""
+        for name, value in self._assigned.items():
+            self._state.scalars.assign(name, value)
+        self._assigned.clear()
+        self._state.scalars.pointers.update(self._pointed)
+        self._pointed.clear()
+
+    def clipped(self, index: Expr, extent: Expr, size: Expr) -> Expr:
+        """The number of the `extent` indices from `index` on that are within an axis of `size`."""
+        return self._state.ranges.clipped(index, extent, size)
+
+    def inside(self, node: Any, guard: Optional[Expr] = None) -> Optional[Expr]:
+        """The guard of a load, `guard` included; None if it always happens."""
+        return self._readers.accesses.guard_of(node, guard)
+
+    def first(self, node: Any) -> Optional[int]:
+        """The value that `node` has where it is computed for the first time, if it is known."""
+        ranges = self._state.ranges
+        initial = self._state.scalars.initial
+        return first_value(self.expr(node), initial, lambda name: ranges.of(name)[0])
+
+    def made(self, barrier: Region, arrivals: Expr) -> None:
+        """Note that `arrivals` end a phase of the barrier, or of all barriers in a loop."""
+        index, (slots, *_) = barrier.indices[0], barrier.buffer.shape
+        last = index if isinstance(index, int) else slots - 1 if isinstance(slots, int) else 0
+        self._state.barriers.set_arrivals(barrier.buffer.id, last, arrivals)
+
+    def arrivals(self, barrier: Buffer) -> Tuple[Expr, ...]:
+        """The arrivals that end a phase of each barrier of an array, as far as they are known."""
+        return self._state.barriers.arrivals.get(barrier.id, ())
+
+    def reducer(self, buffer: Buffer) -> Optional[str]:
+        """The operation of a reducer of tilelang (``sum``, ``max`` ...); None for other arrays."""
+        return self._state.arrays.reducers.get(buffer.id)
+
+    def number(self, index: Any) -> Optional[int]:
+        """The number of values that `index` can have; None if its range is not known."""
+        low, high = self._state.ranges.of(self.expr(index))
+        return None if low is None or high is None else high - low + 1
+
+    def combination(self) -> Tuple[Arith, ...]:
+        """The arithmetic that combines two partial results of the enclosing reduction."""
+        combiner = self._state.position.combiner
+        if combiner is None:
+            return ()
+        for value in (*combiner.lhs, *combiner.rhs):
+            self._state.names.define(value, ("opaque", str(value.name)))
+        return tuple(one for result in combiner.result for one in self.arith(result))
+
+    def note(self, message: str, function: Optional[str] = None) -> None:
+        """Note a caveat of the statement at hand, such as the unknown cost of `function`."""
+        self._state.caveats.note(message, function)
+
+    def arith(self, node: Any) -> Tuple[Arith, ...]:
+        """The arithmetic on data of one evaluation of `node`."""
+        return self.cost(node).arith
+
+    def accesses(self, node: Any) -> Tuple[Access, ...]:
+        """The loads of one evaluation of `node`."""
+        return self.cost(node).accesses
+
+    def cost(
+        self,
+        node: Any,
+        guard: Optional[Expr] = None,
+        is_named: bool = False,
+        is_result: bool = True,
+    ) -> Cost:
+        """The cost of one evaluation of `node` where `guard` holds.
+
+        A condition that is given a name is a part of a mask.  The value is the statement's result,
+        or else only an address or a condition.
+        """
+        is_mask = is_named and self._expressions.is_guarded and dialect.dtype_of(node) == "bool"
+        visitor = ExpressionCost(self._readers, self, is_mask, is_result)
+        visitor.visit(node, guard)
+        return visitor.cost()

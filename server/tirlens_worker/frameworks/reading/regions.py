@@ -1,0 +1,133 @@
+"""The regions that the IR's expressions denote: boxes of arrays, addresses, tensor maps."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Tuple
+
+from ...facts import Buffer, Expr
+from ...ops import Region, TensorMap
+from .. import dialect
+from ..row_major import advance, region_of_run
+from ..state.kernel_state import KernelState
+from .expressions import Expressions, bare
+
+#: Calls that give the address of what stands in them, and those that only change its type.
+_ADDRESSES = frozenset({"address_of", "tl.access_ptr", "buffer_data", "tl.tileop.access_ptr"})
+_SAME_ADDRESS = frozenset({"reinterpret", "cuda.cvta_generic_to_shared"})
+_OFFSETS = frozenset({"ptx.addr", "handle_add_byte_offset", "ptr_byte_offset"})
+
+
+class Regions:
+    """Reads the regions of arrays at the point of the walk."""
+
+    def __init__(self, state: KernelState, expressions: Expressions) -> None:
+        self._state = state
+        self._expressions = expressions
+
+    def region(self, node: Any) -> Optional[Region]:
+        """The box of an array that `node` denotes or points at; None if it denotes none."""
+        target = self.pointer(node)
+        if target is not None:
+            return target
+        name = dialect.kind(node)
+        if name in dialect.REGIONS:
+            return Region(
+                self._expressions.buffer(dialect.buffer_of(node)),
+                tuple(self._expressions.expr(one.min) for one in node.region),
+                tuple(self._expressions.expr(one.extent) for one in node.region),
+            )
+        if name in dialect.LOADS:
+            corner = [self.corner(index) for index in node.indices]
+            return Region(
+                self._expressions.buffer(dialect.buffer_of(node)),
+                tuple(low for low, _ in corner),
+                tuple(size for _, size in corner),
+            )
+        if name == "Call":
+            return self._region_call(node)
+        if dialect.is_buffer(node):
+            return self._whole(self._expressions.buffer(node))
+        if name in ("Var", "SizeVar"):
+            owner = self._state.arrays.owner_of_data(node)
+            return None if owner is None else self._whole(self._state.arrays.get(owner))
+        return None
+
+    def pointer(self, node: Any) -> Optional[Region]:
+        """What an address points at, one that is computed from others too; None for no address."""
+        name = dialect.kind(node)
+        if name == "Call":
+            called = bare(dialect.op_name(node))
+            if called in _SAME_ADDRESS and node.args:
+                return self.pointer(node.args[0])
+            if called in _ADDRESSES:
+                return self._region_call(node)
+            # ``ptx.addr(base, bytes)`` and its like lie that many bytes after their base.
+            base = self.region(node.args[0]) if called in _OFFSETS else None
+            return None if base is None else advance(base, self._expressions.expr(node.args[1]))
+        if name == "Cast":
+            return self.pointer(node.value)
+        if name == "Add":
+            for base, offset in ((node.a, node.b), (node.b, node.a)):
+                found = self.pointer(base)
+                if found is not None:
+                    return advance(found, self._expressions.expr(offset))
+            return None
+        if name in ("Var", "SizeVar"):
+            return self._state.scalars.pointers.get(dialect.key(node))
+        if name in dialect.LOADS:
+            known = self._state.arrays.id_of(dialect.buffer_of(node))
+            return None if known is None else self._state.scalars.pointers.get(known)
+        return None
+
+    def tensor_map(self, node: Any, dtype: str, rank: int) -> Optional[TensorMap]:
+        """What a tensor map describes.
+
+        Of one that is made outside of the kernel, the elements are those of the tile that it is
+        copied to or from, and the sizes are not known.
+        """
+        var = variable_of(node)
+        if var is not None:
+            return self._state.tensor_maps.of_variable(var, dtype, rank)
+        region = self.region(node)
+        return None if region is None else self._state.tensor_maps.in_memory(region, dtype, rank)
+
+    def corner(self, index: Any) -> Tuple[Expr, Expr]:
+        """The first index that `index` denotes and how many follow it: more than 1 for a ramp."""
+        if dialect.kind(index) == "Ramp":
+            lanes = self._expressions.literal(index.lanes)
+            return self._expressions.expr(index.base), lanes if isinstance(lanes, int) else 1
+        return self._expressions.expr(index), 1
+
+    def _region_call(self, call: Any) -> Optional[Region]:
+        name, arguments = bare(dialect.op_name(call)), list(call.args)
+        if name in ("tl.region", "tl.tileop.region"):
+            base = self.region(arguments[0])
+            if base is None:
+                return None
+            sizes = tuple(self._expressions.expr(one) for one in arguments[2:])
+            missing = len(base.indices) - len(sizes)
+            return Region(base.buffer, base.indices, (1,) * missing + sizes)
+        if name in _ADDRESSES:
+            return self.region(arguments[0]) if arguments else None
+        if name == "tvm_access_ptr" and len(arguments) >= 4:
+            # The pointer is a variable, or the call `buffer_data` from apache-tvm 0.27 on.
+            whole = self.region(arguments[1])
+            if whole is None:
+                return None
+            return region_of_run(
+                whole.buffer,
+                self._expressions.expr(arguments[2]),
+                self._expressions.expr(arguments[3]),
+            )
+        return None
+
+    @staticmethod
+    def _whole(buffer: Buffer) -> Region:
+        return Region(buffer, tuple(0 for _ in buffer.shape), buffer.shape)
+
+
+def variable_of(node: Any) -> Optional[Any]:
+    """The variable whose address, in whatever type, `node` is, or the first that it may be."""
+    while dialect.kind(node) == "Select" or (dialect.kind(node) == "Call" and node.args):
+        node = node.true_value if dialect.kind(node) == "Select" else node.args[0]
+    return node if dialect.kind(node) in ("Var", "SizeVar") else None

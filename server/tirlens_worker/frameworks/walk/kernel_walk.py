@@ -1,0 +1,60 @@
+"""The walk over one function.
+
+One walk serves all frameworks: `dialect` hides what differs between versions, `ops` accounts for
+tile operations and intrinsics, and each kind of statement has a class that walks it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ..compaction import Storage
+from ..reading.accesses import Accesses
+from ..reading.expression_cost import Readers
+from ..reading.expressions import Expressions
+from ..reading.handler_context import HandlerContext
+from ..reading.index_counters import index_counters
+from ..reading.regions import Regions
+from ..spans import Locator
+from ..state.kernel_state import KernelState
+from .assignments import Assignments
+from .blocks import Blocks
+from .branches import Branches
+from .builder import NodeBuilder, Nodes
+from .calls import Calls
+from .declarations import Declarations
+from .induction import Induction
+from .loops import ForLoops, LoopBodies
+from .thread_loops import ThreadLoops
+from .traversal import Traversal
+from .while_loops import WhileLoops
+
+
+def walk(
+    body: Any,
+    state: KernelState,
+    expressions: Expressions,
+    locator: Locator,
+    storage: Mapping[str, Storage],
+) -> Nodes:
+    """The nodes of a function's whole body; `state` is complete afterwards.
+
+    `storage` states what the compiler keeps of arrays that are declared larger, by their names.
+    """
+    regions = Regions(state, expressions)
+    readers = Readers(state, expressions, regions, Accesses(state, expressions, regions))
+    context = HandlerContext(readers)
+    builder = NodeBuilder(state, context, locator)
+    traversal = Traversal(state, locator)
+    branches = Branches(traversal, state, expressions, builder)
+    threads = ThreadLoops(traversal, state, expressions, builder, locator)
+    induction = Induction(state, expressions)
+    bodies = LoopBodies(traversal, state, induction)
+    Blocks(traversal, readers, builder, threads, locator, storage)
+    ForLoops(traversal, state, expressions, builder, threads, bodies)
+    WhileLoops(traversal, state, expressions, context, builder, branches, induction, bodies)
+    Assignments(traversal, readers, builder)
+    Calls(traversal, readers, context, builder, branches)
+    Declarations(traversal, readers)
+    state.properties.counters = index_counters(body)
+    return state.bindings.add_scope_loops(traversal.nodes(body))

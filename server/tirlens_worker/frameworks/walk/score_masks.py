@@ -1,0 +1,58 @@
+"""Stores that mask the tile of a product: ``S[i, j] = T.if_then_else(i >= j, S[i, j], -inf)``."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ...facts import Expr
+from .. import dialect
+from ..reading.expressions import Expressions, bare
+from ..subexpressions import SELECT
+
+#: What masks write in place of infinity: the exponential of it is zero next to any score.
+_LOW = -1e4
+
+
+def kept_elements(store: Any, expressions: Expressions) -> Optional[Expr]:
+    """The condition under which a store keeps an element; None if it is no mask.
+
+    A mask sets elements to zero or to (nearly) minus infinity.  It leaves the others as they are,
+    or sets them to zero for a product to be added to.
+    """
+    value = store.value
+    if dialect.kind(value) == "Select":
+        condition, then, other = (getattr(value, part) for part in SELECT)
+    elif dialect.kind(value) == "Call" and bare(dialect.op_name(value)) == "if_then_else":
+        condition, then, other = value.args
+    else:
+        return None
+    expr = expressions.expr
+    holds = expressions.truth(condition)
+    own = ("load", expressions.buffer(dialect.buffer_of(store)).id, *map(expr, store.indices))
+    one, two = expr(then), expr(other)
+    if _drops(two, one, own):
+        return holds
+    return ("not", holds) if _drops(one, two, own) else None
+
+
+def _drops(value: Expr, alternative: Expr, own: Expr) -> bool:
+    """Whether `value` drops an element that `alternative` keeps."""
+    if alternative == own:
+        return _is_low(value) or _is_zero(value)
+    return _is_zero(alternative) and _is_low(value)
+
+
+def _is_zero(value: Expr) -> bool:
+    if isinstance(value, tuple) and value[0] == "cast":
+        return _is_zero(value[2])
+    return isinstance(value, (int, float)) and value == 0
+
+
+def _is_low(value: Expr) -> bool:
+    if isinstance(value, tuple) and value[0] == "cast":
+        return _is_low(value[2])
+    if isinstance(value, tuple) and value[0] == "*":
+        return "infinity" in str(value) and any(
+            isinstance(part, (int, float)) and part < 0 for part in value[1:]
+        )
+    return isinstance(value, (int, float)) and value <= _LOW
