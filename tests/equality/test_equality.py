@@ -55,6 +55,7 @@ REFUSED_CASES = {
         "ptx_memory": "the call ptx.ld_vec",
         "ptx_operands": "the call ptx.mov",
         "ptx_wide": "the call ptx.ld_vec",
+        "read_only_loads": "the call ptx.ld",
         "wmma": "a fragment in global memory",
     },
     (TILELANG, "cases_tilelang"): {
