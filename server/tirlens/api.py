@@ -149,14 +149,14 @@ def _device(device: Any) -> Device:
             "device must be an id, a Device, the path of a device file or an object with a "
             f"compute_capability, not {type(device).__name__}"
         )
-    arch = "sm_" + _dotted(capability).replace(".", "")
+    arch = "sm_" + _dotted_version(capability).replace(".", "")
     found = identify(FoundGpu(str(getattr(device, "name", "")), "NVIDIA", arch)).device
     if found is None:
         raise DeviceError(f"no device of the catalogue has compute capability {capability}")
     return found
 
 
-def _dotted(capability: Any) -> str:
+def _dotted_version(capability: Any) -> str:
     """``9.0`` for ``(9, 0)``, ``90``, ``"90"``, ``"sm_90a"`` and ``9.0``."""
     if isinstance(capability, (tuple, list)):
         return ".".join(map(str, capability))  # pyright: ignore[reportUnknownArgumentType]

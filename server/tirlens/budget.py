@@ -1,4 +1,4 @@
-"""What a kernel may take at most, as people write it: ``max-time=120us``, ``max-dram=1.2GB``."""
+"""Budgets of kernels as users write them: ``max-time=120us``, ``max-dram=1.2GB``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BYTES: Mapping[str, float] = {
 
 @dataclass(frozen=True)
 class Budget:
-    """The most time and DRAM traffic that one launch may take; None where nothing is said."""
+    """The greatest time and DRAM traffic of one launch; None where there is no limit."""
 
     time_s: float | None = None
     dram_bytes: float | None = None
@@ -25,8 +25,8 @@ class Budget:
     def __bool__(self) -> bool:
         return self != NO_BUDGET
 
-    def merged(self, nearer: Budget) -> Budget:
-        """This budget with what `nearer` says in front."""
+    def merge(self, nearer: Budget) -> Budget:
+        """This budget, overridden by the limits of `nearer`."""
         return Budget(
             self.time_s if nearer.time_s is None else nearer.time_s,
             self.dram_bytes if nearer.dram_bytes is None else nearer.dram_bytes,
@@ -51,19 +51,19 @@ def budget_of(mapping: Mapping[str, Any]) -> Budget:
 
 
 def seconds(text: str) -> float:
-    """The duration that ``120us`` or ``1.5 ms`` stands for.
+    """The duration ``120us`` or ``1.5 ms`` in seconds.
 
     Raises:
-        ValueError: it is none.
+        ValueError: `text` is no duration.
     """
     return _amount(text, _TIMES, "a time such as 120us")
 
 
 def bytes_(text: str) -> float:
-    """The bytes that ``1.2GB`` (10^9) or ``512KiB`` (2^10) stand for.
+    """The number of bytes in ``1.2GB`` (10^9) or ``512KiB`` (2^10).
 
     Raises:
-        ValueError: they are none.
+        ValueError: `text` is no amount of bytes.
     """
     return _amount(text, _BYTES, "an amount of bytes such as 1.2GB")
 

@@ -47,8 +47,8 @@ class Settings:
     budgets: Mapping[str, Budget] = field(default_factory=dict[str, Budget])
     fail_above: tuple[str, ...] = ()
 
-    def merged(self, nearer: Settings) -> Settings:
-        """These settings with those of `nearer` in front; bindings are merged by name."""
+    def merge(self, nearer: Settings) -> Settings:
+        """These settings, overridden by those of `nearer`; bindings are merged by name."""
         changes = {
             item.name: value
             for item in fields(self)
@@ -105,10 +105,12 @@ class Settings:
             if not isinstance(table, Mapping):
                 return cls(), (f"{path}: [tool.tirlens] must be a table",)
             settings, problems = cls.from_mapping(cast("Mapping[str, Any]", table))
-            return settings._placed(parent), tuple(f"{path}: {text}" for text in problems)
+            return settings._with_absolute_paths(parent), tuple(
+                f"{path}: {text}" for text in problems
+            )
         return cls(), ()
 
-    def _placed(self, folder: Path) -> Settings:
+    def _with_absolute_paths(self, folder: Path) -> Settings:
         device, python = self.device, self.python
         if device and device.endswith(".toml"):
             device = str(folder / Path(device).expanduser())

@@ -17,7 +17,7 @@ import pytest
 from tirlens.cli import counters, main
 from tirlens.cli.errors import UsageError
 from tirlens.cli.measured_table import COLUMNS, append, check
-from tirlens.cli.sweep import swept
+from tirlens.cli.sweep import sweep_calls
 
 NCU = (Path(__file__).parent / "data" / "ncu.csv").read_text(encoding="utf-8")
 SERVER = Path(__file__).parents[2] / "server"
@@ -94,15 +94,15 @@ def test_the_launches_of_a_run_are_taken_together() -> None:
     ],
 )
 def test_sweeps(calls: list[str], sweeps: list[str], wanted: list[str]) -> None:
-    assert list(swept(calls, sweeps)) == wanted
+    assert list(sweep_calls(calls, sweeps)) == wanted
 
 
 @pytest.mark.parametrize("sweep", ["b", "b=", "3=1", "b=open('x')", "b=1;2"])
 def test_wrong_sweeps(sweep: str) -> None:
     with pytest.raises(UsageError, match="expected NAME"):
-        list(swept(["f()"], [sweep]))
+        list(sweep_calls(["f()"], [sweep]))
     with pytest.raises(UsageError, match="there is none"):
-        list(swept([], ["b=1"]))
+        list(sweep_calls([], ["b=1"]))
 
 
 def test_a_table_of_other_columns_is_left_alone(tmp_path: Path) -> None:

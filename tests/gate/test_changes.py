@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tirlens.budget import Budget
-from tirlens.gate import Limits, changes, grown, limits_of
+from tirlens.gate import Limits, changes, limits_of, most_grown_line
 from tirlens.model.report import BreakdownEntry, KernelReport, ReadWrite
 from tirlens.pipeline import FileReport
 from tirlens.source import read
@@ -121,7 +121,7 @@ def leaf(label: str, line: int, time_s: float) -> BreakdownEntry:
 def test_the_line_that_has_grown_most() -> None:
     before = replace(BASE, loops=(leaf("copy", 5, 3e-5), leaf("a = b", 6, 1e-5)))
     now = replace(BASE, loops=(leaf("copy", 7, 4e-5), leaf("a = c", 8, 6e-5)))
-    line = grown(before, now)
+    line = most_grown_line(before, now)
     assert line is not None
     assert (line[0].span.line, line[1]) == (8, "a = c: 10 us -> 60 us")
-    assert grown(now, now) is None
+    assert most_grown_line(now, now) is None

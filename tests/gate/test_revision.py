@@ -50,7 +50,7 @@ def test_what_has_become_of_files(repository: Path, tmp_path: Path) -> None:
     assert base.has_changed(kernels / "gone.py")
     assert not base.has_changed(kernels / "never.py")
     assert not base.has_changed(tmp_path / "elsewhere.py")
-    assert base.deleted() == ["kernels/gone.py"]
+    assert base.deleted_files() == ["kernels/gone.py"]
     tree = tmp_path / "tree"
     tree.mkdir()
     base.write(tree)

@@ -291,7 +291,7 @@ def test_what_is_not_wanted_any_more_is_not_lowered(play: Callable[[Play], None]
             scene.session.configure(
                 Configuration(
                     True,
-                    settings.merged(type(settings)(lower=False)),
+                    settings.merge(type(settings)(lower=False)),
                     scene.session.configuration.editor_interpreter,
                 )
             )

@@ -36,7 +36,7 @@ def test_20_any_settings_are_read_and_what_is_wrong_is_said() -> None:
         for name in set(given) - wrong:
             alone, none = Settings.from_mapping({name: given[name]})
             assert none == ()
-            assert found == found.merged(alone)
+            assert found == found.merge(alone)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,15 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SERVER = ROOT / "server"
+ROOMS = (
+    *("tirlens/advice", "tirlens/cli", "tirlens/gate", "tirlens/hardware", "tirlens/ide"),
+    *("tirlens/model", "tirlens/source", "tirlens/worker_client", "tirlens_counting"),
+)
 MODULES = sorted(
-    path for room in ("tirlens/model", "tirlens_counting") for path in (SERVER / room).rglob("*.py")
+    [
+        *(path for room in ROOMS for path in (SERVER / room).rglob("*.py")),
+        *(SERVER / "tirlens" / name for name in ("api.py", "budget.py", "settings.py")),
+    ]
 )
 PAGES = sorted(
     [

@@ -33,7 +33,7 @@ def is_independent(loop: Loop) -> bool:
         return False
     reach = {node.var: node for node in walk_nodes(loop.body) if isinstance(node, Loop)}
     touched: dict[str, list[Access]] = {}
-    for statement in rewrite.inside(loop):
+    for statement in rewrite.statements_in(loop):
         if not isinstance(statement, Store) or statement.signals:
             return False
         for access in statement.accesses:
@@ -41,7 +41,7 @@ def is_independent(loop: Loop) -> bool:
     return bool(touched) and all(
         all(access.mode == "read" for access in accesses)
         or any(
-            _apart([_index(access, place) for access in accesses], loop.var, reach)
+            _are_distinct([_index(access, place) for access in accesses], loop.var, reach)
             for place in range(len(accesses[0].indices))
         )
         for accesses in touched.values()
@@ -53,7 +53,7 @@ def _index(access: Access, place: int) -> Expr | None:
     return access.indices[place] if plain and place < len(access.indices) else None
 
 
-def _apart(indices: Iterable[Expr | None], var: str, reach: Mapping[str, Loop]) -> bool:
+def _are_distinct(indices: Iterable[Expr | None], var: str, reach: Mapping[str, Loop]) -> bool:
     """Whether `indices` in one iteration of `var` have other values than in any other."""
     steps: set[tuple[int, frozenset[tuple[Expr, int]]]] = set()
     low: list[int] = []

@@ -42,7 +42,7 @@ def statements(facts: KernelFacts) -> Iterator[tuple[Statement, Path]]:
             yield node, path
 
 
-def inside(loop: Loop) -> Iterator[Statement]:
+def statements_in(loop: Loop) -> Iterator[Statement]:
     """The statements anywhere below `loop`."""
     return (node for node in walk_nodes(loop.body) if isinstance(node, Statement))
 
@@ -137,7 +137,7 @@ def with_kind(facts: KernelFacts, loop: Loop, kind: str) -> KernelFacts:
 def with_order(facts: KernelFacts, buffer: Buffer, order: Sequence[int]) -> KernelFacts:
     """`facts` with the dimensions of `buffer` in another order, wherever it is accessed."""
 
-    def permuted(access: Access) -> Access:
+    def permute(access: Access) -> Access:
         if access.buffer != buffer.id:
             return access
         indices = tuple(access.indices[place] for place in order)
@@ -145,7 +145,7 @@ def with_order(facts: KernelFacts, buffer: Buffer, order: Sequence[int]) -> Kern
         return replace(access, indices=indices, extents=extents)
 
     shape = tuple(buffer.shape[place] for place in order)
-    return _with_accesses(_with_buffer(facts, replace(buffer, shape=shape)), permuted)
+    return _with_accesses(_with_buffer(facts, replace(buffer, shape=shape)), permute)
 
 
 def with_padding(facts: KernelFacts, buffer: Buffer, elements: int) -> KernelFacts:
@@ -178,14 +178,14 @@ def with_vectors(facts: KernelFacts, width: int) -> KernelFacts | None:
         if isinstance(node, Branch):
             return replace(node, condition=simplify(substitute(node.condition, first)))
         if isinstance(node, Statement) and node in own:
-            return _widened(node, loop.var, first, width)
+            return _widen(node, loop.var, first, width)
         return node
 
     threads = (loop.extent // width, *facts.launch.threads[1:])
     return change(replace(facts, launch=replace(facts.launch, threads=threads)), edit)
 
 
-def _widened(statement: Statement, thread: str, first: dict[str, Expr], width: int) -> Statement:
+def _widen(statement: Statement, thread: str, first: dict[str, Expr], width: int) -> Statement:
     accesses = tuple(
         replace(
             access,

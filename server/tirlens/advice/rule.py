@@ -30,7 +30,7 @@ class Question:
     device: Device
     bindings: Mapping[str, int] = field(default_factory=dict[str, int])
     report: KernelReport = field(kw_only=True)
-    known: Workload | None = field(default=None, kw_only=True)
+    workload: Workload | None = field(default=None, kw_only=True)
 
     def what_if(self, facts: KernelFacts) -> KernelReport:
         """The report of `facts` on the same device with the same bindings, not line by line.
@@ -39,18 +39,18 @@ class Question:
         """
         if facts.lowered:
             facts = replace(facts, lowered=())
-        return analyze(facts, self.device, self.bindings, self._counted, by_line=False)
+        return analyze(facts, self.device, self.bindings, self._workload, by_line=False)
 
     @cached_property
-    def _counted(self) -> Workload | None:
+    def _workload(self) -> Workload | None:
         """The counts of the facts as they are, which most changes leave alone."""
-        return self.known or workload_of(self.facts, self.bindings)
+        return self.workload or workload_of(self.facts, self.bindings)
 
     def saving_s(self, facts: KernelFacts) -> float | None:
         """Seconds that `facts` would save; None where either time is unknown or it cannot run."""
-        return self.over(self.what_if(facts))
+        return self.saving_of_report_s(self.what_if(facts))
 
-    def over(self, changed: KernelReport) -> float | None:
+    def saving_of_report_s(self, changed: KernelReport) -> float | None:
         """Seconds that what `changed` is a report of would save, as `saving_s` says."""
         if changed.time_s is None:
             return None

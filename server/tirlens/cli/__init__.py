@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = importlib.import_module(f"tirlens.cli.{arguments.command}")
     look_at_new_objects()
     try:
-        return int(command.run(arguments))
+        return int(command.execute(arguments))
     except UsageError as error:
         print(f"tirlens: {error}", file=sys.stderr)
         return 2

@@ -14,46 +14,46 @@ from tirlens.pipeline import FileReport
 from tirlens.settings import DEFAULT_MIN_PERCENTAGE
 
 
-def run(arguments: argparse.Namespace) -> int:
+def execute(arguments: argparse.Namespace) -> int:
     """Analyse, print, and give the exit status."""
     if len(arguments.device) > 1:
         raise work.UsageError("analyze takes one --device; tirlens compare takes several")
-    shown = selection(0.0, arguments.id_range)
+    selected = selection(0.0, arguments.id_range)
     traced = work.trace(arguments)
     reports = [item.report() for item in traced]
-    shown = percentage(shown, arguments, traced)
+    selected = apply_min_percentage(selected, arguments, traced)
     with stream(arguments.output) as file:
         if arguments.format == "table":
-            table.print_reports(console(file, arguments.color), reports, shown)
+            table.print_reports(console(file, arguments.color), reports, selected)
         elif arguments.format == "csv":
-            delimited.write_csv(file, reports, shown)
+            delimited.write_csv(file, reports, selected)
         elif arguments.format == "markdown":
-            file.write(delimited.markdown(reports, shown))
+            file.write(delimited.markdown(reports, selected))
         else:
             device = outcome.device_of(reports, traced[0].options)
-            made = (
+            document = (
                 sarif.to_sarif(reports)
                 if arguments.format == "sarif"
                 else pipeline.to_json(reports, device)
             )
-            json.dump(made, file, indent=2, ensure_ascii=False)
+            json.dump(document, file, indent=2, ensure_ascii=False)
             file.write("\n")
-    outcome.say_problems(reports)
-    outcome.say_budgets(reports)
-    say_overridden(arguments, reports)
+    outcome.print_problems(reports)
+    outcome.print_exceeded_budgets(reports)
+    print_device_overrides(arguments, reports)
     return outcome.status(reports)
 
 
-def percentage(
-    shown: Selection, arguments: argparse.Namespace, traced: Sequence[work.Traced]
+def apply_min_percentage(
+    selected: Selection, arguments: argparse.Namespace, traced: Sequence[work.Traced]
 ) -> Selection:
     """The selection with the least share that the option, the project or the default asks for."""
-    asked = arguments.min_percentage
-    if asked is None and arguments.command == "analyze" and arguments.format == "csv":
+    min_percentage = arguments.min_percentage
+    if min_percentage is None and arguments.command == "analyze" and arguments.format == "csv":
         # Data for other programs is whole unless they ask for less.
-        asked = 0.0
-    if asked is None:
-        asked = next(
+        min_percentage = 0.0
+    if min_percentage is None:
+        min_percentage = next(
             (
                 item.options.project.min_percentage
                 for item in traced
@@ -61,10 +61,10 @@ def percentage(
             ),
             DEFAULT_MIN_PERCENTAGE,
         )
-    return Selection(asked / 100, shown.first, shown.last)
+    return Selection(min_percentage / 100, selected.first, selected.last)
 
 
-def say_overridden(arguments: argparse.Namespace, reports: Sequence[FileReport]) -> None:
+def print_device_overrides(arguments: argparse.Namespace, reports: Sequence[FileReport]) -> None:
     """Say where a directive or the project chose another device than the option."""
     if not arguments.device:
         return
@@ -72,7 +72,7 @@ def say_overridden(arguments: argparse.Namespace, reports: Sequence[FileReport])
         for kernel in file.kernels:
             if kernel.device_source in ("directive", "project"):
                 where = "a directive" if kernel.device_source == "directive" else "pyproject.toml"
-                outcome.note(
+                outcome.print_note(
                     f"{file.path}:{kernel.span.line}: {kernel.name} is on {kernel.device_id}, "
                     f"which {where} sets, not on --device {arguments.device[0]}"
                 )

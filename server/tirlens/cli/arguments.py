@@ -158,13 +158,13 @@ def _analysis(parser: argparse.ArgumentParser) -> None:
 
 def _selection(parser: argparse.ArgumentParser) -> None:
     """Which kernels, with which arguments, on what, under which interpreter."""
-    for option, metavar, told in (
+    for option, metavar, help_text in (
         ("--kernel", "NAME", "only this kernel; may be repeated, as the next two"),
         ("--call", "EXPR", "arguments for a kernel, such as 'matmul(4096, 4096, 1024)'"),
         ("--bind", "NAME=VALUE", "the size of a dynamic dimension"),
         ("--device", "ID|FILE.toml", "see tirlens devices; compare takes several"),
     ):
-        parser.add_argument(option, action="append", default=[], metavar=metavar, help=told)
+        parser.add_argument(option, action="append", default=[], metavar=metavar, help=help_text)
     parser.add_argument("--python", metavar="INTERPRETER", help="the Python that has the framework")
 
 

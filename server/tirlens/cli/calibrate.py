@@ -28,7 +28,7 @@ _PROGRAM = (
 )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def execute(arguments: argparse.Namespace) -> int:
     """Measure this machine's CPU and write its device file."""
     chosen = find_interpreter(Path.cwd(), setting=arguments.python, framework_hint="tvm")
     if "tvm" not in chosen.frameworks:

@@ -20,10 +20,10 @@ from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
 
 
-def run(arguments: argparse.Namespace) -> int:
+def execute(arguments: argparse.Namespace) -> int:
     """Compare what the options name, and give the exit status."""
     if arguments.base is not None:
-        return since.run(arguments)
+        return since.execute(arguments)
     if (len(arguments.device) > 1) == (len(arguments.call) > 1):
         raise UsageError("compare needs two or more --device, two or more --call, or --base GITREV")
     if arguments.fail_above or arguments.write or arguments.format in ("sarif", "github"):
@@ -57,8 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
                 table.add_row(name, *map(Text, _cells(cells)))
             console(file, arguments.color).print(table)
     reports = [report for variant in variants for report in variant.reports]
-    outcome.say_problems(list(variants[-1].reports))
-    outcome.say_budgets(reports)
+    outcome.print_problems(list(variants[-1].reports))
+    outcome.print_exceeded_budgets(reports)
     return outcome.status(reports)
 
 

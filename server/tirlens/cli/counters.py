@@ -84,10 +84,10 @@ def last_runs(launches: Sequence[Counters], kernels: int, runs: int) -> list[Cou
     if rest or not each:
         raise ValueError(f"ncu saw {len(launches)} launches of {kernels} kernels run {runs} times")
     ends = range(each * runs, len(launches) + 1, each * runs)
-    return [_together(launches[end - each : end]) for end in ends]
+    return [_combine(launches[end - each : end]) for end in ends]
 
 
-def _together(launches: Sequence[Counters]) -> Counters:
+def _combine(launches: Sequence[Counters]) -> Counters:
     total: Counters = {}
     for name in METRICS.values():
         values = [launch[name] for launch in launches if name in launch]

@@ -16,7 +16,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def write_csv(file: TextIO, reports: Iterable[FileReport], shown: Selection) -> None:
+def write_csv(file: TextIO, reports: Iterable[FileReport], selected: Selection) -> None:
     """A row for each line of each kernel's breakdown; the kernel itself has id 0.
 
     Unknown figures are empty.
@@ -35,7 +35,7 @@ def write_csv(file: TextIO, reports: Iterable[FileReport], shown: Selection) -> 
             )
             share = None if kernel.time_s is None else 1.0
             writer.writerow((*head, 0, 0, *place, None, 1, *figures_, share, kernel.bound))
-            for row in rows(kernel, shown):
+            for row in rows(kernel, selected):
                 cost = row.cost
                 writer.writerow(
                     (
@@ -58,7 +58,7 @@ def write_csv(file: TextIO, reports: Iterable[FileReport], shown: Selection) -> 
                 )
 
 
-def markdown(reports: Iterable[FileReport], shown: Selection) -> str:
+def markdown(reports: Iterable[FileReport], selected: Selection) -> str:
     """A section for each kernel."""
     lines: list[str] = []
     for report in reports:
@@ -72,7 +72,7 @@ def markdown(reports: Iterable[FileReport], shown: Selection) -> str:
                 f"| id | line | where | {' | '.join(tables.LINE_COLUMNS)} |",
                 "|---:|---:|:---|---:|---:|---:|---:|---:|---:|:---|",
             ]
-            for row in rows(kernel, shown):
+            for row in rows(kernel, selected):
                 cost = row.cost
                 cells = (
                     str(row.number),

@@ -1,4 +1,4 @@
-"""``tirlens devices --detect``: this machine's devices, and what the catalogue has for them."""
+"""``tirlens devices --detect``: the devices of this machine and their catalogue entries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tirlens.ide import labels
 _CPUINFO = Path("/proc/cpuinfo")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def execute(arguments: argparse.Namespace) -> int:
     """Print the GPUs and the CPU of this machine with their entries."""
     found = matches()
     cpu, cpu_device = _cpu()
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         for match in found:
             _gpu(out, match)
         if not found:
-            out.print("no GPU found: neither nvidia-smi nor rocm-smi tells of one")
+            out.print("no GPU found: neither nvidia-smi nor rocm-smi reports one")
         out.print(Text(f"CPU: {cpu}, {os.cpu_count()} logical cores"))
         out.print(f"  {cpu_device.id} is the generic entry for it: its numbers are not this CPU's")
         out.print(
@@ -53,13 +53,13 @@ def _default(found: tuple[Match, ...]) -> str:
 
 def _gpu(out: Console, match: Match) -> None:
     gpu = match.gpu
-    told = [
+    properties = [
         labels.bytes_(gpu.memory_bytes) if gpu.memory_bytes else "",
         f"up to {labels.quantity(gpu.max_clock_hz, 'Hz')}" if gpu.max_clock_hz else "",
         f"{gpu.power_limit_w:.4g} W" if gpu.power_limit_w else "",
         gpu.arch or "",
     ]
-    out.print(Text(f"GPU: {', '.join([gpu.name, *filter(None, told)])}", style="bold"))
+    out.print(Text(f"GPU: {', '.join([gpu.name, *filter(None, properties)])}", style="bold"))
     if match.device is None:
         out.print("  not in the catalogue, nor is its architecture; write a device file for it")
         return

@@ -15,7 +15,7 @@ from tirlens.hardware import Device, MemoryLevel
 from tirlens.hardware.audit import doubts
 from tirlens.ide import labels
 
-_SHOWN_ABOVE = frozenset(
+_KEYS_ABOVE = frozenset(
     {"id", "name", "vendor", "kind", "arch", "features", "aliases", "caveats", "sources"}
     | {"peaks", "dram", "l2", "llc"}
 )
@@ -59,10 +59,10 @@ def show(out: Console, device: Device) -> None:
     if sources.texts:
         out.print()
         out.print(Text("Sources", style="bold"))
-        out.print(_listed(sources.texts))
+        out.print(_source_list(sources.texts))
 
 
-def _listed(texts: list[str]) -> Table:
+def _source_list(texts: list[str]) -> Table:
     table = Table.grid(padding=(0, 1))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
@@ -121,14 +121,14 @@ def _arithmetic(device: Device, sources: _Sources) -> Table:
 def _rest(device: Device, sources: _Sources) -> Table:
     table = _table("figure", "value", "source")
     for key, value in _figures(device, ""):
-        table.add_row(key, _shown(value), sources.mark(key))
+        table.add_row(key, _value_text(value), sources.mark(key))
     return table
 
 
 def _figures(value: Any, prefix: str) -> Iterator[tuple[str, Any]]:
     for field in fields(value):
         inner = getattr(value, field.name)
-        if (not prefix and field.name in _SHOWN_ABOVE) or inner in (None, 0):
+        if (not prefix and field.name in _KEYS_ABOVE) or inner in (None, 0):
             continue
         if is_dataclass(inner):
             yield from _figures(inner, f"{prefix}{field.name}.")
@@ -140,5 +140,5 @@ def _share(rate: float, fraction: float, unit: str) -> str:
     return f"{labels.rate(rate * fraction, unit)} ({labels.percent(fraction)})"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -20,12 +20,12 @@ from tirlens.ide import labels
 _MATRIX_TYPES = ("tensor.float16", "tensor.bfloat16", "tensor.int8", "tensor.float8")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def execute(arguments: argparse.Namespace) -> int:
     """Print the catalogue, one device, or the devices of this machine."""
     if arguments.detect:
         if arguments.id is not None:
             raise UsageError("--detect looks for this machine's devices and takes no ID")
-        return calibrate.run(arguments) if arguments.calibrate else detected.run(arguments)
+        return calibrate.execute(arguments) if arguments.calibrate else detected.execute(arguments)
     if arguments.calibrate:
         raise UsageError("--calibrate measures this machine's CPU: give --detect too")
     if arguments.id is None:

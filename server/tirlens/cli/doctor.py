@@ -21,7 +21,7 @@ from tirlens.version import __version__
 from tirlens.worker_client import find_interpreter, interpreters
 
 
-def run(arguments: argparse.Namespace) -> int:
+def execute(arguments: argparse.Namespace) -> int:
     """Say what would be used and why; 1 if it would not work."""
     path = Path(arguments.file)
     if not path.exists():

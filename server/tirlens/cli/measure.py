@@ -1,4 +1,4 @@
-"""``tirlens measure``: run kernels on the machine's own device, and put the prediction beside."""
+"""``tirlens measure``: run kernels on the machine's device and compare with the prediction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tirlens.cli import counters, outcome, work
 from tirlens.cli.errors import UsageError
 from tirlens.cli.measured_table import COLUMNS, Measurement, append, check, row
 from tirlens.cli.output import console, progress, stream
-from tirlens.cli.sweep import swept
+from tirlens.cli.sweep import sweep_calls
 from tirlens.hardware import for_target
 from tirlens.hardware.detect import FoundGpu, identify
 from tirlens.ide import labels
@@ -41,56 +41,58 @@ from tirlens_worker.protocol import (
 Answer = Measured | NeedsArguments | Problem
 
 
-def run(arguments: argparse.Namespace) -> int:
+def execute(arguments: argparse.Namespace) -> int:
     """Measure, print, append to the table if asked, and give the exit status."""
     if len(arguments.device) > 1:
         raise UsageError("measure takes one --device, that of the machine")
     options = work.options_of(arguments)
     if arguments.sweep:
-        options = replace(options, calls=tuple(swept(options.calls, arguments.sweep)))
+        options = replace(options, calls=tuple(sweep_calls(options.calls, arguments.sweep)))
     if arguments.append is not None:
         check(Path(arguments.append))
-    done: list[Measurement] = []
+    measurements: list[Measurement] = []
     status = 0
     for path in work.paths_of(arguments.files):
         file = _File(path, arguments, options)
-        for measured in file.measured():
-            done.append(measured)
+        for measurement in file.measurements():
+            measurements.append(measurement)
             if arguments.append is not None:
                 # At once: a later kernel may hang the machine.
-                append(Path(arguments.append), [measured])
+                append(Path(arguments.append), [measurement])
         status = max(status, int(file.failed))
     with stream(arguments.output) as out:
         if arguments.format == "json":
-            rows = [dict(zip(COLUMNS, row(item), strict=True)) for item in done]
+            rows = [dict(zip(COLUMNS, row(item), strict=True)) for item in measurements]
             json.dump({"measurements": rows}, out, indent=2, ensure_ascii=False)
             out.write("\n")
-        elif done:
-            console(out, arguments.color).print(_table(done))
-    if not done and not status:
+        elif measurements:
+            console(out, arguments.color).print(_table(measurements))
+    if not measurements and not status:
         raise UsageError(f"no kernels in {', '.join(arguments.files)}")
     return status
 
 
 class _File:
-    """One file: its kernels are measured in turn, and what went wrong is told at the end."""
+    """One file, whose kernels are measured one after another; failures are printed at the end."""
 
     def __init__(self, path: Path, arguments: argparse.Namespace, options: Options) -> None:
         self._path = path
         self._arguments = arguments
         project, wrong = Settings.from_pyproject(path.absolute().parent)
         for message in wrong:
-            outcome.note(message)
+            outcome.print_note(message)
         self._options = replace(options, project=project)
         self.failed = False
 
-    def measured(self) -> Iterator[Measurement]:
-        """Each measurement as soon as it is made."""
+    def measurements(self) -> Iterator[Measurement]:
+        """Measure the kernels of the file; yield each measurement at once."""
         path, arguments, options = self._path, self._arguments, self._options
         try:
             text = path.read_bytes().decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            self.failed = _told(str(path), SourceFile(), [work.unreadable(error)], options)
+            self.failed = _print_failures(
+                str(path), SourceFile(), [work.unreadable(error)], options
+            )
             return
         found = source.read(text)
         asked = pipeline.analysis_request(1, str(path.absolute()), text, found, options)
@@ -102,7 +104,7 @@ class _File:
             framework_hint=found.framework_hint,
         )
         if interpreter.problem is not None:
-            self.failed = _told(str(path), found, [interpreter.problem], options)
+            self.failed = _print_failures(str(path), found, [interpreter.problem], options)
             return
         request = Measure(asked.path, text, asked.sys_path, options.bindings)
         answers: list[Answer] = []
@@ -113,17 +115,19 @@ class _File:
                 answers += new
                 timed = [item for item in new if isinstance(item, Measured)]
                 read = _counters(interpreter, request, call, timed, arguments.timeout)
-                for item, seen in zip(timed, read, strict=True):
+                for item, kernel_counters in zip(timed, read, strict=True):
                     if item.timing is not None:
-                        report = _predicted(item, item.timing, found, options)
-                        yield Measurement(str(path), item.timing, report, seen)
+                        report = _prediction(item, item.timing, found, options)
+                        yield Measurement(str(path), item.timing, report, kernel_counters)
         timed = [item for item in answers if isinstance(item, Measured)]
         _say_errors(path, timed)
-        self.failed = _told(str(path), found, answers, options) or any(item.error for item in timed)
+        self.failed = _print_failures(str(path), found, answers, options) or any(
+            item.error for item in timed
+        )
 
 
 def _each_call(kernel: KernelRequest) -> list[KernelRequest]:
-    """A request for each call that must be made; `kernel` itself where one of several will do."""
+    """A request for each required call; `kernel` itself if any of its calls is sufficient."""
     required = [call for call in kernel.candidates if call.required]
     return [replace(kernel, candidates=(call,)) for call in required] or [kernel]
 
@@ -133,30 +137,32 @@ def _name(call: KernelRequest) -> str:
 
 
 def _say_errors(path: Path, timed: Sequence[Measured]) -> None:
-    """Why kernels were not measured, in one line a reason."""
+    """Print why kernels were not measured, one line for each reason."""
     calls: dict[str, list[str]] = {}
     for item in timed:
         if item.error:
             calls.setdefault(item.error, []).append(item.facts.call)
     for error, names in calls.items():
-        outcome.note(f"{path}: not measured: {error} ({', '.join(names)})")
+        outcome.print_note(f"{path}: not measured: {error} ({', '.join(names)})")
 
 
-def _told(
+def _print_failures(
     path: str,
     found: SourceFile,
     answers: Sequence[Measured | NeedsArguments | Problem],
     options: Options,
 ) -> bool:
-    """Say on standard error what could not be run; whether there was anything to say."""
+    """Print on standard error what could not be run; True if there was any."""
     problems = tuple(item for item in answers if isinstance(item, Problem))
     needs = tuple(item for item in answers if isinstance(item, NeedsArguments))
     report = FileReport(problems=problems, needs=needs, source=found, path=path)
-    outcome.say_problems([report])
+    outcome.print_problems([report])
     return bool(problems or needs)
 
 
-def _predicted(item: Measured, timing: Timing, found: SourceFile, options: Options) -> KernelReport:
+def _prediction(
+    item: Measured, timing: Timing, found: SourceFile, options: Options
+) -> KernelReport:
     """The model's report for the device that the kernel ran on, or the one that was named."""
     if options.device is None:
         device = for_target(timing.target)
@@ -175,7 +181,7 @@ def _counters(
     timed: Sequence[Measured],
     time_limit_s: float,
 ) -> list[counters.Counters]:
-    """What ncu reads of each kernel's last run; nothing on a CPU or where ncu is not installed."""
+    """The counters of each kernel's last run; empty on a CPU or without an installed ncu."""
     nothing: list[counters.Counters] = [{} for _ in timed]
     on_gpu = [item for item in timed if item.timing and item.timing.target.get("kind") == "cuda"]
     with tempfile.TemporaryDirectory(prefix="tirlens-") as folder:
@@ -191,19 +197,19 @@ def _counters(
                 counters.read(log.read_text(encoding="utf-8")), len(on_gpu), RUNS_FOR_COUNTERS
             )
         except (OSError, ValueError) as error:
-            outcome.note(f"no counters: {error}")
+            outcome.print_note(f"no counters: {error}")
             return nothing
     by_kernel = iter(runs)
     return [next(by_kernel) if item in on_gpu else {} for item in timed]
 
 
-def _table(done: Sequence[Measurement]) -> Table:
+def _table(measurements: Sequence[Measurement]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     table.add_column("kernel", no_wrap=True, style="bold")
     for name in ("measured", "10-90%", "predicted", "band", "predicted/measured", "DRAM read"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("on", no_wrap=True)
-    for item in done:
+    for item in measurements:
         timing, report = item.timing, item.report
         band = report.time_band_s
         ratio = report.time_s / timing.median_s if report.time_s else None
@@ -221,7 +227,7 @@ def _table(done: Sequence[Measurement]) -> Table:
 
 
 def _read_bytes(item: Measurement) -> str:
-    """Predicted DRAM reads, and behind them what the counters say."""
+    """Predicted DRAM reads, followed by those of the hardware counters if there are any."""
     text = labels.bytes_(item.report.dram_bytes.read)
-    seen = item.counters.get("dram_read_bytes")
-    return text if seen is None else f"{text} (ncu {labels.bytes_(seen)})"
+    kernel_counters = item.counters.get("dram_read_bytes")
+    return text if kernel_counters is None else f"{text} (ncu {labels.bytes_(kernel_counters)})"

@@ -1,4 +1,4 @@
-"""How a command ends: its exit status, and what it says on standard error."""
+"""The exit status of a command, and its messages on standard error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tirlens.ide import labels
 from tirlens.pipeline import FileReport, Options
 from tirlens.pipeline.device_choice import choose_device
 
-OVER = 3
+LIMIT_EXCEEDED = 3
 """The exit status where a limit is exceeded: a budget, or the growth that a gate allows."""
 
 
@@ -18,7 +18,7 @@ def status(reports: Sequence[FileReport]) -> int:
     """The exit status for reports: `OVER` if a kernel exceeds its budget, else 1 if anything in
     them could not be analysed."""
     if any(kernel.over_budget for file in reports for kernel in file.kernels):
-        return OVER
+        return LIMIT_EXCEEDED
     failed = any(
         file.problems or file.needs or any(kernel.status != "ok" for kernel in file.kernels)
         for file in reports
@@ -27,19 +27,19 @@ def status(reports: Sequence[FileReport]) -> int:
 
 
 def device_of(reports: Sequence[FileReport], options: Options) -> Device:
-    """The device to name above all: the first kernel's, or what a kernel would get."""
+    """The device of the whole output: the first kernel's, or a kernel's default."""
     for file in reports:
         if file.devices:
             return file.devices[0]
     return choose_device(None, None, options).device
 
 
-def say_problems(reports: Sequence[FileReport]) -> None:
-    """What could not be analysed, as ``file:line:column: kind: message`` on standard error."""
+def print_problems(reports: Sequence[FileReport]) -> None:
+    """Print problems on standard error, as ``file:line:column: kind: message``."""
     for file in reports:
-        # What takes several kernels with it is said once.
-        told = {(problem.message, problem.span): problem for problem in file.problems}
-        for problem in told.values():
+        # A problem that affects several kernels is printed once.
+        distinct = {(problem.message, problem.span): problem for problem in file.problems}
+        for problem in distinct.values():
             line, column = (problem.span.line, problem.span.column + 1) if problem.span else (1, 1)
             place = (problem.span and problem.span.file) or file.path
             print(f"{place}:{line}:{column}: {problem.kind}: {problem.message}", file=sys.stderr)
@@ -53,16 +53,16 @@ def say_problems(reports: Sequence[FileReport]) -> None:
             )
 
 
-def say_budgets(reports: Sequence[FileReport]) -> None:
-    """The budgets that are exceeded, in the same form."""
+def print_exceeded_budgets(reports: Sequence[FileReport]) -> None:
+    """Print the budgets that kernels exceed, in the form of `print_problems`."""
     for file in reports:
         for kernel in file.kernels:
             for excess in labels.over_budget(kernel):
                 place = f"{file.path}:{kernel.span.line}:{kernel.span.column + 1}"
-                told = f"{labels.title(kernel)} {excess} on {kernel.device_id}"
-                print(f"{place}: over-budget: {told}", file=sys.stderr)
+                text = f"{labels.title(kernel)} {excess} on {kernel.device_id}"
+                print(f"{place}: over-budget: {text}", file=sys.stderr)
 
 
-def note(message: str) -> None:
-    """A remark on standard error."""
+def print_note(message: str) -> None:
+    """Print a remark on standard error."""
     print(f"tirlens: {message}", file=sys.stderr)

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from tirlens.cli.errors import UsageError
 
-Say = Callable[[str], None]
+ShowProgress = Callable[[str], None]
 # Wide enough for a whole row where no terminal cuts it.
 _WIDTH_OF_A_FILE = 160
 
@@ -75,7 +75,7 @@ def console(file: TextIO, color: bool | None) -> Console:
 
 
 @contextmanager
-def progress() -> Generator[Say, None, None]:
+def progress() -> Generator[ShowProgress, None, None]:
     """A line of progress on a terminal, silence elsewhere."""
     on_errors = Console(stderr=True)
     if not on_errors.is_terminal:

@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from tirlens.cli.rows import verdict
 from tirlens.ide import labels, roofline, tables
-from tirlens.ide.page import body, cells, document, headings, listed, table
+from tirlens.ide.page import body, bullet_list, cells, document, headings, table
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
 from tirlens.version import __version__
@@ -49,7 +49,7 @@ def page(
                 f'<p class="quiet"><code>{escape(file.path)}:{kernel.span.line}</code></p>',
                 body(kernel, verdict(kernel), source),
             ]
-        parts.append(listed([escape(item) for item in _problems(file)]))
+        parts.append(bullet_list([escape(item) for item in _problems(file)]))
         if file.kernels and texts.get(file.path):
             folded = "" if len(files) > 1 else " open"
             parts.append(
@@ -73,12 +73,12 @@ def _summary(files: Sequence[FileReport]) -> str:
         if kernel.status == "ok":
             share = kernel.time_s / longest_s if kernel.time_s and longest_s else None
             figures = tables.kernel_cells(kernel)
-            shown = cells(columns, [figures[name] for name in columns], share)
+            cost_cells = cells(columns, [figures[name] for name in columns], share)
         else:
             reason = escape(verdict(kernel))
-            shown = f'<td class="text failed" colspan="{len(columns)}">{reason}</td>'
+            cost_cells = f'<td class="text failed" colspan="{len(columns)}">{reason}</td>'
         title = f'{name} <span class="quiet">{escape(place)}</span>'
-        rows.append(f'<tr><td class="text what" style="--depth:0">{title}</td>{shown}</tr>')
+        rows.append(f'<tr><td class="text what" style="--depth:0">{title}</td>{cost_cells}</tr>')
     return table(f'<th class="text">kernel</th>{headings(columns)}', rows)
 
 
@@ -96,8 +96,8 @@ def _source(file: FileReport, text: str, anchor: str) -> str:
     for kernel in file.kernels:
         for _, cost in kernel.walk():
             if cost.span.file is None and cost.kind not in ("launch", "tail") and cost.time_s:
-                shown = f"{labels.seconds(cost.time_s)} {labels.percent(cost.share)}"
-                costs[cost.span.line].append((shown, cost.share or 0.0))
+                cost_cells = f"{labels.seconds(cost.time_s)} {labels.percent(cost.share)}"
+                costs[cost.span.line].append((cost_cells, cost.share or 0.0))
     return "".join(_source_lines(text.splitlines(), costs, anchor))
 
 
@@ -105,7 +105,7 @@ def _source_lines(
     lines: Iterable[str], costs: Mapping[int, Sequence[tuple[str, float]]], anchor: str
 ) -> Iterator[str]:
     for number, line in enumerate(lines, 1):
-        shown, share = costs[number][0] if number in costs else ("", 0.0)
+        cost_cells, share = costs[number][0] if number in costs else ("", 0.0)
         yield f'<span class="number" id="{anchor}{number}">{number}</span>'
-        yield f'<span class="cost share" style="--share:{min(share, 1):.1%}">{shown}</span>'
+        yield f'<span class="cost share" style="--share:{min(share, 1):.1%}">{cost_cells}</span>'
         yield f"<span>{escape(line) or ' '}</span>"

@@ -1,4 +1,4 @@
-"""A git revision beside the files as they are now: which have changed, and all of it as files."""
+"""A git revision: which files differ in the working tree, and a checkout of its files."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Revision:
         return PurePosixPath(os.path.relpath(os.path.realpath(path), self.root)).as_posix()
 
     def before(self, path: Path) -> str | None:
-        """Where the file `path` was; None if there was no such file."""
+        """The path of the file `path` at the revision; None if it did not exist."""
         now = self.path_of(path)
         old = self.renamed.get(now, now)
         return old if old in self.files else None
 
     def has_changed(self, path: Path) -> bool:
-        """Whether the file `path`, or the submodule it is in, is another now."""
+        """Whether the file `path`, or the submodule that contains it, has changed."""
         now = self.path_of(path)
         if now.startswith("../"):
             return False
@@ -44,11 +44,11 @@ class Revision:
         places = [now, *map(str, PurePosixPath(now).parents)]
         return any(p in self.changed for p in places) or (exists and self.before(path) is None)
 
-    def deleted(self) -> list[str]:
-        """The files that are gone and were not renamed."""
-        kept = set(self.renamed.values())
+    def deleted_files(self) -> list[str]:
+        """The files of the commit that were removed and not renamed."""
+        renamed_paths = set(self.renamed.values())
         gone = (p for p in self.changed & self.files if not (self.root / p).exists())
-        return sorted(path for path in gone if path not in kept)
+        return sorted(path for path in gone if path not in renamed_paths)
 
     def write(self, folder: Path) -> None:
         """Write the commit's files to `folder`, and links to what git does not track here.
@@ -73,7 +73,7 @@ class Revision:
 
 
 def revision(folder: Path, name: str) -> Revision:
-    """The revision `name` of the repository of `folder`; ``A...`` is where the work left ``A``.
+    """The revision `name` of the repository of `folder`; ``A...`` is the merge base with ``A``.
 
     Raises:
         UsageError: there is no git, no repository or no such revision.
@@ -81,8 +81,8 @@ def revision(folder: Path, name: str) -> Revision:
     try:
         root = Path(git(folder, "rev-parse", "--show-toplevel").rstrip("\n"))
     except UsageError as error:
-        told = f"{folder} is in no git repository, which --base needs"
-        raise UsageError(told if "not a git repository" in str(error) else str(error)) from None
+        message = f"{folder} is in no git repository, which --base needs"
+        raise UsageError(message if "not a git repository" in str(error) else str(error)) from None
     commit = _commit(root, name)
     renamed: dict[str, str] = {}
     changed: set[str] = set()
@@ -129,13 +129,13 @@ def git(folder: Path, *arguments: str, **environment: str) -> str:
     except FileNotFoundError:
         raise UsageError("--base needs git, which is not installed") from None
     except subprocess.CalledProcessError as error:
-        said = error.stderr.decode("utf-8", "replace").strip()
-        raise UsageError(said or f"git {arguments[0]} fails") from None
+        message = error.stderr.decode("utf-8", "replace").strip()
+        raise UsageError(message or f"git {arguments[0]} fails") from None
     return done.stdout.decode("utf-8", "surrogateescape")
 
 
 def _commit(root: Path, name: str) -> str:
-    """The commit that `name` stands for."""
+    """The id of the commit that `name` names."""
     start, dots, _ = name.partition("...")
     try:
         found = git(

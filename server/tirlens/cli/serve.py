@@ -7,7 +7,7 @@ import argparse
 from tirlens.cli.errors import UsageError
 
 
-def run(arguments: argparse.Namespace) -> int:
+def execute(arguments: argparse.Namespace) -> int:
     """Serve one client until it leaves."""
     from tirlens import lsp
 

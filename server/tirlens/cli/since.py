@@ -33,12 +33,12 @@ class _Sides:
         before = self.before.report(**options)
         if _tiers(now) != _tiers(before):
             # Lowered on one side alone, the launches would differ for that and nothing else.
-            now = self.now.unlowered().report(**options)
-            before = self.before.unlowered().report(**options)
+            now = self.now.without_lowering().report(**options)
+            before = self.before.without_lowering().report(**options)
         return now, before
 
 
-def run(arguments: argparse.Namespace) -> int:
+def execute(arguments: argparse.Namespace) -> int:
     """Compare the files with those of a revision, and give the exit status."""
     written = [(name, since_text.format_of(name)) for name in arguments.write]
     _limits(arguments.fail_above)
@@ -47,9 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     with work.workers() as warm:
         traced = work.trace_in(warm, arguments)
         files = list(_sides(traced, base, arguments, warm))
-    given = arguments.fail_above or _of_project(traced)
+    given = arguments.fail_above or _project_limits(traced)
     limits = _limits(given)
-    found: list[Change] = []
+    all_changes: list[Change] = []
     reports: list[FileReport] = []
     before: list[FileReport] = []
     # Where devices are compared, each is put before what the text and the project say.
@@ -57,33 +57,38 @@ def run(arguments: argparse.Namespace) -> int:
     for device in arguments.device if several else [None]:
         options = {"device": device, "force_device": True} if several else {}
         for sides in files:
-            now, was = sides.reports(**options)
-            found += changes(was, now, limits)
+            now, old = sides.reports(**options)
+            all_changes += changes(old, now, limits)
             reports.append(now)
-            before += [was] if was else []
-    told = since_text.Told(arguments.base, found, limits, tuple(given), reports, before)
+            before += [old] if old else []
+    change_report = since_text.ChangeReport(
+        arguments.base, all_changes, limits, tuple(given), reports, before
+    )
     with stream(arguments.output) as out:
-        since_text.write(out, told, arguments.format, arguments.color)
+        since_text.write(out, change_report, arguments.format, arguments.color)
     for name, kind in written:
         with stream(name) as out:
-            since_text.write(out, told, kind, False)
-    outcome.say_problems(reports[: len(files)])
-    return _status(found, reports, before, limits)
+            since_text.write(out, change_report, kind, False)
+    outcome.print_problems(reports[: len(files)])
+    return _status(all_changes, reports, before, limits)
 
 
 def _status(
-    found: Sequence[Change], now: Sequence[FileReport], before: Sequence[FileReport], limits: Limits
+    all_changes: Sequence[Change],
+    now: Sequence[FileReport],
+    before: Sequence[FileReport],
+    limits: Limits,
 ) -> int:
-    if any("over-budget" in item.verdicts for item in found):
-        return outcome.OVER
+    if any("over-budget" in item.verdicts for item in all_changes):
+        return outcome.LIMIT_EXCEEDED
     if not limits:
         return outcome.status([*before, *now])
-    if any(item.is_refused for item in found):
-        return outcome.OVER
+    if any(item.is_refused for item in all_changes):
+        return outcome.LIMIT_EXCEEDED
     # What could not be analysed before either is none of this change's doing.
     known = {file.path for file in before}
     new = any(file.problems and file.path not in known for file in now)
-    return 1 if new or any("failed" in item.verdicts for item in found) else 0
+    return 1 if new or any("failed" in item.verdicts for item in all_changes) else 0
 
 
 def _sides(
@@ -117,12 +122,12 @@ def _sides(
                 inside = (base.path_of(Path(name)) for name in search_folders(item.result.files))
                 folders = [str(tree / name) for name in inside if not name.startswith("../")]
                 yield _Sides(item, at_base(old, now, folders))
-        for path in base.deleted():
+        for path in base.deleted_files():
             place = Path(os.path.relpath(base.root / path))
             if place.suffix == ".py" and _is_among(place, arguments.files):
                 gone = at_base(path, place)
                 if gone.source.kernels:
-                    yield _Sides(gone.gone(), gone)
+                    yield _Sides(gone.without_kernels(), gone)
 
 
 def _is_among(path: Path, names: Sequence[str]) -> bool:
@@ -134,7 +139,7 @@ def _tiers(report: FileReport) -> set[tuple[str, str]]:
     return {(kernel.definition, kernel.launch_facts) for kernel in report.kernels}
 
 
-def _of_project(traced: Sequence[work.Traced]) -> Sequence[str]:
+def _project_limits(traced: Sequence[work.Traced]) -> Sequence[str]:
     """What the project of the first of the files says."""
     return next((item.options.project.fail_above for item in traced), ())
 

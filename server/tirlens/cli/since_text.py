@@ -1,4 +1,4 @@
-"""What a change does to kernels, as a table, Markdown, SARIF, JSON and GitHub's annotations."""
+"""The changes of kernels as a table, Markdown, SARIF, JSON and GitHub annotations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tirlens.cli import sarif
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console
 from tirlens.cli.variants import Variant, variants_json
-from tirlens.gate import Change, Limits, grown, reasons
+from tirlens.gate import Change, Limits, most_grown_line, reasons
 from tirlens.ide import labels
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
@@ -40,8 +40,12 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Told:
-    """All that is known of a change; `given` are the limits as they were written."""
+class ChangeReport:
+    """The changes of all kernels between a revision and the working tree.
+
+    `limits` are false where no growth is limited; `limit_texts` are the limits as the user wrote
+    them.  `now` and `before` are the reports of both sides.
+    """
 
     base: str
     changes: Sequence[Change]
@@ -52,7 +56,7 @@ class Told:
 
     @property
     def refused(self) -> list[Change]:
-        """The changes that the gate does not let through; budgets hold without a gate."""
+        """The changes that the gate refuses.  A budget applies without a gate, too."""
         return [
             item
             for item in self.changes
@@ -82,32 +86,32 @@ def format_of(path: str) -> str:
     return kind
 
 
-def write(out: TextIO, told: Told, kind: str, color: bool | None) -> None:
-    """All of it to `out`."""
+def write(out: TextIO, report: ChangeReport, kind: str, color: bool | None) -> None:
+    """Write `report` to `out` in the format `kind`; `color` is for tables alone."""
     if kind == "json":
-        _write_json(out, _json(told))
+        _write_json(out, _json(report))
     elif kind == "sarif":
-        _write_json(out, _sarif(told))
+        _write_json(out, _sarif(report))
     elif kind == "markdown":
-        out.write(_markdown(told))
+        out.write(_markdown(report))
     elif kind == "github":
-        _print_table(console(out, color), told)
-        out.writelines(_annotation(item) for item in told.refused)
+        _print_table(console(out, color), report)
+        out.writelines(_annotation(item) for item in report.refused)
     else:
-        _print_table(console(out, color), told)
+        _print_table(console(out, color), report)
 
 
-def explained(item: Change) -> str:
-    """What is wrong with a kernel and why, in a sentence."""
+def explanation(item: Change) -> str:
+    """The verdict on a kernel and its reasons, in a sentence."""
     out = f"{item.name} on {item.device_id}: {verdict(item)}"
     if item.message:
         return f"{out}: {item.message}"
-    was, now = item.before, item.now
+    before, now = item.before, item.now
     figures: list[str] = []
-    if "slower" in item.verdicts and was and now:
-        figures.append(f"{labels.seconds(was.time_s)} -> {_time(item)}")
-    if "more-dram" in item.verdicts and was and now:
-        figures.append(f"{labels.bytes_(was.dram_bytes.total)} -> {_dram(item)}")
+    if "slower" in item.verdicts and before and now:
+        figures.append(f"{labels.seconds(before.time_s)} -> {_time(item)}")
+    if "more-dram" in item.verdicts and before and now:
+        figures.append(f"{labels.bytes_(before.dram_bytes.total)} -> {_dram(item)}")
     if "over-budget" in item.verdicts and now:
         figures += labels.over_budget(now)
     why = _why(item)
@@ -124,21 +128,25 @@ def _why(item: Change) -> str:
         return item.message
     if item.before is None or item.now is None or not (item.time_growth or item.dram_growth):
         return ""
-    line = grown(item.before, item.now) if item.time_growth and item.time_growth > 0 else None
-    told = [f"line {line[0].span.line}, {line[1]}"] if line else []
-    return "; ".join((*told, *reasons(item.before, item.now)))
+    line = (
+        most_grown_line(item.before, item.now)
+        if item.time_growth and item.time_growth > 0
+        else None
+    )
+    parts = [f"line {line[0].span.line}, {line[1]}"] if line else []
+    return "; ".join((*parts, *reasons(item.before, item.now)))
 
 
-def _place(item: Change) -> Span:
-    """The line to show: the one that has grown most, of the kernel's own file."""
+def _annotated_span(item: Change) -> Span:
+    """The line of the kernel's own file whose time has grown most, else the kernel's span."""
     if item.before and item.now and "slower" in item.verdicts:
-        line = grown(item.before, item.now)
+        line = most_grown_line(item.before, item.now)
         if line is not None and line[0].span.file is None:
             return line[0].span
     return item.span
 
 
-def _at(item: Change) -> str:
+def _location(item: Change) -> str:
     is_gone = item.verdicts == ("removed",)
     return item.path if is_gone else f"{item.path}:{item.span.line}"
 
@@ -158,51 +166,51 @@ def _time_of(kernel: KernelReport | None, item: Change) -> str:
 
 
 def _time(item: Change) -> str:
-    return _time_of(item.now, item) + _signed(item.time_growth, item)
+    return _time_of(item.now, item) + _growth_text(item.time_growth, item)
 
 
 def _dram(item: Change) -> str:
-    moved = item.now.dram_bytes.total if item.now else None
-    return labels.bytes_(moved) + _signed(item.dram_growth, item)
+    dram_bytes = item.now.dram_bytes.total if item.now else None
+    return labels.bytes_(dram_bytes) + _growth_text(item.dram_growth, item)
 
 
-def _signed(growth: float | None, item: Change) -> str:
+def _growth_text(growth: float | None, item: Change) -> str:
     if growth is None or "other-work" in item.verdicts or abs(growth) < 5e-4:
         return ""
     return f" ({'+' if growth > 0 else '-'}{labels.percent(abs(growth))})"
 
 
-def _headings(told: Told) -> tuple[str, ...]:
-    return ("kernel", "device", told.base, "now", "DRAM", "", "why")
+def _headings(report: ChangeReport) -> tuple[str, ...]:
+    return ("kernel", "device", report.base, "now", "DRAM", "", "why")
 
 
-def _print_table(out: Console, told: Told) -> None:
+def _print_table(out: Console, report: ChangeReport) -> None:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-    for number, name in enumerate(_headings(told)):
+    for number, name in enumerate(_headings(report)):
         table.add_column(name, justify="right" if number in (2, 3, 4) else "left")
-    files = len({item.path for item in told.changes}) > 1
-    refused = told.refused
-    for item in told.changes:
-        name = f"{_at(item)} {item.name}" if files else item.name
+    files = len({item.path for item in report.changes}) > 1
+    refused = report.refused
+    for item in report.changes:
+        name = f"{_location(item)} {item.name}" if files else item.name
         style = "red" if item in refused else _STYLES.get(item.verdicts[0], "")
         table.add_row(*map(Text, (name, item.device_id, *_row(item))), style=style)
     out.print(table)
-    out.print(Text(told.summary, style="bold red" if refused else "bold green"))
+    out.print(Text(report.summary, style="bold red" if refused else "bold green"))
     for item in refused:
-        place = _place(item)
-        out.print(Text(f"{item.path}:{place.line}: {explained(item)}"), soft_wrap=True)
+        place = _annotated_span(item)
+        out.print(Text(f"{item.path}:{place.line}: {explanation(item)}"), soft_wrap=True)
 
 
-def _markdown(told: Told) -> str:
-    """A comment for a pull request: what fails, what else has changed, the rest folded away."""
-    changed = [item for item in told.changes if item.verdicts != ("same",)]
-    same = [item for item in told.changes if item.verdicts == ("same",)]
-    head = f"**TIRLens:** {told.summary}\n"
+def _markdown(report: ChangeReport) -> str:
+    """A comment for a pull request: failures and changes, with unchanged kernels collapsed."""
+    changed = [item for item in report.changes if item.verdicts != ("same",)]
+    same = [item for item in report.changes if item.verdicts == ("same",)]
+    head = f"**TIRLens:** {report.summary}\n"
     parts = [head]
     if changed:
-        parts.append(_markdown_table(told, changed))
+        parts.append(_markdown_table(report, changed))
     if same:
-        folded = _markdown_table(told, same)
+        folded = _markdown_table(report, same)
         parts.append(
             f"<details><summary>{labels.count(len(same), 'kernel')} as before</summary>\n\n"
             f"{folded}\n</details>\n"
@@ -210,41 +218,43 @@ def _markdown(told: Told) -> str:
     return "\n".join(parts)
 
 
-def _markdown_table(told: Told, shown: Sequence[Change]) -> str:
-    rows = [_headings(told), (":---", ":---", "---:", "---:", "---:", ":---", ":---")]
-    for item in shown:
-        mark = ":x: " if item in told.refused else ""
-        where = f"{mark}`{item.name}` {_at(item)}"
+def _markdown_table(report: ChangeReport, changes: Sequence[Change]) -> str:
+    rows = [_headings(report), (":---", ":---", "---:", "---:", "---:", ":---", ":---")]
+    for item in changes:
+        mark = ":x: " if item in report.refused else ""
+        where = f"{mark}`{item.name}` {_location(item)}"
         rows.append((where, item.device_id, *_row(item)))
     cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
     return "".join(f"| {' | '.join(row)} |\n" for row in cells)
 
 
-def _sarif(told: Told) -> dict[str, Any]:
+def _sarif(report: ChangeReport) -> dict[str, Any]:
     results = [
-        sarif.result(_first(item, told), "error", explained(item), item.path, _place(item))
-        for item in told.refused
+        sarif.result(
+            _rule_id(item, report), "error", explanation(item), item.path, _annotated_span(item)
+        )
+        for item in report.refused
     ]
     return sarif.document(results)
 
 
-def _first(item: Change, told: Told) -> str:
-    return item.verdicts[0] if told.limits else "over-budget"
+def _rule_id(item: Change, report: ChangeReport) -> str:
+    return item.verdicts[0] if report.limits else "over-budget"
 
 
 def _annotation(item: Change) -> str:
     """A command of GitHub's workflows, which shows a message at the line in the pull request."""
-    message = explained(item).replace("%", "%25").replace("\n", "%0A")
+    message = explanation(item).replace("%", "%25").replace("\n", "%0A")
     path = item.path.replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
-    return f"::error file={path},line={_place(item).line},title=TIRLens::{message}\n"
+    return f"::error file={path},line={_annotated_span(item).line},title=TIRLens::{message}\n"
 
 
-def _json(told: Told) -> dict[str, Any]:
-    sides = (Variant(told.base, tuple(told.before)), Variant("now", tuple(told.now)))
-    refused = told.refused
+def _json(report: ChangeReport) -> dict[str, Any]:
+    sides = (Variant(report.base, tuple(report.before)), Variant("now", tuple(report.now)))
+    refused = report.refused
     return {
         **variants_json(sides),
-        "limits": {"time": told.limits.time, "dram": told.limits.dram},
+        "limits": {"time": report.limits.time, "dram": report.limits.dram},
         "changes": [
             {
                 "file": item.path,
@@ -257,7 +267,7 @@ def _json(told: Told) -> dict[str, Any]:
                 "dram_growth": item.dram_growth,
                 "why": _why(item),
             }
-            for item in told.changes
+            for item in report.changes
         ],
     }
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from tirlens.cli.errors import UsageError
 
 
-def swept(calls: Sequence[str], sweeps: Sequence[str]) -> Iterator[str]:
+def sweep_calls(calls: Sequence[str], sweeps: Sequence[str]) -> Iterator[str]:
     """Each of `calls` with the arguments of each combination of `sweeps` set by name.
 
     Raises:

@@ -17,15 +17,15 @@ from tirlens.pipeline import FileReport
 _SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "hint": "dim"}
 
 
-def print_reports(console: Console, reports: Iterable[FileReport], shown: Selection) -> None:
+def print_reports(console: Console, reports: Iterable[FileReport], selected: Selection) -> None:
     """Every kernel of every file."""
     for file in reports:
         for kernel in file.kernels:
-            print_kernel(console, file, kernel, shown)
+            print_kernel(console, file, kernel, selected)
 
 
 def print_kernel(
-    console: Console, file: FileReport, kernel: KernelReport, shown: Selection
+    console: Console, file: FileReport, kernel: KernelReport, selected: Selection
 ) -> None:
     """One kernel: verdict, figures, breakdown, advice, what was not understood."""
     console.print(
@@ -45,12 +45,12 @@ def print_kernel(
     console.print(Text("  " + verdict(kernel), style="bold green"))
     for name, text in tables.particulars(kernel):
         console.print(Text(f"  {name}: {text}", style="dim"))
-    console.print(breakdown(kernel, shown))
+    console.print(breakdown(kernel, selected))
     notes(console, kernel)
     console.print()
 
 
-def breakdown(kernel: KernelReport, shown: Selection) -> Table:
+def breakdown(kernel: KernelReport, selected: Selection) -> Table:
     """The annotated loop nest."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=True, show_edge=False)
     for name in ("id", "line"):
@@ -60,7 +60,7 @@ def breakdown(kernel: KernelReport, shown: Selection) -> Table:
     for name in tables.LINE_COLUMNS:
         justify = "left" if name in tables.WORDS else "right"
         table.add_column(name, justify=justify, no_wrap=True)
-    for row in rows(kernel, shown):
+    for row in rows(kernel, selected):
         table.add_row(*_cells(row), style=_heat(row))
     return table
 
@@ -88,8 +88,8 @@ def notes(console: Console, kernel: KernelReport) -> None:
         style = _SEVERITY_STYLES.get(advice.severity, "")
         console.print(Text(line, style=style) + Text(labels.advice(advice)))
     if kernel.lowering_error:
-        told = f"  warning: {kernel.framework} does not compile this for {kernel.device_name}: "
-        console.print(Text(told + kernel.lowering_error, style="yellow"))
+        message = f"  warning: {kernel.framework} does not compile this for {kernel.device_name}: "
+        console.print(Text(message + kernel.lowering_error, style="yellow"))
     for caveat in kernel.caveats:
         place = f" at line {caveat.span.line}" if caveat.span else ""
         console.print(Text(f"  note{place}: {caveat.message}", style="dim"))

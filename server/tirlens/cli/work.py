@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tirlens import pipeline, source
 from tirlens.cli.errors import UsageError
-from tirlens.cli.output import Say, progress
+from tirlens.cli.output import ShowProgress, progress
 from tirlens.hardware import DeviceError, load
 from tirlens.pipeline import FileReport, Options
 from tirlens.pipeline.analysis_request import root_name, selected_kernels
@@ -30,7 +30,7 @@ _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "build", "di
 
 @dataclass(frozen=True)
 class Traced:
-    """One file as it is on disk, and what the worker says of its kernels."""
+    """One file as it is on disk, and the worker's result for its kernels."""
 
     path: str
     text: str
@@ -43,13 +43,13 @@ class Traced:
         options = replace(self.options, **changes)  # pyright: ignore[reportArgumentType]
         return pipeline.file_report(self.source, self.result, options, self.path)
 
-    def unlowered(self) -> Traced:
-        """The same as the source has it."""
+    def without_lowering(self) -> Traced:
+        """A copy without the results of lowering."""
         kernels = (replace(facts, lowered=(), refused={}) for facts in self.result.kernels)
         return replace(self, result=replace(self.result, kernels=tuple(kernels)))
 
-    def gone(self) -> Traced:
-        """The same file without anything in it."""
+    def without_kernels(self) -> Traced:
+        """A copy with an empty text."""
         return Traced(self.path, "", SourceFile(), Result(0), self.options)
 
 
@@ -58,7 +58,7 @@ class Workers:
     """One warm worker for each interpreter that the files need."""
 
     stack: ExitStack
-    say: Say
+    say: ShowProgress
     clients: dict[Path, BlockingClient] = field(default_factory=dict[Path, BlockingClient])
 
     def client(self, interpreter: Interpreter) -> BlockingClient:
@@ -108,7 +108,7 @@ def paths_of(names: Sequence[str]) -> list[Path]:
     """The Python files that files, folders and patterns name, each once.
 
     Raises:
-        UsageError: a name stands for no file.
+        UsageError: a name matches no file.
     """
     found: dict[Path, None] = {}
     for name in names:
@@ -213,7 +213,7 @@ def trace_file(
     if _lowers(arguments, project):
         for device in arguments.device or [None]:
             on_device = replace(options, device=device, force_device=len(arguments.device) > 1)
-            result = _lowered(client, request, result, found, on_device, warm.say)
+            result = _resolve_lower(client, request, result, found, on_device, warm.say)
     return Traced(str(path), text, found, result, options)
 
 
@@ -228,20 +228,20 @@ def unreadable(error: OSError | UnicodeDecodeError) -> Problem:
 
 
 def _lowers(arguments: argparse.Namespace, project: Settings) -> bool:
-    """Whether to lower: as the option or the project says, else where there is but one file."""
+    """Whether to lower: by the option or the project, else only for a single file."""
     asked = project.lower if arguments.lower is None else bool(arguments.lower)
     return len(paths_of(arguments.files)) == 1 if asked is None else asked
 
 
-def _lowered(
+def _resolve_lower(
     client: BlockingClient,
     first: Analyze,
     result: Result,
     found: SourceFile,
     options: Options,
-    say: Say,
+    say: ShowProgress,
 ) -> Result:
-    """`result` with what lowering its kernels for their devices tells."""
+    """`result` with its kernels lowered for the architectures of their devices."""
     request = pipeline.lowering_request(first, result, found, options)
     if request is None:
         return result
@@ -253,6 +253,6 @@ def _refuse_selection(arguments: argparse.Namespace, traced: Sequence[Traced]) -
     names = [kernel.name for item in traced for kernel in item.source.kernels]
     if not names:
         return
-    wanted = [*arguments.kernel, *arguments.call] or ["all (they are turned off)"]
-    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-    raise UsageError(f"no kernel matches {', '.join(wanted)}; there are: {shown}")
+    selection = [*arguments.kernel, *arguments.call] or ["all (they are turned off)"]
+    listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    raise UsageError(f"no kernel matches {', '.join(selection)}; there are: {listed}")

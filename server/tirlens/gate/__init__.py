@@ -2,6 +2,6 @@
 
 from tirlens.gate.changes import Change, changes
 from tirlens.gate.limits import Limits, limits_of
-from tirlens.gate.reasons import grown, reasons
+from tirlens.gate.reasons import most_grown_line, reasons
 
-__all__ = ["Change", "Limits", "changes", "grown", "limits_of", "reasons"]
+__all__ = ["Change", "Limits", "changes", "limits_of", "most_grown_line", "reasons"]

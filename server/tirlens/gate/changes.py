@@ -1,4 +1,4 @@
-"""Each kernel before and now, and what is to be said of the two."""
+"""The changes of kernels between two versions of a file, with a verdict for each."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Verdict = Literal[
 ]  # fmt: skip
 
 REFUSED: frozenset[Verdict] = frozenset({"slower", "more-dram", "lost", "over-budget"})
-"""The verdicts that a gate does not let through."""
+"""The verdicts that a gate refuses."""
 
 
-# Less than this fraction is shown as no difference.
-_LEAST = 5e-4
+# Differences below this fraction are reported as none.
+_LEAST_DIFFERENCE = 5e-4
 
 
 @dataclass(frozen=True)
@@ -49,36 +49,36 @@ class Change:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the gate does not let it through."""
+        """Whether the gate refuses the change."""
         return not REFUSED.isdisjoint(self.verdicts)
 
     @property
     def time_growth(self) -> float | None:
-        """By what fraction it takes longer."""
+        """The growth of the time, as a fraction."""
         return growth(self.before and self.before.time_s, self.now and self.now.time_s)
 
     @property
     def dram_growth(self) -> float | None:
-        """By what fraction it moves more bytes from and to DRAM."""
+        """The growth of the DRAM bytes, as a fraction."""
         before, now = self.before, self.now
         return growth(before and before.dram_bytes.total, now and now.dram_bytes.total)
 
 
 def changes(before: FileReport | None, now: FileReport, limits: Limits) -> list[Change]:
-    """What has become of the kernels of one file; `before` is None for a new one."""
-    old, new = _named(before), _named(now)
-    wanting = {item.kernel: item.reason for item in now.needs}
+    """The changes of the kernels of one file; `before` is None for a new file."""
+    old, new = _by_title(before), _by_title(now)
+    missing_arguments = {item.kernel: item.reason for item in now.needs}
     names = dict.fromkeys((*new, *(item.kernel for item in now.needs), *old))
     out: list[Change] = []
     for name in names:
-        for was, is_ in _pairs(old.get(name, []), new.get(name, [])):
-            out.append(_change(name, was, is_, now, limits, wanting))
-        if name in wanting and name not in old:
-            out.append(_unread(name, before, now, wanting[name]))
+        for old_kernel, new_kernel in _pairs(old.get(name, []), new.get(name, [])):
+            out.append(_change(name, old_kernel, new_kernel, now, limits, missing_arguments))
+        if name in missing_arguments and name not in old:
+            out.append(_change_without_arguments(name, before, now, missing_arguments[name]))
     return out
 
 
-def _named(file: FileReport | None) -> dict[str, list[KernelReport]]:
+def _by_title(file: FileReport | None) -> dict[str, list[KernelReport]]:
     found: dict[str, list[KernelReport]] = defaultdict(list)
     for kernel in file.kernels if file else ():
         found[labels.title(kernel)].append(kernel)
@@ -91,7 +91,7 @@ def _pairs(
     """Kernels of one name: those of the same call and sizes first, the rest in their order."""
     left = list(old)
     partner: dict[int, KernelReport] = {}
-    for same in (_work, _any):
+    for same in (_work_key, _constant_key):
         for place, kernel in enumerate(new):
             match = next((item for item in left if same(item) == same(kernel)), None)
             if place not in partner and match is not None:
@@ -101,106 +101,118 @@ def _pairs(
     yield from ((kernel, None) for kernel in left)
 
 
-def _work(kernel: KernelReport) -> object:
+def _work_key(kernel: KernelReport) -> object:
     return "".join(kernel.call.split()), dict(kernel.bindings)
 
 
-def _any(_: KernelReport) -> object:
+def _constant_key(_: KernelReport) -> object:
     return None
 
 
 def _change(
     name: str,
-    was: KernelReport | None,
-    is_: KernelReport | None,
+    old_kernel: KernelReport | None,
+    new_kernel: KernelReport | None,
     now: FileReport,
     limits: Limits,
-    wanting: dict[str, str],
+    missing_arguments: dict[str, str],
 ) -> Change:
-    shown = is_ or was
-    assert shown is not None
+    kernel = new_kernel or old_kernel
+    assert kernel is not None
     verdicts: tuple[Verdict, ...]
-    verdicts, message = _verdicts(was, is_, limits)
-    span = shown.span
-    if is_ is None and was is not None:
-        span, cause = _missing(was, now, wanting)
+    verdicts, message = _verdicts(old_kernel, new_kernel, limits)
+    span = kernel.span
+    if new_kernel is None and old_kernel is not None:
+        span, cause = _explain_missing(old_kernel, now, missing_arguments)
         if cause is not None:
-            verdicts = (_lost(was),)
+            verdicts = (_loss_verdict(old_kernel),)
             message = cause
-    return Change(now.path, name, span, shown.device_id, was, is_, verdicts, message)
+    return Change(now.path, name, span, kernel.device_id, old_kernel, new_kernel, verdicts, message)
 
 
 def _verdicts(
-    was: KernelReport | None, is_: KernelReport | None, limits: Limits
+    old_kernel: KernelReport | None, new_kernel: KernelReport | None, limits: Limits
 ) -> tuple[tuple[Verdict, ...], str]:
-    if is_ is None:
+    if new_kernel is None:
         return ("removed",), ""
-    if is_.status != "ok":
-        why = is_.message or f"needs {', '.join(is_.needs)}"
-        return ("failed" if was is None else _lost(was),), why
-    over: tuple[Verdict, ...] = ("over-budget",) if is_.over_budget else ()
-    if was is None or was.status != "ok":
+    if new_kernel.status != "ok":
+        why = new_kernel.message or f"needs {', '.join(new_kernel.needs)}"
+        return ("failed" if old_kernel is None else _loss_verdict(old_kernel),), why
+    over: tuple[Verdict, ...] = ("over-budget",) if new_kernel.over_budget else ()
+    if old_kernel is None or old_kernel.status != "ok":
         return (*over, "new"), ""
-    if _work(was) != _work(is_) and was.compulsory_bytes != is_.compulsory_bytes:
-        return (*over, "other-work"), f"{was.call} before" if was.call != is_.call else ""
+    if (
+        _work_key(old_kernel) != _work_key(new_kernel)
+        and old_kernel.compulsory_bytes != new_kernel.compulsory_bytes
+    ):
+        return (
+            *over,
+            "other-work",
+        ), f"{old_kernel.call} before" if old_kernel.call != new_kernel.call else ""
     lost = [
         what
         for what, had, has in (
-            ("time", was.time_s, is_.time_s),
-            ("DRAM traffic", was.dram_bytes.total, is_.dram_bytes.total),
+            ("time", old_kernel.time_s, new_kernel.time_s),
+            ("DRAM traffic", old_kernel.dram_bytes.total, new_kernel.dram_bytes.total),
         )
         if had is not None and has is None
     ]
     if lost:
-        return ("lost", *over), f"its {' and '.join(lost)} can be told no more"
-    return (*_grown(was, is_, limits), *over) or ("same",), ""
+        return ("lost", *over), f"its {' and '.join(lost)} can no longer be estimated"
+    return (*_growth_verdicts(old_kernel, new_kernel, limits), *over) or ("same",), ""
 
 
-def _lost(was: KernelReport) -> Verdict:
-    return "lost" if was.status == "ok" else "unknown"
+def _loss_verdict(old_kernel: KernelReport) -> Verdict:
+    return "lost" if old_kernel.status == "ok" else "unknown"
 
 
-def _grown(was: KernelReport, is_: KernelReport, limits: Limits) -> Iterator[Verdict]:
-    time = growth(was.time_s, is_.time_s) or 0.0
-    moved = growth(was.dram_bytes.total, is_.dram_bytes.total) or 0.0
+def _growth_verdicts(
+    old_kernel: KernelReport, new_kernel: KernelReport, limits: Limits
+) -> Iterator[Verdict]:
+    time = growth(old_kernel.time_s, new_kernel.time_s) or 0.0
+    dram_growth = growth(old_kernel.dram_bytes.total, new_kernel.dram_bytes.total) or 0.0
     is_slower = limits.time is not None and time > limits.time
-    is_beyond_noise = is_slower and time * (was.time_s or 0.0) > noise_s(was, is_)
-    moves_more = limits.dram is not None and moved > limits.dram
+    is_beyond_noise = is_slower and time * (old_kernel.time_s or 0.0) > noise_s(
+        old_kernel, new_kernel
+    )
+    moves_more = limits.dram is not None and dram_growth > limits.dram
     if is_beyond_noise:
         yield "slower"
     if moves_more:
         yield "more-dram"
     if is_slower and not is_beyond_noise:
         yield "unsure"
-    elif time <= -_LEAST:
+    elif time <= -_LEAST_DIFFERENCE:
         yield "faster"
-    elif not (is_beyond_noise or moves_more) and max(time, abs(moved)) >= _LEAST:
+    elif not (is_beyond_noise or moves_more) and max(time, abs(dram_growth)) >= _LEAST_DIFFERENCE:
         yield "changed"
 
 
-def _missing(
-    was: KernelReport, now: FileReport, wanting: dict[str, str]
+def _explain_missing(
+    old_kernel: KernelReport, now: FileReport, missing_arguments: dict[str, str]
 ) -> tuple[Span, str | None]:
-    """Where to tell of a kernel that has no report now, and why it has none; None if it is gone."""
-    sources = [item for item in now.source.kernels if item.name == was.definition]
+    """The span and the reason of a kernel without a report; no reason if it was removed."""
+    sources = [item for item in now.source.kernels if item.name == old_kernel.definition]
     if sources and all(item.off for item in sources):
         return sources[0].span, None
-    if was.definition in wanting:
-        reason = wanting[was.definition]
-        return (sources[0].span if sources else was.span), "no arguments" + (
+    if old_kernel.definition in missing_arguments:
+        reason = missing_arguments[old_kernel.definition]
+        return (sources[0].span if sources else old_kernel.span), "no arguments" + (
             reason and f": {reason}"
         )
-    own = [p for p in now.problems if p.kernel == was.definition]
+    own = [p for p in now.problems if p.kernel == old_kernel.definition]
     whole = [p for p in now.problems if p.kernel is None and p.kind != "unsupported"]
-    told = own or (whole if sources or any(p.kind == "syntax" for p in whole) else [])
-    if not sources and not told:
+    problems = own or (whole if sources or any(p.kind == "syntax" for p in whole) else [])
+    if not sources and not problems:
         return Span(1, 0, 1, 0), None
-    span = sources[0].span if sources else (told[0].span or was.span)
-    return span, told[0].message if told else "it yields no kernel"
+    span = sources[0].span if sources else (problems[0].span or old_kernel.span)
+    return span, problems[0].message if problems else "it yields no kernel"
 
 
-def _unread(name: str, before: FileReport | None, now: FileReport, reason: str) -> Change:
-    """A kernel without arguments now, and without figures before."""
+def _change_without_arguments(
+    name: str, before: FileReport | None, now: FileReport, reason: str
+) -> Change:
+    """The change of a kernel that has no arguments now and had no figures before."""
     span = next(item.span for item in now.needs if item.kernel == name)
     known = before is not None and any(item.kernel == name for item in before.needs)
     device = now.devices[0].id if now.devices else ""

@@ -60,13 +60,13 @@ def noise_s(before: KernelReport, now: KernelReport) -> float:
     both times: left is, of each part of the uncertainty (`model.band`), by how much more of it one
     time has.  The rates of two units are not wrong together.
     """
-    was_s, is_s = before.time_s or 0.0, now.time_s or 0.0
+    old_s, new_s = before.time_s or 0.0, now.time_s or 0.0
     errors: list[float] = []
     for part in {*before.uncertainty, *now.uncertainty}:
-        was = before.uncertainty.get(part, 0.0) * was_s
-        is_ = now.uncertainty.get(part, 0.0) * is_s
+        old = before.uncertainty.get(part, 0.0) * old_s
+        new = now.uncertainty.get(part, 0.0) * new_s
         alike = part != "rate" or _busiest(before) == _busiest(now)
-        errors += [is_ - was] if alike else [is_, was]
+        errors += [new - old] if alike else [new, old]
     return math.hypot(*errors)
 
 

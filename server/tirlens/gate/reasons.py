@@ -27,31 +27,31 @@ def reasons(before: KernelReport, now: KernelReport) -> list[str]:
     """``DRAM 1.2 GB -> 2.4 GB`` for each figure that is another one."""
     out: list[str] = []
     for name, figure in _FIGURES:
-        was, is_ = figure(before), figure(now)
-        if was != is_ and None not in (was, is_):
-            out.append(f"{name} {was} -> {is_}")
+        old, new = figure(before), figure(now)
+        if old != new and None not in (old, new):
+            out.append(f"{name} {old} -> {new}")
     return out
 
 
-def grown(before: KernelReport, now: KernelReport) -> tuple[BreakdownEntry, str] | None:
+def most_grown_line(before: KernelReport, now: KernelReport) -> tuple[BreakdownEntry, str] | None:
     """The line of `now` that has grown most, with its time before and now; None if none has.
 
     Lines are known again by what they say, loops by what is in them.
     """
-    was, is_ = _by_label(before), _by_label(now)
+    old, new = _by_label(before), _by_label(now)
     # A statement that was rewritten took the place of the one that is gone.
-    rewritten = dict(zip(_only(is_, was), _only(was, is_), strict=False))
-    had_s = {key: _time_s(was.get(key) or was.get(rewritten.get(key, key), ())) for key in is_}
-    key = max(is_, key=lambda key: _time_s(is_[key]) - had_s[key], default=None)
-    if key is None or _time_s(is_[key]) <= had_s[key]:
+    rewritten = dict(zip(_keys_only_in(new, old), _keys_only_in(old, new), strict=False))
+    had_s = {key: _time_s(old.get(key) or old.get(rewritten.get(key, key), ())) for key in new}
+    key = max(new, key=lambda key: _time_s(new[key]) - had_s[key], default=None)
+    if key is None or _time_s(new[key]) <= had_s[key]:
         return None
-    worst = max(is_[key], key=lambda cost: cost.time_s or 0.0)
+    worst = max(new[key], key=lambda cost: cost.time_s or 0.0)
     label = labels.shorten(" ".join(worst.label.split()), 60)
     had = labels.seconds(had_s[key]) if had_s[key] else "new"
-    return worst, f"{label}: {had} -> {labels.seconds(_time_s(is_[key]))}"
+    return worst, f"{label}: {had} -> {labels.seconds(_time_s(new[key]))}"
 
 
-def _only(here: Mapping[_Key, object], there: Mapping[_Key, object]) -> list[_Key]:
+def _keys_only_in(here: Mapping[_Key, object], there: Mapping[_Key, object]) -> list[_Key]:
     """The statements that are not `there`, kind by kind, so that they can be put side by side."""
     return sorted((key for key in here if key not in there), key=lambda key: key[0])
 

@@ -80,13 +80,15 @@ def _common(device: Device) -> Iterator[Doubt]:
         "dram.bytes_per_s": device.dram.bytes_per_s / per_clk,
         "l2.bytes_per_s": device.l2.bytes_per_s / per_clk,
     }
-    yield from _outside(values, COMMON)
+    yield from _out_of_range(values, COMMON)
     for name, peak in device.peaks.items():
         rate = peak.flop_per_s / device.sm_count / (peak.clock_hz or device.clock_hz)
-        yield from _outside({f"peaks.{name}.flop_per_s": rate}, CLASSES.get(name, TENSOR))
+        yield from _out_of_range({f"peaks.{name}.flop_per_s": rate}, CLASSES.get(name, TENSOR))
 
 
-def _outside(values: Mapping[str, float], ranges: Mapping[str, Range] | Range) -> Iterator[Doubt]:
+def _out_of_range(
+    values: Mapping[str, float], ranges: Mapping[str, Range] | Range
+) -> Iterator[Doubt]:
     for key, value in values.items():
         expected = ranges if isinstance(ranges, Range) else ranges[key]
         if not expected.low <= value <= expected.high:
@@ -102,12 +104,12 @@ def _without_threads(device: Device) -> Iterator[Doubt]:
         "limits.blocks_per_sm": limits.blocks_per_sm,
         "limits.warp_size": limits.warp_size,
     }
-    yield from _outside(counts, Range(1, 8, "on a core that is no SM"))
+    yield from _out_of_range(counts, Range(1, 8, "on a core that is no SM"))
     registers = {
         "limits.registers_per_sm": limits.registers_per_sm,
         "limits.registers_per_thread": limits.registers_per_thread,
     }
-    yield from _outside(registers, Range(0, 512, "registers"))
+    yield from _out_of_range(registers, Range(0, 512, "registers"))
 
 
 def _sizes(device: Device) -> Iterator[Doubt]:
@@ -142,7 +144,7 @@ def _relations(device: Device) -> Iterator[Doubt]:
         values["llc.bytes_per_s"] = device.llc.bytes_per_s / device.dram.bytes_per_s
         values["llc.bytes"] = device.llc.bytes / device.l2.bytes
         values["llc.latency_s"] = device.llc.latency_s
-    yield from _outside(values, RELATIONS)
+    yield from _out_of_range(values, RELATIONS)
 
 
 def _limits(device: Device, known: Architecture) -> Iterator[Doubt]:

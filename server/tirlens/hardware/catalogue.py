@@ -1,4 +1,4 @@
-"""Finding a device by id, by another name, by a framework's target, or in a user's own file."""
+"""Devices by id, alias, framework target, or the path of a user's own file."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def catalogue() -> tuple[str, ...]:
 
 
 @cache
-def _known(identifier: str) -> Device:
+def _load_by_id(identifier: str) -> Device:
     return read_device(DATA / f"{identifier}.toml", _file_of)
 
 
 @cache
 def _headers() -> Mapping[str, Mapping[str, Any]]:
-    """What each device's file says before its first table: its names, not its numbers.
+    """The keys of each device's file before its first table: names, not numbers.
 
     Reading all files in full takes a quarter of a second, their heads a tenth of that.
     """
@@ -42,7 +42,7 @@ def _headers() -> Mapping[str, Mapping[str, Any]]:
 
 @cache
 def aliases() -> Mapping[str, str]:
-    """Other names of the devices, in lower case, with the id that each stands for."""
+    """Other names of the devices, in lower case, with the id of each."""
     return {
         alias.lower(): identifier
         for identifier, header in _headers().items()
@@ -59,7 +59,7 @@ def load(id_or_path: str | Path) -> Device:
     text = str(id_or_path)
     if _is_path(text):
         return read_device(Path(text).expanduser(), _file_of)
-    return _known(_identifier(text))
+    return _load_by_id(_identifier(text))
 
 
 def _file_of(name: str, path: Path) -> Path:
@@ -89,7 +89,7 @@ def _identifier(text: str) -> str:
 
 
 def for_target(target: Mapping[str, Any]) -> Device | None:
-    """The device that stands for a framework's target, or None when the target names none.
+    """The device of a framework's target, or None when the target names none.
 
     ``{"kind": "cuda", "arch": "sm_90a"}`` is the data-centre part of that architecture,
     ``{"kind": "llvm", "mcpu": "skylake-avx512"}`` a generic CPU, ``{"kind": "metal"}`` an Apple
@@ -114,16 +114,16 @@ def _by_words(text: str) -> Device | None:
     if not name:
         return None
     identifier = name if name in catalogue() else aliases().get(name)
-    return _known(identifier) if identifier else None
+    return _load_by_id(identifier) if identifier else None
 
 
 def _by_architecture(arch: str) -> Device | None:
     base = arch.rstrip("af") if arch.startswith("sm_") else arch
     identifier = aliases().get(base)
     if identifier is not None:
-        return _known(identifier)
+        return _load_by_id(identifier)
     found = (name for name, header in _headers().items() if header.get("arch") == base)
-    return next((_known(name) for name in found), None)
+    return next((_load_by_id(name) for name in found), None)
 
 
 def _cpu_of(mcpu: str, triple: str) -> str:

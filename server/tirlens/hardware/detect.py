@@ -1,8 +1,8 @@
-"""Which devices this machine has, and which entry of the catalogue each of them is.
+"""The devices of this machine, and the catalogue entry of each.
 
-The drivers' own tools are asked (``nvidia-smi``, ``rocm-smi``, ``sysctl``): they tell the name, the
-memory, the clock and the power limit, but neither the SM count nor any rate, so that the catalogue
-says the rest and what differs is told.
+The drivers' tools (``nvidia-smi``, ``rocm-smi``, ``sysctl``) report the name, the memory, the clock
+and the power limit, but neither the SM count nor any rate.  The other numbers are those of the
+catalogue, and differences from the entry are reported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tirlens.hardware.spec import Device
 
 MIB = 1 << 20
 TIMEOUT_S = 3.0
-# Data sheets say GB where drivers tell GiB less what is reserved.
+# Data sheets give GB, drivers GiB less the reserved memory.
 MEMORY_TOLERANCE = 0.12
 CLOCK_TOLERANCE = 0.03
 POWER_TOLERANCE = 0.03
@@ -43,9 +43,9 @@ _OTHER_BOARDS = frozenset({"ti", "super", "laptop", "mobile", "d", "max", "q", "
 
 @dataclass(frozen=True)
 class FoundGpu:
-    """A GPU as its driver describes it; None is what the driver does not tell.
+    """A GPU as its driver describes it; None is what the driver does not report.
 
-    `mig` are the profiles (``1g.10gb``) of the parts that an NVIDIA GPU is split into.
+    `mig` are the profiles (``1g.10gb``) of the parts of a partitioned NVIDIA GPU.
     """
 
     name: str
@@ -59,10 +59,10 @@ class FoundGpu:
 
 @dataclass(frozen=True)
 class Match:
-    """The catalogue's entry for a GPU, with how well it fits.
+    """The catalogue's entry for a GPU.
 
     `device` is None for an unknown architecture; `exact` is False when only the architecture is
-    known.  `differences` say in words what the entry's numbers do not know of.
+    known.  `differences` describe where the GPU differs from the entry's numbers.
     """
 
     gpu: FoundGpu
@@ -76,22 +76,22 @@ def matches() -> tuple[Match, ...]:
     return tuple(identify(gpu) for gpu in gpus())
 
 
-_looking = threading.Lock()
+_detection_lock = threading.Lock()
 
 
 def machine_device() -> Device | None:
-    """The entry of this machine's first GPU, None without one; looked for once in a process.
+    """The entry of this machine's first GPU, None without one; detected once in a process.
 
-    What differs between the GPU and the entry is among the device's caveats.
-    Asking a driver takes up to a second: call it on another thread beforehand where that matters.
-    Whoever asks meanwhile waits for the same answer.
+    Differences between the GPU and the entry are among the device's caveats.  A query of a driver
+    takes up to a second; a caller that cannot wait calls this on another thread beforehand.
+    Concurrent callers wait for the same query.
     """
-    with _looking:
+    with _detection_lock:
         return _first_device()
 
 
 def forget() -> None:
-    """Look for the machine's GPU anew when it is asked for next."""
+    """Detect the machine's GPU again at the next call of `machine_device`."""
     _first_device.cache_clear()
 
 
@@ -99,30 +99,30 @@ def forget() -> None:
 def _first_device() -> Device | None:
     for match in matches():
         if match.device is not None:
-            told = (f"{match.gpu.name} of this machine: {text}" for text in match.differences)
-            return replace(match.device, caveats=(*match.device.caveats, *told))
+            notes = (f"{match.gpu.name} of this machine: {text}" for text in match.differences)
+            return replace(match.device, caveats=(*match.device.caveats, *notes))
     return None
 
 
 def gpus() -> tuple[FoundGpu, ...]:
-    """The GPUs that the drivers of this machine tell of."""
+    """The GPUs that the drivers of this machine report."""
     if platform.system() == "Darwin":
-        return parse_apple(_answer("sysctl", "-n", "machdep.cpu.brand_string"))
+        return parse_apple(_tool_output("sysctl", "-n", "machdep.cpu.brand_string"))
     nvidia: tuple[FoundGpu, ...] = ()
     for fields in (_NVIDIA_FIELDS, _OLD_NVIDIA_FIELDS):
         query = f"--query-gpu={','.join(fields)}"
-        text = _answer("nvidia-smi", query, "--format=csv,noheader,nounits")
+        text = _tool_output("nvidia-smi", query, "--format=csv,noheader,nounits")
         nvidia = parse_nvidia(text, fields)
         if nvidia:
-            nvidia = with_mig(nvidia, _answer("nvidia-smi", "-L"))
+            nvidia = with_mig(nvidia, _tool_output("nvidia-smi", "-L"))
             break
         if text is None:
             break
     wanted = ("--showproductname", "--showmeminfo", "vram", "--json")
-    return nvidia + parse_rocm(_answer("rocm-smi", *wanted))
+    return nvidia + parse_rocm(_tool_output("rocm-smi", *wanted))
 
 
-def _answer(command: str, *arguments: str) -> str | None:
+def _tool_output(command: str, *arguments: str) -> str | None:
     """What a tool prints, also when it fails; None when there is no such tool or it hangs."""
     path = shutil.which(command)
     if path is None:
@@ -146,7 +146,7 @@ def parse_nvidia(text: str | None, fields: Sequence[str] = _NVIDIA_FIELDS) -> tu
     """The GPUs in the CSV of ``nvidia-smi --query-gpu``; lines that are no row are passed over.
 
     A driver that does not know a field or is not running prints a sentence instead, and
-    ``[N/A]`` or ``[Not Supported]`` for what a board does not tell.
+    ``[N/A]`` or ``[Not Supported]`` for a field that a board does not report.
     """
     found: list[FoundGpu] = []
     for line in (text or "").splitlines():
@@ -230,7 +230,7 @@ def identify(gpu: FoundGpu) -> Match:
         device = load(max(named, key=lambda name: _fit(name, words, gpu)))
         exact = not _OTHER_BOARDS & set(words) - set(device.id.split("-"))
     else:
-        # Apple's chips are told apart by more than their first word.
+        # The first word of an Apple chip's name does not identify the chip.
         words = [] if gpu.vendor == "Apple" else words
         alias = next((aliases()[word] for word in words if word in aliases()), None)
         target = {"kind": "cuda", "arch": gpu.arch}
@@ -280,7 +280,7 @@ def _differences(gpu: FoundGpu, device: Device) -> Iterable[str]:
     if power and device.tdp_w and power < device.tdp_w * (1 - POWER_TOLERANCE):
         yield (
             f"power: limited to {power:.4g} W of {device.tdp_w:.4g} W, so that long matrix "
-            "products run at lower clocks than the sustained rates stand for"
+            "products run at lower clocks than the sustained rates assume"
         )
     if gpu.mig:
         yield (

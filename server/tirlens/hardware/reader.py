@@ -69,7 +69,7 @@ def read_device(path: Path, resolve: Callable[[str, Path], Path] | None = None) 
     TOML, a key that is unknown or missing, a value of the wrong type, and a number outside the
     range that any real device has (most often a slip of a unit: GB/s instead of bytes/s).
     """
-    return device_of(read_table(path, resolve or _beside))
+    return device_of(read_table(path, resolve or _sibling_path))
 
 
 def device_of(file: DeviceTable) -> Device:
@@ -77,7 +77,7 @@ def device_of(file: DeviceTable) -> Device:
     return _Reader(file).device()
 
 
-def _beside(name: str, path: Path) -> Path:
+def _sibling_path(name: str, path: Path) -> Path:
     return path.parent / name
 
 

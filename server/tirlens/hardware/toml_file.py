@@ -83,17 +83,17 @@ def _read(
         raise DeviceError(f"{here}: {error}") from error
     inherited = {key: value for key, value in base.table.items() if key not in _OWN_KEYS}
     title = f"{base.table.get('name', name)}, as {path.name} has it"
-    merged = _merged({**inherited, "id": path.stem, "name": title}, table)
+    merged = _merge({**inherited, "id": path.stem, "name": title}, table)
     del merged["extends"]
     return DeviceTable(path, table, merged, lines, base)
 
 
-def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(below)
     for key, value in above.items():
         old = out.get(key)
         if isinstance(value, dict) and isinstance(old, dict):
-            value = _merged(cast("dict[str, Any]", old), cast("dict[str, Any]", value))
+            value = _merge(cast("dict[str, Any]", old), cast("dict[str, Any]", value))
         out[key] = value
     return out
 
@@ -119,15 +119,15 @@ def key_lines(text: str) -> dict[str, int]:
     for number, line in enumerate(text.splitlines(), 1):
         header = _HEADER.match(line)
         if header is not None:
-            prefix = _dotted(header.group(1))
+            prefix = _dotted_key(header.group(1))
             lines.setdefault(prefix, number)
             continue
         key = _KEY.match(line)
         if key is not None:
-            name = _dotted(key.group(1))
+            name = _dotted_key(key.group(1))
             lines.setdefault(f"{prefix}.{name}" if prefix else name, number)
     return lines
 
 
-def _dotted(key: str) -> str:
+def _dotted_key(key: str) -> str:
     return ".".join(part.strip("\"'") for part in _PART.findall(key))

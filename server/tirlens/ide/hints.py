@@ -47,7 +47,7 @@ def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[
     for line, costs in sorted(by_line.items()):
         share = places.total(cost.share for cost in costs)
         if share is not None and share < smallest_share:
-            label = _hidden(costs, report, smallest_share)
+            label = _overlapped_label(costs, report, smallest_share)
         else:
             label = labels.inlay(
                 places.total(cost.time_s for cost in costs),
@@ -63,7 +63,9 @@ def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[
     return found
 
 
-def _hidden(costs: list[BreakdownEntry], report: KernelReport, smallest_share: float) -> str:
+def _overlapped_label(
+    costs: list[BreakdownEntry], report: KernelReport, smallest_share: float
+) -> str:
     """``1.4 ms hidden | 1.1 TF``: work that adds no time because it runs beside other work."""
     hidden_s = sum(cost.overlapped_s or 0.0 for cost in costs)
     if not hidden_s or not report.time_s or hidden_s < smallest_share * report.time_s:

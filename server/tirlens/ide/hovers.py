@@ -38,7 +38,7 @@ def hover(reports: Sequence[KernelReport], line: int, column: int) -> Hover | No
             same = [other for other in reports if other.span.line == line]
             return Hover(report.span, "\n\n---\n\n".join(kernel(other) for other in same))
     for report in reports:
-        found = places.at(report.loops, line, column)
+        found = places.entry_at(report.loops, line, column)
         if found is not None:
             return Hover(found.span, node(found, report))
     return None
@@ -67,16 +67,19 @@ def kernel(report: KernelReport) -> str:
         ),
         ("compulsory", labels.bytes_(report.compulsory_bytes)),
         ("DRAM", _read_write(report.dram_bytes.read, report.dram_bytes.write)),
-        ("L2", _some(report.l2_bytes, labels.bytes_)),
-        ("shared memory", _some(report.shared_bytes, labels.bytes_)),
+        ("L2", _format_nonzero(report.l2_bytes, labels.bytes_)),
+        ("shared memory", _format_nonzero(report.shared_bytes, labels.bytes_)),
         ("intensity", intensity(report.arithmetic_intensity, report.ridge_point)),
-        ("rate", _known(report.flop_per_s, lambda value: labels.rate(value, "FLOP"))),
-        ("bandwidth", _known(report.dram_bytes_per_s, lambda value: labels.rate(value, "B"))),
-        ("roofline", _known(report.roofline_time_s, labels.seconds)),
+        ("rate", _format_known(report.flop_per_s, lambda value: labels.rate(value, "FLOP"))),
+        (
+            "bandwidth",
+            _format_known(report.dram_bytes_per_s, lambda value: labels.rate(value, "B")),
+        ),
+        ("roofline", _format_known(report.roofline_time_s, labels.seconds)),
         ("band", _band(report)),
         ("launch", _launch(report)),
-        ("registers", _known(report.registers_per_thread, "{} a thread (estimated)".format)),
-        ("arrays", launch.moves(report)),
+        ("registers", _format_known(report.registers_per_thread, "{} a thread (estimated)".format)),
+        ("arrays", launch.array_transfers(report)),
         ("occupancy", _occupancy(report)),
         ("waves", _waves(report)),
     ]
@@ -97,13 +100,13 @@ def node(cost: BreakdownEntry, report: KernelReport) -> str:
     if cost.bound:
         verdict += f", {cost.bound}-bound"
     rows = [
-        ("trips", _known(cost.trips, labels.number)),
-        ("executions", _known(cost.executions, labels.number)),
-        ("FLOP", _not_zero(cost.flop, labels.flop)),
-        ("global memory, issued", _not_zero(cost.global_bytes, labels.bytes_)),
-        ("DRAM", _not_zero(cost.dram_bytes, labels.bytes_)),
-        ("L2", _some(cost.l2_bytes, labels.bytes_)),
-        ("shared memory", _some(cost.shared_bytes, labels.bytes_)),
+        ("trips", _format_known(cost.trips, labels.number)),
+        ("executions", _format_known(cost.executions, labels.number)),
+        ("FLOP", _format_unless_zero(cost.flop, labels.flop)),
+        ("global memory, issued", _format_unless_zero(cost.global_bytes, labels.bytes_)),
+        ("DRAM", _format_unless_zero(cost.dram_bytes, labels.bytes_)),
+        ("L2", _format_nonzero(cost.l2_bytes, labels.bytes_)),
+        ("shared memory", _format_nonzero(cost.shared_bytes, labels.bytes_)),
     ]
     if cost.flop is not None and cost.dram_bytes:
         rows.append(("intensity", intensity(cost.flop / cost.dram_bytes, report.ridge_point)))
@@ -155,8 +158,8 @@ def inside(costs: Sequence[BreakdownEntry]) -> str:
             _line(cost),
             labels.seconds(cost.time_s),
             labels.percent(cost.share),
-            _not_zero(cost.flop, labels.flop),
-            _not_zero(cost.dram_bytes, labels.bytes_),
+            _format_unless_zero(cost.flop, labels.flop),
+            _format_unless_zero(cost.dram_bytes, labels.bytes_),
             cost.bound or "",
         )
         lines.append("| " + " | ".join(cells) + " |")
@@ -189,23 +192,23 @@ def caveats(notes: Sequence[str]) -> str:
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> str:
-    shown = [(name, value) for name, value in rows if value]
-    if not shown:
+    filled = [(name, value) for name, value in rows if value]
+    if not filled:
         return ""
-    body = "\n".join(f"| {_cell(name)} | {_cell(value)} |" for name, value in shown)
+    body = "\n".join(f"| {_cell(name)} | {_cell(value)} |" for name, value in filled)
     return "| | |\n|---|---|\n" + body
 
 
-def _known(value: _N | None, form: Callable[[_N], str]) -> str:
+def _format_known(value: _N | None, form: Callable[[_N], str]) -> str:
     return "" if value is None else form(value)
 
 
-def _not_zero(value: float | None, form: Callable[[float | None], str]) -> str:
+def _format_unless_zero(value: float | None, form: Callable[[float | None], str]) -> str:
     """`value`, as unknown where it is, and nothing where it is zero."""
     return "" if value == 0 else form(value)
 
 
-def _some(value: _N | None, form: Callable[[_N], str]) -> str:
+def _format_nonzero(value: _N | None, form: Callable[[_N], str]) -> str:
     """`value` where it is known and not zero."""
     return form(value) if value else ""
 
@@ -234,14 +237,14 @@ def _band(report: KernelReport) -> str:
     if report.time_band_s is None:
         return ""
     low, high = report.time_band_s
-    parts = sorted(report.uncertainty.items(), key=lambda pair: -pair[1])
-    told = [
+    uncertainties = sorted(report.uncertainty.items(), key=lambda pair: -pair[1])
+    parts = [
         f"{_UNCERTAIN.get(name, name)} {labels.percent(math.expm1(part))}"
-        for name, part in parts
+        for name, part in uncertainties
         if part >= _LEAST_UNCERTAIN
     ]
     band = f"{labels.seconds(low)} to {labels.seconds(high)}"
-    return f"{band}: {', '.join(told)}" if told else band
+    return f"{band}: {', '.join(parts)}" if parts else band
 
 
 def _launch(report: KernelReport) -> str:

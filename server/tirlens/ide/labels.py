@@ -33,7 +33,7 @@ def _plain(value: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _scaled(value: float, digits: int, prefixes: tuple[tuple[int, str], ...]) -> tuple[str, str]:
+def _scale(value: float, digits: int, prefixes: tuple[tuple[int, str], ...]) -> tuple[str, str]:
     exact = Decimal(value) if isinstance(value, int) else Decimal(repr(value))
     if not exact.is_finite():
         return str(value), ""
@@ -57,7 +57,7 @@ def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
         return f"? {unit}".rstrip()
     if 0 < abs(value) < _LEAST_COUNT:
         return f"<{_LEAST_COUNT} {unit}".rstrip()
-    number, prefix = _scaled(value, digits, (*_PREFIXES, (0, "")))
+    number, prefix = _scale(value, digits, (*_PREFIXES, (0, "")))
     return f"{number} {prefix}{unit}".rstrip()
 
 
@@ -65,7 +65,7 @@ def seconds(value: float | None, digits: int = 3) -> str:
     """A duration: ``87.1 us``, ``1.2 ms``, ``3 s``."""
     if value is None:
         return "? s"
-    number, prefix = _scaled(float(value), digits, _SMALL_PREFIXES)
+    number, prefix = _scale(float(value), digits, _SMALL_PREFIXES)
     return f"{number} {prefix}s"
 
 
@@ -166,7 +166,7 @@ def shorten(call: str, limit: int = 28) -> str:
     return f"{head}({kept}...)"
 
 
-def spent(cost: BreakdownEntry) -> str:
+def time_or_overlap(cost: BreakdownEntry) -> str:
     """``2.18 ms``, or ``695 us hidden`` for work that adds nothing beside slower work."""
     if not cost.time_s and cost.overlapped_s:
         return f"{seconds(cost.overlapped_s)} hidden"

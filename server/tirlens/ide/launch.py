@@ -1,4 +1,4 @@
-"""How a kernel is launched and how it moves its arrays, each figure with the tier it is from."""
+"""The launch of a kernel and the transfers of its arrays, each with the tier of its facts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _ROUTES = {"tma": "by TMA", "async": "by cp.async"}
 def block(report: KernelReport) -> str:
     """``256 threads, 98.4 kB shared (lowered)``; without the figures that are not known.
 
-    Threads that lowering adds, as those of a producer, are told from the ones the source has.
+    Threads that lowering adds, such as those of a producer, are distinguished from those in the
+    source.
     """
     parts: list[str] = []
     if report.threads_per_block is not None:
@@ -35,17 +36,17 @@ def blocks_per_sm(occupancy: Occupancy) -> str:
     return f"{count} block{'s' * (count != 1)} per SM"
 
 
-def moves(report: KernelReport) -> str:
+def array_transfers(report: KernelReport) -> str:
     """``A, B read by TMA; C written 4 B at a time``; empty for a kernel that was not lowered."""
     if report.lowered is None:
         return ""
     groups: dict[str, list[str]] = {}
     for move in report.lowered.moves:
-        groups.setdefault(_manner(move), []).append(labels.ascii_(move.buffer))
+        groups.setdefault(_transfer_text(move), []).append(labels.ascii_(move.buffer))
     return "; ".join(f"{', '.join(names)} {manner}" for manner, names in groups.items())
 
 
-def _manner(move: Move) -> str:
+def _transfer_text(move: Move) -> str:
     words = [_VERBS[move.mode]]
     if move.route in _ROUTES:
         words.append(_ROUTES[move.route])

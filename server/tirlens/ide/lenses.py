@@ -38,7 +38,7 @@ def parts(report: KernelReport) -> list[Part]:
             Part(report.device_id, "device"),
         ]
     if report.status != "ok":
-        return [Part(failed(report.message or report.status), "report")]
+        return [Part(failure(report.message or report.status), "report")]
     found = [Part(time(report), "report")]
     if bound(report):
         found.append(Part(bound(report), "report"))
@@ -90,11 +90,11 @@ def work(report: KernelReport) -> str:
 
 def call(report: KernelReport) -> str:
     """The arguments that the numbers are for: ``matmul(8192, ...)``, ``M=8192``; may be empty."""
-    shown: list[str] = []
+    arguments: list[str] = []
     if report.call not in ("", report.name, report.definition) and "(" in report.call:
-        shown.append(labels.shorten(report.call))
-    shown.extend(f"{name}={value}" for name, value in report.bindings.items())
-    text = ", ".join(shown)
+        arguments.append(labels.shorten(report.call))
+    arguments.extend(f"{name}={value}" for name, value in report.bindings.items())
+    text = ", ".join(arguments)
     return f"assumed: {text}" if text and report.call_source == "assumed" else text
 
 
@@ -103,6 +103,6 @@ def needs(names: Sequence[str]) -> list[Part]:
     return [Part(f"needs {', '.join(names)}: click to set", "call")]
 
 
-def failed(reason: str) -> str:
+def failure(reason: str) -> str:
     """``not analysed: <reason>``, short enough for a lens."""
     return f"not analysed: {labels.shorten(labels.ascii_(reason), 80)}"

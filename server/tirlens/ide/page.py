@@ -81,7 +81,7 @@ def body(report: KernelReport, verdict: str, source: str = "") -> str:
         parts.append(table(head + headings(tables.LINE_COLUMNS), rows))
     notes = [_advice(item, source) for item in report.advice]
     notes += dict.fromkeys(escape(item.message) for item in report.caveats)
-    parts.append(listed(notes))
+    parts.append(bullet_list(notes))
     return "\n".join(part for part in parts if part)
 
 
@@ -111,7 +111,7 @@ def cells(names: Iterable[str], texts: Iterable[str], share: float | None) -> st
     return "".join(out)
 
 
-def listed(items: Sequence[str]) -> str:
+def bullet_list(items: Sequence[str]) -> str:
     """A list of pieces of HTML; nothing where there are none."""
     return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>" if items else ""
 

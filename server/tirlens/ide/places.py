@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MACRO = "macro call"
 
 
-def at(loops: Sequence[BreakdownEntry], line: int, column: int) -> BreakdownEntry | None:
+def entry_at(loops: Sequence[BreakdownEntry], line: int, column: int) -> BreakdownEntry | None:
     """What stands at a place of the analysed text (1-based line, 0-based column).
 
     The innermost node that starts on the line and includes the column, else the outermost one of
@@ -35,7 +35,7 @@ def at(loops: Sequence[BreakdownEntry], line: int, column: int) -> BreakdownEntr
     called = [pair for pair in found if pair[1].span == chosen.span and _is_called(pair[1], line)]
     least = min(depth for depth, _ in called)
     outermost = [cost for depth, cost in called if depth == least]
-    return outermost[0] if len(outermost) == 1 else _together(outermost)
+    return outermost[0] if len(outermost) == 1 else _combine(outermost)
 
 
 def total(values: Iterable[float | None]) -> float | None:
@@ -48,7 +48,7 @@ def total(values: Iterable[float | None]) -> float | None:
     return found
 
 
-def _together(costs: Sequence[BreakdownEntry]) -> BreakdownEntry:
+def _combine(costs: Sequence[BreakdownEntry]) -> BreakdownEntry:
     """What the statements of a macro cost at the place that calls it."""
     return replace(
         costs[0],
@@ -57,8 +57,8 @@ def _together(costs: Sequence[BreakdownEntry]) -> BreakdownEntry:
         span=costs[0].span,
         trips=None,
         executions=None,
-        flop=_whole(cost.flop for cost in costs),
-        global_bytes=_whole(cost.global_bytes for cost in costs),
+        flop=_integer_total(cost.flop for cost in costs),
+        global_bytes=_integer_total(cost.global_bytes for cost in costs),
         dram_bytes=total(cost.dram_bytes for cost in costs),
         time_s=total(cost.time_s for cost in costs),
         share=total(cost.share for cost in costs),
@@ -66,13 +66,13 @@ def _together(costs: Sequence[BreakdownEntry]) -> BreakdownEntry:
         children=tuple(costs),
         sites=(costs[0].span,),
         l2_bytes=total(cost.l2_bytes for cost in costs),
-        shared_bytes=_whole(cost.shared_bytes for cost in costs),
+        shared_bytes=_integer_total(cost.shared_bytes for cost in costs),
         overlapped_s=None,
         details=(),
     )
 
 
-def _whole(values: Iterable[int | None]) -> int | None:
+def _integer_total(values: Iterable[int | None]) -> int | None:
     found = total(values)
     return None if found is None else int(found)
 

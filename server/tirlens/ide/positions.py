@@ -1,9 +1,9 @@
-"""Where the lines of an analysed text stand in the text as it is now.
+"""The positions of the lines of an analysed text in the current text.
 
-What is shown belongs to the text that it was computed from.  While the user types, each analysed
-line is looked up in the current text: a line that is still there, in order, keeps what is shown on
-it at its new place; a line that was changed or removed loses it, and gets it back on undo.  The
-answer depends on the two texts alone, so no sequence of edits can make it drift.
+A displayed figure belongs to the text from which it was computed.  While the user types, each
+analysed line is searched in the current text.  An unchanged line keeps its figures at its new
+position; a changed or removed line loses them, and gets them back on undo.  The mapping depends
+only on the two texts, not on the sequence of edits between them.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 def align(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
     """For each line of `old` the index of the same line in `new`, or None.
 
-    The indices rise strictly and equal text is guaranteed.  Lines that stand only once on each
-    side anchor the rest (a patience diff), so the time is O(n log n) whatever the texts are.
+    The indices increase strictly, and the lines at both indices are equal.  Lines that occur once
+    on each side are anchors for the others (a patience diff), so the time is O(n log n).
     """
     old, new = list(old), list(new)
     found: list[int | None] = [None] * len(old)
     waiting = [(0, len(old), 0, len(new))]
     while waiting:
         old_start, old_end, new_start, new_end = waiting.pop()
-        same = _common(old[old_start:old_end], new[new_start:new_end])
+        same = _common_prefix_length(old[old_start:old_end], new[new_start:new_end])
         found[old_start : old_start + same] = range(new_start, new_start + same)
         old_start, new_start = old_start + same, new_start + same
-        same = _common(old[old_start:old_end][::-1], new[new_start:new_end][::-1])
+        same = _common_prefix_length(old[old_start:old_end][::-1], new[new_start:new_end][::-1])
         old_end, new_end = old_end - same, new_end - same
         found[old_end : old_end + same] = range(new_end, new_end + same)
         if old_start == old_end or new_start == new_end:
@@ -49,7 +49,7 @@ def align(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
     return found
 
 
-def _common(one: list[str], other: list[str]) -> int:
+def _common_prefix_length(one: list[str], other: list[str]) -> int:
     """How many lines at the start of both are the same, compared in long runs."""
     low, high = 0, min(len(one), len(other)) + 1
     while high - low > 1:
@@ -110,7 +110,7 @@ class LineMap:
 
     @classmethod
     def between(cls, old: Sequence[str], new: Sequence[str]) -> LineMap:
-        """Where each line of the text `old` stands in `new`."""
+        """The map from the lines of the text `old` to those of `new`."""
         return cls(align(old, new))
 
     @cached_property
@@ -119,38 +119,38 @@ class LineMap:
 
     @cached_property
     def _breaks(self) -> list[int]:
-        """For each analysed line how often up to it a line does not follow on the one before."""
+        """For each analysed line, how many lines up to it do not follow their predecessor."""
         pairs = zip([-1, *self.forward], self.forward, strict=False)
         return list(accumulate(at is None or at - 1 != before for before, at in pairs))
 
-    def now(self, line: int) -> int | None:
-        """Where line `line` of the analysed text is now; None if it was changed or removed."""
+    def current_line(self, line: int) -> int | None:
+        """The current number of the analysed `line`; None if it was changed or removed."""
         if not 1 <= line <= len(self.forward):
             return None
         at = self.forward[line - 1]
         return None if at is None else at + 1
 
-    def then(self, line: int) -> int | None:
-        """Which analysed line the current `line` is; None if it is new or changed."""
+    def analysed_line(self, line: int) -> int | None:
+        """The number of the current `line` in the analysed text; None if it is new or changed."""
         at = self._backward.get(line - 1)
         return None if at is None else at + 1
 
-    def intact(self, first: int, last: int) -> bool:
-        """Whether the analysed lines `first` to `last` stand together and unchanged."""
-        if self.now(first) is None or last > len(self.forward):
+    def is_unchanged(self, first: int, last: int) -> bool:
+        """Whether the analysed lines `first` to `last` are unchanged and contiguous."""
+        if self.current_line(first) is None or last > len(self.forward):
             return False
         return last <= first or self._breaks[first - 1] == self._breaks[last - 1]
 
-    def nearest(self, line: int) -> int:
-        """Where `line` is now, or where it would be from its nearest line above that is left."""
+    def nearest_current_line(self, line: int) -> int:
+        """The current number of `line`, extrapolated from the nearest unchanged line above."""
         for above in range(line, 0, -1):
-            at = self.now(above)
+            at = self.current_line(above)
             if at is not None:
                 return at + line - above
         return line
 
-    def span(self, span: Span) -> Span:
-        """`span` at its present place, as near as can be told if its lines were changed."""
-        first = self.nearest(span.line)
+    def current_span(self, span: Span) -> Span:
+        """The current position of `span`, approximate if its lines were changed."""
+        first = self.nearest_current_line(span.line)
         shift = first - span.line
         return Span(first, span.column, span.end_line + shift, span.end_column, span.file)

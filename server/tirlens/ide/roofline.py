@@ -42,7 +42,7 @@ class Point:
 
 
 def point(report: KernelReport) -> Point | None:
-    """The kernel's place under its roof; None if a part is unknown or it computes nothing."""
+    """The point of a kernel; None if a quantity is unknown or the kernel has no arithmetic."""
     intensity, ridge, rate = report.arithmetic_intensity, report.ridge_point, report.flop_per_s
     if not intensity or not ridge or not rate:
         return None
@@ -52,21 +52,21 @@ def point(report: KernelReport) -> Point | None:
     return Point(labels.title(report), intensity, rate, ridge * bandwidth, bandwidth)
 
 
-def places(reports: Iterable[KernelReport]) -> list[Point]:
-    """The kernels that have a place."""
+def kernel_points(reports: Iterable[KernelReport]) -> list[Point]:
+    """The points of the kernels that have one."""
     return [found for report in reports if (found := point(report)) is not None]
 
 
 def svg(reports: Sequence[KernelReport]) -> str:
-    """The picture of all kernels that have a place in it; empty if none has."""
-    points = places(reports)
+    """The plot of all kernels that have a point; empty if none has."""
+    points = kernel_points(reports)
     if not points:
         return ""
     ridges = [item.ridge for item in points]
     across = _Axis([item.intensity for item in points] + ridges, _LEFT, _WIDTH - _RIGHT)
     peaks = [item.peak_flop_per_s for item in points]
     up = _Axis([item.flop_per_s for item in points] + peaks, _HEIGHT - _BOTTOM, _TOP)
-    roofs = {_rounded(item.peak_flop_per_s, item.bandwidth_bytes_per_s) for item in points}
+    roofs = {_round(item.peak_flop_per_s, item.bandwidth_bytes_per_s) for item in points}
     title = "arithmetic intensity, FLOP per DRAM byte"
     middle = (_LEFT + _WIDTH - _RIGHT) / 2
     parts = [
@@ -82,8 +82,8 @@ def svg(reports: Sequence[KernelReport]) -> str:
     )
 
 
-def _rounded(*values: float) -> tuple[float, ...]:
-    """Without what divisions leave behind, so that equal roofs are one."""
+def _round(*values: float) -> tuple[float, ...]:
+    """`values` without the rounding errors of divisions, so that equal roofs compare equal."""
     return tuple(float(f"{value:.6g}") for value in values)
 
 
@@ -105,7 +105,7 @@ class _Axis:
 
 @dataclass(frozen=True)
 class _Box:
-    """What a name or a circle covers: from left to right, around the height `middle`."""
+    """The pixels of a name or a circle, from `left` to `right` around the height `middle`."""
 
     left: float
     right: float
@@ -115,9 +115,9 @@ class _Box:
     def is_inside(self) -> bool:
         return self.left >= _LEFT and self.right <= _WIDTH - _RIGHT
 
-    def meets(self, other: _Box) -> bool:
-        beside = self.right <= other.left or other.right <= self.left
-        return not beside and abs(self.middle - other.middle) < _LINE_HEIGHT
+    def overlaps(self, other: _Box) -> bool:
+        is_apart = self.right <= other.left or other.right <= self.left
+        return not is_apart and abs(self.middle - other.middle) < _LINE_HEIGHT
 
 
 def _vertical(axis: _Axis, power: int) -> str:
@@ -152,20 +152,20 @@ def _roof(across: _Axis, up: _Axis, peak: float, bandwidth: float) -> str:
 
 
 def _marks(placed: Sequence[tuple[float, float, Point]]) -> Iterator[str]:
-    """A circle for each point, and its name beside it where no other name or circle stands."""
+    """A circle for each point, with its name where that overlaps no other name or circle."""
     taken = [_Box(x - _RADIUS, x + _RADIUS, y) for x, y, _ in placed]
     for x, y, item in placed:
         name = escape(item.name)
         rate = labels.rate(item.flop_per_s, "FLOP")
-        told = f"{name}: {labels.number(item.intensity)} FLOP/B, {rate}"
+        title = f"{name}: {labels.number(item.intensity)} FLOP/B, {rate}"
         yield (
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS}" fill="#4a90d9" fill-opacity=".8">'
-            f"<title>{told}</title></circle>"
+            f"<title>{title}</title></circle>"
         )
         width = _CHARACTER_WIDTH * len(item.name)
         right = _Box(x + _RADIUS + 1, x + _RADIUS + 4 + width, y)
         left = _Box(x - _RADIUS - 4 - width, x - _RADIUS - 1, y)
-        free = (box for box in (right, left) if box.is_inside and not any(map(box.meets, taken)))
+        free = (box for box in (right, left) if box.is_inside and not any(map(box.overlaps, taken)))
         box = next(free, None)
         if box is None:
             continue

@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from tirlens.ide import labels
-from tirlens.ide.launch import block, blocks_per_sm, moves
+from tirlens.ide.launch import array_transfers, block, blocks_per_sm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def line_cells(cost: BreakdownEntry) -> tuple[str, ...]:
     """The cells of a line of a breakdown under `LINE_COLUMNS`."""
     return (
         "" if cost.trips is None else labels.number(cost.trips),
-        labels.spent(cost),
+        labels.time_or_overlap(cost),
         labels.percent(cost.share),
         labels.quantity(cost.flop, "F"),
         labels.bytes_(cost.global_bytes),
@@ -71,7 +71,7 @@ def particulars(kernel: KernelReport) -> list[tuple[str, str]]:
         "call": f"{kernel.call} ({kernel.call_source})" if kernel.call else "",
         "device": f"{kernel.device_name} ({kernel.device_source or kernel.device_id})",
         "launch": _launch(kernel),
-        "arrays": moves(kernel),
+        "arrays": array_transfers(kernel),
         "memory": f"{labels.bytes_(kernel.global_bytes.total)} issued, "
         f"{labels.bytes_(kernel.compulsory_bytes)} compulsory, "
         f"{labels.bytes_(kernel.dram_bytes.total)} DRAM",

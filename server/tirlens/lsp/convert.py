@@ -123,8 +123,10 @@ def symbols(document: Document, encoding: Encoding) -> list[types.DocumentSymbol
     lines, place_now = document.lines, document.map_from(reading)
     found: list[types.DocumentSymbol] = []
     for kernel in reading.source.kernels:
-        whole = range_of(lines, place_now.span(kernel.extent), encoding)
-        head = position(lines, place_now.nearest(kernel.span.line), kernel.span.column, encoding)
+        whole = range_of(lines, place_now.current_span(kernel.extent), encoding)
+        head = position(
+            lines, place_now.nearest_current_line(kernel.span.line), kernel.span.column, encoding
+        )
         # The selection must lie within the range, whatever was typed since.
         inside = whole.start.line <= head.line <= whole.end.line
         selection = types.Range(head, head) if inside else types.Range(whole.start, whole.start)

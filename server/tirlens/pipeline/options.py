@@ -40,5 +40,5 @@ class Options:
         budget = NO_BUDGET
         for pattern, limits in self.project.budgets.items():
             if fnmatchcase(definition, pattern):
-                budget = budget.merged(limits)
-        return budget.merged(kernel.budget) if kernel else budget
+                budget = budget.merge(limits)
+        return budget.merge(kernel.budget) if kernel else budget

@@ -31,7 +31,7 @@ def evaluate_kernel(
         # A what-if changes the facts that were counted, and shares the unchanged ones with them.
         facts = known.facts
     report = analyze(facts, device, bindings, known)
-    question = Question(facts, device, bindings, report=report, known=known)
+    question = Question(facts, device, bindings, report=report, workload=known)
     return replace(report, advice=advise(question))
 
 

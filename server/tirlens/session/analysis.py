@@ -100,5 +100,5 @@ class Analysis:
                 if problem.kind == "interpreter":
                     # The message has whole paths and the command to run; the diagnostic shows it.
                     first_line = "no Python with the framework, see the problem"
-                return lenses.Part(lenses.failed(first_line), "report")
-        return lenses.Part(lenses.failed("no kernel came of it"), "report")
+                return lenses.Part(lenses.failure(first_line), "report")
+        return lenses.Part(lenses.failure("no kernel came of it"), "report")

@@ -37,7 +37,7 @@ def kernel_at(document: Document, line: int) -> KernelSource | None:
         return None
     lines = document.map_from(reading)
     for kernel in reading.source.kernels:
-        extent = lines.span(kernel.extent)
+        extent = lines.current_span(kernel.extent)
         if extent.line <= line <= extent.end_line:
             return kernel
     return None
@@ -67,7 +67,7 @@ def choices(document: Document, name: str | None) -> Choices | None:
             choice = Choice(candidate.expression, candidate.source)
             found.setdefault(candidate.expression, choice)
     lines = document.map_from(reading)
-    line = lines.nearest(kernel.insertion_line)
+    line = lines.nearest_current_line(kernel.insertion_line)
     standing = [item for item in kernel.directives if item.span.line == kernel.insertion_line - 1]
     text = document.lines[line - 1] if line <= len(document.lines) else ""
     indentation = text[: len(text) - len(text.lstrip())]

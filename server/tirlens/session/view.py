@@ -43,10 +43,10 @@ def inlay_hints(
     lines = document.map_from(analysis.reading)
     found: dict[int, Hint] = {}
     for hint in document.hints(smallest_share):
-        now = lines.now(hint.line)
+        now = lines.current_line(hint.line)
         if now is None or not first_line <= now <= last_line:
             continue
-        if now not in found and lines.intact(hint.line, hint.last_line):
+        if now not in found and lines.is_unchanged(hint.line, hint.last_line):
             found[now] = replace(hint, line=now, last_line=now + hint.last_line - hint.line)
     return [found[line] for line in sorted(found)]
 
@@ -61,7 +61,7 @@ def code_lenses(document: Document, trusted: bool) -> list[Lens]:
     for kernel in reading.source.kernels:
         if kernel.off:
             continue
-        line = lines.nearest(kernel.span.line)
+        line = lines.nearest_current_line(kernel.span.line)
         parts = _parts(document, kernel, trusted)
         found.extend(Lens(line, kernel.span.column, part, kernel.name) for part in parts)
     return found
@@ -82,7 +82,7 @@ def _parts(document: Document, kernel: KernelSource, trusted: bool) -> Sequence[
         return [lenses.Part(title, "none" if waiting else "analyze")]
     parts = analysis.lens(analysed)
     lines = document.map_from(analysis.reading)
-    if lines.intact(analysed.extent.line, analysed.extent.end_line):
+    if lines.is_unchanged(analysed.extent.line, analysed.extent.end_line):
         return parts
     return (lenses.Part(lenses.STALE, "analyze"), *parts)
 
@@ -93,11 +93,11 @@ def hover(document: Document, line: int, column: int) -> Hover | None:
     if analysis is None:
         return None
     lines = document.map_from(analysis.reading)
-    then = lines.then(line)
+    then = lines.analysed_line(line)
     if then is None:
         return None
     found = hovers.hover(analysis.report.kernels, then, column)
-    return None if found is None else replace(found, span=lines.span(found.span))
+    return None if found is None else replace(found, span=lines.current_span(found.span))
 
 
 def rewritings(document: Document, line: int) -> list[Advice]:
@@ -111,10 +111,10 @@ def rewritings(document: Document, line: int) -> list[Advice]:
         return []
     lines = document.map_from(analysis.reading)
     return [
-        replace(advice, edit=replace(advice.edit, span=lines.span(advice.edit.span)))
+        replace(advice, edit=replace(advice.edit, span=lines.current_span(advice.edit.span)))
         for report in analysis.reports_of(analysed)
         for advice in report.advice
-        if advice.edit and lines.intact(advice.edit.span.line, advice.edit.span.end_line)
+        if advice.edit and lines.is_unchanged(advice.edit.span.line, advice.edit.span.end_line)
     ]
 
 
@@ -125,9 +125,9 @@ def file_diagnostics(document: Document) -> list[Diagnostic]:
         return diagnostics.of_source(document.reading.source) if document.reading else []
     lines = document.map_from(analysis.reading)
     return [
-        replace(item, span=lines.span(item.span))
+        replace(item, span=lines.current_span(item.span))
         for item in _all(analysis)
-        if lines.now(item.span.line) is not None
+        if lines.current_line(item.span.line) is not None
     ]
 
 

@@ -123,19 +123,19 @@ class Assembler:
         self, found: Found, attached: _Attached, typechecks: list[tuple[str, Span]]
     ) -> KernelSource:
         extent = self._text.extent(found.owner)
-        shown = found.terminals[0] if len(found.terminals) == 1 else found.owner
-        same = shown is found.owner
+        head = found.terminals[0] if len(found.terminals) == 1 else found.owner
+        same = head is found.owner
         candidates = _unique(self._candidates(found, attached, typechecks))
         local = found.local_to
         return KernelSource(
             name=found.name,
             style=found.style,
-            span=self._head(shown),
+            span=self._head(head),
             extent=extent,
             insertion_line=extent.line,
-            prim_func=None if same else shown.name,
+            prim_func=None if same else head.name,
             parameters=_parameters(found),
-            required=_required(found),
+            required=_required_parameters(found),
             candidates=candidates,
             directives=tuple(item for _, item in sorted(attached.directives, key=_rank)),
             local_to=local,
@@ -155,7 +155,7 @@ class Assembler:
             yield CallCandidate(found.name, "module-level", self._text.span(found.owner))
             return
         for payload, span in typechecks:
-            if self._nearness(span, found) and (call := _typechecked(payload, found)):
+            if self._nearness(span, found) and (call := _typecheck_call(payload, found)):
                 yield CallCandidate(call, "typecheck", span)
         yield from self._sites.candidates(found)
         defaults = self._sites.defaults(found)
@@ -170,7 +170,7 @@ class Assembler:
         return Span(span.line, span.column, span.line, head.end() if head else len(line))
 
 
-def _typechecked(payload: str, found: Found) -> str | None:
+def _typecheck_call(payload: str, found: Found) -> str | None:
     """The call that a ``<typecheck>`` comment describes: a call, or a list of arguments."""
     bare = payload.strip()
     if bare.startswith("(") and bare.endswith(")"):
@@ -204,7 +204,7 @@ def _constants(owner: ast.AST) -> list[str]:
     return out
 
 
-def _required(found: Found) -> tuple[str, ...]:
+def _required_parameters(found: Found) -> tuple[str, ...]:
     """The parameters of a factory or eager kernel that have no default."""
     owner = found.owner
     if isinstance(owner, ast.ClassDef) or found.style == "prim_func":

@@ -48,7 +48,7 @@ class CallSites:
         for call in self._calls.get(found.owner.name, ()):
             if found.owner in self._text.enclosing(call) or not self._is_owner(call.func, found):
                 continue
-            outer = self._chained(call) if found.style == "factory" else call
+            outer = self._outer_call(call) if found.style == "factory" else call
             for frame in self._frames(functions(self._text.enclosing(call)), _MAX_DEPTH):
                 try:
                     expression = self._expression(outer, call, found, frame)
@@ -114,7 +114,7 @@ class CallSites:
             "self",
         )
 
-    def _chained(self, call: ast.Call) -> ast.Call:
+    def _outer_call(self, call: ast.Call) -> ast.Call:
         """``f(a)(b)`` for ``f(a)``, where the result is called at once."""
         parent = self._text.parents.get(call)
         return parent if isinstance(parent, ast.Call) and parent.func is call else call
@@ -140,13 +140,13 @@ class CallSites:
         function = chain[-1]
         count = 0
         for parent in self._frames(chain[:-1], depth - 1):
-            for given in self._given(function, depth):
+            for given in self._known_arguments(function, depth):
                 yield function_frame(function, given, parent)
                 count += 1
                 if count >= _MAX_FRAMES:
                     return
 
-    def _given(self, function: FunctionNode, depth: int) -> Iterator[dict[str, Value]]:
+    def _known_arguments(self, function: FunctionNode, depth: int) -> Iterator[dict[str, Value]]:
         if not parameters(function):
             yield {}
             return
@@ -157,19 +157,19 @@ class CallSites:
                 continue
             for frame in self._frames(around, depth - 1):
                 yield self._folder.bind(function, call, frame)
-        fixtures = self._parametrized(function)
+        fixtures = self._fixture_values(function)
         if fixtures:
             yield fixtures
         yield {}
 
-    def _parametrized(self, function: FunctionNode) -> dict[str, Value]:
+    def _fixture_values(self, function: FunctionNode) -> dict[str, Value]:
         """The first values of ``pytest.mark.parametrize`` and ``tvm.testing.parameter``."""
         out: dict[str, Value] = {}
         for parameter in parameters(function):
             binding = self._module.binding(parameter.arg, (1 << 30, 0))
             value = binding.value if binding else None
             if isinstance(value, ast.Call) and _last(value.func) in ("parameter", "parameters"):
-                self._first(out, [parameter.arg], value.args)
+                self._bind_first(out, [parameter.arg], value.args)
         for decorator in function.decorator_list:
             if isinstance(decorator, ast.Call) and _last(decorator.func) == "parametrize":
                 self._parametrize(out, decorator)
@@ -179,13 +179,13 @@ class CallSites:
         if len(decorator.args) < 2 or not isinstance(decorator.args[1], (ast.List, ast.Tuple)):
             return
         try:
-            names = self._folder.known(decorator.args[0], self._module)
+            names = self._folder.fold_constant(decorator.args[0], self._module)
         except UnknownValueError:
             return
         listed = names.split(",") if isinstance(names, str) else list(names)
-        self._first(out, [str(name).strip() for name in listed], decorator.args[1].elts)
+        self._bind_first(out, [str(name).strip() for name in listed], decorator.args[1].elts)
 
-    def _first(self, out: dict[str, Value], names: list[str], values: list[ast.expr]) -> None:
+    def _bind_first(self, out: dict[str, Value], names: list[str], values: list[ast.expr]) -> None:
         if not values:
             return
         first = values[0]
@@ -212,7 +212,7 @@ def prelude(found: Found) -> tuple[ast.stmt, ...]:
     out: list[ast.stmt] = []
     inside: Definition = found.owner
     for function in reversed(functions(found.scope)):
-        for statement in reversed(list(_straight(function.body, inside))):
+        for statement in reversed(list(_statements_before(function.body, inside))):
             if bound_names([statement]) & needed:
                 out.append(statement)
                 needed |= loaded_names(statement)
@@ -220,7 +220,7 @@ def prelude(found: Found) -> tuple[ast.stmt, ...]:
     return tuple(reversed(out))
 
 
-def _straight(body: list[ast.stmt], target: ast.AST) -> Iterator[ast.stmt]:
+def _statements_before(body: list[ast.stmt], target: ast.AST) -> Iterator[ast.stmt]:
     """The statements before `target` on the way to it."""
     for statement in body:
         if statement is target:
@@ -233,7 +233,7 @@ def _straight(body: list[ast.stmt], target: ast.AST) -> Iterator[ast.stmt]:
                     for item in block  # pyright: ignore[reportUnknownVariableType]
                     for node in ast.walk(item)  # pyright: ignore[reportUnknownArgumentType]
                 ):
-                    yield from _straight(block, target)  # pyright: ignore[reportUnknownArgumentType]
+                    yield from _statements_before(block, target)  # pyright: ignore[reportUnknownArgumentType]
             return
         yield statement
 

@@ -10,7 +10,7 @@ from tirlens.source.parse import Text, parse
 from tirlens_worker.facts import Span
 
 # What a loop that runs in turn is over, `range` being the same as the script's `serial`.
-_IN_TURN = frozenset({"range", "serial", "unroll", "Pipelined"})
+_SEQUENTIAL_LOOPS = frozenset({"range", "serial", "unroll", "Pipelined"})
 # What binds at least as tightly as a sum, to the right of which one may be written.
 _SUMMANDS = (ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 _SUMMAND_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
@@ -99,7 +99,7 @@ def _loop_kind(text: Text, change: LoopKind, call: str) -> Replacement | None:
         if isinstance(node, ast.For) and node.lineno == change.span.line
     ]
     over = found[0] if len(found) == 1 else None
-    if not isinstance(over, ast.Call) or _name(over.func) not in _IN_TURN:
+    if not isinstance(over, ast.Call) or _name(over.func) not in _SEQUENTIAL_LOOPS:
         return None
     if _name(over.func) == change.kind:
         if change.stages is None or len(over.args) > _LOOP_BOUNDS:
@@ -109,7 +109,7 @@ def _loop_kind(text: Text, change: LoopKind, call: str) -> Replacement | None:
     if over.keywords or not over.args or script is None:
         return None
     stages = "" if change.stages is None else f"num_stages={change.stages}"
-    bounds = _between(text, over.args[0], over.args[-1])
+    bounds = _source_between(text, over.args[0], over.args[-1])
     arguments = f"{bounds}, {stages}" if stages else bounds
     title = f"T.{change.kind}({f'..., {stages}' if stages else '...'})"
     return Replacement(text.span(over), f"{script}.{change.kind}({arguments})", title)
@@ -118,10 +118,10 @@ def _loop_kind(text: Text, change: LoopKind, call: str) -> Replacement | None:
 def _script(text: Text, function: ast.expr) -> str | None:
     """The name under which the text has the script's language, as in ``T.serial``."""
     if isinstance(function, ast.Attribute):
-        return _between(text, function.value, function.value)
+        return _source_between(text, function.value, function.value)
     for node in text.nodes:
         if isinstance(node, ast.Attribute) and node.attr in ("prim_func", "Kernel", "macro"):
-            return _between(text, node.value, node.value)
+            return _source_between(text, node.value, node.value)
     return None
 
 
@@ -168,14 +168,14 @@ def _number(text: Text, value: ast.expr, at: ast.AST, analysed: str) -> ast.Cons
     if not isinstance(value, ast.Name):
         return None
     for scope in reversed(text.enclosing(at)):
-        assigned = list(_assigned(scope, value.id))
+        assigned = list(_assignments(scope, value.id))
         if isinstance(scope, ast.FunctionDef) and (default := _default(scope, value.id)):
             position, number = default
             given = bool(assigned) or _gives(analysed, scope.name, position, value.id)
             return None if given else number
         if assigned:
             return _only_number(assigned)
-    return _only_number(list(_assigned(text.tree, value.id)))
+    return _only_number(list(_assignments(text.tree, value.id)))
 
 
 def _default(function: ast.FunctionDef, name: str) -> tuple[int, ast.Constant | None] | None:
@@ -207,7 +207,7 @@ def _gives(call: str, function: str, position: int, name: str) -> bool:
     return starred or by_name or 0 <= position < len(made.args)
 
 
-def _assigned(scope: ast.AST, name: str) -> Iterator[ast.expr | None]:
+def _assignments(scope: ast.AST, name: str) -> Iterator[ast.expr | None]:
     """What a scope's own statements assign to `name`; None for other ways to bind it."""
     for node in ast.iter_child_nodes(scope):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
@@ -219,7 +219,7 @@ def _assigned(scope: ast.AST, name: str) -> Iterator[ast.expr | None]:
                 continue
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
             yield None
-        yield from _assigned(node, name)
+        yield from _assignments(node, name)
 
 
 def _only_number(values: list[ast.expr | None]) -> ast.Constant | None:
@@ -263,7 +263,7 @@ def _longer_rows(text: Text, change: LongerRows) -> Replacement | None:
     sum_ = isinstance(row, ast.BinOp) and isinstance(row.op, _SUMMAND_OPERATORS)
     if not sum_ and not isinstance(row, _SUMMANDS):
         return None
-    length = f"{_between(text, row, row)} + {change.elements}"
+    length = f"{_source_between(text, row, row)} + {change.elements}"
     return Replacement(text.span(row), length, f"{change.array}: rows of {length}")
 
 
@@ -279,7 +279,7 @@ def _name(expr: ast.AST | None) -> str:
     return expr.id if isinstance(expr, ast.Name) else ""
 
 
-def _between(text: Text, first: ast.AST, last: ast.AST) -> str:
+def _source_between(text: Text, first: ast.AST, last: ast.AST) -> str:
     """The text from one expression to the end of another."""
     span = text.span(first, last)
     lines = list(text.lines[span.line - 1 : span.end_line])

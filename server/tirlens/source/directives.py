@@ -1,4 +1,4 @@
-"""Comments that speak to this tool: ``# tirlens: ...`` and tilelang-lsp's ``# <typecheck> ...``."""
+"""Comments for this tool: ``# tirlens: ...`` and tilelang-lsp's ``# <typecheck> ...``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EXPECTED = (
 
 @dataclass(frozen=True)
 class Comment:
-    """A comment at `span`; `alone` on its line or behind code."""
+    """A comment at `span`; `alone` on its line or after code."""
 
     text: str
     span: Span
@@ -36,9 +36,9 @@ class Comment:
 
 
 def comments(text: Text) -> list[Comment]:
-    """All comments of a text that has some for us, else none.
+    """All comments of a text if any of them is for this tool, else none.
 
-    Of a text that cannot be tokenised they are the lines that look like comments.
+    In a text that cannot be tokenised, they are the lines that begin with ``#``.
     """
     source = "\n".join(text.lines)
     out: list[Comment] = []
@@ -69,14 +69,14 @@ def directives(found: list[Comment]) -> list[Directive]:
 
 
 def typechecks(found: list[Comment]) -> list[tuple[str, Span]]:
-    """What tilelang-lsp's comments say, and where."""
+    """The payloads of tilelang-lsp's comments with their spans."""
     return [
         (match["payload"], item.span) for item in found if (match := _TYPECHECK.match(item.text))
     ]
 
 
 def parse_directive(payload: str, span: Span) -> Directive:
-    """A directive from the text behind ``tirlens:``."""
+    """A directive from the text after ``tirlens:``."""
     calls: list[str] = []
     bindings: dict[str, int] = {}
     device: str | None = None
@@ -90,7 +90,7 @@ def parse_directive(payload: str, span: Span) -> Directive:
             found = _budget(limit["name"], limit["value"])
             if found is None:
                 return Directive(span, error=f"{item!r} is no budget: {_EXPECTED}")
-            budget = budget.merged(found)
+            budget = budget.merge(found)
             continue
         binding = _BINDING.fullmatch(item)
         if item == "off":
@@ -112,7 +112,7 @@ def parse_directive(payload: str, span: Span) -> Directive:
 
 
 def _no_size(item: str, name: str) -> str:
-    """What is wrong with ``name=...`` that is no size: the value, or a name that is a slip."""
+    """The error of ``name=...`` without a size: a wrong value, or a misspelt name."""
     near = difflib.get_close_matches(name, ("device",), 1)
     if near:
         return f"{item!r} is no directive; did you mean {near[0]}?"
@@ -156,7 +156,7 @@ def is_call(text: str) -> bool:
 
 
 def integer(text: str) -> int | None:
-    """The whole number that a text of digits and arithmetic stands for (``4096``, ``32*1024``)."""
+    """The value of an integer expression (``4096``, ``32*1024``); None for any other text."""
     try:
         return _integer(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, ZeroDivisionError):

@@ -62,7 +62,7 @@ class Folder:
         """`node` as an expression that is valid in the module, its local names replaced."""
         return render(self.fold(node, frame), self._names.torch)
 
-    def known(self, node: ast.expr, frame: Frame) -> Any:
+    def fold_constant(self, node: ast.expr, frame: Frame) -> Any:
         """The constant that an expression is worth."""
         return self._constant(self.fold(node, frame))
 
@@ -108,7 +108,7 @@ class Folder:
                 self._give(given, keyword.arg, keyword.value, frame)
             elif keyword.arg is None:
                 try:
-                    pairs: Any = self.known(keyword.value, frame)
+                    pairs: Any = self.fold_constant(keyword.value, frame)
                 except UnknownValueError:
                     continue
                 if isinstance(pairs, dict):
@@ -138,14 +138,17 @@ class Folder:
         if isinstance(node, ast.BinOp):
             return self._binary(node, frame)
         if isinstance(node, ast.UnaryOp):
-            return apply(UNARY[type(node.op)], self.known(node.operand, frame))
+            return apply(UNARY[type(node.op)], self.fold_constant(node.operand, frame))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            left, right = self.known(node.left, frame), self.known(node.comparators[0], frame)
+            left, right = (
+                self.fold_constant(node.left, frame),
+                self.fold_constant(node.comparators[0], frame),
+            )
             return apply(COMPARE[type(node.ops[0])], left, right)
         if isinstance(node, ast.BoolOp):
             return self._bool(node, frame)
         if isinstance(node, ast.IfExp):
-            branch = node.body if self.known(node.test, frame) else node.orelse
+            branch = node.body if self.fold_constant(node.test, frame) else node.orelse
             return self.fold(branch, frame)
         if isinstance(node, ast.Subscript):
             return self._subscript(node, frame)
@@ -159,7 +162,7 @@ class Folder:
             binding = current.binding(name, position)
             if binding is not None:
                 try:
-                    return self._bound(binding, current)
+                    return self._value_of(binding, current)
                 except UnknownValueError:
                     if current.parent is not None:
                         raise
@@ -174,7 +177,7 @@ class Folder:
             return Written(name)
         raise UnknownValueError(f"{name} is not known")
 
-    def _bound(self, binding: Binding, frame: Frame) -> Value:
+    def _value_of(self, binding: Binding, frame: Frame) -> Value:
         if binding.value is None:
             raise UnknownValueError("bound at run time")
         # Names inside the value stand before the binding, so they have their earlier meaning.
@@ -231,7 +234,7 @@ class Folder:
                 out |= pairs
                 written += [f"{k!r}: {v!r}" for k, v in pairs.items()]
                 continue
-            name = self.known(key, frame)
+            name = self.fold_constant(key, frame)
             apply(hash, name)
             constant = constant and isinstance(value, Known)
             if isinstance(value, Known):
@@ -256,7 +259,7 @@ class Folder:
         return value
 
     def _subscript(self, node: ast.Subscript, frame: Frame) -> Value:
-        base, index = self.fold(node.value, frame), self.known(node.slice, frame)
+        base, index = self.fold(node.value, frame), self.fold_constant(node.slice, frame)
         if isinstance(base, Sequence):
             return apply(operator.getitem, base.items, index).value
         return apply(operator.getitem, self._constant(base), index)
@@ -277,18 +280,22 @@ class Folder:
     def _call(self, node: ast.Call, frame: Frame) -> Value:
         if isinstance(node.func, ast.Attribute) and node.func.attr in PARSING:
             return option_defaults(node.func.value, frame)
-        path = self._names.dotted(node.func) or ""
+        path = self._names.dotted_path(node.func) or ""
         if path.split(".")[0] == "torch":
             return self._tensor(path, node, frame)
         function = FUNCTIONS.get(path) or FUNCTIONS.get(
             path.split(".")[-1] if path.split(".")[0] in ("tilelang", "tvm", "triton") else ""
         )
         if function is not None:
-            given = [self.known(item, frame) for item in node.args]
-            named = {item.arg: self.known(item.value, frame) for item in node.keywords if item.arg}
+            given = [self.fold_constant(item, frame) for item in node.args]
+            named = {
+                item.arg: self.fold_constant(item.value, frame)
+                for item in node.keywords
+                if item.arg
+            }
             return apply(function, *given, **named)
         if isinstance(node.func, ast.Name) and node.func.id in self._functions:
-            return self._followed(self._functions[node.func.id], node, frame)
+            return self._call_of_file(self._functions[node.func.id], node, frame)
         if isinstance(node.func, ast.Attribute):
             base = self.fold(node.func.value, frame)
             if isinstance(base, Tensor):
@@ -319,7 +326,7 @@ class Folder:
     def _tensor(self, path: str, node: ast.Call, frame: Frame) -> Value:
         return tensors.create(path, *self._operands(node, frame), torch=self._names.torch)
 
-    def _followed(self, function: FunctionNode, node: ast.Call, frame: Frame) -> Value:
+    def _call_of_file(self, function: FunctionNode, node: ast.Call, frame: Frame) -> Value:
         """The value of a call of a function of this file."""
         last = function.body[-1] if function.body else None
         returns = [item for item in ast.walk(function) if isinstance(item, ast.Return)]

@@ -75,7 +75,7 @@ class KernelSource:
         """What the directives allow a launch to take, the nearest last and so winning."""
         merged = NO_BUDGET
         for directive in self.directives:
-            merged = merged.merged(directive.budget)
+            merged = merged.merge(directive.budget)
         return merged
 
 

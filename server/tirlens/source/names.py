@@ -1,4 +1,4 @@
-"""What the names in a file mean, as far as its imports and decorators say."""
+"""The meaning of the names in a file, from its imports and decorators."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _FRAMEWORKS = ("tvm", "tilelang")
 
 @dataclass(frozen=True)
 class Names:
-    """`aliases` maps each imported name to the dotted path that it stands for.
+    """The names of a module.
 
-    `module_level` are the names that the module's own statements bind, and so those that an
-    expression evaluated in the module may use.
+    `aliases` maps each imported name to its dotted path.  `module_level` are the names that the
+    module's own statements bind, and that an expression evaluated in the module may use.
     """
 
     aliases: Mapping[str, str]
     module_level: frozenset[str]
 
-    def dotted(self, node: ast.AST) -> str | None:
-        """The full dotted path that a name or attribute chain stands for."""
+    def dotted_path(self, node: ast.AST) -> str | None:
+        """The full dotted path of a name or attribute chain."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -40,7 +40,7 @@ class Names:
         ``prim_func`` and ``ir_module`` are taken by their last name alone, for they often come
         through a project's own module; ``jit`` must come from a framework.
         """
-        path = self.dotted(node.func if isinstance(node, ast.Call) else node)
+        path = self.dotted_path(node.func if isinstance(node, ast.Call) else node)
         if path is None:
             return None
         head, last = path.split(".")[0], path.split(".")[-1]
@@ -64,7 +64,7 @@ class Names:
         """Whether a `with` item opens a tilelang kernel (``T.Kernel(...)``)."""
         if not isinstance(node, ast.Call):
             return False
-        path = self.dotted(node.func)
+        path = self.dotted_path(node.func)
         return path is not None and path.split(".")[-1].endswith("Kernel")
 
     @property

@@ -80,19 +80,19 @@ def parse(text: str) -> Text:
     problems: list[SyntaxProblem] = []
     for _ in range(_MAX_REPAIRS):
         try:
-            return _finished(lines, pieces.parse(work), problems)
+            return _make_text(lines, pieces.parse(work), problems)
         except SyntaxError as error:
             if not problems:
                 problems.append(_problem(error, lines))
-            if not _take_out(work, error, pieces):
+            if not _neutralise(work, error, pieces):
                 break
         except (ValueError, RecursionError, MemoryError) as error:
             problems.append(SyntaxProblem(f"cannot be parsed: {error}", Span(1, 0, 1, 0)))
             break
-    return _finished(lines, ast.Module([], []), problems)
+    return _make_text(lines, ast.Module([], []), problems)
 
 
-def _finished(lines: list[str], tree: ast.Module, problems: list[SyntaxProblem]) -> Text:
+def _make_text(lines: list[str], tree: ast.Module, problems: list[SyntaxProblem]) -> Text:
     return Text(tuple(lines), tree, tuple(problems))
 
 
@@ -104,11 +104,11 @@ def _problem(error: SyntaxError, lines: list[str]) -> SyntaxProblem:
         end_line, end_column = line, max(column + 1, len(lines[line - 1]))
     message = error.msg
     if message == "invalid syntax":
-        message += _at(lines, line, column)
+        message += _error_context(lines, line, column)
     return SyntaxProblem(message, Span(line, column, end_line, end_column))
 
 
-def _at(lines: list[str], line: int, column: int) -> str:
+def _error_context(lines: list[str], line: int, column: int) -> str:
     """What stands at the error, and the bracket that is still open there."""
     found = re.match(r"\w+|\S", lines[line - 1][column:])
     text = f" at '{found[0]}'" if found else ""
@@ -128,7 +128,7 @@ def _at(lines: list[str], line: int, column: int) -> str:
     return text
 
 
-def _take_out(lines: list[str], error: SyntaxError, pieces: Pieces) -> bool:
+def _neutralise(lines: list[str], error: SyntaxError, pieces: Pieces) -> bool:
     """Neutralise the place of a syntax error: its line first, then its top-level statement."""
     at = min(max(error.lineno or 1, 1), len(lines)) - 1
     text = lines[at]

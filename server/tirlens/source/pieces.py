@@ -19,7 +19,7 @@ _PIECES = 100
 # How often a piece is made longer if it ends within something, a docstring for example.
 _LONGER = 4
 _BEGINS = re.compile(r"[A-Za-z_@\"']")
-_GOES_ON = re.compile(r"(else|elif|except|finally)\b")
+_CONTINUES = re.compile(r"(else|elif|except|finally)\b")
 _CUT_SHORT = re.compile(r"was never closed|triple-quoted|unexpected EOF|end of file")
 
 
@@ -27,7 +27,7 @@ class Pieces:
     """Parses versions of one text; what two of them have in common is parsed once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, str], list[ast.stmt]] = {}
+        self._parsed: dict[tuple[int, str], list[ast.stmt]] = {}
 
     def parse(self, lines: Sequence[str]) -> ast.Module:
         """The tree of `lines`.
@@ -60,10 +60,10 @@ class Pieces:
 
     def _piece(self, lines: Sequence[str], first: int, last: int) -> list[ast.stmt]:
         content = "\n".join(lines[first:last])
-        found = self._known.get((first, content))
+        found = self._parsed.get((first, content))
         if found is None:
             found = parse([*[""] * first, content]).body
-            self._known[first, content] = found
+            self._parsed[first, content] = found
         return found
 
 
@@ -76,7 +76,7 @@ def parse(lines: Sequence[str]) -> ast.Module:
 
 def begins_statement(line: str) -> bool:
     """Whether a statement of the module begins on `line`, as far as the line itself tells."""
-    return _BEGINS.match(line) is not None and _GOES_ON.match(line) is None
+    return _BEGINS.match(line) is not None and _CONTINUES.match(line) is None
 
 
 def _starts(lines: Sequence[str]) -> Iterator[int]:

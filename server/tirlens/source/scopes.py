@@ -15,7 +15,7 @@ END: Position = (1 << 30, 0)
 
 @dataclass(frozen=True)
 class Binding:
-    """At `position` a name is bound to item `path` of `value`; None where only the run knows."""
+    """A name is bound at `position` to item `path` of `value`; None if only known at run time."""
 
     position: Position
     value: ast.expr | None
@@ -24,7 +24,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class Frame:
-    """A module or one call of a function: its bindings, given arguments, and what surrounds it."""
+    """A module or one call of a function: its bindings, its arguments and its parent frame."""
 
     bindings: Mapping[str, list[Binding]]
     given: Mapping[str, Value]
@@ -73,11 +73,11 @@ def _walk(body: list[ast.stmt]) -> Iterator[tuple[str, Binding]]:
             continue
         if isinstance(node, ast.Lambda):
             continue
-        yield from _bound(node)
+        yield from _bindings_of(node)
         pending.extend(ast.iter_child_nodes(node))
 
 
-def _bound(node: ast.AST) -> Iterator[tuple[str, Binding]]:
+def _bindings_of(node: ast.AST) -> Iterator[tuple[str, Binding]]:
     if isinstance(node, ast.Assign):
         for target in node.targets:
             yield from _targets(target, node.value, (), _end(node))
@@ -88,7 +88,7 @@ def _bound(node: ast.AST) -> Iterator[tuple[str, Binding]]:
         value = ast.copy_location(ast.BinOp(before, node.op, node.value), node)
         yield node.target.id, Binding(_end(node), value)
     elif isinstance(node, (ast.For, ast.comprehension)):
-        # The first round of a loop stands for all of them.
+        # The first iteration of a loop represents all of them.
         where = (node.iter.end_lineno or 0, node.iter.end_col_offset or 0)
         yield from _targets(node.target, node.iter, (0,), where)
     elif isinstance(node, ast.With):
@@ -108,7 +108,7 @@ def _targets(
 
 
 def _end(node: ast.stmt) -> Position:
-    """Where a statement ends: its target is bound for what stands behind it."""
+    """The end of a statement, from which on its target is bound."""
     return (node.end_lineno or node.lineno, (node.end_col_offset or 0) - 1)
 
 

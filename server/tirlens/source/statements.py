@@ -41,7 +41,7 @@ def statements(text: Text, names: Names) -> tuple[Statement, ...]:
     if text.problems:
         return ()
     out: list[Statement] = []
-    judge = _Judge(names, text.lines)
+    judge = _EffectAnalysis(names, text.lines)
     for node in text.tree.body:
         extent = text.extent(node)
         nodes, first = [node], extent.line
@@ -71,7 +71,7 @@ class Reach:
             for name in statement.binds:
                 self._binding.setdefault(name, []).append(index)
         always = [index for index, statement in enumerate(body) if not statement.inert]
-        self._always = self._closed(frozenset(), always)
+        self._always = self._closure(frozenset(), always)
 
     def at(self, lines: Iterable[int]) -> frozenset[int]:
         """The statements that stand at some of `lines`."""
@@ -85,9 +85,9 @@ class Reach:
     def of(self, own: Collection[int], expressions: Iterable[str]) -> list[int]:
         """The statements, in order, that `own` and `expressions` may depend on, and `own`."""
         words = frozenset[str]().union(*map(_words, expressions))
-        return sorted(self._closed(self._always, {*own, *self._bound_to(words)}))
+        return sorted(self._closure(self._always, {*own, *self._bound_to(words)}))
 
-    def _closed(self, known: frozenset[int], more: Iterable[int]) -> frozenset[int]:
+    def _closure(self, known: frozenset[int], more: Iterable[int]) -> frozenset[int]:
         """`known`, which is closed, and `more` with all that is bound to words of these."""
         found = set(known)
         pending = [index for index in more if index not in found]
@@ -110,7 +110,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(plain))
 
 
-class _Judge:
+class _EffectAnalysis:
     """Tells whether the execution of a statement can be seen by anything but its names."""
 
     def __init__(self, names: Names, lines: Sequence[str]) -> None:
@@ -139,7 +139,7 @@ class _Judge:
             return True
         while isinstance(callee, (ast.Call, ast.Subscript)):
             callee = callee.func if isinstance(callee, ast.Call) else callee.value
-        head = (self._names.dotted(callee) or "").split(".")[0]
+        head = (self._names.dotted_path(callee) or "").split(".")[0]
         if head in self._names.module_level and head not in self._names.aliases:
             return False
         return head in _HARMLESS or head in _HARMLESS_BUILTINS

@@ -66,9 +66,9 @@ def method(tensor: Tensor, name: str, positional: list[Value], named: dict[str, 
         # The name of a device is a string and leaves the dtype as it is.
         return Tensor(tensor.shape, _dtype(named, dtypes[0].code if dtypes else tensor.dtype))
     if name in ("view", "reshape"):
-        return Tensor(_reshaped(tensor.shape, _shape(None, positional)), tensor.dtype)
+        return Tensor(_reshape(tensor.shape, _shape(None, positional)), tensor.dtype)
     if name in ("transpose", "swapaxes"):
-        return Tensor(_swapped(tensor.shape, *(_int(item) for item in positional)), tensor.dtype)
+        return Tensor(_swap_axes(tensor.shape, *(_int(item) for item in positional)), tensor.dtype)
     if name == "t":
         return Tensor(tensor.shape[::-1], tensor.dtype)
     if name == "permute":
@@ -137,7 +137,7 @@ def _int(value: Value) -> int:
     raise UnknownValueError("size is not known")
 
 
-def _reshaped(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...]:
+def _reshape(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...]:
     total, known = 1, 1
     for size in old:
         total *= size
@@ -150,7 +150,7 @@ def _reshaped(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(total // known if size == -1 else size for size in new)
 
 
-def _swapped(shape: tuple[int, ...], first: int, second: int) -> tuple[int, ...]:
+def _swap_axes(shape: tuple[int, ...], first: int, second: int) -> tuple[int, ...]:
     axes = list(shape)
     if not all(-len(axes) <= axis < len(axes) for axis in (first, second)):
         raise UnknownValueError("no such axis")

@@ -77,7 +77,7 @@ def _remainder(left: Any, right: Any) -> Any:
     return left % right
 
 
-def _shifted_left(left: Any, right: Any) -> Any:
+def _shift_left(left: Any, right: Any) -> Any:
     if right > _MAX_BITS:
         raise UnknownValueError("too large")
     return left << right
@@ -97,7 +97,7 @@ BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: lambda left, right: left / right,
     ast.FloorDiv: lambda left, right: left // right,
     ast.Mod: _remainder,
-    ast.LShift: _shifted_left,
+    ast.LShift: _shift_left,
     ast.Pow: _power,
     ast.RShift: lambda left, right: left >> right,
     ast.BitAnd: lambda left, right: left & right,

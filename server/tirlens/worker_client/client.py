@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from tirlens.worker_client.interpreter import Interpreter
-from tirlens.worker_client.process import Process, how_ended, resident_bytes
+from tirlens.worker_client.process import Process, exit_description, resident_bytes
 from tirlens.worker_client.quarantine import Quarantine
 from tirlens_worker import codec
 from tirlens_worker.protocol import (
@@ -58,13 +58,13 @@ class WorkerClient:
         self.interpreter = interpreter
         self.hello: Hello | None = None
         self._process: Process | None = None
-        self._turn = asyncio.Lock()
-        self._running: int | None = None
+        self._lock = asyncio.Lock()
+        self._running_id: int | None = None
         self._importing = False
-        self._given_up = False
+        self._is_cancelled = False
         self._quarantine = Quarantine()
         self._failed_starts = 0
-        self._not_before = 0.0
+        self._earliest_start_s = 0.0
         self._last_log = ""
         self._cancelling: asyncio.Task[None] | None = None
 
@@ -80,11 +80,11 @@ class WorkerClient:
 
     async def start(self) -> Problem | None:
         """Start the worker, so that the first analysis finds it warm; the problem if it fails."""
-        async with self._turn:
+        async with self._lock:
             if self.interpreter.problem is not None:
                 return self.interpreter.problem
             try:
-                await self._ready()
+                await self._running_process()
             except StartError as error:
                 return Problem("interpreter", str(error), detail=self._last_log)
             return None
@@ -93,27 +93,27 @@ class WorkerClient:
         """Analyse `request` and wait for its result; requests are taken one after the other."""
         if self.interpreter.problem is not None:
             return Result(request.id, problems=(self.interpreter.problem,))
-        self._given_up = False
-        async with self._turn:
+        self._is_cancelled = False
+        async with self._lock:
             known = self._quarantine.verdict(request)
             if known is not None:
                 return known
             began = time.monotonic()
             try:
-                process = await self._ready()
+                process = await self._running_process()
             except StartError as error:
                 problem = Problem("interpreter", str(error), detail=self._last_log)
                 return Result(request.id, problems=(problem,))
-            if self._given_up:
-                return _cancelled(request)
-            self._running = request.id
+            if self._is_cancelled:
+                return _cancelled_result(request)
+            self._running_id = request.id
             try:
                 result = await self._exchange(process, request, on_progress)
             except asyncio.CancelledError:
                 await asyncio.shield(self._stop())
                 raise
             finally:
-                self._running = None
+                self._running_id = None
                 self._importing = False
                 if self._cancelling is not None:
                     self._cancelling.cancel()
@@ -123,9 +123,9 @@ class WorkerClient:
 
     def cancel(self) -> None:
         """Give up the running analysis: its result comes soon, with a problem ``cancelled``."""
-        self._given_up = True
-        if self._running is not None and self._process is not None:
-            self._cancelling = asyncio.ensure_future(self._cancel(self._process, self._running))
+        self._is_cancelled = True
+        if self._running_id is not None and self._process is not None:
+            self._cancelling = asyncio.ensure_future(self._cancel(self._process, self._running_id))
 
     async def close(self) -> None:
         """End the worker and everything that it has started."""
@@ -138,14 +138,14 @@ class WorkerClient:
             await process.send(codec.dumps(Cancel(request_id)))
         while True:
             await asyncio.sleep(_CANCEL_LIMIT_S)
-            if self._running != request_id or self._process is not process:
+            if self._running_id != request_id or self._process is not process:
                 return
             # An import into the warm process is worth its time: it is not done over and over.
             if not self._importing:
                 await process.kill()
                 return
 
-    async def _ready(self) -> Process:
+    async def _running_process(self) -> Process:
         """The running worker, a new one if there is none.
 
         Raises:
@@ -153,10 +153,10 @@ class WorkerClient:
         """
         if self._process is not None:
             return self._process
-        await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
+        await asyncio.sleep(max(0.0, self._earliest_start_s - time.monotonic()))
         self._failed_starts += 1
         delay = min(0.25 * 2**self._failed_starts, _LONGEST_BACK_OFF_S)
-        self._not_before = time.monotonic() + delay
+        self._earliest_start_s = time.monotonic() + delay
         python = self.interpreter.path
         try:
             process = await Process.start(python, self._worker_options)
@@ -183,7 +183,7 @@ class WorkerClient:
                 f"the worker speaks protocol {self.hello.protocol} and not {PROTOCOL_VERSION}"
             )
         self._failed_starts = 0
-        self._not_before = 0.0
+        self._earliest_start_s = 0.0
         self._process = process
         return process
 
@@ -200,7 +200,7 @@ class WorkerClient:
             span = process.mark.span_in(request.text)
             return Result(request.id, problems=(Problem("timeout", message, span),))
         except (OSError, EOFError):
-            return await self._crashed(process, request)
+            return await self._crash_result(process, request)
 
     async def _receive(
         self, process: Process, request: Analyze, on_progress: OnProgress | None
@@ -236,13 +236,13 @@ class WorkerClient:
         if self._process is process and (is_large or (is_stuck and not isolates)):
             await self._stop()
 
-    async def _crashed(self, process: Process, request: Analyze) -> Result:
+    async def _crash_result(self, process: Process, request: Analyze) -> Result:
         await process.kill()
-        status = await process.ended()
+        status = await process.wait()
         await self._forget(process)
-        if self._given_up:
-            return _cancelled(request)
-        message = f"the worker ended during the analysis ({how_ended(status)})"
+        if self._is_cancelled:
+            return _cancelled_result(request)
+        message = f"the worker ended during the analysis ({exit_description(status)})"
         span = process.mark.span_in(request.text)
         problem = Problem("crash", message, span, detail=self._last_log[-4000:])
         return Result(request.id, problems=(problem,))
@@ -258,7 +258,7 @@ class WorkerClient:
         self._last_log = process.log
 
 
-def _cancelled(request: Analyze) -> Result:
+def _cancelled_result(request: Analyze) -> Result:
     return Result(request.id, problems=(Problem("cancelled", "the analysis was given up"),))
 
 

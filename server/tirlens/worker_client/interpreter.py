@@ -55,16 +55,16 @@ def find_interpreter(
     tried: list[tuple[_Candidate, Probe]] = []
     for candidate in _candidates(Path(path), setting, editor, environ or os.environ):
         found = probe(candidate.path)
-        if candidate.explicit or _suits(found, framework_hint):
-            return _chosen(candidate, found, framework_hint)
+        if candidate.explicit or _is_suitable(found, framework_hint):
+            return _interpreter(candidate, found, framework_hint)
         tried.append((candidate, found))
     # No one has what the file imports; tilelang's own copy of TVM is better than nothing.
     for candidate, found in tried:
         if found.frameworks and framework_hint is None:
-            return _chosen(candidate, found, framework_hint)
+            return _interpreter(candidate, found, framework_hint)
     usable = [item for item in tried if item[1].error is None] or tried
     candidate, found = usable[0]
-    return _chosen(candidate, found, framework_hint)
+    return _interpreter(candidate, found, framework_hint)
 
 
 def interpreters(
@@ -76,30 +76,30 @@ def interpreters(
 ) -> tuple[Interpreter, ...]:
     """All interpreters that `find_interpreter` would consider, in its order."""
     candidates = _candidates(Path(path), setting, editor, environ or os.environ)
-    return tuple(_chosen(item, probe(item.path), None) for item in candidates)
+    return tuple(_interpreter(item, probe(item.path), None) for item in candidates)
 
 
-def _suits(found: Probe, hint: str | None) -> bool:
-    if found.error is not None or _too_old(found):
+def _is_suitable(found: Probe, hint: str | None) -> bool:
+    if found.error is not None or _is_too_old(found):
         return False
     return hint in found.frameworks if hint else bool(found.frameworks)
 
 
-def _too_old(found: Probe) -> bool:
+def _is_too_old(found: Probe) -> bool:
     parts = tuple(int(part) for part in found.python.split(".")[:2] if part.isdigit())
     return parts < _OLDEST_PYTHON
 
 
-def _chosen(candidate: _Candidate, found: Probe, hint: str | None) -> Interpreter:
+def _interpreter(candidate: _Candidate, found: Probe, hint: str | None) -> Interpreter:
     message: str | None = None
     if found.error is not None:
         message = f"{candidate.path} ({candidate.why}) cannot be used: {found.error}"
-    elif _too_old(found):
+    elif _is_too_old(found):
         message = (
             f"{candidate.path} ({candidate.why}) is Python {found.python}; "
             "Python 3.8 or newer is needed"
         )
-    elif not _suits(found, hint):
+    elif not _is_suitable(found, hint):
         missing = hint or "tvm"
         has = ", ".join(f"{name} {version}" for name, version in found.frameworks.items())
         message = (
@@ -144,12 +144,12 @@ def _all_candidates(
         yield _Candidate(_executable(editor, environ), "the editor's environment")
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         folder = environ.get(variable)
-        python = _in_environment(Path(folder)) if folder else None
+        python = _environment_python(Path(folder)) if folder else None
         if python:
             yield _Candidate(python, f"the active environment ({variable})")
     for folder in Path(os.path.abspath(path)).parents:  # noqa: PTH100
         for name in (".venv", "venv"):
-            python = _in_environment(folder / name)
+            python = _environment_python(folder / name)
             if python:
                 yield _Candidate(python, f"{name} in {folder}")
     for name in ("python3", "python"):
@@ -163,13 +163,13 @@ def _executable(value: Path | str, environ: Mapping[str, str]) -> Path:
     """A setting may be an interpreter, an environment's folder, or a command on PATH."""
     path = Path(os.path.expandvars(value)).expanduser()
     if path.is_dir():
-        return _in_environment(path) or path
+        return _environment_python(path) or path
     if not path.exists() and path.parent == Path():
         return Path(shutil.which(str(path), path=environ.get("PATH")) or path)
     return path
 
 
-def _in_environment(folder: Path) -> Path | None:
+def _environment_python(folder: Path) -> Path | None:
     for name in ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe"):
         if (folder / name).exists():
             return folder / name

@@ -13,7 +13,7 @@ from tirlens_worker.facts import Span
 from tirlens_worker.protocol import MARK
 
 
-class Mark:
+class ExecutingLine:
     """Memory that a worker shares, with the line that it executes; `name` is its name there.
 
     `descriptors` are open files that the worker must inherit, until `inherited`.
@@ -48,7 +48,7 @@ class Mark:
         line = lines[number - 1].rstrip()
         return Span(number, len(line) - len(line.lstrip()), number, len(line))
 
-    def inherited(self) -> None:
+    def close_descriptors(self) -> None:
         """Close what only the start of the worker needs."""
         for descriptor in self.descriptors:
             os.close(descriptor)

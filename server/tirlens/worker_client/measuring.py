@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from tirlens.worker_client.process import SCRIPT, framed, how_ended, kill_group
+from tirlens.worker_client.process import SCRIPT, exit_description, frame, kill_group
 from tirlens_worker import codec
 from tirlens_worker.protocol import (
     Answered,
@@ -34,8 +34,8 @@ _MESSAGES: dict[str, type[Answer | Answered]] = {
     "Problem": Problem,
 }
 _HEADER = re.compile(rb"Content-Length: (\d+)\r\n\r\n")
-_SHOWN_LOG = 4000
-_LAST_WORDS_S = 1.0
+_MAX_LOG_CHARACTERS = 4000
+_LISTENER_LIMIT_S = 1.0
 
 
 class Measurer:
@@ -139,7 +139,7 @@ class _Process:
         """Give the worker a message; one that does not live does not hear it."""
         assert self._process.stdin is not None
         with suppress(OSError):
-            self._process.stdin.write(framed(payload))
+            self._process.stdin.write(frame(payload))
             self._process.stdin.flush()
 
     def next(self, wait_s: float) -> Answer | Answered | None:
@@ -167,11 +167,11 @@ class _Process:
             kill_group(self._process.pid)
         status = self._process.wait()
         # What it has started and left alive may keep the pipe open.
-        self._listener.join(_LAST_WORDS_S)
+        self._listener.join(_LISTENER_LIMIT_S)
         self._log.seek(0)
-        log = self._log.read().decode("utf-8", "replace")[-_SHOWN_LOG:]
+        log = self._log.read().decode("utf-8", "replace")[-_MAX_LOG_CHARACTERS:]
         self._log.close()
-        return how_ended(status), log
+        return exit_description(status), log
 
 
 def _messages(pipe: IO[bytes]) -> Iterator[Answer | Answered]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import platformdirs
 
 import tirlens_worker
-from tirlens.worker_client.mark import Mark
+from tirlens.worker_client.mark import ExecutingLine
 
 _LOG_BYTES = 64 * 1024
 # CREATE_NO_WINDOW and BELOW_NORMAL_PRIORITY_CLASS.
@@ -50,7 +50,7 @@ def worker_environment(base: Mapping[str, str]) -> dict[str, str]:
 class Process:
     """A running worker."""
 
-    def __init__(self, process: asyncio.subprocess.Process, name: str, mark: Mark) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, name: str, mark: ExecutingLine) -> None:
         self._process = process
         self._name = name
         self.mark = mark
@@ -64,7 +64,7 @@ class Process:
         Raises:
             OSError: it cannot be executed.
         """
-        name, mark = uuid.uuid4().hex, Mark()
+        name, mark = uuid.uuid4().hex, ExecutingLine()
         try:
             process = await asyncio.create_subprocess_exec(
                 str(python),
@@ -83,7 +83,7 @@ class Process:
                 creationflags=_CREATION_FLAGS,
             )
         finally:
-            mark.inherited()
+            mark.close_descriptors()
         return cls(process, name, mark)
 
     @property
@@ -103,7 +103,7 @@ class Process:
             OSError: the worker has gone.
         """
         assert self._process.stdin is not None
-        self._process.stdin.write(framed(payload))
+        self._process.stdin.write(frame(payload))
         await self._process.stdin.drain()
 
     async def receive(self) -> bytes:
@@ -123,7 +123,7 @@ class Process:
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
             raise EOFError(str(error)) from error
 
-    async def ended(self) -> int:
+    async def wait(self) -> int:
         """The exit status, negative for a signal, after waiting for the end."""
         status = await self._process.wait()
         with contextlib.suppress(asyncio.TimeoutError):
@@ -144,7 +144,7 @@ class Process:
 
     async def kill(self) -> None:
         """Kill the worker and every process that descends from it."""
-        for pid in (*descendants(self.pid), self.pid, *_named(self._name)):
+        for pid in (*descendants(self.pid), self.pid, *_pids_by_name(self._name)):
             kill_group(pid)
         await self._process.wait()
         self._logging.cancel()
@@ -156,12 +156,12 @@ class Process:
             del self._log[:-_LOG_BYTES]
 
 
-def framed(payload: bytes) -> bytes:
+def frame(payload: bytes) -> bytes:
     """A message as it goes through the pipe, behind its header."""
     return b"Content-Length: %d\r\n\r\n" % len(payload) + payload
 
 
-def how_ended(status: int) -> str:
+def exit_description(status: int) -> str:
     """``signal 11`` or ``exit status 1``, by the exit status that is negative for a signal."""
     return f"signal {-status}" if status < 0 else f"exit status {status}"
 
@@ -188,7 +188,7 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def _named(name: str) -> list[int]:
+def _pids_by_name(name: str) -> list[int]:
     """The processes with this name in the environment they were started with (Linux)."""
     wanted = f"{_NAME}={name}".encode()
     found: list[int] = []

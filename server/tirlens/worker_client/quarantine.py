@@ -1,4 +1,4 @@
-"""A text that keeps crashing its analysis is left alone until it changes."""
+"""Texts whose analysis crashed repeatedly, which are not analysed until they change."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Quarantine:
         self._records: OrderedDict[str, _Record] = OrderedDict()
 
     def verdict(self, request: Analyze) -> Result | None:
-        """What to answer instead of an analysis: the last result and the reason, or None."""
+        """The last result with a reason, in place of an analysis; None if `request` may run."""
         record = self._records.get(request.path)
         if record is None or record.digest != _digest(request) or record.crashes < CRASHES:
             return None
-        message = f"not analysed again: this text crashed {CRASHES} times; change it to try anew"
+        message = f"not analysed again: this text crashed {CRASHES} times; change it to try again"
         problems = (*record.last.problems, Problem("crash", message))
         return replace(record.last, id=request.id, problems=problems)
 
     def note(self, request: Analyze, result: Result) -> Result:
-        """Take note of what came of `request`; the result as it is."""
+        """Record the `result` of `request` and return it."""
         if not any(problem.kind == "crash" for problem in result.problems):
             self._records.pop(request.path, None)
             return result

@@ -44,8 +44,8 @@ def test_the_tier_of_a_block(changes: dict[str, object], text: str) -> None:
 
 
 def test_how_arrays_are_moved() -> None:
-    assert launch.moves(report()) == ""
-    assert launch.moves(report(lowered=LOWERED)) == (
+    assert launch.array_transfers(report()) == ""
+    assert launch.array_transfers(report(lowered=LOWERED)) == (
         "A, E read by TMA; B read by cp.async 4 and 16 B at a time; C written 8 B at a time; "
         "D updated atomically 4 B at a time"
     )

@@ -43,15 +43,15 @@ def test_unique_lines_follow_any_edits_and_come_back_on_undo(data: st.DataObject
 
 def test_changed_line_loses_its_place_and_its_neighbours_keep_theirs() -> None:
     lines = LineMap.between(["a", "b", "c", "d"], ["new", "a", "b!", "c", "d"])
-    assert [lines.now(line) for line in (1, 2, 3, 4, 5, 0)] == [2, None, 4, 5, None, None]
-    assert [lines.then(line) for line in (1, 2, 3, 4)] == [None, 1, None, 3]
-    assert lines.intact(3, 4)
-    assert not lines.intact(1, 3)
-    assert lines.nearest(2) == 3
+    assert [lines.current_line(line) for line in (1, 2, 3, 4, 5, 0)] == [2, None, 4, 5, None, None]
+    assert [lines.analysed_line(line) for line in (1, 2, 3, 4)] == [None, 1, None, 3]
+    assert lines.is_unchanged(3, 4)
+    assert not lines.is_unchanged(1, 3)
+    assert lines.nearest_current_line(2) == 3
 
 
 def test_text_that_was_cut_in_two_is_not_intact() -> None:
-    assert not LineMap.between(["a", "b"], ["a", "inserted", "b"]).intact(1, 2)
+    assert not LineMap.between(["a", "b"], ["a", "inserted", "b"]).is_unchanged(1, 2)
 
 
 def test_five_thousand_lines_take_milliseconds() -> None:

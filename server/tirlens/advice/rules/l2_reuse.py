@@ -80,7 +80,7 @@ def check(question: Question) -> Iterator[Advice]:
     changed, panel = min(
         options, key=lambda it: (it[0].time_s or math.inf, it[0].dram_bytes.total or 0)
     )
-    saving_s = question.over(changed)
+    saving_s = question.saving_of_report_s(changed)
     if question.is_noticeable(saving_s):
         yield Advice(
             rule="l2-reuse",

@@ -70,7 +70,7 @@ def check(question: Question) -> Iterator[Advice]:
         options = [
             (saving_s, -place)
             for place, loop in enumerate(nest.loops[:-1])
-            if _goes_along(nest, loop)
+            if _is_contiguous_along(nest, loop)
             and (saving_s := question.saving_s(with_innermost(question.facts, nest, place)))
             is not None
         ]
@@ -91,7 +91,7 @@ def check(question: Question) -> Iterator[Advice]:
             )
 
 
-def _goes_along(nest: Nest, loop: Loop) -> bool:
+def _is_contiguous_along(nest: Nest, loop: Loop) -> bool:
     """Whether some array's elements are taken one after the other along `loop`."""
     return any(
         linear(access.indices[-1])[0].get(loop.var) == 1

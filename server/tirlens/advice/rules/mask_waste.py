@@ -102,7 +102,7 @@ def _needed_trips(loop: Loop) -> Expr | None:
     """How many iterations of `loop` its mask leaves; None where that does not tell."""
     products = [
         item
-        for statement in rewrite.inside(loop)
+        for statement in rewrite.statements_in(loop)
         for item in statement.arith
         if item.op == "mma" and item.useful is not None
     ]

@@ -64,7 +64,7 @@ from tirlens.source.changes import LoopKind
 from tirlens_worker.facts import Copy, Loop
 
 #: Loops that T.Pipelined can take the place of.  Those of blocks and threads take no turns.
-IN_TURN = frozenset({"serial", "pipelined", "unroll"})
+SEQUENTIAL_KINDS = frozenset({"serial", "pipelined", "unroll"})
 
 
 def check(question: Question) -> Iterator[Advice]:
@@ -73,7 +73,7 @@ def check(question: Question) -> Iterator[Advice]:
     shared = {buffer.id for buffer in question.facts.buffers if buffer.scope.startswith("shared")}
     for loop, _ in rewrite.loops(question.facts):
         now = loop.annotations.get("num_stages", 0)
-        if now > 1 or loop.kind not in IN_TURN or not loop.sites:
+        if now > 1 or loop.kind not in SEQUENTIAL_KINDS or not loop.sites:
             continue
         if not _loads_tiles(loop, shared):
             continue
