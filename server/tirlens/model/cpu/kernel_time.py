@@ -15,6 +15,7 @@ from tirlens.hardware.cpu_core import CACHE_LINE_BYTES
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer
 
+from ..constants import constant
 from ..dtypes import scalar_class
 from ..tree.context import EnclosingLoop
 from ..tree.kernel_time import KernelTime
@@ -25,9 +26,17 @@ from .compiler.statements import NestStatement
 from .in_core import CoreTime, time_core
 from .memory import TransferTime, time_transfers
 
-# Exponent with which in-core time and transfers overlap: 1 not at all, infinity entirely.
-# Hand-tuned.
-OVERLAP_EXPONENT = 3.0
+CPU_OVERLAP_EXPONENT = constant(
+    "CPU_OVERLAP_EXPONENT",
+    3.0,
+    kind="fitted",
+    unit="dimensionless",
+    meaning=(
+        "Exponent with which in-core time and transfers overlap: 1 not at all, infinity entirely."
+    ),
+    source="hand-tuned",
+    rows="CPU kernels (`tests/measured/cpu_kernels`)",
+)
 
 
 @dataclass(frozen=True)
@@ -114,9 +123,9 @@ class NestTime:
         longer = max(core_clk, transfer_clk)
         if not longer:
             return self.core.chain_clk
-        core_part = (core_clk / longer) ** OVERLAP_EXPONENT
-        transfer_part = (transfer_clk / longer) ** OVERLAP_EXPONENT
-        both = longer * (core_part + transfer_part) ** (1 / OVERLAP_EXPONENT)
+        core_part = (core_clk / longer) ** CPU_OVERLAP_EXPONENT
+        transfer_part = (transfer_clk / longer) ** CPU_OVERLAP_EXPONENT
+        both = longer * (core_part + transfer_part) ** (1 / CPU_OVERLAP_EXPONENT)
         # While a dependency chain sets the time, transfers overlap with it entirely.
         return max(both, self.core.chain_clk + self.core.entry_clk)
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Copy, Gemm, Mma
 
+from ..constants import constant
 from ..roofline import peak, sustained_flop_per_s
 from ..tree.context import WARP
 from ..tree.node import StatementCost
@@ -22,9 +23,14 @@ from .compiler.register_ports import is_register_tile_product
 from .memory.row_efficiency import row_efficiency
 
 SHARED_SCOPES = frozenset(["shared", "shared.dyn"])
-# Bytes of one wavefront of the L1 and shared memory data path: 32 banks of 4 bytes (CUDA C++
-# Programming Guide, "Shared Memory").
-WAVEFRONT_BYTES = 128
+WAVEFRONT_BYTES = constant(
+    "WAVEFRONT_BYTES",
+    128,
+    kind="isa",
+    unit="bytes",
+    meaning="Bytes of one wavefront of the L1 and shared memory data path: 32 banks of 4 bytes.",
+    source='CUDA C++ Programming Guide, "Shared Memory"',
+)
 # Cache lines that L1 looks up in one clock (measured: see `tag_clocks`).
 L1_LINES_PER_CLK = 4
 # Bytes between one SM and L2 per clock and direction: 15.5 TB/s over all SMs of an H200, of which
@@ -32,9 +38,18 @@ L1_LINES_PER_CLK = 4
 L2_PORT_BYTES_PER_CLK = 64
 # Fraction of the L2 ports of all SMs that TMA tile copies reach (see `l2_bytes_per_s`).
 TMA_L2_PORT_FRACTION = 0.8
-# Fraction of the peak that back-to-back matrix instructions reach before the power limit lowers the
-# clock.  Estimate; loops of matrix instructions alone reach 0.90 to 0.97.
-MATRIX_BURST_FRACTION = 0.95
+MATRIX_BURST_FRACTION = constant(
+    "MATRIX_BURST_FRACTION",
+    0.95,
+    kind="estimate",
+    unit="fraction",
+    meaning=(
+        "Fraction of the peak that back-to-back matrix instructions reach before the power "
+        "limit lowers the clock."
+    ),
+    source="loops of matrix instructions alone reach 0.90 to 0.97",
+    bounds=(0.9, 0.97),
+)
 # L2 rate of stores over that of loads: 4 to 4.5 against 10 TB/s on an H100 and an H800.
 L2_WRITE_FRACTION = 0.45
 

@@ -7,18 +7,55 @@ from dataclasses import dataclass
 
 from tirlens.hardware.spec import Device
 
+from ..constants import constant
 from ..roofline import COMPUTE_UNITS, MEMORY_UNITS
 
-# Nsight Compute's speed-of-light rule: a unit is busy from 60 %, near its limit from 80 %, and two
-# units are balanced within 10 %.  Fractions of the kernel's time.
-SATURATED_FRACTION = 0.60
-BALANCED_DIFFERENCE = 0.10
-NEAR_LIMIT_FRACTION = 0.80
-# Fraction of the time from which the launch bounds a kernel.
-LAUNCH_BOUND_FRACTION = 0.5
-# Blocks per SM below which a launch has too few blocks.  A choice: a grid slightly smaller than the
-# number of SMs is not too small.
-MIN_BLOCKS_PER_SM = 0.9
+SATURATED_FRACTION = constant(
+    "SATURATED_FRACTION",
+    0.60,
+    kind="choice",
+    unit="fraction of the kernel's time",
+    meaning="A unit is busy from this share of the time.",
+    source="Nsight Compute, speed-of-light rule",
+)
+BALANCED_DIFFERENCE = constant(
+    "BALANCED_DIFFERENCE",
+    0.10,
+    kind="choice",
+    unit="fraction of the kernel's time",
+    meaning="Two units are balanced within this difference.",
+    source="Nsight Compute, speed-of-light rule",
+)
+NEAR_LIMIT_FRACTION = constant(
+    "NEAR_LIMIT_FRACTION",
+    0.80,
+    kind="choice",
+    unit="fraction of the kernel's time",
+    meaning="A unit is near its limit from this share of the time.",
+    source="Nsight Compute, speed-of-light rule",
+)
+LAUNCH_BOUND_FRACTION = constant(
+    "LAUNCH_BOUND_FRACTION",
+    0.5,
+    kind="choice",
+    unit="fraction of the kernel's time",
+    meaning="Share of the time from which the launch bounds a kernel.",
+)
+MIN_BLOCKS_PER_SM = constant(
+    "MIN_BLOCKS_PER_SM",
+    0.9,
+    kind="choice",
+    unit="blocks",
+    meaning="Blocks per SM below which a launch has too few blocks.",
+    source="a grid slightly smaller than the number of SMs is not too small",
+)
+TAIL_SHARE = constant(
+    "TAIL_SHARE",
+    0.25,
+    kind="choice",
+    unit="fraction of the kernel's time",
+    meaning="Share of the time from which the last wave counts as a tail.",
+)
 _NAMES: Mapping[str, str] = {
     "tensor": "the tensor cores",
     "fp32": "the floating-point cores",
@@ -103,7 +140,7 @@ def find_bound(
         if second and used - less < BALANCED_DIFFERENCE and _bound_class(second) != kind:
             kind = "balanced"
         return KernelBound(first, kind, f"{_busy_text(first)} {used:.0%} of the time{after}")
-    if tail_share > 0.25:
+    if tail_share > TAIL_SHARE:
         return KernelBound(
             "tail", "latency", f"the last wave leaves SMs idle for {tail_share:.0%} of the time"
         )

@@ -23,27 +23,87 @@ from dataclasses import dataclass
 from tirlens.hardware.provenance import unmeasured_kind
 from tirlens.hardware.spec import Device
 
+from ..constants import constant
 from ..report import KernelReport
 
-# Uncertainty of a rate that was measured on the device, and of others by their provenance.
-MEASURED_RATE_UNCERTAINTY = 0.08
-UNMEASURED_RATE_UNCERTAINTY: Mapping[str, float] = {
-    "as": 0.12,
-    "scaled": 0.2,
-    "estimate": 0.25,
-    "disputed": 0.7,
-}
-# Fraction of `Device.band` for matrix products, whose power was measured, and for other arithmetic.
-TENSOR_BAND_FRACTION = 0.45
-CORE_BAND_FRACTION = 0.7
-# Uncertainty of the number of instructions.
-INSTRUCTION_COUNT_UNCERTAINTY = 0.25
+MEASURED_RATE_UNCERTAINTY = constant(
+    "MEASURED_RATE_UNCERTAINTY",
+    0.08,
+    kind="fitted",
+    unit="of the logarithm",
+    meaning="Uncertainty of a rate that was measured on the device.",
+    source="fitted: the band contains four of five measured times",
+    rows="the fitted half of `tests/measured`",
+)
+UNMEASURED_RATE_UNCERTAINTY: Mapping[str, float] = constant(
+    "UNMEASURED_RATE_UNCERTAINTY",
+    {
+        "as": 0.12,
+        "scaled": 0.2,
+        "estimate": 0.25,
+        "disputed": 0.7,
+    },
+    kind="fitted",
+    unit="of the logarithm",
+    meaning="Uncertainty of other rates by their provenance.",
+    source="fitted: the band contains four of five measured times",
+    rows="the fitted half of `tests/measured`",
+)
+TENSOR_BAND_FRACTION = constant(
+    "TENSOR_BAND_FRACTION",
+    0.45,
+    kind="fitted",
+    unit="fraction",
+    meaning="Fraction of `Device.band` for matrix products, whose power was measured.",
+    source="fitted: the band contains four of five measured times",
+    rows="the fitted half of `tests/measured`",
+)
+CORE_BAND_FRACTION = constant(
+    "CORE_BAND_FRACTION",
+    0.7,
+    kind="fitted",
+    unit="fraction",
+    meaning="Fraction of `Device.band` for other arithmetic.",
+    source="fitted: the band contains four of five measured times",
+    rows="the fitted half of `tests/measured`",
+)
+INSTRUCTION_COUNT_UNCERTAINTY = constant(
+    "INSTRUCTION_COUNT_UNCERTAINTY",
+    0.25,
+    kind="fitted",
+    unit="of the logarithm",
+    meaning="Uncertainty of the number of instructions.",
+    source="fitted: the band contains four of five measured times",
+    rows="the fitted half of `tests/measured`",
+)
 _INSTRUCTION_UNITS = frozenset({"int", "issue"})
-# Uncertainty of exposed latency (a factor of 2) and of the launch cost (a factor of 1.65).
-LATENCY_UNCERTAINTY = 0.7
-LAUNCH_UNCERTAINTY = 0.5
-# Uncertainty of DRAM traffic over the geometric mean of its distances to its bounds.
-REUSE_UNCERTAINTY_FRACTION = 0.6
+LATENCY_UNCERTAINTY = constant(
+    "LATENCY_UNCERTAINTY",
+    0.7,
+    kind="fitted",
+    unit="of the logarithm",
+    meaning="Uncertainty of exposed latency (a factor of 2).",
+    source="fitted: the band contains four of five measured times",
+    rows="the fitted half of `tests/measured`",
+)
+LAUNCH_UNCERTAINTY = constant(
+    "LAUNCH_UNCERTAINTY",
+    0.5,
+    kind="fitted",
+    unit="of the logarithm",
+    meaning="Uncertainty of the launch cost (a factor of 1.65).",
+    source="fitted: the band contains four of five measured times",
+    rows="the fitted half of `tests/measured`",
+)
+REUSE_UNCERTAINTY_FRACTION = constant(
+    "REUSE_UNCERTAINTY_FRACTION",
+    0.6,
+    kind="fitted",
+    unit="fraction",
+    meaning="Uncertainty of DRAM traffic over the geometric mean of its distances to its bounds.",
+    source="fitted: the band contains four of five measured times",
+    rows="the fitted half of `tests/measured`",
+)
 
 
 @dataclass(frozen=True)

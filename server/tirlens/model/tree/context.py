@@ -22,18 +22,38 @@ from tirlens_counting.expressions import (
 from tirlens_counting.intervals import Interval, bounds
 from tirlens_worker.facts import Access, Branch, Expr, Let, Loop, Node, Statement, While
 
+from ..constants import constant
 from ..counting.kernel_counts import NodeCount
 from ..dtypes import bits
 
-# The bytes of a transaction of global memory (CUDA C++ Programming Guide, "Global Memory").
-SECTOR_BYTES = 32
+SECTOR_BYTES = constant(
+    "SECTOR_BYTES",
+    32,
+    kind="isa",
+    unit="bytes",
+    meaning="Bytes of a transaction of global memory.",
+    source='CUDA C++ Programming Guide, "Global Memory"',
+)
 # Kinds of loops whose iterations run concurrently in one block.
 CONCURRENT_KINDS = frozenset({"block", "parallel", "vectorized"})
 GRID_KINDS = frozenset({"grid", "cluster"})
 THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
-# Threads; PTX ISA, "Warpgroup": four warps.
-WARP = 32
-WARPGROUP = 128
+WARP = constant(
+    "WARP",
+    32,
+    kind="isa",
+    unit="threads",
+    meaning="Threads of a warp.",
+    source="PTX ISA",
+)
+WARPGROUP = constant(
+    "WARPGROUP",
+    128,
+    kind="isa",
+    unit="threads",
+    meaning="Threads of a warpgroup, four warps.",
+    source='PTX ISA, "Warpgroup"',
+)
 
 
 # The variables of the loops that enclose the stores to an array, by the id of the array.

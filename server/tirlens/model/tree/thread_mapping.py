@@ -7,10 +7,17 @@ from dataclasses import dataclass, field
 
 from tirlens_worker.facts import Access, Buffer, Statement
 
+from ..constants import constant
 from .context import WARP
 
-# A line of L1 and L2 (CUDA C++ Programming Guide, "Global Memory", since compute capability 5.0).
-LINE_BYTES = 128
+LINE_BYTES = constant(
+    "LINE_BYTES",
+    128,
+    kind="isa",
+    unit="bytes",
+    meaning="A line of L1 and L2.",
+    source='CUDA C++ Programming Guide, "Global Memory", since compute capability 5.0',
+)
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,27 @@ import math
 
 from tirlens.hardware.spec import Device
 
+from ...constants import constant
 from .loop_nests import Nest
 from .statements import Address, NestStatement
 from .vector_width import VectorWidth
 from .vectorization import is_interleaved
 
-# Loop-invariant values that the compiler holds in registers: x86-64 has sixteen vector registers
-# before AVX-512.
-HOISTED_VALUES = 16
-# Vector registers that hold operands, not sums.
-OPERAND_REGISTERS = 2
+HOISTED_VALUES = constant(
+    "HOISTED_VALUES",
+    16,
+    kind="isa",
+    unit="registers",
+    meaning="Loop-invariant values that the compiler holds in registers.",
+    source="x86-64 has sixteen vector registers before AVX-512",
+)
+OPERAND_REGISTERS = constant(
+    "OPERAND_REGISTERS",
+    2,
+    kind="estimate",
+    unit="registers",
+    meaning="Vector registers that hold operands and not sums.",
+)
 
 
 def remaining_accesses(

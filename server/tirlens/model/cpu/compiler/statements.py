@@ -21,23 +21,37 @@ from tirlens_counting.expressions import (
 from tirlens_counting.intervals import Interval
 from tirlens_worker.facts import Access, AccessMode, Buffer, Expr
 
+from ...constants import constant
 from ...counting.kernel_counts import ArithCount
 from ...dtypes import bits, is_float
 from ...tree.context import EnclosingLoop, LoopContext
 from ...tree.node import StatementCost
 
-# Size below which TVM allocates an array on the stack, in bytes.  Source:
-# tvm/runtime/device_api.h, kMaxStackAlloca.
-STACK_ARRAY_BYTES = 1024
-# Instructions of functions that TVM expands (src/target/intrin_rule.cc): 1 / sqrt(x),
-# 1 / (1 + exp(-x)), and the stable form of tanh for both signs, one of which is selected.
-EXPANDED_INSTRUCTIONS: Mapping[str, int] = {
-    "rsqrt": 2,
-    "sigmoid": 4,
-    "tanh": 12,
-    "exp10": 2,
-    "tan": 3,
-}
+STACK_ARRAY_BYTES = constant(
+    "STACK_ARRAY_BYTES",
+    1024,
+    kind="compiler",
+    unit="bytes",
+    meaning="Size below which TVM allocates an array on the stack.",
+    source="tvm/runtime/device_api.h, kMaxStackAlloca",
+)
+EXPANDED_INSTRUCTIONS: Mapping[str, int] = constant(
+    "EXPANDED_INSTRUCTIONS",
+    {
+        "rsqrt": 2,
+        "sigmoid": 4,
+        "tanh": 12,
+        "exp10": 2,
+        "tan": 3,
+    },
+    kind="compiler",
+    unit="instructions",
+    meaning=(
+        "Instructions of functions that TVM expands: 1 / sqrt(x), 1 / (1 + exp(-x)), and the "
+        "stable form of tanh for both signs, one of which is selected."
+    ),
+    source="TVM, src/target/intrin_rule.cc",
+)
 
 
 @dataclass(frozen=True)

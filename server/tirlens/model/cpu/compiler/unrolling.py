@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Loop
 
+from ...constants import constant
 from ...dtypes import is_float
 from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost
 from .statements import (
@@ -22,18 +23,44 @@ from .statements import (
     operations_per_execution,
 )
 
-# Instructions below which LLVM unrolls a loop in full.  Source:
-# llvm/lib/Transforms/Scalar/LoopUnrollPass.cpp, getUnrollThreshold at -O3.
-UNROLL_THRESHOLD_INSTRUCTIONS = 300
-# Instructions of the backedge that do not multiply by the trip count.  Source: ibid., BEInsns.
-BACKEDGE_INSTRUCTIONS = 2
-# Instructions per iteration: the induction variable's increment and the branch.  The comparison is
-# among BACKEDGE_INSTRUCTIONS.
-LOOP_CONTROL_INSTRUCTIONS = 2
-# Instructions of a condition: what it compares, the comparison, the branch, and the branch after
-# the statement.  A condition on the loop's counter alone is resolved in each copy
-# (``LoopUnrollAnalyzer``); one that does not depend on it is hoisted (``SimpleLoopUnswitch``).
-CONDITION_INSTRUCTIONS = 4
+UNROLL_THRESHOLD_INSTRUCTIONS = constant(
+    "UNROLL_THRESHOLD_INSTRUCTIONS",
+    300,
+    kind="compiler",
+    unit="instructions",
+    meaning="Instructions below which LLVM unrolls a loop in full.",
+    source="llvm/lib/Transforms/Scalar/LoopUnrollPass.cpp, getUnrollThreshold at -O3",
+)
+BACKEDGE_INSTRUCTIONS = constant(
+    "BACKEDGE_INSTRUCTIONS",
+    2,
+    kind="compiler",
+    unit="instructions",
+    meaning="Instructions of the backedge that do not multiply by the trip count.",
+    source="llvm/lib/Transforms/Scalar/LoopUnrollPass.cpp, BEInsns",
+)
+LOOP_CONTROL_INSTRUCTIONS = constant(
+    "LOOP_CONTROL_INSTRUCTIONS",
+    2,
+    kind="compiler",
+    unit="instructions",
+    meaning=(
+        "Instructions per iteration of a loop: the increment of the induction variable and "
+        "the branch. The comparison is among BACKEDGE_INSTRUCTIONS."
+    ),
+)
+CONDITION_INSTRUCTIONS = constant(
+    "CONDITION_INSTRUCTIONS",
+    4,
+    kind="compiler",
+    unit="instructions",
+    meaning=(
+        "Instructions of a condition: what it compares, the comparison, the branch, and the "
+        "branch after the statement. A condition on the counter alone is resolved in each "
+        "copy; one that does not depend on it is hoisted."
+    ),
+    source="LLVM, LoopUnrollAnalyzer and SimpleLoopUnswitch",
+)
 
 # The addresses that a statement reads, and those that it writes.
 Addresses = tuple[tuple[Address, ...], tuple[Address, ...]]

@@ -8,17 +8,32 @@ from typing import Literal
 
 from tirlens.hardware.spec import Device
 
+from ...constants import constant
 from .loop_nests import Nest
 from .statements import NestStatement, operations_per_execution
 from .unrolling import BACKEDGE_INSTRUCTIONS, UNROLL_THRESHOLD_INSTRUCTIONS
 from .vectorization import has_gaps
 
-# Instructions that extract an element from a vector and insert it into another, by LLVM's count.
-# Hand-tuned.
-ELEMENT_COPY_INSTRUCTIONS = 1.5
-# Elements of a vector from which its epilogue is vectorized too.  Source: LoopVectorize.cpp,
-# epilogue-vectorization-minimum-VF.
-MIN_EPILOGUE_ELEMENTS = 16
+ELEMENT_COPY_INSTRUCTIONS = constant(
+    "ELEMENT_COPY_INSTRUCTIONS",
+    1.5,
+    kind="fitted",
+    unit="instructions",
+    meaning=(
+        "Instructions that extract an element from a vector and insert it into another, by "
+        "LLVM's count."
+    ),
+    source="hand-tuned",
+    rows="CPU kernels (`tests/measured/cpu_kernels`)",
+)
+MIN_EPILOGUE_ELEMENTS = constant(
+    "MIN_EPILOGUE_ELEMENTS",
+    16,
+    kind="compiler",
+    unit="elements",
+    meaning="Elements of a vector from which its epilogue is vectorized too.",
+    source="llvm LoopVectorize.cpp, epilogue-vectorization-minimum-VF",
+)
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,37 @@ from tirlens_counting.expressions import free_variables, is_data_dependent
 from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Expr
 
+from ...constants import constant
 from ...tree.context import EnclosingLoop
 from .statements import Address, NestStatement, operations_per_execution
 
-# Cost of a gather besides a move for each element, in LLVM's cost units.  Source:
-# llvm/lib/Target/X86/X86TargetTransformInfo.cpp, getGSVectorCost.
-GATHER_OVERHEAD_COST = 2
-# Iterations below which a loop is not vectorized if its arrays must be checked for overlap at run
-# time.  Source: LoopVectorize.cpp, vectorizer-min-trip-count.
-MIN_CHECKED_TRIP_COUNT = 16
-# Largest stride of an interleaved access group, in elements.  Source: VectorUtils.cpp,
-# max-interleave-group-factor.
-MAX_INTERLEAVE_FACTOR = 8
+GATHER_OVERHEAD_COST = constant(
+    "GATHER_OVERHEAD_COST",
+    2,
+    kind="compiler",
+    unit="LLVM cost units",
+    meaning="Cost of a gather besides a move for each element.",
+    source="llvm/lib/Target/X86/X86TargetTransformInfo.cpp, getGSVectorCost",
+)
+MIN_CHECKED_TRIP_COUNT = constant(
+    "MIN_CHECKED_TRIP_COUNT",
+    16,
+    kind="compiler",
+    unit="iterations",
+    meaning=(
+        "Iterations below which a loop is not vectorized if its arrays must be checked for "
+        "overlap at run time."
+    ),
+    source="llvm LoopVectorize.cpp, vectorizer-min-trip-count",
+)
+MAX_INTERLEAVE_FACTOR = constant(
+    "MAX_INTERLEAVE_FACTOR",
+    8,
+    kind="compiler",
+    unit="elements",
+    meaning="Largest stride of an interleaved access group.",
+    source="llvm VectorUtils.cpp, max-interleave-group-factor",
+)
 
 
 def is_vectorizable(

@@ -8,53 +8,91 @@ from dataclasses import dataclass
 
 from tirlens_worker.facts import Arith
 
+from ...constants import constant
 from ...counting.operation_classes import FLOAT_OPS, FREE_OPS, INTEGER_OPS
 from ...dtypes import bits, is_float
 from ...tree.context import EnclosingLoop
 from ..compiler.loop_nests import Nest
 from ..compiler.statements import NestStatement, distinct_operations
 
-# Time of a call of a C library function over that of ``expf``.  Source: measured with glibc 2.36 on
-# x86.
-CALL_COST_RATIOS: Mapping[str, float] = {
-    "exp": 1.0,
-    "exp2": 1.0,
-    "log": 1.0,
-    "log2": 1.0,
-    "sin": 1.5,
-    "cos": 1.5,
-    "tan": 2.5,
-    "tanh": 2.3,
-    "sigmoid": 1.0,
-    "erf": 2.0,
-    "pow": 2.5,
-    "pow_of_constant": 2.5,
-    "log1p": 2.0,
-    "log10": 1.5,
-    "exp10": 1.5,
-}
-# The same of a function that is not in the table.  Estimate: as of ``sin``.
-OTHER_CALL_COST_RATIO = 1.5
+CALL_COST_RATIOS: Mapping[str, float] = constant(
+    "CALL_COST_RATIOS",
+    {
+        "exp": 1.0,
+        "exp2": 1.0,
+        "log": 1.0,
+        "log2": 1.0,
+        "sin": 1.5,
+        "cos": 1.5,
+        "tan": 2.5,
+        "tanh": 2.3,
+        "sigmoid": 1.0,
+        "erf": 2.0,
+        "pow": 2.5,
+        "pow_of_constant": 2.5,
+        "log1p": 2.0,
+        "log10": 1.5,
+        "exp10": 1.5,
+    },
+    kind="measured",
+    unit="ratio",
+    meaning="Time of a call of a C library function over that of ``expf``.",
+    source="measured with glibc 2.36 on x86",
+)
+OTHER_CALL_COST_RATIO = constant(
+    "OTHER_CALL_COST_RATIO",
+    1.5,
+    kind="estimate",
+    unit="ratio",
+    meaning="Time of a call of another C library function over that of ``expf``.",
+    source="as of ``sin``",
+)
 # Operations that vectors have an instruction for.
 VECTOR_OPS = FLOAT_OPS | FREE_OPS | INTEGER_OPS | {"mma"}
-# Divisions in an operation, each in the divide unit.  A square root takes a fifth longer.  Source:
-# uops.info, ``vsqrtps``, 6 clocks, and ``vdivps``, 5, since Skylake.
-DIVISIONS: Mapping[str, float] = {
-    "div": 1.0,
-    "mod": 1.0,
-    "sqrt": 1.2,
-    "rsqrt": 2.2,
-    "rcp": 1.0,
-    "sigmoid": 1.0,
-}
-# Instructions of an integer division.
-INTEGER_DIVISION_INSTRUCTIONS = 3
-# Instructions of a product of two vectors of 32-bit integers.  Source: uops.info, ``vpmulld`` on
-# x86.
-INTEGER_PRODUCT_INSTRUCTIONS = 2
-# Cost of narrowing a vector besides the conversion, in simple operations, which have two ports.
-# Hand-tuned.
-NARROWING_INSTRUCTIONS = 4.0
+DIVISIONS: Mapping[str, float] = constant(
+    "DIVISIONS",
+    {
+        "div": 1.0,
+        "mod": 1.0,
+        "sqrt": 1.2,
+        "rsqrt": 2.2,
+        "rcp": 1.0,
+        "sigmoid": 1.0,
+    },
+    kind="measured",
+    unit="divisions",
+    meaning=(
+        "Divisions in an operation, each in the divide unit. A square root takes a fifth longer."
+    ),
+    source="uops.info, ``vsqrtps``, 6 clocks, and ``vdivps``, 5, since Skylake",
+)
+INTEGER_DIVISION_INSTRUCTIONS = constant(
+    "INTEGER_DIVISION_INSTRUCTIONS",
+    3,
+    kind="estimate",
+    unit="instructions",
+    meaning="Instructions of an integer division.",
+)
+INTEGER_PRODUCT_INSTRUCTIONS = constant(
+    "INTEGER_PRODUCT_INSTRUCTIONS",
+    2,
+    kind="measured",
+    unit="instructions",
+    meaning="Instructions of a product of two vectors of 32-bit integers.",
+    source="uops.info, ``vpmulld`` on x86",
+)
+NARROWING_INSTRUCTIONS = constant(
+    "NARROWING_INSTRUCTIONS",
+    4.0,
+    kind="fitted",
+    unit="instructions",
+    meaning=(
+        "Cost of narrowing a vector besides the conversion, in simple operations, which have "
+        "two ports."
+    ),
+    source="hand-tuned",
+    rows="CPU kernels (`tests/measured/cpu_kernels`)",
+)
 # Operations that take no instruction of their own.
 FOLDED_OPS = frozenset({"neg", "logic"})
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from tirlens.hardware.cpu_core import INTEGER_ADD_LATENCY_CLK, CpuCore
 from tirlens.hardware.spec import Device
 
+from ...constants import constant
 from ..compiler.loop_nests import Nest
 from ..compiler.statements import NestStatement
 from ..compiler.vector_width import SCALAR, VectorWidth, epilogue_iterations, width_of
@@ -21,14 +22,35 @@ from .arithmetic import Arithmetic, count_arithmetic
 from .dependency_chains import chain_clk, entry_chain_clk
 from .load_store import port_usage, rates_of
 
-# Clocks of a scalar division over that of a vector.  Source: uops.info, ``vdivss`` 3, ``vdivps`` of
-# eight 5.
-SCALAR_DIVIDE_RATIO = 0.6
-# Clocks of the entry of a scalar loop, which ends with a branch that is sometimes mispredicted.
-# Hand-tuned.
-LOOP_ENTRY_CLK = 4.0
-# Clocks of the entry of a vectorized loop besides its epilogue.  Hand-tuned.
-VECTOR_LOOP_ENTRY_CLK = 1.0
+SCALAR_DIVIDE_RATIO = constant(
+    "SCALAR_DIVIDE_RATIO",
+    0.6,
+    kind="measured",
+    unit="ratio",
+    meaning="Clocks of a scalar division over those of a vector.",
+    source="uops.info, ``vdivss`` 3, ``vdivps`` of eight 5",
+)
+LOOP_ENTRY_CLK = constant(
+    "LOOP_ENTRY_CLK",
+    4.0,
+    kind="fitted",
+    unit="clocks",
+    meaning=(
+        "Clocks of the entry of a scalar loop, which ends with a branch that is sometimes "
+        "mispredicted."
+    ),
+    source="hand-tuned",
+    rows="CPU kernels (`tests/measured/cpu_kernels`)",
+)
+VECTOR_LOOP_ENTRY_CLK = constant(
+    "VECTOR_LOOP_ENTRY_CLK",
+    1.0,
+    kind="fitted",
+    unit="clocks",
+    meaning="Clocks of the entry of a vectorized loop besides its epilogue.",
+    source="hand-tuned",
+    rows="CPU kernels (`tests/measured/cpu_kernels`)",
+)
 
 
 @dataclass(frozen=True)

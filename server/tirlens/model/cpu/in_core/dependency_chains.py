@@ -14,35 +14,47 @@ from dataclasses import dataclass
 from tirlens.hardware.cpu_core import INTEGER_ADD_LATENCY_CLK, CpuCore
 from tirlens.hardware.spec import Device
 
+from ...constants import constant
 from ...tree.context import EnclosingLoop
 from ..compiler.loop_nests import Nest
 from ..compiler.statements import Address, NestStatement
 from ..compiler.vector_width import width_of
 from .arithmetic import CALL_COST_RATIOS
 
-# Latencies of floating-point operations over that of an addition.  Source: uops.info, Intel's cores
-# from Skylake to Ice Lake.
-FLOAT_LATENCY_RATIOS: Mapping[str, float] = {
-    "div": 2.75,
-    "mod": 2.75,
-    "rcp": 2.75,
-    "sqrt": 3.0,
-    "rsqrt": 5.75,
-    "neg": 0.25,
-    "abs": 0.25,
-    "select": 0.25,
-    "logic": 0.25,
-    "load": 1.25,
-}
-# Latencies of integer operations over that of an addition.  Source: ibid.
-INTEGER_LATENCY_RATIOS: Mapping[str, float] = {
-    "mul": 3.0,
-    "div": 24.0,
-    "mod": 24.0,
-    "min": 2.0,
-    "max": 2.0,
-    "load": 5.0,
-}
+FLOAT_LATENCY_RATIOS: Mapping[str, float] = constant(
+    "FLOAT_LATENCY_RATIOS",
+    {
+        "div": 2.75,
+        "mod": 2.75,
+        "rcp": 2.75,
+        "sqrt": 3.0,
+        "rsqrt": 5.75,
+        "neg": 0.25,
+        "abs": 0.25,
+        "select": 0.25,
+        "logic": 0.25,
+        "load": 1.25,
+    },
+    kind="measured",
+    unit="ratio",
+    meaning="Latencies of floating-point operations over that of an addition.",
+    source="uops.info, Intel's cores from Skylake to Ice Lake",
+)
+INTEGER_LATENCY_RATIOS: Mapping[str, float] = constant(
+    "INTEGER_LATENCY_RATIOS",
+    {
+        "mul": 3.0,
+        "div": 24.0,
+        "mod": 24.0,
+        "min": 2.0,
+        "max": 2.0,
+        "load": 5.0,
+    },
+    kind="measured",
+    unit="ratio",
+    meaning="Latencies of integer operations over that of an addition.",
+    source="uops.info, Intel's cores from Skylake to Ice Lake",
+)
 # Iterations after which the start of a chain no longer changes its rate.
 MAX_TRANSIENT_ITERATIONS = 24
 # Iterations between a result and its use from which the use does not wait.

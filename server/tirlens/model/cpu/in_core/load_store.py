@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tirlens.hardware.cpu_core import CACHE_LINE_BYTES, CpuCore
 from tirlens.hardware.spec import Device
 
+from ...constants import constant
 from ..compiler.access_elimination import (
     is_masked_gather,
     is_spilled,
@@ -20,20 +21,63 @@ from ..compiler.statements import Address, NestStatement
 from ..compiler.vector_width import VectorWidth, legal_accesses, scalarized_elements
 from ..compiler.vectorization import group_fill, is_interleaved
 
-# Clocks of a load and of a store of a single element, over those of a narrow vector.  Hand-tuned.
-SCALAR_LOAD_RATIO = 0.8
-SCALAR_STORE_RATIO = 1.5
-# Smallest elements that gathers and scatters take, in bytes (AVX2: VPGATHERDD); smaller ones are
-# inserted into vectors one by one.
-MIN_GATHER_ELEMENT_BYTES = 4
-# Clocks of each element of a gather that reads what was just scattered, from the cache because
-# stores are not forwarded to gathers.  Hand-tuned.
-SCATTER_TO_GATHER_CLK = 2.5
-# Clocks of a shuffle across a vector, for which x86 cores have one unit.  Source: uops.info.
-SHUFFLE_CLK = 1.0
-# Clocks that extract an element from a vector and insert it into another: two shuffles, one in four
-# of which is not needed.
-ELEMENT_COPY_CLK = 1.5
+SCALAR_LOAD_RATIO = constant(
+    "SCALAR_LOAD_RATIO",
+    0.8,
+    kind="fitted",
+    unit="ratio",
+    meaning="Clocks of a load of a single element over those of a narrow vector.",
+    source="hand-tuned",
+    rows="CPU kernels (`tests/measured/cpu_kernels`)",
+)
+SCALAR_STORE_RATIO = constant(
+    "SCALAR_STORE_RATIO",
+    1.5,
+    kind="fitted",
+    unit="ratio",
+    meaning="Clocks of a store of a single element over those of a narrow vector.",
+    source="hand-tuned",
+    rows="CPU kernels (`tests/measured/cpu_kernels`)",
+)
+MIN_GATHER_ELEMENT_BYTES = constant(
+    "MIN_GATHER_ELEMENT_BYTES",
+    4,
+    kind="isa",
+    unit="bytes",
+    meaning=(
+        "Smallest elements that gathers and scatters take; smaller ones are inserted into "
+        "vectors one by one."
+    ),
+    source="AVX2: VPGATHERDD",
+)
+SCATTER_TO_GATHER_CLK = constant(
+    "SCATTER_TO_GATHER_CLK",
+    2.5,
+    kind="fitted",
+    unit="clocks",
+    meaning=(
+        "Clocks of each element of a gather that reads what was just scattered, from the "
+        "cache because stores are not forwarded to gathers."
+    ),
+    source="hand-tuned",
+    rows="CPU kernels (`tests/measured/cpu_kernels`)",
+)
+SHUFFLE_CLK = constant(
+    "SHUFFLE_CLK",
+    1.0,
+    kind="measured",
+    unit="clocks",
+    meaning="Clocks of a shuffle across a vector, for which x86 cores have one unit.",
+    source="uops.info",
+)
+ELEMENT_COPY_CLK = constant(
+    "ELEMENT_COPY_CLK",
+    1.5,
+    kind="estimate",
+    unit="clocks",
+    meaning="Clocks that extract an element from a vector and insert it into another.",
+    source="two shuffles, one in four of which is not needed",
+)
 
 
 @dataclass(frozen=True)

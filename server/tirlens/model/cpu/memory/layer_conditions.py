@@ -15,16 +15,35 @@ from dataclasses import dataclass
 from tirlens.hardware.cpu_core import CACHE_LINE_BYTES, PAGE_BYTES
 from tirlens.hardware.spec import Device
 
+from ...constants import constant
 from ...tree.context import EnclosingLoop
 from .footprints import AccessPattern, Footprints, Signature, Stream
 
-# Sharpness of the layer condition: the miss ratio depends on (bytes / capacity) ** this, without a
-# unit.  Hand-tuned.
-LAYER_CONDITION_SHARPNESS = 6.0
-# Footprint over capacity at which a repeated sweep hits half of its lines.  Source: it is 1.0 with
-# LRU replacement, and 1.39 with random replacement (1 - m = exp(-m * size) of misses m); caches are
-# in between (Abel and Reineke, "nanoBench", ISPASS 2020; Vila et al., "CacheQuery", PLDI 2020).
-HALF_HIT_CAPACITIES = 1.2
+LAYER_CONDITION_SHARPNESS = constant(
+    "LAYER_CONDITION_SHARPNESS",
+    6.0,
+    kind="fitted",
+    unit="dimensionless",
+    meaning=(
+        "Sharpness of the layer condition: the miss ratio depends on (bytes / capacity) to "
+        "this power."
+    ),
+    source="hand-tuned",
+    rows="CPU kernels (`tests/measured/cpu_kernels`)",
+)
+HALF_HIT_CAPACITIES = constant(
+    "HALF_HIT_CAPACITIES",
+    1.2,
+    kind="estimate",
+    unit="ratio",
+    meaning="Footprint over capacity at which a repeated sweep hits half of its lines.",
+    source=(
+        "it is 1.0 with LRU replacement, and 1.39 with random replacement (1 - m = exp(-m * "
+        'size) of misses m); caches are in between (Abel and Reineke, "nanoBench", ISPASS '
+        '2020; Vila et al., "CacheQuery", PLDI 2020)'
+    ),
+    bounds=(1.0, 1.39),
+)
 
 
 @dataclass(frozen=True)

@@ -13,20 +13,45 @@ from dataclasses import dataclass
 from tirlens.hardware.cpu_core import CACHE_LINE_BYTES, PAGE_BYTES, CpuCache, CpuCore
 from tirlens.hardware.spec import Device
 
+from ...constants import constant
 from ..compiler.loop_nests import CompiledKernel, Nest
 from ..compiler.vector_width import width_of
 from .footprints import AccessPattern, Footprints, Signature, Stream, find_streams
 from .layer_conditions import CacheCapacity, cache_levels, loop_tree, missed_lines
 
-# Lines at the start of a run that precede the prefetcher: two lines set a direction.  Source: Intel
-# 64 Optimization Reference Manual, "Data Prefetching".
-UNPREFETCHED_LINES = 2.0
-# Misses in flight while scattered lines are read, so that one latency is this many times their
-# clocks: 90 ns of DRAM or 22 ns of the last-level cache over the calibrated 40 to 50 and 10 clocks.
-OUTSTANDING_MISSES = 6.0
-# Clocks of a line that misses in several sets of L1, relative to one set: (sets) ** -this.
-# Hand-tuned on Zen 4: 10.5, 7.5, 3.5 and 2.2 clocks with 1, 2, 4 and 8 sets.
-SET_CONFLICT_EXPONENT = 0.75
+UNPREFETCHED_LINES = constant(
+    "UNPREFETCHED_LINES",
+    2.0,
+    kind="isa",
+    unit="lines",
+    meaning="Lines at the start of a run that precede the prefetcher: two lines set a direction.",
+    source='Intel 64 Optimization Reference Manual, "Data Prefetching"',
+)
+OUTSTANDING_MISSES = constant(
+    "OUTSTANDING_MISSES",
+    6.0,
+    kind="estimate",
+    unit="misses",
+    meaning=(
+        "Misses in flight while scattered lines are read, so that one latency is this many "
+        "times their clocks."
+    ),
+    source=(
+        "90 ns of DRAM or 22 ns of the last-level cache over the calibrated 40 to 50 and 10 clocks"
+    ),
+)
+SET_CONFLICT_EXPONENT = constant(
+    "SET_CONFLICT_EXPONENT",
+    0.75,
+    kind="fitted",
+    unit="dimensionless",
+    meaning=(
+        "Clocks of a line that misses in several sets of L1, relative to one set: (sets) to "
+        "the power of minus this."
+    ),
+    source="hand-tuned on Zen 4: 10.5, 7.5, 3.5 and 2.2 clocks with 1, 2, 4 and 8 sets",
+    rows="CPU calibration (`tirlens devices --detect --calibrate`) of a Zen 4",
+)
 
 
 @dataclass(frozen=True)

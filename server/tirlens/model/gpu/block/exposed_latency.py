@@ -27,6 +27,7 @@ from tirlens_worker.facts import (
     Store,
 )
 
+from ...constants import constant
 from ...tree.context import WARP, WARPGROUP, dtype_bytes
 from ...tree.node import StatementCost
 from ..compiler.loop_carried import find_carried_dependence, sequential_executions
@@ -47,23 +48,63 @@ from .latencies import (
 )
 from .throughput import BlockContext, busy_time
 
-# Sectors of 32 bytes that L2 fetches from DRAM at a time (``cudaLimitMaxL2FetchGranularity``).
-FETCHED_SECTORS = 2
-# Registers of a thread that can wait for loads at the same time: those that ptxas 13.0 keeps for
-# loads in attention over ragged sequences (see `ADDRESS_REGISTERS` of `occupancy`).
-LOAD_REGISTERS = 64
-# Loads of single threads hit in L1 where their traffic to L2 is below this share of the bytes that
-# they load.  An estimate.
-L1_HIT_TRAFFIC_SHARE = 0.25
-# Rows of a reduction that a thread reduces at the same time, where no barrier separates them.  An
-# estimate.
-INTERLEAVED_ROWS = 4
-# Threads that hold parts of one row in the result of a matrix instruction (PTX ISA, fragments of
-# ``mma`` and ``wgmma``).
-THREADS_OF_FRAGMENT_ROW = 4.0
-# What a thread has of a row in a tile of shared memory or registers whose vector width is not
-# known: a vector of 16 bytes.
-ROW_VECTOR_BYTES = 16
+FETCHED_SECTORS = constant(
+    "FETCHED_SECTORS",
+    2,
+    kind="isa",
+    unit="sectors",
+    meaning="Sectors of 32 bytes that L2 fetches from DRAM at a time.",
+    source="CUDA runtime, ``cudaLimitMaxL2FetchGranularity``",
+)
+LOAD_REGISTERS = constant(
+    "LOAD_REGISTERS",
+    64,
+    kind="compiler",
+    unit="registers",
+    meaning=(
+        "Registers of a thread that can wait for loads at the same time (see `ADDRESS_REGISTERS`)."
+    ),
+    source="those that ptxas 13.0 keeps for loads in attention over ragged sequences",
+)
+L1_HIT_TRAFFIC_SHARE = constant(
+    "L1_HIT_TRAFFIC_SHARE",
+    0.25,
+    kind="estimate",
+    unit="fraction",
+    meaning=(
+        "Loads of single threads hit in L1 where their traffic to L2 is below this share of "
+        "the bytes that they load."
+    ),
+)
+INTERLEAVED_ROWS = constant(
+    "INTERLEAVED_ROWS",
+    4,
+    kind="estimate",
+    unit="rows",
+    meaning=(
+        "Rows of a reduction that a thread reduces at the same time, where no barrier "
+        "separates them."
+    ),
+)
+THREADS_OF_FRAGMENT_ROW = constant(
+    "THREADS_OF_FRAGMENT_ROW",
+    4.0,
+    kind="isa",
+    unit="threads",
+    meaning="Threads that hold parts of one row in the result of a matrix instruction.",
+    source="PTX ISA, fragments of ``mma`` and ``wgmma``",
+)
+ROW_VECTOR_BYTES = constant(
+    "ROW_VECTOR_BYTES",
+    16,
+    kind="estimate",
+    unit="bytes",
+    meaning=(
+        "What a thread has of a row in a tile of shared memory or registers whose vector "
+        "width is not known."
+    ),
+    source="the widest vector of a load",
+)
 # Statements that are executed once for each element; others are for all elements of a tile.
 _ELEMENTWISE = (Store, Evaluate)
 _STATEMENT_CLOCKS: Mapping[type[Statement], float] = {

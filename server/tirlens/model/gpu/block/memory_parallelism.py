@@ -13,14 +13,26 @@ from tirlens.hardware.spec import Device
 from tirlens_counting.expressions import is_data_dependent
 from tirlens_worker.facts import Barrier, Loop
 
+from ...constants import constant
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, is_in_tile_loop, loads_of
 from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost
 from ...tree.traits import ORDERED, READS, STORES, STRAIGHT, every, some
 from ..compiler.predication import MAX_FULL_UNROLL_ITERATIONS, PARTIAL_UNROLL_ITERATIONS
 
-# The longest branch that is predicated: its instructions carry the condition.  ptxas 13.0 for
-# sm_100a predicates one of 17 instructions (a load and 16 multiply-adds) and jumps over one of 25.
-PREDICATED_INSTRUCTIONS = 20
+PREDICATED_INSTRUCTIONS = constant(
+    "PREDICATED_INSTRUCTIONS",
+    20,
+    kind="compiler",
+    unit="instructions",
+    meaning=(
+        "The longest branch around loads that is predicated: its instructions carry the condition."
+    ),
+    source=(
+        "ptxas 13.0 for sm_100a predicates one of 17 instructions (a load and 16 "
+        "multiply-adds) and jumps over one of 25"
+    ),
+    bounds=(17, 24),
+)
 
 
 def is_straight_line(node: CostNode) -> bool:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Annotate, Branch, Copy, KernelFacts
 
+from ...constants import constant
 from ...counting.kernel_counts import Counts
 from ...report import Occupancy
 from ...tree.node import CostNode, StatementCost
@@ -20,33 +21,101 @@ from .exposed_latency import LOAD_REGISTERS
 from .shared_memory import shared_bytes
 from .software_pipeline import pipelined_loops, stage_count
 
-# Registers of a thread besides its fragments, for addresses and loop counters, with matrix
-# instructions.  Compiled products have 23 to 80 registers above accumulators and operands
-# (`tests/measured/registers.csv`).
-PRODUCT_BASE_REGISTERS = 45
-# The same without matrix instructions.  Elementwise kernels that only move or mask what they load
-# have 10 to 12 (`tests/measured/compiled.csv`).
-BASE_REGISTERS = 12
-# Registers of a thread besides those of loads that wait for their data.  ptxas of CUDA 13 gives 28
-# and 48 registers to rotary embeddings whose threads wait with 16 and 32, and 158 to attention over
-# ragged sequences that waits with 64 and accumulates in 96.
-ADDRESS_REGISTERS = 12
-# Registers besides the fragments without which a thread with matrix instructions spills.  All
-# compiled products in `tests/measured/registers.csv` are predicted right.
-PRODUCT_SPILL_MARGIN = 40
-# The same without matrix instructions.  An estimate, of the 10 to 12 above and two operands of 16
-# bytes.
-SPILL_MARGIN = 20
-# Registers that tilelang's ``set_max_nreg`` and its warp specialisation leave to the threads that
-# compute (src/cuda/transform/annotate_warp_group_reg_alloc.cc).
-CONSUMER_REGISTERS = 240
-# Registers of the intermediate values of a kernel whose code is not known.  An estimate.
-TEMPORARY_REGISTERS = 8
-# Registers are allocated to the threads of a warp in units of 8 (CUDA Occupancy Calculator).
-REGISTER_UNIT = 8
-# Threads of the warpgroup that tilelang adds to those of the source (src/cuda/transform/
-# producer_consumer_ws.cc, ``producer_extent``).
-PRODUCER_THREADS = 128
+PRODUCT_BASE_REGISTERS = constant(
+    "PRODUCT_BASE_REGISTERS",
+    45,
+    kind="fitted",
+    unit="registers",
+    meaning=(
+        "Registers of a thread besides its fragments, for addresses and loop counters, with "
+        "matrix instructions."
+    ),
+    source=(
+        "compiled products have 23 to 80 registers above accumulators and operands "
+        "(`tests/measured/registers.csv`)"
+    ),
+    bounds=(23, 80),
+    rows="compiled products (`tests/measured/registers.csv`)",
+)
+BASE_REGISTERS = constant(
+    "BASE_REGISTERS",
+    12,
+    kind="compiler",
+    unit="registers",
+    meaning="Registers of a thread besides its fragments, without matrix instructions.",
+    source=(
+        "elementwise kernels that only move or mask what they load have 10 to 12 "
+        "(`tests/measured/compiled.csv`)"
+    ),
+    bounds=(10, 12),
+)
+ADDRESS_REGISTERS = constant(
+    "ADDRESS_REGISTERS",
+    12,
+    kind="compiler",
+    unit="registers",
+    meaning="Registers of a thread besides those of loads that wait for their data.",
+    source=(
+        "ptxas of CUDA 13 gives 28 and 48 registers to rotary embeddings whose threads wait "
+        "with 16 and 32, and 158 to attention over ragged sequences that waits with 64 and "
+        "accumulates in 96"
+    ),
+)
+PRODUCT_SPILL_MARGIN = constant(
+    "PRODUCT_SPILL_MARGIN",
+    40,
+    kind="fitted",
+    unit="registers",
+    meaning=(
+        "Registers besides the fragments without which a thread with matrix instructions spills."
+    ),
+    source="all compiled products in `tests/measured/registers.csv` are predicted right",
+    rows="compiled products (`tests/measured/registers.csv`)",
+)
+SPILL_MARGIN = constant(
+    "SPILL_MARGIN",
+    20,
+    kind="estimate",
+    unit="registers",
+    meaning=(
+        "Registers besides the fragments without which a thread without matrix instructions spills."
+    ),
+    source="BASE_REGISTERS and two operands of 16 bytes",
+)
+CONSUMER_REGISTERS = constant(
+    "CONSUMER_REGISTERS",
+    240,
+    kind="compiler",
+    unit="registers",
+    meaning=(
+        "Registers that tilelang's ``set_max_nreg`` and its warp specialisation leave to the "
+        "threads that compute."
+    ),
+    source="tilelang, src/cuda/transform/annotate_warp_group_reg_alloc.cc",
+)
+TEMPORARY_REGISTERS = constant(
+    "TEMPORARY_REGISTERS",
+    8,
+    kind="estimate",
+    unit="registers",
+    meaning="Registers of the intermediate values of a kernel whose code is not known.",
+)
+REGISTER_UNIT = constant(
+    "REGISTER_UNIT",
+    8,
+    kind="isa",
+    unit="registers",
+    meaning="Registers are allocated to the threads of a warp in units of this many.",
+    source="CUDA Occupancy Calculator",
+)
+PRODUCER_THREADS = constant(
+    "PRODUCER_THREADS",
+    128,
+    kind="compiler",
+    unit="threads",
+    meaning="Threads of the warpgroup that tilelang adds to those of the source.",
+    source="tilelang, src/cuda/transform/producer_consumer_ws.cc, ``producer_extent``",
+)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from functools import cached_property
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Gemm, Loop, Mma
 
+from ...constants import constant
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, WARPGROUP
 from ...tree.node import CostNode, StatementCost
 from ...tree.timed_node import TimedNode
@@ -27,19 +28,36 @@ from ...tree.traits import (
     only,
     some,
 )
+from ..compiler.matrix_instructions import WGMMA_ROWS
 from .dependency_chains import read_arrays, written_arrays
 from .throughput import BlockContext, busy_time
 
-# The share of their greatest possible overlap that two warpgroups reach which share a loop, each
-# with its own rows.  They are at different parts of the loop about half of the time, and then use
-# different units.  Set by tilelang's attention kernels on an H800, which reach 549 and 401 TFLOP/s
-# where the sum of the parts gives 447 and 310.
-WARPGROUP_OVERLAP = 0.5
-# Rows of one matrix instruction of a warpgroup (PTX ISA, ``wgmma.mma_async``: m64).
-MATRIX_ROWS = 64
-# The share of its time that an asynchronous operation still takes of the warps that start it, for
-# descriptors and fences.  An estimate.
-ISSUE_SHARE = 0.1
+WARPGROUP_OVERLAP = constant(
+    "WARPGROUP_OVERLAP",
+    0.5,
+    kind="fitted",
+    unit="fraction",
+    meaning=(
+        "The share of their greatest possible overlap that two warpgroups reach which share a "
+        "loop, each with its own rows. They are at different parts of the loop about half of "
+        "the time, and then use different units."
+    ),
+    source=(
+        "tilelang's attention kernels on an H800 reach 549 and 401 TFLOP/s where the sum of "
+        "the parts gives 447 and 310"
+    ),
+    rows="tilelang attention on an H800 (`tests/measured/tilelang_attention.csv`)",
+)
+ISSUE_SHARE = constant(
+    "ISSUE_SHARE",
+    0.1,
+    kind="estimate",
+    unit="fraction",
+    meaning=(
+        "The share of its time that an asynchronous operation still takes of the warps that "
+        "start it, for descriptors and fences."
+    ),
+)
 
 
 def overlap_asynchronous(
@@ -162,7 +180,7 @@ def _have_own_rows(node: CostNode, warpgroups: int) -> bool:
     """
     shapes = [entry.arith.shape for leaf in node.leaves() for entry in leaf.count.arith]
     rows = [shape[0] for shape in shapes if shape and isinstance(shape[0], int)]
-    return min(rows, default=0) >= MATRIX_ROWS * warpgroups
+    return min(rows, default=0) >= WGMMA_ROWS * warpgroups
 
 
 def _product_times_s(timed: TimedNode) -> Iterator[float]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from tirlens.hardware.spec import Device
 
+from ...constants import constant
 from ...tree.node import CostNode, StatementCost
 from ..units import L2_PORT_BYTES_PER_CLK, burst_fraction, issue_fraction, sum_busy_times
 
@@ -22,13 +23,29 @@ INSTRUCTIONS_IN_FLIGHT = 16.0
 # Independent instructions of one warp that count: a scheduler issues one of a warp in a clock, so
 # that four cover the latency of four clocks (architecture: NVIDIA since Volta).
 INDEPENDENT_INSTRUCTIONS_LIMIT = 4.0
-# Independent instructions of one warp in code that no loop unrolls.  An estimate: eight warps then
-# fill an SM.
-INDEPENDENT_INSTRUCTIONS = 2.0
-# An SM draws at most this many times its even share of DRAM and L2 while the others draw less.  An
-# estimate from its port of 64 bytes a clock, which is 4.5 times its share of an H100's DRAM and 2
-# times that of its L2.
-BANDWIDTH_SHARE_LIMIT = 3.0
+INDEPENDENT_INSTRUCTIONS = constant(
+    "INDEPENDENT_INSTRUCTIONS",
+    2.0,
+    kind="estimate",
+    unit="instructions",
+    meaning="Independent instructions of one warp in code that no loop unrolls.",
+    source="eight warps then fill an SM",
+)
+BANDWIDTH_SHARE_LIMIT = constant(
+    "BANDWIDTH_SHARE_LIMIT",
+    3.0,
+    kind="estimate",
+    unit="ratio",
+    meaning=(
+        "An SM draws at most this many times its even share of DRAM and L2 while the others "
+        "draw less."
+    ),
+    source=(
+        "its port of 64 bytes a clock is 4.5 times its share of an H100's DRAM and 2 times "
+        "that of its L2"
+    ),
+    bounds=(2.0, 4.5),
+)
 
 
 class BusyTime(NamedTuple):

@@ -31,19 +31,71 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import Access, Buffer, Expr
 
+from ...constants import constant
 from ...tree.context import DIVISIONS, LoopContext
 
-# Integer instructions of one thread (see above).  Division or remainder by
-POWER_OF_TWO_DIVISION_INSTRUCTIONS = 1.0
-CONSTANT_DIVISION_INSTRUCTIONS = 6.0
-VARIABLE_DIVISION_INSTRUCTIONS = 20.0
-# Remainder whose quotient is known: a product and a difference.
-REMAINDER_INSTRUCTIONS = 2.0
-# Minimum, maximum or selection: ISETP and SEL.
-SELECT_INSTRUCTIONS = 2.0
-# A predicated load: its address, and the zero where nothing is loaded.
-PREDICATED_ADDRESS_INSTRUCTIONS = 10.0
-ZERO_INSTRUCTIONS = 1.0
+POWER_OF_TWO_DIVISION_INSTRUCTIONS = constant(
+    "POWER_OF_TWO_DIVISION_INSTRUCTIONS",
+    1.0,
+    kind="compiler",
+    unit="instructions",
+    meaning="Integer instructions of a division or remainder by a power of two.",
+    source="a shift or mask",
+)
+CONSTANT_DIVISION_INSTRUCTIONS = constant(
+    "CONSTANT_DIVISION_INSTRUCTIONS",
+    6.0,
+    kind="compiler",
+    unit="instructions",
+    meaning="Integer instructions of a division or remainder by another constant.",
+    source=(
+        'T. Granlund, P. Montgomery, "Division by invariant integers using multiplication": a '
+        "multiplication by the inverse, shifts and corrections"
+    ),
+)
+VARIABLE_DIVISION_INSTRUCTIONS = constant(
+    "VARIABLE_DIVISION_INSTRUCTIONS",
+    20.0,
+    kind="compiler",
+    unit="instructions",
+    meaning="Integer instructions of a division or remainder by a variable.",
+    source="a call of about 20 instructions",
+)
+REMAINDER_INSTRUCTIONS = constant(
+    "REMAINDER_INSTRUCTIONS",
+    2.0,
+    kind="compiler",
+    unit="instructions",
+    meaning="Integer instructions of a remainder whose quotient is known.",
+    source="a product and a difference",
+)
+SELECT_INSTRUCTIONS = constant(
+    "SELECT_INSTRUCTIONS",
+    2.0,
+    kind="compiler",
+    unit="instructions",
+    meaning="Instructions of a minimum, maximum or selection.",
+    source="ISETP and SEL",
+)
+PREDICATED_ADDRESS_INSTRUCTIONS = constant(
+    "PREDICATED_ADDRESS_INSTRUCTIONS",
+    10.0,
+    kind="compiler",
+    unit="instructions",
+    meaning="Instructions of the address of a predicated load.",
+    source=(
+        "SASS of CUDA 13 for tilelang's rotary embeddings on sm_90a: 28 instructions an "
+        "element, of which 6 load, compute and store"
+    ),
+)
+ZERO_INSTRUCTIONS = constant(
+    "ZERO_INSTRUCTIONS",
+    1.0,
+    kind="compiler",
+    unit="instructions",
+    meaning="Instructions that set a zero where a predicated load loads nothing.",
+    source="SASS of CUDA 13 for tilelang's rotary embeddings on sm_90a",
+)
 _MULTI_INSTRUCTION = DIVISIONS | {"select", "min", "max"}
 # Simplification turns shifts and masks into divisions.
 _MAY_BE_MULTI_INSTRUCTION = _MULTI_INSTRUCTION | {">>", "&"}

@@ -23,103 +23,209 @@ from typing import NamedTuple
 
 from tirlens_worker.facts import Arith
 
+from ...constants import constant
 from ...dtypes import bits, is_float, scalar_class
 
 # By unit and class of type: ``("fma", "fp32")``.
 Instructions = dict[tuple[str, str], float]
 
-# Instructions per operation by unit: sfu (special functions), fma (the floating-point cores),
-# int (integer, compare and select), cvt (conversions).
-INSTRUCTIONS_PER_OPERATION: Mapping[str, Mapping[str, float]] = {
-    "add": {"fma": 1},
-    "sub": {"fma": 1},
-    "mul": {"fma": 1},
-    "fma": {"fma": 1},
-    "neg": {"fma": 0},
-    "abs": {"fma": 0},
-    "min": {"int": 1},
-    "max": {"int": 1},
-    "compare": {"int": 1},
-    "select": {"int": 1},
-    "logic": {"int": 0.5},
-    "shift": {"int": 1},
-    "bitwise": {"int": 1},
-    "cast": {"cvt": 1},
-    "floor": {"cvt": 1},
-    "ceil": {"cvt": 1},
-    "trunc": {"cvt": 1},
-    "round": {"cvt": 1},
-    "div": {"sfu": 1, "fma": 5, "int": 4},
-    "mod": {"sfu": 1, "fma": 14, "int": 8},
-    "exp": {"sfu": 1, "fma": 6, "int": 1},
-    "exp2": {"sfu": 1, "fma": 2, "int": 1},
-    "exp10": {"sfu": 1, "fma": 6, "int": 1},
-    "log": {"fma": 15, "int": 10},
-    "log2": {"fma": 17, "int": 10},
-    "log10": {"fma": 16, "int": 10},
-    "log1p": {"fma": 17, "int": 11},
-    "sqrt": {"sfu": 1, "fma": 4, "int": 5},
-    "rsqrt": {"sfu": 1, "fma": 2, "int": 1},
-    "rcp": {"sfu": 1, "fma": 3, "int": 6},
-    "sin": {"fma": 15, "int": 10, "cvt": 1},
-    "cos": {"fma": 15, "int": 11, "cvt": 1},
-    "tan": {"sfu": 1, "fma": 26, "int": 14},
-    "tanh": {"sfu": 2, "fma": 9, "int": 4},
-    "sigmoid": {"sfu": 2, "fma": 10, "int": 7},
-    "erf": {"sfu": 1, "fma": 9, "int": 11},
-    "pow": {"sfu": 1, "fma": 44, "int": 27, "cvt": 3},
-    # The logarithm of the base is a constant: nvcc 13.0, sm_90a, powf(1e4f, x), unrolled loop.
-    "pow_of_constant": {"fma": 14, "int": 12, "cvt": 2},
-    "shuffle": {"shuffle": 1},
-    "place": {"int": 1},
-}
-# nvcc 13.0 for sm_86: DSETP compares doubles on the fp64 unit; FSEL and SEL select the two words.
-_FP64_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = {
-    "min": {"fma": 1, "int": 2},
-    "max": {"fma": 1, "int": 2},
-    "compare": {"fma": 1},
-}
-# A function without an entry: an estimate, like the longer entries.
-_DEFAULT_FUNCTION_INSTRUCTIONS: Mapping[str, float] = {"sfu": 1, "fma": 24}
-# Integer division is mostly by a constant: a multiplication and shifts (`address_arithmetic`).
-# LOP3 is two logical operations.
-_INTEGER_INSTRUCTIONS: Mapping[str, float] = {"div": 3, "mod": 4, "fma": 1, "logic": 0.5}
-# An intrinsic: MUFU and one multiplication.
-_INTRINSIC_INSTRUCTIONS: Mapping[str, float] = {"sfu": 1, "fma": 1}
-# Single precision with nvcc's --use_fast_math (CUDA C++ Programming Guide, "Intrinsic Functions";
-# -ftz=true, -prec-div=false, -prec-sqrt=false).
-_FAST_MATH_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = {
-    **dict.fromkeys(
-        ("div", "exp", "exp10", "log", "log10", "sin", "cos", "sqrt"), _INTRINSIC_INSTRUCTIONS
+INSTRUCTIONS_PER_OPERATION: Mapping[str, Mapping[str, float]] = constant(
+    "INSTRUCTIONS_PER_OPERATION",
+    {
+        "add": {"fma": 1},
+        "sub": {"fma": 1},
+        "mul": {"fma": 1},
+        "fma": {"fma": 1},
+        "neg": {"fma": 0},
+        "abs": {"fma": 0},
+        "min": {"int": 1},
+        "max": {"int": 1},
+        "compare": {"int": 1},
+        "select": {"int": 1},
+        "logic": {"int": 0.5},
+        "shift": {"int": 1},
+        "bitwise": {"int": 1},
+        "cast": {"cvt": 1},
+        "floor": {"cvt": 1},
+        "ceil": {"cvt": 1},
+        "trunc": {"cvt": 1},
+        "round": {"cvt": 1},
+        "div": {"sfu": 1, "fma": 5, "int": 4},
+        "mod": {"sfu": 1, "fma": 14, "int": 8},
+        "exp": {"sfu": 1, "fma": 6, "int": 1},
+        "exp2": {"sfu": 1, "fma": 2, "int": 1},
+        "exp10": {"sfu": 1, "fma": 6, "int": 1},
+        "log": {"fma": 15, "int": 10},
+        "log2": {"fma": 17, "int": 10},
+        "log10": {"fma": 16, "int": 10},
+        "log1p": {"fma": 17, "int": 11},
+        "sqrt": {"sfu": 1, "fma": 4, "int": 5},
+        "rsqrt": {"sfu": 1, "fma": 2, "int": 1},
+        "rcp": {"sfu": 1, "fma": 3, "int": 6},
+        "sin": {"fma": 15, "int": 10, "cvt": 1},
+        "cos": {"fma": 15, "int": 11, "cvt": 1},
+        "tan": {"sfu": 1, "fma": 26, "int": 14},
+        "tanh": {"sfu": 2, "fma": 9, "int": 4},
+        "sigmoid": {"sfu": 2, "fma": 10, "int": 7},
+        "erf": {"sfu": 1, "fma": 9, "int": 11},
+        "pow": {"sfu": 1, "fma": 44, "int": 27, "cvt": 3},
+        # The logarithm of the base is a constant: nvcc 13.0, sm_90a, powf(1e4f, x), unrolled loop.
+        "pow_of_constant": {"fma": 14, "int": 12, "cvt": 2},
+        "shuffle": {"shuffle": 1},
+        "place": {"int": 1},
+    },
+    kind="compiler",
+    unit="instructions",
+    meaning=(
+        "Instructions per operation by unit: sfu (special functions), fma (the floating-point "
+        "cores), int (integer, compare and select), cvt (conversions). On the path of "
+        "ordinary values, with branches, without constants that a loop keeps."
     ),
-    "exp2": {"sfu": 1},
-    "log2": {"sfu": 1},
-    "rcp": {"sfu": 1},
-    "rsqrt": {"sfu": 1},
-    "tan": {"sfu": 3, "fma": 3},
-    "tanh": {"sfu": 1},
-    "sigmoid": {"sfu": 2, "fma": 2},
-    "pow": {"sfu": 2, "fma": 1},
-    "pow_of_constant": {"sfu": 1, "fma": 1},
-}
+    source=(
+        "ptxas 12.9 of CUDA 12.9's functions for sm_80 and sm_90; pow_of_constant, whose "
+        "logarithm of the base is a constant: nvcc 13.0, sm_90a, powf(1e4f, x), unrolled loop"
+    ),
+)
+_FP64_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = constant(
+    "FP64_INSTRUCTIONS",
+    {
+        "min": {"fma": 1, "int": 2},
+        "max": {"fma": 1, "int": 2},
+        "compare": {"fma": 1},
+    },
+    kind="compiler",
+    unit="instructions",
+    meaning=(
+        "Instructions of operations on doubles that differ: DSETP compares on the fp64 unit; "
+        "FSEL and SEL select the two words."
+    ),
+    source="nvcc 13.0 for sm_86",
+)
+_DEFAULT_FUNCTION_INSTRUCTIONS: Mapping[str, float] = constant(
+    "DEFAULT_FUNCTION_INSTRUCTIONS",
+    {"sfu": 1, "fma": 24},
+    kind="estimate",
+    unit="instructions",
+    meaning="Instructions of a function without an entry.",
+    source="like the longer entries of INSTRUCTIONS_PER_OPERATION",
+)
+_INTEGER_INSTRUCTIONS: Mapping[str, float] = constant(
+    "INTEGER_INSTRUCTIONS",
+    {"div": 3, "mod": 4, "fma": 1, "logic": 0.5},
+    kind="compiler",
+    unit="instructions",
+    meaning=(
+        "Instructions of integer operations that differ. Division is mostly by a constant: a "
+        "multiplication and shifts. LOP3 is two logical operations."
+    ),
+    source="see CONSTANT_DIVISION_INSTRUCTIONS; PTX ISA, lop3",
+)
+_INTRINSIC_INSTRUCTIONS: Mapping[str, float] = constant(
+    "INTRINSIC_INSTRUCTIONS",
+    {"sfu": 1, "fma": 1},
+    kind="compiler",
+    unit="instructions",
+    meaning="Instructions of an intrinsic function: MUFU and one multiplication.",
+    source='CUDA C++ Programming Guide, "Intrinsic Functions"',
+)
+_FAST_MATH_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = constant(
+    "FAST_MATH_INSTRUCTIONS",
+    {
+        **dict.fromkeys(
+            ("div", "exp", "exp10", "log", "log10", "sin", "cos", "sqrt"), _INTRINSIC_INSTRUCTIONS
+        ),
+        "exp2": {"sfu": 1},
+        "log2": {"sfu": 1},
+        "rcp": {"sfu": 1},
+        "rsqrt": {"sfu": 1},
+        "tan": {"sfu": 3, "fma": 3},
+        "tanh": {"sfu": 1},
+        "sigmoid": {"sfu": 2, "fma": 2},
+        "pow": {"sfu": 2, "fma": 1},
+        "pow_of_constant": {"sfu": 1, "fma": 1},
+    },
+    kind="compiler",
+    unit="instructions",
+    meaning="Instructions in single precision with nvcc's --use_fast_math.",
+    source=(
+        'CUDA C++ Programming Guide, "Intrinsic Functions"; -ftz=true, -prec-div=false, '
+        "-prec-sqrt=false"
+    ),
+)
 # Operations with a slow path for rare values, to which the code branches unless it may approximate.
 # A branch ends the batch of loads: nvcc 13.0 for sm_80 and sm_90 issues four to sixteen loads of a
 # loop together in front of additions, exp, exp2, log, log1p, rsqrt, tanh or erf, and single loads
 # in front of these operations.
 BRANCHING_OPS = frozenset(["div", "mod", "rcp", "sqrt", "sin", "cos", "tan", "pow", "sigmoid"])
-_FROM_HALF_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = {
-    "float16": {"fma": 1},
-    "bfloat16": {"int": 1},
-}
-_PACKED_INSTRUCTIONS: Mapping[str, float] = {"int": 1}
-# Integers below 32 bits are extracted from or inserted into a word: one or two PRMT (ptxas 12.9).
-_NARROW_INSTRUCTIONS: Mapping[str, float] = {"int": 1.5}
-_CONVERSION_INSTRUCTIONS: Mapping[str, float] = {"cvt": 1}
-# 64-bit conversions run at the lower rate of the conversion unit and fp64 arithmetic: per clock and
-# SM 16 for compute capability 6.0, 7.0, 8.0 and 9.0, 4 for 6.1, 2 for 7.5, 8.6 and 8.9 (CUDA C++
-# Programming Guide, "Arithmetic Instructions": type conversions from and to 64-bit types).
-_FP64_CONVERSION_INSTRUCTIONS: Mapping[str, float] = {"cvt": 1, "fma": 1}
-WORD_BITS = 32
+_FROM_HALF_INSTRUCTIONS: Mapping[str, Mapping[str, float]] = constant(
+    "FROM_HALF_INSTRUCTIONS",
+    {
+        "float16": {"fma": 1},
+        "bfloat16": {"int": 1},
+    },
+    kind="compiler",
+    unit="instructions",
+    meaning=(
+        "Instructions that convert a half or a bfloat16 to float32: HADD2.F32; IMAD.U32 or PRMT."
+    ),
+    source="ptxas 12.9 for sm_80 and sm_90 (`tests/measured/sass.py`)",
+)
+_PACKED_INSTRUCTIONS: Mapping[str, float] = constant(
+    "PACKED_INSTRUCTIONS",
+    {"int": 1},
+    kind="compiler",
+    unit="instructions",
+    meaning=(
+        "Instructions that convert two floats to halves, and from sm_89 two float8: F2FP of "
+        "the integer pipeline."
+    ),
+    source=(
+        'ptxas 12.9 for sm_80 and sm_90; Nsight Compute, "Pipelines": fast FP32-to-FP16 '
+        "conversion from Ampere on"
+    ),
+)
+_NARROW_INSTRUCTIONS: Mapping[str, float] = constant(
+    "NARROW_INSTRUCTIONS",
+    {"int": 1.5},
+    kind="compiler",
+    unit="instructions",
+    meaning=(
+        "Instructions that extract an integer below 32 bits from a word or insert it: one or "
+        "two PRMT."
+    ),
+    source="ptxas 12.9",
+)
+_CONVERSION_INSTRUCTIONS: Mapping[str, float] = constant(
+    "CONVERSION_INSTRUCTIONS",
+    {"cvt": 1},
+    kind="compiler",
+    unit="instructions",
+    meaning="Instructions of another conversion.",
+    source='CUDA C++ Programming Guide, "Arithmetic Instructions"',
+)
+_FP64_CONVERSION_INSTRUCTIONS: Mapping[str, float] = constant(
+    "FP64_CONVERSION_INSTRUCTIONS",
+    {"cvt": 1, "fma": 1},
+    kind="isa",
+    unit="instructions",
+    meaning=(
+        "Instructions of a 64-bit conversion, which runs at the lower rate of the conversion "
+        "unit and fp64 arithmetic."
+    ),
+    source=(
+        "per clock and SM 16 for compute capability 6.0, 7.0, 8.0 and 9.0, 4 for 6.1, 2 for "
+        '7.5, 8.6 and 8.9 (CUDA C++ Programming Guide, "Arithmetic Instructions": type '
+        "conversions from and to 64-bit types)"
+    ),
+)
+WORD_BITS = constant(
+    "WORD_BITS",
+    32,
+    kind="isa",
+    unit="bits",
+    meaning="Width of a register.",
+    source="PTX ISA",
+)
 
 
 class IssuedOperations(NamedTuple):

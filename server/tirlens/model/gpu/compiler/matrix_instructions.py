@@ -26,15 +26,51 @@ from functools import lru_cache
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Gemm, MatrixInstruction, Mma, WarpPolicy
 
+from ...constants import constant
 from ...report import CaveatNote
 from ...tree.context import WARP, WARPGROUP
 from ...tree.node import StatementCost
 
-# Shapes of one instruction (PTX ISA, "Warpgroup Level Matrix Shape": m64nNk16, N from 8 to 256;
-# "Warp Level Matrix Shape": m16n8).
-MAX_WGMMA_COLUMNS = 256
-WGMMA_ROWS, WGMMA_COLUMNS = 64, 8
-MMA_ROWS, MMA_COLUMNS = 16, 8
+MAX_WGMMA_COLUMNS = constant(
+    "MAX_WGMMA_COLUMNS",
+    256,
+    kind="isa",
+    unit="columns",
+    meaning="Most columns of one matrix instruction of a warpgroup.",
+    source='PTX ISA, "Warpgroup Level Matrix Shape": m64nNk16, N from 8 to 256',
+)
+WGMMA_ROWS = constant(
+    "WGMMA_ROWS",
+    64,
+    kind="isa",
+    unit="rows",
+    meaning="Rows of one matrix instruction of a warpgroup.",
+    source='PTX ISA, "Warpgroup Level Matrix Shape": m64nNk16',
+)
+WGMMA_COLUMNS = constant(
+    "WGMMA_COLUMNS",
+    8,
+    kind="isa",
+    unit="columns",
+    meaning="Fewest columns of one matrix instruction of a warpgroup.",
+    source='PTX ISA, "Warpgroup Level Matrix Shape": m64nNk16, N from 8 to 256',
+)
+MMA_ROWS = constant(
+    "MMA_ROWS",
+    16,
+    kind="isa",
+    unit="rows",
+    meaning="Rows of one matrix instruction of a warp.",
+    source='PTX ISA, "Warp Level Matrix Shape": m16n8',
+)
+MMA_COLUMNS = constant(
+    "MMA_COLUMNS",
+    8,
+    kind="isa",
+    unit="columns",
+    meaning="Columns of one matrix instruction of a warp.",
+    source='PTX ISA, "Warp Level Matrix Shape": m16n8',
+)
 # The names of the targets that have each instruction.
 _SUPPORTING_TARGETS: Mapping[MatrixInstruction, re.Pattern[str]] = {
     "wgmma": re.compile(r"sm_90a?"),

@@ -20,15 +20,29 @@ import numpy.typing as npt
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Access, Buffer, Statement
 
+from ...constants import constant
 from ...tree.context import EnclosingLoop, LoopContext, StoreLoops, dtype_bytes
 from ...tree.node import StatementCost
 from ...tree.thread_mapping import MemoryRequest, ThreadMapping
 from ..mapping import element_offsets, memory_request
 from .load_reuse import Tile, issued_load_share, reads_per_load
 
-# Limits of one merged instruction (see above).
-MAX_JOINED_ELEMENTS = 4
-MAX_JOINED_BYTES = 16
+MAX_JOINED_ELEMENTS = constant(
+    "MAX_JOINED_ELEMENTS",
+    4,
+    kind="compiler",
+    unit="elements",
+    meaning="Most scalar accesses of shared memory that are merged into one instruction.",
+    source="LLVM's LoadStoreVectorizer, which NVVM runs",
+)
+MAX_JOINED_BYTES = constant(
+    "MAX_JOINED_BYTES",
+    16,
+    kind="compiler",
+    unit="bytes",
+    meaning="Most bytes of scalar accesses of shared memory that are merged into one instruction.",
+    source="LLVM's LoadStoreVectorizer, which NVVM runs",
+)
 
 
 def issue_requests(

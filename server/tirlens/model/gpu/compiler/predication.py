@@ -34,22 +34,75 @@ from tirlens_counting.expressions import (
 from tirlens_counting.intervals import bounds
 from tirlens_worker.facts import Barrier, Expr, Loop
 
+from ...constants import constant
 from ...tree.context import LoopContext
 from ...tree.node import CostNode, StatementCost, leaves_of
 from .address_arithmetic import ZERO_INSTRUCTIONS, multi_instruction_terms, term_instructions
 
-# Instructions of one thread (see above): a comparison, a compared value, a branch, the longest
-# predicated body, and one iteration of a rolled loop.
-COMPARISON_INSTRUCTIONS = 1.0
-COMPARED_VALUE_INSTRUCTIONS = 1.0
-BRANCH_INSTRUCTIONS = 3.0
-MAX_PREDICATED_INSTRUCTIONS = 8.0
-LOOP_INSTRUCTIONS = 3.0
-# Iterations that nvcc and LLVM unroll of short loops with a constant extent, and of others.  Both
-# limit the size of the body: 64 is an estimate for bodies of a few instructions, 4 is what nvcc
-# 13.0 does with loops whose extent is known at run time.
-MAX_FULL_UNROLL_ITERATIONS = 64
-PARTIAL_UNROLL_ITERATIONS = 4
+COMPARISON_INSTRUCTIONS = constant(
+    "COMPARISON_INSTRUCTIONS",
+    1.0,
+    kind="compiler",
+    unit="instructions",
+    meaning=(
+        "Instructions of a comparison: one ISETP, which combines with the predicate of the "
+        "previous one."
+    ),
+    source="nvcc 13.0 for sm_80 and sm_90",
+)
+COMPARED_VALUE_INSTRUCTIONS = constant(
+    "COMPARED_VALUE_INSTRUCTIONS",
+    1.0,
+    kind="compiler",
+    unit="instructions",
+    meaning="Instructions of a compared value that a rolled loop changes.",
+    source="nvcc 13.0 for sm_80: IADD3, IMAD and LOP3 take three operands",
+)
+BRANCH_INSTRUCTIONS = constant(
+    "BRANCH_INSTRUCTIONS",
+    3.0,
+    kind="compiler",
+    unit="instructions",
+    meaning="Instructions of a branch.",
+    source="nvcc 13.0 for sm_80 and sm_90: BSSY, BRA and BSYNC",
+)
+MAX_PREDICATED_INSTRUCTIONS = constant(
+    "MAX_PREDICATED_INSTRUCTIONS",
+    8.0,
+    kind="compiler",
+    unit="instructions",
+    meaning="The longest body that is predicated without a branch.",
+    source=(
+        "nvcc 13.0 for sm_80 and sm_90 predicates up to 8 loads, stores and sums of shared "
+        "memory, 8 stores with their addresses and 7 FFMA, and branches at 10 and more; "
+        "LLVM's AMDGPU target branches above 12 (``amdgpu-skip-threshold``)"
+    ),
+    bounds=(8, 12),
+)
+LOOP_INSTRUCTIONS = constant(
+    "LOOP_INSTRUCTIONS",
+    3.0,
+    kind="compiler",
+    unit="instructions",
+    meaning="Instructions of one iteration of a rolled loop.",
+    source="nvcc 13.0: IADD3, ISETP, BRA",
+)
+MAX_FULL_UNROLL_ITERATIONS = constant(
+    "MAX_FULL_UNROLL_ITERATIONS",
+    64,
+    kind="estimate",
+    unit="iterations",
+    meaning="Iterations of short loops with a constant extent that nvcc and LLVM unroll.",
+    source="both limit the size of the body; this is for bodies of a few instructions",
+)
+PARTIAL_UNROLL_ITERATIONS = constant(
+    "PARTIAL_UNROLL_ITERATIONS",
+    4,
+    kind="compiler",
+    unit="iterations",
+    meaning="Iterations that are unrolled of other loops.",
+    source="nvcc 13.0, loops whose extent is known at run time",
+)
 
 
 def add_branch_instructions(

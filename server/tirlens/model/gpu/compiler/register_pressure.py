@@ -38,6 +38,7 @@ from tirlens_worker.facts import (
     Store,
 )
 
+from ...constants import constant
 from ...counting.kernel_counts import AccessCount, BufferCount, Counts
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, dtype_bytes
 from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost, WhileCost, leaves_of
@@ -45,8 +46,14 @@ from ...tree.traits import STRAIGHT, every
 from ...tree.trip_counts import mean_trip_count
 
 REGISTER_SCOPES = ("local", "wmma")
-# Bytes of one register (PTX ISA: 32 bits).
-REGISTER_BYTES = 4.0
+REGISTER_BYTES = constant(
+    "REGISTER_BYTES",
+    4.0,
+    kind="isa",
+    unit="bytes",
+    meaning="Bytes of one register.",
+    source="PTX ISA: 32 bits",
+)
 
 _ELEMENTWISE_OPS = (Store, Evaluate, Copy, Fill, Reduce)
 _CONCURRENT_KINDS = GRID_KINDS | CONCURRENT_KINDS

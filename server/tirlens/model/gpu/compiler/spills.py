@@ -13,14 +13,20 @@ from collections.abc import Sequence
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Buffer
 
+from ...constants import constant
 from ...tree.node import StatementCost
 from ..launch.launch_time import DEVICE_WIDE_UNITS
 from ..units import L2_WRITE_FRACTION, l2_bytes_per_s
 from .register_pressure import REGISTER_SCOPES
 
-# Instructions with spill code over instructions without.  Estimate: a load and a store for each
-# arithmetic instruction.
-SPILL_INSTRUCTION_FACTOR = 3.0
+SPILL_INSTRUCTION_FACTOR = constant(
+    "SPILL_INSTRUCTION_FACTOR",
+    3.0,
+    kind="estimate",
+    unit="ratio",
+    meaning="Instructions with spill code over instructions without.",
+    source="a load and a store for each arithmetic instruction",
+)
 # Units whose work does not change with spills.
 _UNAFFECTED_UNITS = DEVICE_WIDE_UNITS | {"shared"}
 

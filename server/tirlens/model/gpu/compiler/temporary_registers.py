@@ -12,23 +12,38 @@ from collections.abc import Mapping, Sequence
 
 from tirlens_worker.facts import Evaluate, Gemm, Store
 
+from ...constants import constant
 from ...dtypes import is_float
 from ...tree.context import dtype_bytes
 from ...tree.node import CostNode, leaves_of
 from .register_pressure import REGISTER_BYTES, REGISTER_SCOPES
 
-# Live intermediate values of an element, besides its operands.  ptxas 13.0 for sm_90a gives a
-# thread with eight halves 26 registers for exp, 28 for log, 32 for tanh, 38 to 40 for erf, and 14
-# for absolute values (`tests/measured/compiled.csv`).
-VALUES_PER_ELEMENT: Mapping[str, float] = {
-    "log": 1.5,
-    "log1p": 1.5,
-    "log2": 1.5,
-    "tanh": 2.0,
-    "erf": 3.0,
-}
-# Number of elements whose computations are interleaved (the eight of the kernels above).
-MAX_INTERLEAVED_ELEMENTS = 8
+VALUES_PER_ELEMENT: Mapping[str, float] = constant(
+    "VALUES_PER_ELEMENT",
+    {
+        "log": 1.5,
+        "log1p": 1.5,
+        "log2": 1.5,
+        "tanh": 2.0,
+        "erf": 3.0,
+    },
+    kind="compiler",
+    unit="values",
+    meaning="Live intermediate values of an element, besides its operands, by operation.",
+    source=(
+        "ptxas 13.0 for sm_90a gives a thread with eight halves 26 registers for exp, 28 for "
+        "log, 32 for tanh, 38 to 40 for erf, and 14 for absolute values "
+        "(`tests/measured/compiled.csv`)"
+    ),
+)
+MAX_INTERLEAVED_ELEMENTS = constant(
+    "MAX_INTERLEAVED_ELEMENTS",
+    8,
+    kind="compiler",
+    unit="elements",
+    meaning="Elements whose computations are interleaved.",
+    source="ptxas 13.0, the eight of the kernels of VALUES_PER_ELEMENT",
+)
 
 
 def count_temporaries(nodes: Sequence[CostNode]) -> int:

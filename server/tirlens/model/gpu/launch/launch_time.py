@@ -14,29 +14,74 @@ from dataclasses import dataclass
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import Annotate, Call, Copy, Evaluate, Fill, Load, Store
 
+from ...constants import constant
 from ...tree.kernel_time import KernelTime
 from ...tree.node import StatementCost
 from .memory_latency import IDLE_LATENCY_FRACTION
 
-# Time from the start of a block on an SM until its stores are drained, in seconds.  Range 0.22 to
-# 0.27 us: the time between blocks of 64 threads that store one value each, two blocks an SM, on
-# V100, A40, A100, L40, H100 and H200 (gpu-benches, gpu-stream, init).
-BLOCK_START_S = 0.25e-6
-# Overlap exponent of a block's own time and the time of DRAM and L2.  A stream kernel at 25 and
-# 50 % occupancy of an H100 reaches 35 and 63 % of the bandwidth: x / (1 + x^p)^(1/p) of the bytes
-# in flight x with p = 2.5 (gpu-benches, gpu-stream).
-OVERLAP_EXPONENT = 2.5
-# Largest overlap exponent, for traffic that a software pipeline prefetches: only its start and end
-# are exposed.  Estimate.
-MAX_OVERLAP_EXPONENT = 10.0
-# Overlap exponent of compute and DRAM time for kernels without barriers, where the loads of one
-# warp overlap with the arithmetic of another.  Fitted to torch's elementwise kernels (NeuSight).
-UNSYNCHRONISED_OVERLAP_EXPONENT = 6.0
-# Overlap exponent of DRAM time and exposed latency for such kernels; the latency includes queueing.
-# Copies whose blocks wait 0.9 of the DRAM time take 1.05 of it (gpu-benches, gpu-stream, A100).
-LATENCY_OVERLAP_EXPONENT = 8.0
+BLOCK_START_S = constant(
+    "BLOCK_START_S",
+    0.25e-6,
+    kind="measured",
+    unit="s",
+    meaning="Time from the start of a block on an SM until its stores are drained.",
+    source=(
+        "the time between blocks of 64 threads that store one value each, two blocks an SM, "
+        "on V100, A40, A100, L40, H100 and H200 (gpu-benches, gpu-stream, init)"
+    ),
+    bounds=(2.2e-07, 2.7e-07),
+)
+OVERLAP_EXPONENT = constant(
+    "OVERLAP_EXPONENT",
+    2.5,
+    kind="fitted",
+    unit="dimensionless",
+    meaning="Overlap exponent of a block's own time and the time of DRAM and L2.",
+    source=(
+        "a stream kernel at 25 and 50 % occupancy of an H100 reaches 35 and 63 % of the "
+        "bandwidth: x / (1 + x^p)^(1/p) of the bytes in flight x (gpu-benches, gpu-stream)"
+    ),
+    rows="gpu-stream on an H100 (`tests/measured/streams.csv`)",
+)
+MAX_OVERLAP_EXPONENT = constant(
+    "MAX_OVERLAP_EXPONENT",
+    10.0,
+    kind="estimate",
+    unit="dimensionless",
+    meaning=(
+        "Largest overlap exponent, for traffic that a software pipeline prefetches: only its "
+        "start and end are exposed."
+    ),
+)
+UNSYNCHRONISED_OVERLAP_EXPONENT = constant(
+    "UNSYNCHRONISED_OVERLAP_EXPONENT",
+    6.0,
+    kind="fitted",
+    unit="dimensionless",
+    meaning=(
+        "Overlap exponent of compute and DRAM time for kernels without barriers, where the "
+        "loads of one warp overlap with the arithmetic of another."
+    ),
+    source="torch's elementwise kernels (NeuSight)",
+    rows="torch's elementwise kernels (NeuSight, `tests/measured/public.csv`)",
+)
+LATENCY_OVERLAP_EXPONENT = constant(
+    "LATENCY_OVERLAP_EXPONENT",
+    8.0,
+    kind="fitted",
+    unit="dimensionless",
+    meaning=(
+        "Overlap exponent of DRAM time and exposed latency for kernels without barriers; the "
+        "latency includes queueing."
+    ),
+    source=(
+        "copies whose blocks wait 0.9 of the DRAM time take 1.05 of it (gpu-benches, "
+        "gpu-stream, A100)"
+    ),
+    rows="gpu-stream on an A100 (`tests/measured/streams.csv`)",
+)
 # Newton steps to the time of a kernel whose loads queue; eight leave an error below 0.01 %.
-NEWTON_STEPS = 8
+MAX_NEWTON_STEPS = 8
 DEVICE_WIDE_UNITS = frozenset({"dram", "l2", "l2 again"})
 # Statements that synchronise no warps unless they access shared memory.
 _UNSYNCHRONISED = (Store, Evaluate, Call, Load, Copy, Fill, Annotate)
@@ -191,7 +236,7 @@ def _queueing_time_s(memory_s: float, latency_s: float, queueing_s: float) -> fl
         return latency_s + queueing_s
     # Both starting values are above the root, where the cubic is convex.
     seconds = latency_s + min(queueing_s, (queueing_s * memory_s**2) ** (1 / 3))
-    for _ in range(NEWTON_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         # The root of t^3 - latency t^2 - queueing memory^2.
         value = (seconds - latency_s) * seconds**2 - queueing_s * memory_s**2
         seconds -= value / (3 * seconds**2 - 2 * latency_s * seconds)

@@ -9,10 +9,21 @@ from dataclasses import replace
 
 from tirlens.hardware.spec import Device
 
-# Latency of an idle memory over that of a loaded one, dimensionless.  Range 0.45 to 0.55: V100,
-# A100, H100 and MI210 (gpu-benches, gpu-latency).  It also gives the difference between a block
-# that reads and one that stores where an SM has few warps: 0.43 us on an A100, 0.33 us on an H200.
-IDLE_LATENCY_FRACTION = 0.5
+from ...constants import constant
+
+IDLE_LATENCY_FRACTION = constant(
+    "IDLE_LATENCY_FRACTION",
+    0.5,
+    kind="measured",
+    unit="fraction",
+    meaning=(
+        "Latency of an idle memory over that of a loaded one. It also gives the difference "
+        "between a block that reads and one that stores where an SM has few warps: 0.43 us on "
+        "an A100, 0.33 us on an H200."
+    ),
+    source="V100, A100, H100 and MI210 (gpu-benches, gpu-latency)",
+    bounds=(0.45, 0.55),
+)
 
 
 def with_loaded_latency(device: Device, moved_bytes: float | None) -> Device:

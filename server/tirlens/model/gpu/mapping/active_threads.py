@@ -21,7 +21,7 @@ from ...tree.context import CONCURRENT_KINDS, LoopContext
 
 # Number of samples along a grid axis or loop: the first value, and the middles of equal parts.
 # Several sampled variables share it.
-_SAMPLES = 8
+MAX_SAMPLES = 8
 
 # Variables with their first value and their number of values.
 Axes = tuple[tuple[str, int, int], ...]
@@ -60,7 +60,7 @@ def count_active_threads(context: LoopContext, threads: int) -> int:
 def _mean_active_threads(
     conditions: tuple[Expr, ...], moving: Axes, axes: Axes, threads: int
 ) -> int:
-    parts = max(_SAMPLES // max(len(moving), 1), 2)
+    parts = max(MAX_SAMPLES // max(len(moving), 1), 2)
     looked_at = [_sample_values(first, extent, parts) for _, first, extent in moving]
     names = [name for name, _, _ in (*moving, *axes)]
     values = [*(at for at, _ in looked_at), *(np.arange(extent) for _, _, extent in axes)]
@@ -84,7 +84,7 @@ def _sample_values(
     first: int, extent: int, parts: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Sampled values of a variable, and the number of values that each represents."""
-    if extent <= _SAMPLES + 2:
+    if extent <= MAX_SAMPLES + 2:
         return first + np.arange(extent), np.ones(extent, dtype=np.int64)
     edges = 1 + (extent - 1) * np.arange(parts + 1) // parts
     middles = (edges[:-1] + edges[1:] - 1) // 2

@@ -9,14 +9,34 @@ from functools import lru_cache
 
 from tirlens_worker.facts import Buffer
 
+from ...constants import constant
 from ...tree.context import SECTOR_BYTES, WARP, dtype_bytes
 from ...tree.thread_mapping import LINE_BYTES, MemoryRequest
 
-# CUDA C++ Programming Guide, "Shared Memory", since compute capability 5.0.
-BANKS = 32
-BANK_BYTES = 4
-# The widest load or store of a thread (ibid., "Size and Alignment Requirement").
-MAX_INSTRUCTION_BYTES = 16
+BANKS = constant(
+    "BANKS",
+    32,
+    kind="isa",
+    unit="banks",
+    meaning="Banks of shared memory.",
+    source='CUDA C++ Programming Guide, "Shared Memory", since compute capability 5.0',
+)
+BANK_BYTES = constant(
+    "BANK_BYTES",
+    4,
+    kind="isa",
+    unit="bytes",
+    meaning="Width of a bank of shared memory.",
+    source='CUDA C++ Programming Guide, "Shared Memory", since compute capability 5.0',
+)
+MAX_INSTRUCTION_BYTES = constant(
+    "MAX_INSTRUCTION_BYTES",
+    16,
+    kind="isa",
+    unit="bytes",
+    meaning="The widest load or store of a thread.",
+    source='CUDA C++ Programming Guide, "Size and Alignment Requirement"',
+)
 
 
 def memory_request(

@@ -29,9 +29,8 @@ from tirlens_worker.facts import Access, Buffer, Expr, Statement
 from ...tree.context import NO_STORE_LOOPS, WARP, LoopContext, StoreLoops, dtype_bytes
 from ...tree.thread_mapping import NO_MAPPING, MemoryRequest, ThreadMapping, memory_space
 from .lane_offsets import IntArray, drop_uniform_loads, element_offsets
-from .memory_requests import memory_request
+from .memory_requests import MAX_INSTRUCTION_BYTES, memory_request
 from .vectorization import (
-    MAX_VECTOR_BYTES,
     contiguous_vector,
     divisible_vector,
     explicit_vectors,
@@ -54,7 +53,7 @@ def map_to_threads(
     buffers: Mapping[str, Buffer],
     threads: int,
     fragments: frozenset[str] = frozenset(),
-    widest: int = MAX_VECTOR_BYTES,
+    widest: int = MAX_INSTRUCTION_BYTES,
     written: StoreLoops = NO_STORE_LOOPS,
     framework: str = "tvm",
 ) -> ThreadMapping:
@@ -140,7 +139,7 @@ def _map_per_thread(
             out.append(None)
             continue
         # A longer vector is several instructions.
-        limit = max(int(MAX_VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
+        limit = max(int(MAX_INSTRUCTION_BYTES / dtype_bytes(buffer.dtype)), 1)
         vector = min(max(access.lanes, 1) * along, limit)
         request = start = None
         if threads:
@@ -188,7 +187,7 @@ def _map_to_block(
     extents = (*(loop.extent or 1 for loop in parallel), *box) or (1,)
     total = max(math.prod(extents), 1)
     vector = min(layout.max_vector, divisible_vector(total, extents[-1], threads))
-    window = WARP * MAX_VECTOR_BYTES
+    window = WARP * MAX_INSTRUCTION_BYTES
     if layout.is_matrix:
         window = max(window, 8 * extents[-1])
     points = _coordinates(extents, window)

@@ -39,9 +39,10 @@ from ...tree.node import (
 )
 from ...tree.thread_mapping import ThreadMapping, register_statement_key
 from .active_threads import count_active_threads
+from .memory_requests import MAX_INSTRUCTION_BYTES
 from .thread_mapping import map_to_threads
 from .tile_layouts import set_row_vectors
-from .vectorization import MAX_VECTOR_BYTES, plan_vector
+from .vectorization import plan_vector
 
 
 def map_threads(
@@ -96,7 +97,7 @@ class _Block:
         statement: Statement,
         context: LoopContext,
         threads: int,
-        widest: int = MAX_VECTOR_BYTES,
+        widest: int = MAX_INSTRUCTION_BYTES,
     ) -> ThreadMapping:
         """The mapping of a statement to the `threads` that execute it."""
         return map_to_threads(

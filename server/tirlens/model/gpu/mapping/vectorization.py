@@ -37,9 +37,8 @@ from tirlens_worker.facts import Access, Buffer, Expr, Statement
 
 from ...tree.context import EnclosingLoop, LoopContext, dtype_bytes
 from .lane_offsets import IntArray, drop_uniform_loads, element_offsets
+from .memory_requests import MAX_INSTRUCTION_BYTES
 
-# Of one load or store (see `memory_requests`).
-MAX_VECTOR_BYTES = 16
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 SELECTS = frozenset({"select", "opaque", "load"})
 
@@ -49,7 +48,7 @@ def divisible_vector(total: int, innermost: int, threads: int) -> int:
 
     A vector is within one row of `innermost` elements.
     """
-    vector = math.gcd(MAX_VECTOR_BYTES, max(innermost, 1))
+    vector = math.gcd(MAX_INSTRUCTION_BYTES, max(innermost, 1))
     while vector > 1 and total % (threads * vector):
         vector //= 2
     return vector
@@ -69,7 +68,7 @@ def has_unaligned_start(access: Access, context: LoopContext) -> bool:
 
 def contiguous_vector(offset: IntArray, buffer: Buffer, most: int) -> int:
     """The longest vector of at most 16 bytes whose elements are contiguous, or all equal."""
-    limit = max(int(MAX_VECTOR_BYTES / dtype_bytes(buffer.dtype)), 1)
+    limit = max(int(MAX_INSTRUCTION_BYTES / dtype_bytes(buffer.dtype)), 1)
     while most > limit:
         most //= 2
     return aligned_vector(offset, most)
@@ -166,7 +165,7 @@ def plan_vector(
     statement: Statement,
     context: LoopContext,
     buffers: Mapping[str, Buffer],
-    widest: int = MAX_VECTOR_BYTES,
+    widest: int = MAX_INSTRUCTION_BYTES,
 ) -> int:
     """The longest power-of-two vector that tilelang plans for one statement."""
     loop = _vector_loop(context, planned=True)

@@ -19,6 +19,7 @@ from tirlens.hardware.spec import Device
 from tirlens_counting.expressions import UnknownValueError, evaluate
 from tirlens_worker.facts import Buffer, Expr
 
+from ...constants import constant
 from ...tree.context import CONCURRENT_KINDS, GRID_KINDS, LoopContext, dtype_bytes
 from ...tree.node import StatementCost
 from .global_accesses import GlobalAccess
@@ -35,13 +36,31 @@ from .tile_sequences import AXES
 #: Bytes by leaf, without leaves that move none.
 BytesByLeaf = Mapping[StatementCost, float]
 
-# Usable fraction of an L2 with two partitions.  Each partition caches the lines of its own SMs
-# (NVIDIA A100 whitepaper, "A100 L2 Cache"), so most lines are held twice: 20 of 40 MB are usable on
-# an A100, 30 of 50 MB on an H100 (D. Ernst et al., warpspeed's device list).
-L2_USABLE_FRACTION = 0.55
-# Fraction of the usable L2 below which a kernel's data is never evicted before its reuse.  The miss
-# curve of `l2_sharing` is 0.06 there.
-L2_RESIDENT_FRACTION = 0.8
+L2_USABLE_FRACTION = constant(
+    "L2_USABLE_FRACTION",
+    0.55,
+    kind="measured",
+    unit="fraction",
+    meaning=(
+        "Usable fraction of an L2 with two partitions. Each partition caches the lines of its "
+        "own SMs, so most lines are held twice."
+    ),
+    source=(
+        'NVIDIA A100 whitepaper, "A100 L2 Cache"; 20 of 40 MB are usable on an A100, 30 of 50 '
+        "MB on an H100 (D. Ernst et al., warpspeed's device list)"
+    ),
+    bounds=(0.5, 0.6),
+)
+L2_RESIDENT_FRACTION = constant(
+    "L2_RESIDENT_FRACTION",
+    0.8,
+    kind="estimate",
+    unit="fraction",
+    meaning=(
+        "Fraction of the usable L2 below which a kernel's data is never evicted before its reuse."
+    ),
+    source="the miss curve (GOMPERTZ_OFFSET, GOMPERTZ_RATE) is 0.06 there",
+)
 
 
 class DramTraffic(NamedTuple):

@@ -18,6 +18,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from ...constants import constant
 from .tile_sequences import TileSequence, distinct_values
 
 # Number of simulated waves; later ones are extrapolated from the second half of these.
@@ -25,14 +26,39 @@ MAX_WAVES = 24
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 _MAX_KEY = int(np.iinfo(np.int64).max) - 1
-# Fraction of the written bytes that evict lines between two reads of the same line.  Estimate: a
-# block that traverses its data several times writes in the last pass only, about half of it between
-# two reads.  No rows set it.
-WRITTEN_BETWEEN_READS_FRACTION = 0.6
-# The miss curve of `miss_probability`, dimensionless: offset b and rate c of ``exp(-b exp(-c d))``.
-# Source: D. Ernst et al., fitted to the L2 of V100 and A100 there.
-GOMPERTZ_OFFSET = 37.1
-GOMPERTZ_RATE = 3.2
+WRITTEN_BETWEEN_READS_FRACTION = constant(
+    "WRITTEN_BETWEEN_READS_FRACTION",
+    0.6,
+    kind="estimate",
+    unit="fraction",
+    meaning="Fraction of the written bytes that evict lines between two reads of the same line.",
+    source=(
+        "a block that traverses its data several times writes in the last pass only, about "
+        "half of it between two reads"
+    ),
+)
+GOMPERTZ_OFFSET = constant(
+    "GOMPERTZ_OFFSET",
+    37.1,
+    kind="measured",
+    unit="dimensionless",
+    meaning="Offset b of the miss curve ``exp(-b exp(-c d))`` of reuse distance over capacity d.",
+    source=(
+        'D. Ernst et al., "Analytical performance estimation during code generation on modern '
+        'GPUs", fitted to the L2 of V100 and A100 there'
+    ),
+)
+GOMPERTZ_RATE = constant(
+    "GOMPERTZ_RATE",
+    3.2,
+    kind="measured",
+    unit="dimensionless",
+    meaning="Rate c of the miss curve ``exp(-b exp(-c d))`` of reuse distance over capacity d.",
+    source=(
+        'D. Ernst et al., "Analytical performance estimation during code generation on modern '
+        'GPUs", fitted to the L2 of V100 and A100 there'
+    ),
+)
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,29 @@ from __future__ import annotations
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Copy
 
+from ...constants import constant
 from ...counting.kernel_counts import AccessCount
 from ...tree.context import GRID_KINDS, dtype_bytes
 from ...tree.node import StatementCost
 from ...tree.thread_mapping import LINE_BYTES
 
-# Fraction of the DRAM rate for loads of half a line, the other half of which a later iteration
-# loads: each DRAM page is opened more often.  Range 0.72 to 0.78: products of 64 or 128 rows on an
-# H100 with weights in rows of 64 bytes take 1.28 to 1.39 times as long as with rows of 128 bytes,
-# for 3 or 4 stages, 4 or 8 warps and tiles from 64 x 64 to 128 x 128 (fitted half of
-# `tests/measured/tiles.csv`).
-HALF_LINE_DRAM_FRACTION = 0.75
+HALF_LINE_DRAM_FRACTION = constant(
+    "HALF_LINE_DRAM_FRACTION",
+    0.75,
+    kind="fitted",
+    unit="fraction",
+    meaning=(
+        "Fraction of the DRAM rate for loads of half a line, the other half of which a later "
+        "iteration loads: each DRAM page is opened more often."
+    ),
+    source=(
+        "products of 64 or 128 rows on an H100 with weights in rows of 64 bytes take 1.28 to "
+        "1.39 times as long as with rows of 128 bytes, for 3 or 4 stages, 4 or 8 warps and "
+        "tiles from 64 x 64 to 128 x 128"
+    ),
+    bounds=(0.72, 0.78),
+    rows="torch products on an H100 (fitted half of `tests/measured/tiles.csv`)",
+)
 
 
 def row_efficiency(node: StatementCost) -> float:

@@ -14,6 +14,7 @@ from tirlens_counting.expressions import (
 )
 from tirlens_worker.facts import THREADS_TOGETHER, Expr, Gemm, Loop, Signal
 
+from ....constants import constant
 from ....counting.data_conditions import data_limit
 from ....tree.node import BranchCost, CostNode, StatementCost
 from ....tree.timed_node import TimedNode
@@ -37,9 +38,14 @@ from .warp_program import (
 # Units that the warps of a block share.  The simulation leaves out DRAM and L2, which the blocks of
 # all SMs share.
 SHARED_UNITS = frozenset({"fp32", "fp64", "int", "sfu", "issue", "shared", "tensor"})
-# The most blocks of a cluster: 8, and 16 where a kernel asks for it (CUDA C++ Programming Guide,
-# "Thread Block Clusters", non-portable size).
-LARGEST_CLUSTER_BLOCKS = 16
+LARGEST_CLUSTER_BLOCKS = constant(
+    "LARGEST_CLUSTER_BLOCKS",
+    16,
+    kind="isa",
+    unit="blocks",
+    meaning="The most blocks of a cluster: 8, and 16 where a kernel asks for it.",
+    source='CUDA C++ Programming Guide, "Thread Block Clusters", non-portable size',
+)
 _SEQUENTIAL_KINDS = frozenset({"serial", "pipelined", "unroll"})
 
 
