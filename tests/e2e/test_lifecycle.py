@@ -38,6 +38,35 @@ def test_request_before_initialize_is_refused(client: Client) -> None:
     assert _code(client, "initialize", {"capabilities": {}}) == -32600
 
 
+def test_a_client_of_a_later_version_is_served(client: Client, tmp_path: Path) -> None:
+    symbols = {"symbol": {"symbolKind": {"valueSet": [99]}}, "inlayHint": {"refreshSupport": True}}
+    tokens: dict[str, Any] = {"semanticTokens": {}}
+    capabilities = {"workspace": symbols, "textDocument": tokens}
+    params: dict[str, Any] = {"trace": "compact", "clientInfo": {}, "capabilities": capabilities}
+    assert client.request("initialize", params)["serverInfo"]["name"] == "tirlens"
+    client.notify("initialized", {})
+    uri = client.open(tmp_path / "a.py", "x = 1\n")
+    at = {"line": 0, "character": 0}
+    place = {"start": at, "end": at}
+    problem = {"range": place, "message": "", "severity": 99, "tags": [99]}
+    params = {"textDocument": {"uri": uri}, "range": place}
+    context = {"diagnostics": [problem], "triggerKind": 99, "only": ["refactor.later"]}
+    assert client.request("textDocument/codeAction", {**params, "context": context}) == []
+    changes = [{"uri": uri, "type": 99}]
+    client.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+    assert client.command("tirlens.devices")
+    assert b"invalid" not in client.stderr
+    assert len(client.answers[1]) == 1
+
+
+def test_unreadable_initialize_is_an_error_once(client: Client) -> None:
+    assert _code(client, "initialize", {"capabilities": 3}) == -32602
+    assert client.initialize()["serverInfo"]["name"] == "tirlens"
+    assert client.command("tirlens.devices")
+    assert b"invalid params of initialize" in client.stderr
+    assert all(len(answers) == 1 for answers in client.answers.values())
+
+
 def test_shutdown_with_requests_in_flight(client: Client, tmp_path: Path) -> None:
     client.initialize()
     uri = client.open(tmp_path / "a.py", "x = 1\n" * 2000)

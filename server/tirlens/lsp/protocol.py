@@ -17,6 +17,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
+from tirlens.lsp.parameters import read_parameters
+
 logger = logging.getLogger(__name__)
 
 PARSE_ERROR = -32700
@@ -93,8 +95,10 @@ class Protocol(LanguageServerProtocol):
                 self._refuse(identity, *reason)
             return
         try:
-            structured = self.structure_message(message)
+            params = read_parameters(method, message.get("params"))
+            structured = self.structure_message({**message, "params": params})
         except (JsonRpcException, RecursionError):
+            logger.warning("invalid params of %s", method)
             if has_id:
                 self._refuse(identity, INVALID_PARAMS, f"invalid params of {method}")
             return
