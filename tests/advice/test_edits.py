@@ -9,7 +9,7 @@ import pytest
 from support.workers import TILELANG, TVM, analyzed
 from tirlens import pipeline, source
 from tirlens.model.report import KernelReport
-from tirlens.source.changes import Replacement
+from tirlens.source.edits import Replacement
 
 pytestmark = pytest.mark.slow
 

@@ -16,8 +16,8 @@ import pytest
 
 from tirlens.cli import counters, main
 from tirlens.cli.errors import UsageError
+from tirlens.cli.measure import sweep_calls
 from tirlens.cli.measured_table import COLUMNS, append, check
-from tirlens.cli.sweep import sweep_calls
 
 NCU = (Path(__file__).parent / "data" / "ncu.csv").read_text(encoding="utf-8")
 SERVER = Path(__file__).parents[2] / "server"

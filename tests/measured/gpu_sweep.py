@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT / "server"), str(ROOT / "tests")]
 
 from measured.metrics import errors, kendall_tau, top_one  # noqa: E402
 from tirlens.cli import main  # noqa: E402
-from tirlens.cli.sweep import sweep_calls  # noqa: E402
+from tirlens.cli.measure import sweep_calls  # noqa: E402
 
 KERNELS = Path(__file__).parent / "kernels"
 LIBRARY = KERNELS / "library_tilelang.py"

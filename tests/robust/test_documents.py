@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.robust import amount, server_here, tell
-from tirlens.ide.text import Edit, Encoding, apply
+from tirlens.ide.document_text import Edit, Encoding, apply
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 ENDINGS = {"LF": ["\n"], "CRLF": ["\r\n"], "CR": ["\r"], "mixed": ["\n", "\r\n", "\r"]}

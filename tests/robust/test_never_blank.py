@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.robust import amount
-from tirlens.ide.text import split_lines
+from tirlens.ide.document_text import split_lines
 from tirlens.model.report import BreakdownEntry, KernelReport, ReadWrite
 from tirlens.pipeline import FileReport
 from tirlens.session import Analysis, Document, Reading, view

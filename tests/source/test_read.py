@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from tirlens import source
-from tirlens.source.kernel import KernelSource
+from tirlens.source.source_file import KernelSource
 
 TVM = "from tvm.script import ir as I, tirx as T\n"
 TILELANG = "import tilelang\nimport tilelang as tl\nimport tilelang.language as T\n"

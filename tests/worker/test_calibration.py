@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tirlens.cli.calibrate import measure
+from tirlens.cli.cpu_calibration import measure
 from tirlens.cli.errors import UsageError
 
 pytestmark = pytest.mark.slow

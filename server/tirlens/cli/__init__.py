@@ -6,8 +6,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from tirlens.cli.arguments import parse
 from tirlens.cli.errors import UsageError
+from tirlens.cli.option_parser import parse
 from tirlens.collector import look_at_new_objects
 
 __all__ = ["main"]

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 
 from tirlens import pipeline
-from tirlens.cli import delimited, outcome, sarif, table, work
+from tirlens.cli import delimited, file_analysis, outcome, sarif, table
 from tirlens.cli.output import console, stream
 from tirlens.cli.rows import Selection, selection
 from tirlens.pipeline import FileReport
@@ -17,9 +17,9 @@ from tirlens.settings import DEFAULT_MIN_PERCENTAGE
 def execute(arguments: argparse.Namespace) -> int:
     """Analyse, print, and give the exit status."""
     if len(arguments.device) > 1:
-        raise work.UsageError("analyze takes one --device; tirlens compare takes several")
+        raise file_analysis.UsageError("analyze takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)
-    traced = work.trace(arguments)
+    traced = file_analysis.trace(arguments)
     reports = [item.report() for item in traced]
     selected = apply_min_percentage(selected, arguments, traced)
     with stream(arguments.output) as file:
@@ -45,7 +45,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def apply_min_percentage(
-    selected: Selection, arguments: argparse.Namespace, traced: Sequence[work.Traced]
+    selected: Selection, arguments: argparse.Namespace, traced: Sequence[file_analysis.Traced]
 ) -> Selection:
     """The selection with the least share that the option, the project or the default asks for."""
     min_percentage = arguments.min_percentage

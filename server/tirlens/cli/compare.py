@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from tirlens.cli import outcome, since, work
+from tirlens.cli import base_comparison, file_analysis, outcome
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, stream
 from tirlens.cli.variants import Variant, variants_json
@@ -23,12 +23,12 @@ from tirlens.pipeline import FileReport
 def execute(arguments: argparse.Namespace) -> int:
     """Compare what the options name, and give the exit status."""
     if arguments.base is not None:
-        return since.execute(arguments)
+        return base_comparison.execute(arguments)
     if (len(arguments.device) > 1) == (len(arguments.call) > 1):
         raise UsageError("compare needs two or more --device, two or more --call, or --base GITREV")
     if arguments.fail_above or arguments.write or arguments.format in ("sarif", "github"):
         raise UsageError("--fail-above, --write and these formats need --base GITREV")
-    traced = work.trace(arguments)
+    traced = file_analysis.trace(arguments)
     if len(arguments.device) > 1:
         variants = [
             Variant(name, tuple(t.report(device=name, force_device=True) for t in traced))

@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table
 
 from tirlens import hardware
-from tirlens.cli import calibrate, detected, device_page
+from tirlens.cli import cpu_calibration, detection, device_page
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, stream
 from tirlens.hardware import Device, DeviceError
@@ -25,7 +25,11 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.detect:
         if arguments.id is not None:
             raise UsageError("--detect looks for this machine's devices and takes no ID")
-        return calibrate.execute(arguments) if arguments.calibrate else detected.execute(arguments)
+        return (
+            cpu_calibration.execute(arguments)
+            if arguments.calibrate
+            else detection.execute(arguments)
+        )
     if arguments.calibrate:
         raise UsageError("--calibrate measures this machine's CPU: give --detect too")
     if arguments.id is None:

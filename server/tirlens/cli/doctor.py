@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from tirlens import source
-from tirlens.cli import work
+from tirlens.cli import file_analysis
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, stream
 from tirlens.pipeline import Options
@@ -46,7 +46,7 @@ def _findings(path: Path, asked: str | None) -> dict[str, Any]:
         try:
             hint = source.read(path.read_text(encoding="utf-8")).framework_hint
         except (OSError, UnicodeDecodeError) as error:
-            problems.append(f"{path}: {work.unreadable(error).message}")
+            problems.append(f"{path}: {file_analysis.unreadable(error).message}")
     setting = asked or project.python
     chosen = find_interpreter(path, setting=setting, framework_hint=hint)
     if chosen.problem is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import itertools
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,11 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tirlens import pipeline, source
-from tirlens.cli import counters, outcome, work
+from tirlens.cli import counters, file_analysis, outcome
 from tirlens.cli.errors import UsageError
 from tirlens.cli.measured_table import COLUMNS, Measurement, append, check, row
 from tirlens.cli.output import console, progress, stream
-from tirlens.cli.sweep import sweep_calls
 from tirlens.hardware import for_target
 from tirlens.hardware.detect import FoundGpu, identify
 from tirlens.ide import labels
@@ -45,14 +46,14 @@ def execute(arguments: argparse.Namespace) -> int:
     """Measure, print, append to the table if asked, and give the exit status."""
     if len(arguments.device) > 1:
         raise UsageError("measure takes one --device, that of the machine")
-    options = work.options_of(arguments)
+    options = file_analysis.options_of(arguments)
     if arguments.sweep:
         options = replace(options, calls=tuple(sweep_calls(options.calls, arguments.sweep)))
     if arguments.append is not None:
         check(Path(arguments.append))
     measurements: list[Measurement] = []
     status = 0
-    for path in work.paths_of(arguments.files):
+    for path in file_analysis.paths_of(arguments.files):
         file = _File(path, arguments, options)
         for measurement in file.measurements():
             measurements.append(measurement)
@@ -91,7 +92,7 @@ class _File:
             text = path.read_bytes().decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             self.failed = _print_failures(
-                str(path), SourceFile(), [work.unreadable(error)], options
+                str(path), SourceFile(), [file_analysis.unreadable(error)], options
             )
             return
         found = source.read(text)
@@ -231,3 +232,40 @@ def _read_bytes(item: Measurement) -> str:
     text = labels.bytes_(item.report.dram_bytes.read)
     kernel_counters = item.counters.get("dram_read_bytes")
     return text if kernel_counters is None else f"{text} (ncu {labels.bytes_(kernel_counters)})"
+
+
+def sweep_calls(calls: Sequence[str], sweeps: Sequence[str]) -> Iterator[str]:
+    """Each of `calls` with the arguments of each combination of `sweeps` set by name.
+
+    Raises:
+        UsageError: there is no call to set them in, or a sweep is of another form.
+    """
+    if not calls:
+        raise UsageError("--sweep sets arguments of a --call, and there is none")
+    axes = [_axis(text) for text in sweeps]
+    for call in calls:
+        for values in itertools.product(*(axis for _, axis in axes)):
+            yield _with(call, dict(zip((name for name, _ in axes), values, strict=True)))
+
+
+def _axis(text: str) -> tuple[str, list[ast.expr]]:
+    name, equals, values = text.partition("=")
+    try:
+        parsed = ast.parse(f"[{values}]", mode="eval").body
+        assert isinstance(parsed, ast.List)
+        for item in parsed.elts:
+            ast.literal_eval(item)
+    except (SyntaxError, ValueError, AssertionError):
+        parsed = None
+    if not equals or not name.strip().isidentifier() or parsed is None or not parsed.elts:
+        raise UsageError(f"--sweep {text!r}: expected NAME=V1,V2,... such as block_M=64,128")
+    return name.strip(), parsed.elts
+
+
+def _with(call: str, values: dict[str, ast.expr]) -> str:
+    tree = ast.parse(call.strip(), mode="eval").body
+    if not isinstance(tree, ast.Call):
+        raise UsageError(f"--call {call!r} is no call such as 'matmul(1024, 1024)'")
+    others = [keyword for keyword in tree.keywords if keyword.arg not in values]
+    tree.keywords = [*others, *(ast.keyword(name, value) for name, value in values.items())]
+    return ast.unparse(tree)

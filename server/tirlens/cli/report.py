@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import math
+import string
 from collections.abc import Mapping, Sequence
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from tirlens.cli import outcome, page, roofline, table, work
+from tirlens.cli import file_analysis, html_report, outcome, table
 from tirlens.cli.analyze import apply_min_percentage, print_device_overrides
 from tirlens.cli.output import console, stream
 from tirlens.cli.rows import selection
 from tirlens.ide import labels, tables
-from tirlens.ide.roofline import kernel_points
+from tirlens.ide.roofline_chart import Point, kernel_points
 from tirlens.model.report import KernelReport
 
 _LEAST_TITLE = 20
@@ -27,22 +29,24 @@ _LEAST_IMPORTANT = (
 def execute(arguments: argparse.Namespace) -> int:
     """Analyse, print, write the page if asked, and give the exit status."""
     if len(arguments.device) > 1:
-        raise work.UsageError("report takes one --device; tirlens compare takes several")
+        raise file_analysis.UsageError("report takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)
-    traced = work.trace(arguments)
+    traced = file_analysis.trace(arguments)
     reports = [item.report() for item in traced]
     selected = apply_min_percentage(selected, arguments, traced)
     kernels = [kernel for file in reports for kernel in file.kernels]
     by_device = kernels_by_device(kernels)
     if arguments.html is not None:
         with stream(arguments.html) as file:
-            file.write(page.page(reports, {item.path: item.text for item in traced}, by_device))
+            file.write(
+                html_report.page(reports, {item.path: item.text for item in traced}, by_device)
+            )
     with stream(arguments.output) as file:
         out = console(file, arguments.color)
         out.print(wide_table(kernels, out.width))
         table.print_reports(out, reports, selected)
         for device, placed in by_device.items():
-            picture = roofline.text(f"Roofline of {device}", kernel_points(placed))
+            picture = roofline_text(f"Roofline of {device}", kernel_points(placed))
             out.print(Text(picture), no_wrap=True, crop=False)
             out.print()
     outcome.print_problems(reports)
@@ -87,3 +91,51 @@ def _fitting(names: list[str], rows: Sequence[Mapping[str, str]], room: int) -> 
         if sum(widths.values()) > room:
             widths.pop(name, None)
     return list(widths)
+
+
+_POINT_MARKS = string.ascii_uppercase + string.ascii_lowercase + string.digits
+
+
+def roofline_text(title: str, points: Sequence[Point], width: int = 72, height: int = 18) -> str:
+    """The picture of `points`, of which there is at least one, under `title`."""
+    (left, right), (bottom, top) = _intensity_exponents(points), _rate_exponents(points)
+    grid = [[" "] * width for _ in range(height)]
+
+    def row_of(rate: float) -> int:
+        share = (math.log10(rate) - bottom) / (top - bottom)
+        return height - 1 - round(share * (height - 1))
+
+    for column in range(width):
+        intensity = 10 ** (left + (right - left) * column / (width - 1))
+        for point in sorted(points, key=lambda item: item.peak_flop_per_s):
+            row = row_of(point.roof(intensity))
+            if 0 <= row < height:
+                grid[row][column] = "─" if intensity >= point.ridge else "╱"
+    marks = _POINT_MARKS.ljust(len(points), "*")[: len(points)]
+    for mark, point in zip(marks, points, strict=True):
+        share = (math.log10(point.intensity) - left) / (right - left)
+        row, column = row_of(point.flop_per_s), round(share * (width - 1))
+        grid[min(max(row, 0), height - 1)][column] = mark
+    lines = [title]
+    for number, cells in enumerate(grid):
+        rate = 10 ** (top - (top - bottom) * number / (height - 1))
+        axis = labels.rate(rate, "FLOP") if number % 4 == 0 else ""
+        lines.append(f"{axis:>14} │{''.join(cells).rstrip()}")
+    lines.append(" " * 15 + "└" + "─" * width)
+    low, high = labels.number(10**left), labels.number(10**right)
+    lines.append(" " * 16 + low + "FLOP/B".center(width - len(low) - len(high)) + high)
+    for mark, point in zip(marks, points, strict=True):
+        rate = labels.rate(point.flop_per_s, "FLOP")
+        lines.append(f"  {mark} {point.name}: {labels.number(point.intensity)} FLOP/B, {rate}")
+    return "\n".join(lines)
+
+
+def _intensity_exponents(points: Sequence[Point]) -> tuple[float, float]:
+    """Exponents of 10 that hold every point and ridge."""
+    values = [value for point in points for value in (point.intensity, point.ridge)]
+    return math.floor(math.log10(min(values)) - 0.3), math.ceil(math.log10(max(values)) + 0.3)
+
+
+def _rate_exponents(points: Sequence[Point]) -> tuple[float, float]:
+    low = min(point.flop_per_s for point in points)
+    return math.floor(math.log10(low)), math.log10(max(p.peak_flop_per_s for p in points)) + 0.3

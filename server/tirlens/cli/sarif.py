@@ -9,7 +9,7 @@ from typing import Any
 from tirlens.cli.rows import verdict
 from tirlens.ide import labels
 from tirlens.pipeline import FileReport
-from tirlens.source.changes import Replacement
+from tirlens.source.edits import Replacement
 from tirlens.version import __version__
 from tirlens_worker.facts import Span
 

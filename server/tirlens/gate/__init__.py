@@ -1,7 +1,7 @@
 """What a change to the source does to its kernels, and whether that is let through."""
 
-from tirlens.gate.changes import Change, changes
-from tirlens.gate.limits import Limits, limits_of
+from tirlens.gate.growth_limits import Limits, limits_of
+from tirlens.gate.kernel_changes import Change, changes
 from tirlens.gate.reasons import most_grown_line, reasons
 
 __all__ = ["Change", "Limits", "changes", "limits_of", "most_grown_line", "reasons"]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tirlens.model.report import KernelReport
-    from tirlens.source.kernel import SourceFile
+    from tirlens.source.source_file import SourceFile
     from tirlens_worker.protocol import Problem
 
 Severity = Literal["error", "warning", "information", "hint"]

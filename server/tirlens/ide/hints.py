@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirlens.ide import labels, places
+from tirlens.ide import entries, labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,15 +45,15 @@ def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[
     found: list[Hint] = []
     labelled: dict[int, str] = {}
     for line, costs in sorted(by_line.items()):
-        share = places.total(cost.share for cost in costs)
+        share = entries.total(cost.share for cost in costs)
         if share is not None and share < smallest_share:
             label = _overlapped_label(costs, report, smallest_share)
         else:
             label = labels.inlay(
-                places.total(cost.time_s for cost in costs),
+                entries.total(cost.time_s for cost in costs),
                 share,
-                places.total(cost.flop for cost in costs),
-                places.total(cost.dram_bytes for cost in costs),
+                entries.total(cost.flop for cost in costs),
+                entries.total(cost.dram_bytes for cost in costs),
             )
         labelled[line] = label
         repeats = all(outer is not None and labelled.get(outer) == label for outer in around[line])
@@ -70,7 +70,7 @@ def _overlapped_label(
     hidden_s = sum(cost.overlapped_s or 0.0 for cost in costs)
     if not hidden_s or not report.time_s or hidden_s < smallest_share * report.time_s:
         return ""
-    flop = places.total(cost.flop for cost in costs)
+    flop = entries.total(cost.flop for cost in costs)
     work = f" | {labels.quantity(flop, 'F', 2)}" if flop else ""
     return f"{labels.seconds(hidden_s, 2)} hidden{work}"
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from tirlens.ide import labels, launch, lenses, places, tables
+from tirlens.ide import entries, labels, launch, lenses, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ def hover(reports: Sequence[KernelReport], line: int, column: int) -> Hover | No
             same = [other for other in reports if other.span.line == line]
             return Hover(report.span, "\n\n---\n\n".join(kernel(other) for other in same))
     for report in reports:
-        found = places.entry_at(report.loops, line, column)
+        found = entries.entry_at(report.loops, line, column)
         if found is not None:
             return Hover(found.span, node(found, report))
     return None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from lsprotocol import types
 
 from tirlens.ide import labels
-from tirlens.ide.text import Encoding
+from tirlens.ide.document_text import Encoding
 from tirlens.lsp import convert
 from tirlens.model.report import Advice
 from tirlens.session import Document, view
 from tirlens.session.choices import Choice, Choices, choices, kernel_at
-from tirlens.source.changes import Replacement
+from tirlens.source.edits import Replacement
 
 
 def code_actions(document: Document, line: int, encoding: Encoding) -> list[types.CodeAction]:

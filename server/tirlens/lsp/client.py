@@ -14,7 +14,7 @@ from pygls.capabilities import get_capability
 if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
-    from tirlens.ide.text import Encoding
+    from tirlens.ide.document_text import Encoding
     from tirlens.session import Document
     from tirlens.session.events import Event, Progress, Status
 

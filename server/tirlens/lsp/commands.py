@@ -29,7 +29,7 @@ Function = Callable[..., Any]
 def report(server: Server, uri: object = None, kernel: object = None) -> dict[str, Any] | None:
     """A file's kernels as HTML and as the contract's JSON; None before any analysis."""
     from tirlens import hardware, pipeline
-    from tirlens.ide import page
+    from tirlens.ide import html_page
 
     document = server.document(text(uri, "uri"))
     if document is None or document.analysis is None:
@@ -42,7 +42,7 @@ def report(server: Server, uri: object = None, kernel: object = None) -> dict[st
     device = file.devices[0] if file.devices else hardware.load(hardware.DEFAULT_DEVICE)
     return {
         "title": title,
-        "html": page.page(title, kernels, problems),
+        "html": html_page.page(title, kernels, problems),
         "json": pipeline.to_json([file], device),
     }
 

@@ -10,9 +10,9 @@ from lsprotocol import types
 from pygls.uris import to_fs_path
 
 from tirlens.ide.diagnostics import Diagnostic
+from tirlens.ide.document_text import Edit, Encoding, to_code_points, units
 from tirlens.ide.hints import Hint
 from tirlens.ide.hovers import Hover
-from tirlens.ide.text import Edit, Encoding, to_code_points, units
 from tirlens.session.document import Document
 from tirlens.session.view import Lens
 from tirlens_worker.facts import Span

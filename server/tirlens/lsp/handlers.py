@@ -68,7 +68,7 @@ def _add_documents(server: Server) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(params: types.DidChangeTextDocumentParams) -> None:
-        from tirlens.ide.text import apply
+        from tirlens.ide.document_text import apply
         from tirlens.lsp import convert
 
         document = server.document(params.text_document.uri)

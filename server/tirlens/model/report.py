@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tirlens.budget import NO_BUDGET, Budget
-from tirlens.source.changes import Change, Replacement
+from tirlens.source.edits import Change, Replacement
 from tirlens_worker.facts import LoweredLaunch, Span
 
 

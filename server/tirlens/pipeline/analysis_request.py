@@ -12,7 +12,7 @@ from tirlens.hardware import Device
 from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.options import Options
 from tirlens.source import Reach
-from tirlens.source.kernel import KernelSource, SourceFile
+from tirlens.source.source_file import KernelSource, SourceFile
 from tirlens_worker.protocol import Analyze, CallCandidate, KernelRequest
 
 
@@ -85,10 +85,10 @@ def _value_hints(
     if kernel.local_to is None and kernel.style in ("prim_func", "ir_module"):
         return {}
     if not source.statements:
-        return dict(source.hints)
+        return dict(source.literal_values)
     indices = reach.of(reach.at([kernel.span.line]), ())
     words = frozenset[str]().union(*(source.statements[index].words for index in indices))
-    return {name: values for name, values in source.hints.items() if name in words}
+    return {name: values for name, values in source.literal_values.items() if name in words}
 
 
 def _kernel_request(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tirlens.hardware import DEFAULT_DEVICE, Device, DeviceError, for_target, load
 from tirlens.hardware.detect import machine_device
 from tirlens.pipeline.options import Options
-from tirlens.source.kernel import KernelSource
+from tirlens.source.source_file import KernelSource
 from tirlens_worker.facts import KernelFacts, Span
 from tirlens_worker.protocol import Problem
 

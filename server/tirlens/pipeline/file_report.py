@@ -11,8 +11,8 @@ from tirlens.model.report import KernelReport
 from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.options import Options
 from tirlens.pipeline.report_cache import ReportCache
-from tirlens.source.changes import Editor
-from tirlens.source.kernel import KernelSource, SourceFile
+from tirlens.source.edits import Editor
+from tirlens.source.source_file import KernelSource, SourceFile
 from tirlens_worker.facts import KernelFacts
 from tirlens_worker.protocol import NeedsArguments, Problem, Result
 

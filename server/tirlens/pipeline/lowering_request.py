@@ -15,7 +15,7 @@ from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.file_report import KernelIndex
 from tirlens.pipeline.options import Options
 from tirlens.pipeline.plan import Part, Plan, plan_analysis, top_level_name
-from tirlens.source.kernel import SourceFile
+from tirlens.source.source_file import SourceFile
 from tirlens_worker.facts import Caveat, KernelFacts
 from tirlens_worker.protocol import Analyze, CallCandidate, KernelRequest, Lowering, Problem, Result
 

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from tirlens.budget import NO_BUDGET, Budget
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
-from tirlens.source.kernel import KernelSource
+from tirlens.source.source_file import KernelSource
 
 
 @dataclass(frozen=True)

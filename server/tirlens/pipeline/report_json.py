@@ -8,7 +8,7 @@ from typing import Any
 from tirlens.hardware import Device
 from tirlens.model.report import Advice, BreakdownEntry, KernelReport
 from tirlens.pipeline.file_report import FileReport
-from tirlens.source.changes import Replacement
+from tirlens.source.edits import Replacement
 from tirlens_worker.protocol import NeedsArguments, Problem
 
 SCHEMA_VERSION = 1

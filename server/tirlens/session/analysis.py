@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tirlens.ide.hints import Hint
     from tirlens.model.report import KernelReport
     from tirlens.pipeline import FileReport
-    from tirlens.source.kernel import KernelSource, SourceFile
+    from tirlens.source.source_file import KernelSource, SourceFile
     from tirlens_worker.protocol import Result
 
 Lens = tuple[lenses.Part, ...]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tirlens.session.document import Document
-    from tirlens.source.kernel import KernelSource
+    from tirlens.source.source_file import KernelSource
 
 
 @dataclass(frozen=True)

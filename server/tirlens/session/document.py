@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tirlens.ide.positions import LineMap
-from tirlens.ide.text import split_lines
+from tirlens.ide.document_text import split_lines
+from tirlens.ide.line_map import LineMap
 
 if TYPE_CHECKING:
     from pathlib import Path

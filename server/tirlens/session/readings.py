@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from tirlens.ide.text import split_lines
+from tirlens.ide.document_text import split_lines
 from tirlens.session.analysis import Reading
 from tirlens.session.events import EventSink, TextRead
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tirlens.model.report import Advice
     from tirlens.session.analysis import Analysis
     from tirlens.session.document import Document
-    from tirlens.source.kernel import KernelSource
+    from tirlens.source.source_file import KernelSource
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ Nothing is executed and nothing is imported; the standard library's `ast` is all
 from __future__ import annotations
 
 from tirlens.source.assemble import Assembler
-from tirlens.source.calls import CallSites
+from tirlens.source.call_sites import CallSites
+from tirlens.source.dependencies import Reach, statements
 from tirlens.source.directives import comments, directives, typechecks
 from tirlens.source.find import find
-from tirlens.source.hints import hints
-from tirlens.source.kernel import Directive, KernelSource, SourceFile, Statement, SyntaxProblem
-from tirlens.source.names import names_of
+from tirlens.source.literal_values import literal_values
+from tirlens.source.module_names import names_of
 from tirlens.source.parse import parse
-from tirlens.source.statements import Reach, statements
+from tirlens.source.source_file import Directive, KernelSource, SourceFile, Statement, SyntaxProblem
 
 __all__ = [
     "Directive",
@@ -44,6 +44,6 @@ def read(text: str) -> SourceFile:
         directives=tuple(assembler.file_directives),
         framework_hint=names.framework,
         statements=statements(parsed, names),
-        hints=hints(parsed.nodes),
+        literal_values=literal_values(parsed.nodes),
         text=text,
     )

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tirlens.source.calls import CallSites, prelude
+from tirlens.source.call_sites import CallSites, prelude
 from tirlens.source.directives import is_call
 from tirlens.source.find import Definition, Found
-from tirlens.source.kernel import Directive, KernelSource, SyntaxProblem
-from tirlens.source.names import Names, parameter_defaults, parameters
+from tirlens.source.module_names import Names, parameter_defaults, parameters
 from tirlens.source.parse import Text
+from tirlens.source.source_file import Directive, KernelSource, SyntaxProblem
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import CallCandidate
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tirlens.budget import NAMES, NO_BUDGET, Budget, budget_of
-from tirlens.source.kernel import Directive
 from tirlens.source.parse import Text
+from tirlens.source.source_file import Directive
 from tirlens_worker.facts import Span
 
 _DIRECTIVE = re.compile(r"#\s*tirlens\s*:\s*(?P<payload>.*?)\s*$", re.IGNORECASE)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tirlens.source.names import FunctionNode, Names, bound_names, loaded_names
+from tirlens.source.module_names import FunctionNode, Names, bound_names, loaded_names
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

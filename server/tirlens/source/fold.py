@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from tirlens.source import tensors
 from tirlens.source.argument_parsers import PARSING, option_defaults
-from tirlens.source.names import FunctionNode, Names, parameters
+from tirlens.source.module_names import FunctionNode, Names, parameters
 from tirlens.source.scopes import END, Binding, Frame, Position, function_frame
 from tirlens.source.values import (
     BINARY,

@@ -9,8 +9,8 @@ import tokenize
 from dataclasses import dataclass
 from functools import cached_property
 
-from tirlens.source.kernel import SyntaxProblem
 from tirlens.source.pieces import Pieces, begins_statement
+from tirlens.source.source_file import SyntaxProblem
 from tirlens_worker.facts import Span
 
 _MAX_REPAIRS = 40

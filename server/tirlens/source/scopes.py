@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tirlens.source.names import FunctionNode, parameter_defaults, parameters
+from tirlens.source.module_names import FunctionNode, parameter_defaults, parameters
 from tirlens.source.values import Value
 
 Position = tuple[int, int]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from types import TracebackType
 
-from tirlens.worker_client.client import OnProgress, WorkerClient
+from tirlens.worker_client.analysis_client import OnProgress, WorkerClient
 from tirlens.worker_client.interpreter import Interpreter
 from tirlens_worker.protocol import Analyze, Result
 

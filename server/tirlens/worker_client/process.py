@@ -15,7 +15,7 @@ from pathlib import Path
 import platformdirs
 
 import tirlens_worker
-from tirlens.worker_client.mark import ExecutingLine
+from tirlens.worker_client.executing_line import ExecutingLine
 
 _LOG_BYTES = 64 * 1024
 # CREATE_NO_WINDOW and BELOW_NORMAL_PRIORITY_CLASS.

@@ -2,8 +2,8 @@
 
 What people call the parameters of kernels is remarkably uniform, so that a value can be assumed
 by name: block sizes, threads, data types, heads, lengths.  A value that the file itself uses under
-the same name (`tirlens.source.hints`) goes first.  Values are Python expressions as text, for the
-call made of them is shown to the user, who can paste it.
+the same name (`tirlens.source.literal_values`) goes first.  Values are Python expressions as text,
+for the call made of them is shown to the user, who can paste it.
 """
 
 from __future__ import annotations

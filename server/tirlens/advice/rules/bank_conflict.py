@@ -56,7 +56,7 @@ from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.dtypes import byte_count
 from tirlens.model.report import Advice
-from tirlens.source.changes import LongerRows
+from tirlens.source.edits import LongerRows
 
 BANK_BYTES = 4
 #: Shared memory that is busy for less of the time cannot hold the kernel up noticeably.

@@ -64,7 +64,7 @@ from collections.abc import Iterator
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.report import Advice
-from tirlens.source.changes import Opening
+from tirlens.source.edits import Opening
 
 PANELS = (2, 4, 8, 10, 16)
 

@@ -51,7 +51,7 @@ from tirlens.advice import rewrite
 from tirlens.advice.independence import is_independent
 from tirlens.advice.rule import Question
 from tirlens.model.report import Advice
-from tirlens.source.changes import LoopKind
+from tirlens.source.edits import LoopKind
 from tirlens_counting.expressions import to_text
 from tirlens_worker.facts import Loop
 

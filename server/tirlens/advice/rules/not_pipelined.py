@@ -60,7 +60,7 @@ from collections.abc import Iterator
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.report import Advice
-from tirlens.source.changes import LoopKind
+from tirlens.source.edits import LoopKind
 from tirlens_worker.facts import Copy, Loop
 
 #: Loops that T.Pipelined can take the place of.  Those of blocks and threads take no turns.

@@ -59,7 +59,7 @@ from collections.abc import Iterator
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.report import Advice
-from tirlens.source.changes import LoopKind
+from tirlens.source.edits import LoopKind
 
 STAGES = range(2, 6)
 

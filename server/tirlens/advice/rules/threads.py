@@ -65,7 +65,7 @@ from collections.abc import Iterator
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.report import Advice
-from tirlens.source.changes import Threads
+from tirlens.source.edits import Threads
 from tirlens_worker.facts import KernelFacts
 
 WARPGROUP = 128

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tirlens.source.changes import Change, Editor, LongerRows, LoopKind, Opening, Threads
+from tirlens.source.edits import Change, Editor, LongerRows, LoopKind, Opening, Threads
 from tirlens_worker.facts import Span
 
 FACTORY = """\

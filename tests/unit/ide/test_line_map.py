@@ -8,7 +8,7 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tirlens.ide.positions import LineMap, align
+from tirlens.ide.line_map import LineMap, align
 
 _LINES = st.lists(st.sampled_from("abcdefgh"), max_size=14)
 

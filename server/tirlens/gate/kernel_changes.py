@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tirlens.gate.limits import Limits, growth, noise_s
+from tirlens.gate.growth_limits import Limits, growth, noise_s
 from tirlens.ide import labels
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport

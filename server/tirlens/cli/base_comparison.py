@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tirlens.cli import outcome, since_text, work
+from tirlens.cli import change_report, file_analysis, outcome
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import stream
 from tirlens.cli.revision import Revision, revision, search_folders
@@ -21,8 +21,8 @@ from tirlens.pipeline import FileReport
 class _Sides:
     """One file now, and before; `before` is None where it was not there."""
 
-    now: work.Traced
-    before: work.Traced | None
+    now: file_analysis.Traced
+    before: file_analysis.Traced | None
 
     def reports(self, **options: object) -> tuple[FileReport, FileReport | None]:
         now = self.now.report(**options)
@@ -40,12 +40,12 @@ class _Sides:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Compare the files with those of a revision, and give the exit status."""
-    written = [(name, since_text.format_of(name)) for name in arguments.write]
+    written = [(name, change_report.format_of(name)) for name in arguments.write]
     _limits(arguments.fail_above)
-    folder = work.paths_of(arguments.files)[0].absolute().parent
+    folder = file_analysis.paths_of(arguments.files)[0].absolute().parent
     base = revision(folder, arguments.base)
-    with work.workers() as warm:
-        traced = work.trace_in(warm, arguments)
+    with file_analysis.workers() as warm:
+        traced = file_analysis.trace_in(warm, arguments)
         files = list(_sides(traced, base, arguments, warm))
     given = arguments.fail_above or _project_limits(traced)
     limits = _limits(given)
@@ -61,14 +61,14 @@ def execute(arguments: argparse.Namespace) -> int:
             all_changes += changes(old, now, limits)
             reports.append(now)
             before += [old] if old else []
-    change_report = since_text.ChangeReport(
+    report = change_report.ChangeReport(
         arguments.base, all_changes, limits, tuple(given), reports, before
     )
     with stream(arguments.output) as out:
-        since_text.write(out, change_report, arguments.format, arguments.color)
+        change_report.write(out, report, arguments.format, arguments.color)
     for name, kind in written:
         with stream(name) as out:
-            since_text.write(out, change_report, kind, False)
+            change_report.write(out, report, kind, False)
     outcome.print_problems(reports[: len(files)])
     return _status(all_changes, reports, before, limits)
 
@@ -92,23 +92,23 @@ def _status(
 
 
 def _sides(
-    traced: Sequence[work.Traced],
+    traced: Sequence[file_analysis.Traced],
     base: Revision,
     arguments: argparse.Namespace,
-    warm: work.Workers,
+    warm: file_analysis.Workers,
 ) -> Iterator[_Sides]:
     """Each file now and before; what has not changed, nor what it imports, is analysed once."""
-    options = work.options_of(arguments)
+    options = file_analysis.options_of(arguments)
     with tempfile.TemporaryDirectory(prefix="tirlens-") as folder:
         tree = Path(folder, "base")
 
-        def at_base(path: str, now: Path, sys_path: Sequence[str] = ()) -> work.Traced:
+        def at_base(path: str, now: Path, sys_path: Sequence[str] = ()) -> file_analysis.Traced:
             if not tree.exists():
                 warm.say(f"files at {arguments.base}")
                 tree.mkdir()
                 base.write(tree)
             warm.say(f"{now} at {arguments.base}")
-            before = work.trace_file(tree / path, arguments, options, warm, now, sys_path)
+            before = file_analysis.trace_file(tree / path, arguments, options, warm, now, sys_path)
             return replace(before, path=str(now))
 
         for item in traced:
@@ -139,7 +139,7 @@ def _tiers(report: FileReport) -> set[tuple[str, str]]:
     return {(kernel.definition, kernel.launch_facts) for kernel in report.kernels}
 
 
-def _project_limits(traced: Sequence[work.Traced]) -> Sequence[str]:
+def _project_limits(traced: Sequence[file_analysis.Traced]) -> Sequence[str]:
     """What the project of the first of the files says."""
     return next((item.options.project.fail_above for item in traced), ())
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tirlens.ide.text import Edit, Encoding, apply, split_lines, to_code_points, units
+from tirlens.ide.document_text import Edit, Encoding, apply, split_lines, to_code_points, units
 
 _PIECES = st.sampled_from(
     ["a", "bc", " ", "\n", "\r\n", "\r", "\f", "\u2028", "\x85", "\x0b", "é", "漢", "😋", "🇨🇭"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tirlens.source.find import Definition, Found
 from tirlens.source.fold import Folder
-from tirlens.source.names import (
+from tirlens.source.module_names import (
     FunctionNode,
     Names,
     bound_names,

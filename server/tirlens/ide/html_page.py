@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from tirlens.ide import labels, lenses, roofline, tables
+from tirlens.ide import labels, lenses, roofline_chart, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ def page(title: str, reports: Sequence[KernelReport], problems: Sequence[tuple[i
         f'<p class="failed">{_link(f"line {line}", line, "")}: {escape(message)}</p>'
         for line, message in problems
     ]
-    parts.append(roofline.svg(reports))
+    parts.append(roofline_chart.svg(reports))
     for report in reports:
         here = _link(f"line {report.span.line}", report.span.line, "")
         parts.append(f"<h2>{escape(labels.title(report))}, {here}</h2>")

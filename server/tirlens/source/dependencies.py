@@ -15,9 +15,9 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 
-from tirlens.source.kernel import Statement
-from tirlens.source.names import Names, bound_names
+from tirlens.source.module_names import Names, bound_names
 from tirlens.source.parse import Text
+from tirlens.source.source_file import Statement
 
 _GLOBAL = re.compile(r"\bglobal\s")
 _WORD = re.compile(r"[^\W\d]\w*")

@@ -8,8 +8,8 @@ from html import escape
 from pathlib import PurePath
 
 from tirlens.cli.rows import verdict
-from tirlens.ide import labels, roofline, tables
-from tirlens.ide.page import body, bullet_list, cells, document, headings, table
+from tirlens.ide import labels, roofline_chart, tables
+from tirlens.ide.html_page import body, bullet_list, cells, document, headings, table
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
 from tirlens.version import __version__
@@ -38,7 +38,7 @@ def page(
     if sum(len(file.kernels) for file in files) > 1:
         parts.append(_summary(files))
     for device, placed in by_device.items():
-        parts += [f"<h2>Roofline of {escape(device)}</h2>", roofline.svg(placed)]
+        parts += [f"<h2>Roofline of {escape(device)}</h2>", roofline_chart.svg(placed)]
     number = 0
     for at, file in enumerate(files, 1):
         source = f"file-{at}-line-"

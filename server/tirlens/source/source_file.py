@@ -112,7 +112,7 @@ class SourceFile:
 
     `framework_hint` is ``tvm``, ``tilelang`` or None, from its imports.  `statements` are those of
     the top level, none where a part of the text does not parse.  `hints` are the values that the
-    text gives to names, see `tirlens.source.hints`.
+    text gives to names, see `tirlens.source.literal_values`.
     """
 
     kernels: tuple[KernelSource, ...] = ()
@@ -120,5 +120,7 @@ class SourceFile:
     directives: tuple[Directive, ...] = ()
     framework_hint: str | None = None
     statements: tuple[Statement, ...] = ()
-    hints: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    literal_values: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict[str, tuple[str, ...]]
+    )
     text: str = field(default="", repr=False)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 
-def hints(nodes: Iterable[ast.AST]) -> dict[str, tuple[str, ...]]:
+def literal_values(nodes: Iterable[ast.AST]) -> dict[str, tuple[str, ...]]:
     """The values that the `nodes` of a text give to names, the likeliest arguments first."""
     ranked: dict[str, list[tuple[int, str]]] = {}
 

@@ -13,7 +13,7 @@ def main(batch=16, heads=64):
 def get():
     return [{"block_M": [64, 128]}]
 """
-    hints = read(text).hints
+    hints = read(text).literal_values
     assert hints["batch"] == ("4", "16")
     assert hints["seq_len"] == ("2048",)
     assert (hints["M"], hints["N"]) == (("1024",), ("512",))
@@ -25,4 +25,4 @@ def get():
 
 def test_an_option_of_somebody_elses_function_is_no_hint() -> None:
     text = "y = x.sum(dim=-1)\nz = torch.softmax(x, dim=2)\nk = kernel(dim=64)\n"
-    assert read(text).hints["dim"] == ("64",)
+    assert read(text).literal_values["dim"] == ("64",)
