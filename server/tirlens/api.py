@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tirlens.collector import looking_at_new_objects
+from tirlens.collector import scanning_new_objects_only
 from tirlens.hardware import Device, DeviceError, load
 from tirlens.hardware.detect import FoundGpu, identify
 from tirlens.model.report import KernelReport
@@ -116,7 +116,7 @@ def _report(name: str, function: Any, device: Device, bindings: Mapping[str, int
     facts = extract(
         function, definition=name, span=Span(1, 0, 1, 0), call=name, call_source="module-level"
     )
-    with looking_at_new_objects():
+    with scanning_new_objects_only():
         report = evaluate_kernel(facts, device, bindings, advice=True)
     return replace(report, device_source="option")
 

@@ -1,7 +1,7 @@
-"""What the garbage collector looks through while kernels are modelled.
+"""Settings of the garbage collector while kernels are modelled.
 
-Facts and counts are many small objects without cycles: they go when nobody refers to them, and to
-look through all of them each time that some more have been made takes as long as making them.
+Facts and counts are many small objects without cycles, which reference counting frees.  Scanning
+all of them after each few allocations would take as long as creating them.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 
-# The collector looks at what is new.
+# The collector scans new objects only.
 THRESHOLDS = (1000, 3, 1_000_000)
 
 
-def look_at_new_objects() -> None:
-    """For a process of our own: what is there stays, and what has been made for long is old."""
+def scan_new_objects_only() -> None:
+    """Make the collector scan new objects only, for the rest of this process."""
     gc.set_threshold(*THRESHOLDS)
     gc.freeze()
 
 
 @contextmanager
-def looking_at_new_objects() -> Generator[None]:
-    """The same for a while, in the process of somebody else."""
+def scanning_new_objects_only() -> Generator[None]:
+    """Make the collector scan new objects only, within a ``with`` statement."""
     before = gc.get_threshold()
     gc.set_threshold(*THRESHOLDS)
     try:

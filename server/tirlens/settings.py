@@ -29,9 +29,9 @@ class Settings:
     `device` is an id or the path of a device file, `python` the interpreter that runs the user's
     code, `calls` and `bindings` are as in a directive.  `timeout_s` limits one file's analysis.
     `min_percentage` is the share of a kernel's time below which a line gets no label.  `lower` is
-    whether tilelang lowers its kernels for the exact threads and shared memory.  `budgets` say what
-    the kernels of a name (``*`` and ``?`` as in file names) may take, `fail_above` from what growth
-    on a change is refused (`tirlens.gate`).
+    whether tilelang lowers its kernels for the exact threads and shared memory.  `budgets` are
+    those of the kernels by name (with ``*`` and ``?`` as in file names), `fail_above` the growth
+    above which a change is refused (`tirlens.gate`).
     """
 
     device: str | None = None

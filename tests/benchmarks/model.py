@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "server"))
 
 from tirlens import pipeline, source, worker_client  # noqa: E402
-from tirlens.collector import look_at_new_objects  # noqa: E402
+from tirlens.collector import scan_new_objects_only  # noqa: E402
 from tirlens.hardware import Device, load  # noqa: E402
 from tirlens.model import analyze, count_workload  # noqa: E402
 from tirlens_worker.codec import from_json, to_json  # noqa: E402
@@ -208,7 +208,7 @@ def main(arguments: argparse.Namespace) -> None:
         sets[name] = kernels_below(Path(folder), python)
     # The garbage collector looks through all of them otherwise; an editor has a few kernels.
     gc.collect()
-    look_at_new_objects()
+    scan_new_objects_only()
     show({title: kernels for title, kernels in sets.items() if kernels}, load(arguments.device))
 
 

@@ -1,4 +1,4 @@
-"""Which loops of a CPU kernel can be run otherwise, by what their statements touch; and how."""
+"""Independence of the iterations of a CPU kernel's loops, and nests whose order is free."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tirlens_worker.facts import (
 def is_independent(loop: Loop) -> bool:
     """Whether no iteration of `loop` touches an element that another one writes.
 
-    True only where a dimension of each array that is written tells the iterations apart: its index
-    moves by more from one to the next than the loops inside of them reach.
+    True only where a dimension of each written array separates the iterations: its index advances
+    by more between two iterations than the inner loops cover.
     """
     if any(isinstance(node, Let | While) for node in walk_nodes(loop.body)):
         return False

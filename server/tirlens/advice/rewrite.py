@@ -1,6 +1,6 @@
-"""Facts as they would be if the source were changed: pure functions for the rules' what-ifs.
+"""Rewrites of facts that correspond to changes of the source: pure functions for advice rules.
 
-Those that cannot be written for every kernel give None where they cannot.
+A rewrite that does not apply to every kernel returns None where it does not.
 """
 
 from __future__ import annotations

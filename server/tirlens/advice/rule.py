@@ -1,7 +1,7 @@
-"""What an advice rule is given, and what it can ask.
+"""The input of an advice rule, and the model evaluations that it can request.
 
-Every rule is a counterfactual: it changes the facts as the user would change the source, asks the
-model again, and reports the difference.  One evaluation takes milliseconds, so no rule guesses.
+Every rule is a counterfactual: it changes the facts as the user would change the source, evaluates
+the model again, and reports the difference.  An evaluation takes milliseconds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Question:
     def what_if(self, facts: KernelFacts) -> KernelReport:
         """The report of `facts` on the same device with the same bindings, not line by line.
 
-        What lowering has said of the source as it is holds for no other.
+        The results of lowering are dropped, as they hold for the unchanged source only.
         """
         if facts.lowered:
             facts = replace(facts, lowered=())
@@ -51,7 +51,7 @@ class Question:
         return self.saving_of_report_s(self.what_if(facts))
 
     def saving_of_report_s(self, changed: KernelReport) -> float | None:
-        """Seconds that what `changed` is a report of would save, as `saving_s` says."""
+        """Seconds that the kernel of the report `changed` would save; None as in `saving_s`."""
         if changed.time_s is None:
             return None
         shared = changed.shared_bytes_per_block
@@ -68,7 +68,7 @@ class Question:
         return self.what_if(self.facts)
 
     def is_noticeable(self, saving_s: float | None) -> bool:
-        """Whether a saving in seconds is worth a word beside the kernel's time."""
+        """Whether a saving in seconds is a noticeable share of the kernel's time."""
         time_s = self.report.time_s
         return saving_s is not None and time_s is not None and saving_s >= NOTICEABLE * time_s
 

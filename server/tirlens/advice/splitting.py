@@ -1,4 +1,4 @@
-"""What a product would be if its reduction were split among blocks (split-K)."""
+"""Split-K: the rewrite of a matrix product whose reduction is split among blocks."""
 
 from __future__ import annotations
 

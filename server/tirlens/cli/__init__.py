@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tirlens.cli.errors import UsageError
 from tirlens.cli.option_parser import parse
-from tirlens.collector import look_at_new_objects
+from tirlens.collector import scan_new_objects_only
 
 __all__ = ["main"]
 
@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(argv)
     # Only what the command needs is imported: the language server must start quickly.
     command = importlib.import_module(f"tirlens.cli.{arguments.command}")
-    look_at_new_objects()
+    scan_new_objects_only()
     try:
         return int(command.execute(arguments))
     except UsageError as error:

@@ -20,7 +20,7 @@ def execute(arguments: argparse.Namespace) -> int:
         raise file_analysis.UsageError("analyze takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)
     traced = file_analysis.trace(arguments)
-    reports = [item.report() for item in traced]
+    reports = [file.report() for file in traced]
     selected = apply_min_percentage(selected, arguments, traced)
     with stream(arguments.output) as file:
         if arguments.format == "table":
@@ -55,9 +55,9 @@ def apply_min_percentage(
     if min_percentage is None:
         min_percentage = next(
             (
-                item.options.project.min_percentage
-                for item in traced
-                if item.options.project.min_percentage is not None
+                file.options.project.min_percentage
+                for file in traced
+                if file.options.project.min_percentage is not None
             ),
             DEFAULT_MIN_PERCENTAGE,
         )

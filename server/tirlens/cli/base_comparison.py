@@ -1,4 +1,4 @@
-"""``tirlens compare --base``: kernels before a change and now, and whether it is let through."""
+"""``tirlens compare --base``: kernels before a change and now, and the verdict of the gate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tirlens.pipeline import FileReport
 
 @dataclass(frozen=True)
 class _Sides:
-    """One file now, and before; `before` is None where it was not there."""
+    """One file now and before; `before` is None for a new file."""
 
     now: file_analysis.Traced
     before: file_analysis.Traced | None
@@ -32,7 +32,7 @@ class _Sides:
             return now, now
         before = self.before.report(**options)
         if _tiers(now) != _tiers(before):
-            # Lowered on one side alone, the launches would differ for that and nothing else.
+            # If only one side is lowered, the launches differ for that reason alone.
             now = self.now.without_lowering().report(**options)
             before = self.before.without_lowering().report(**options)
         return now, before
@@ -52,7 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
     all_changes: list[Change] = []
     reports: list[FileReport] = []
     before: list[FileReport] = []
-    # Where devices are compared, each is put before what the text and the project say.
+    # Devices that are compared take precedence over those of the text and the project.
     several = len(arguments.device) > 1
     for device in arguments.device if several else [None]:
         options = {"device": device, "force_device": True} if several else {}
@@ -79,16 +79,16 @@ def _status(
     before: Sequence[FileReport],
     limits: Limits,
 ) -> int:
-    if any("over-budget" in item.verdicts for item in all_changes):
+    if any("over-budget" in change.verdicts for change in all_changes):
         return outcome.LIMIT_EXCEEDED
     if not limits:
         return outcome.status([*before, *now])
-    if any(item.is_refused for item in all_changes):
+    if any(change.is_refused for change in all_changes):
         return outcome.LIMIT_EXCEEDED
-    # What could not be analysed before either is none of this change's doing.
+    # A file that could not be analysed before, either, is not due to this change.
     known = {file.path for file in before}
     new = any(file.problems and file.path not in known for file in now)
-    return 1 if new or any("failed" in item.verdicts for item in all_changes) else 0
+    return 1 if new or any("failed" in change.verdicts for change in all_changes) else 0
 
 
 def _sides(
@@ -97,7 +97,7 @@ def _sides(
     arguments: argparse.Namespace,
     warm: file_analysis.Workers,
 ) -> Iterator[_Sides]:
-    """Each file now and before; what has not changed, nor what it imports, is analysed once."""
+    """Each file now and before; a file that is unchanged with its imports is analysed once."""
     options = file_analysis.options_of(arguments)
     with tempfile.TemporaryDirectory(prefix="tirlens-") as folder:
         tree = Path(folder, "base")
@@ -111,17 +111,17 @@ def _sides(
             before = file_analysis.trace_file(tree / path, arguments, options, warm, now, sys_path)
             return replace(before, path=str(now))
 
-        for item in traced:
-            now = Path(item.path)
+        for file in traced:
+            now = Path(file.path)
             old = base.before(now)
-            if not any(base.has_changed(Path(file)) for file in (now, *item.result.files)):
-                yield _Sides(item, item)
+            if not any(base.has_changed(Path(used)) for used in (now, *file.result.files)):
+                yield _Sides(file, file)
             elif old is None:
-                yield _Sides(item, None)
+                yield _Sides(file, None)
             else:
-                inside = (base.path_of(Path(name)) for name in search_folders(item.result.files))
+                inside = (base.path_of(Path(name)) for name in search_folders(file.result.files))
                 folders = [str(tree / name) for name in inside if not name.startswith("../")]
-                yield _Sides(item, at_base(old, now, folders))
+                yield _Sides(file, at_base(old, now, folders))
         for path in base.deleted_files():
             place = Path(os.path.relpath(base.root / path))
             if place.suffix == ".py" and _is_among(place, arguments.files):
@@ -140,8 +140,8 @@ def _tiers(report: FileReport) -> set[tuple[str, str]]:
 
 
 def _project_limits(traced: Sequence[file_analysis.Traced]) -> Sequence[str]:
-    """What the project of the first of the files says."""
-    return next((item.options.project.fail_above for item in traced), ())
+    """The limits of the project of the first file."""
+    return next((file.options.project.fail_above for file in traced), ())
 
 
 def _limits(texts: Sequence[str]) -> Limits:

@@ -58,9 +58,9 @@ class ChangeReport:
     def refused(self) -> list[Change]:
         """The changes that the gate refuses.  A budget applies without a gate, too."""
         return [
-            item
-            for item in self.changes
-            if (item.is_refused if self.limits else "over-budget" in item.verdicts)
+            change
+            for change in self.changes
+            if (change.is_refused if self.limits else "over-budget" in change.verdicts)
         ]
 
     @property
@@ -70,7 +70,7 @@ class ChangeReport:
         above = f" (fail above {', '.join(self.given)})" if self.given else ""
         if self.refused:
             return f"{len(self.refused)} of {kernels} fail against {self.base}{above}"
-        changed = sum(item.verdicts != ("same",) for item in self.changes)
+        changed = sum(change.verdicts != ("same",) for change in self.changes)
         return f"{changed} of {kernels} differ from {self.base}{above}"
 
 
@@ -78,7 +78,7 @@ def format_of(path: str) -> str:
     """The format for a file of this name.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no format has this suffix.
     """
     kind = _SUFFIXES.get(Path(path).suffix.lower())
     if kind is None:
@@ -96,86 +96,90 @@ def write(out: TextIO, report: ChangeReport, kind: str, color: bool | None) -> N
         out.write(_markdown(report))
     elif kind == "github":
         _print_table(console(out, color), report)
-        out.writelines(_annotation(item) for item in report.refused)
+        out.writelines(_annotation(change) for change in report.refused)
     else:
         _print_table(console(out, color), report)
 
 
-def explanation(item: Change) -> str:
+def explanation(change: Change) -> str:
     """The verdict on a kernel and its reasons, in a sentence."""
-    out = f"{item.name} on {item.device_id}: {verdict(item)}"
-    if item.message:
-        return f"{out}: {item.message}"
-    before, now = item.before, item.now
+    out = f"{change.name} on {change.device_id}: {verdict(change)}"
+    if change.message:
+        return f"{out}: {change.message}"
+    before, now = change.before, change.now
     figures: list[str] = []
-    if "slower" in item.verdicts and before and now:
-        figures.append(f"{labels.seconds(before.time_s)} -> {_time(item)}")
-    if "more-dram" in item.verdicts and before and now:
-        figures.append(f"{labels.bytes_(before.dram_bytes.total)} -> {_dram(item)}")
-    if "over-budget" in item.verdicts and now:
+    if "slower" in change.verdicts and before and now:
+        figures.append(f"{labels.seconds(before.time_s)} -> {_time(change)}")
+    if "more-dram" in change.verdicts and before and now:
+        figures.append(f"{labels.bytes_(before.dram_bytes.total)} -> {_dram(change)}")
+    if "over-budget" in change.verdicts and now:
         figures += labels.over_budget(now)
-    why = _why(item)
+    why = _why(change)
     return f"{out}, {', '.join(figures)}{f'; {why}' if why else ''}"
 
 
-def verdict(item: Change) -> str:
+def verdict(change: Change) -> str:
     """The verdicts in words."""
-    return ", ".join(filter(None, (_WORDS.get(word, word) for word in item.verdicts)))
+    return ", ".join(filter(None, (_WORDS.get(word, word) for word in change.verdicts)))
 
 
-def _why(item: Change) -> str:
-    if item.message:
-        return item.message
-    if item.before is None or item.now is None or not (item.time_growth or item.dram_growth):
+def _why(change: Change) -> str:
+    if change.message:
+        return change.message
+    if (
+        change.before is None
+        or change.now is None
+        or not (change.time_growth or change.dram_growth)
+    ):
         return ""
     line = (
-        most_grown_line(item.before, item.now)
-        if item.time_growth and item.time_growth > 0
+        most_grown_line(change.before, change.now)
+        if change.time_growth and change.time_growth > 0
         else None
     )
     parts = [f"line {line[0].span.line}, {line[1]}"] if line else []
-    return "; ".join((*parts, *reasons(item.before, item.now)))
+    return "; ".join((*parts, *reasons(change.before, change.now)))
 
 
-def _annotated_span(item: Change) -> Span:
+def _annotated_span(change: Change) -> Span:
     """The line of the kernel's own file whose time has grown most, else the kernel's span."""
-    if item.before and item.now and "slower" in item.verdicts:
-        line = most_grown_line(item.before, item.now)
+    if change.before and change.now and "slower" in change.verdicts:
+        line = most_grown_line(change.before, change.now)
         if line is not None and line[0].span.file is None:
             return line[0].span
-    return item.span
+    return change.span
 
 
-def _location(item: Change) -> str:
-    is_gone = item.verdicts == ("removed",)
-    return item.path if is_gone else f"{item.path}:{item.span.line}"
+def _location(change: Change) -> str:
+    is_gone = change.verdicts == ("removed",)
+    return change.path if is_gone else f"{change.path}:{change.span.line}"
 
 
-def _row(item: Change) -> tuple[str, str, str, str, str]:
+def _row(change: Change) -> tuple[str, str, str, str, str]:
     return (
-        _time_of(item.before, item),
-        _time(item) if item.now else "-",
-        _dram(item) if item.now else "-",
-        verdict(item),
-        _why(item),
+        _time_of(change.before, change),
+        _time(change) if change.now else "-",
+        _dram(change) if change.now else "-",
+        verdict(change),
+        _why(change),
     )
 
 
-def _time_of(kernel: KernelReport | None, item: Change) -> str:
+def _time_of(kernel: KernelReport | None, change: Change) -> str:
     return "-" if kernel is None else labels.seconds(kernel.time_s)
 
 
-def _time(item: Change) -> str:
-    return _time_of(item.now, item) + _growth_text(item.time_growth, item)
+def _time(change: Change) -> str:
+    return _time_of(change.now, change) + _growth_text(change.time_growth, change)
 
 
-def _dram(item: Change) -> str:
-    dram_bytes = item.now.dram_bytes.total if item.now else None
-    return labels.bytes_(dram_bytes) + _growth_text(item.dram_growth, item)
+def _dram(change: Change) -> str:
+    dram_bytes = change.now.dram_bytes.total if change.now else None
+    return labels.bytes_(dram_bytes) + _growth_text(change.dram_growth, change)
 
 
-def _growth_text(growth: float | None, item: Change) -> str:
-    if growth is None or "other-work" in item.verdicts or abs(growth) < 5e-4:
+def _growth_text(growth: float | None, change: Change) -> str:
+    if growth is None or "other-work" in change.verdicts or abs(growth) < 5e-4:
         return ""
     return f" ({'+' if growth > 0 else '-'}{labels.percent(abs(growth))})"
 
@@ -188,23 +192,23 @@ def _print_table(out: Console, report: ChangeReport) -> None:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for number, name in enumerate(_headings(report)):
         table.add_column(name, justify="right" if number in (2, 3, 4) else "left")
-    files = len({item.path for item in report.changes}) > 1
+    files = len({change.path for change in report.changes}) > 1
     refused = report.refused
-    for item in report.changes:
-        name = f"{_location(item)} {item.name}" if files else item.name
-        style = "red" if item in refused else _STYLES.get(item.verdicts[0], "")
-        table.add_row(*map(Text, (name, item.device_id, *_row(item))), style=style)
+    for change in report.changes:
+        name = f"{_location(change)} {change.name}" if files else change.name
+        style = "red" if change in refused else _STYLES.get(change.verdicts[0], "")
+        table.add_row(*map(Text, (name, change.device_id, *_row(change))), style=style)
     out.print(table)
     out.print(Text(report.summary, style="bold red" if refused else "bold green"))
-    for item in refused:
-        place = _annotated_span(item)
-        out.print(Text(f"{item.path}:{place.line}: {explanation(item)}"), soft_wrap=True)
+    for change in refused:
+        place = _annotated_span(change)
+        out.print(Text(f"{change.path}:{place.line}: {explanation(change)}"), soft_wrap=True)
 
 
 def _markdown(report: ChangeReport) -> str:
     """A comment for a pull request: failures and changes, with unchanged kernels collapsed."""
-    changed = [item for item in report.changes if item.verdicts != ("same",)]
-    same = [item for item in report.changes if item.verdicts == ("same",)]
+    changed = [change for change in report.changes if change.verdicts != ("same",)]
+    same = [change for change in report.changes if change.verdicts == ("same",)]
     head = f"**TIRLens:** {report.summary}\n"
     parts = [head]
     if changed:
@@ -220,10 +224,10 @@ def _markdown(report: ChangeReport) -> str:
 
 def _markdown_table(report: ChangeReport, changes: Sequence[Change]) -> str:
     rows = [_headings(report), (":---", ":---", "---:", "---:", "---:", ":---", ":---")]
-    for item in changes:
-        mark = ":x: " if item in report.refused else ""
-        where = f"{mark}`{item.name}` {_location(item)}"
-        rows.append((where, item.device_id, *_row(item)))
+    for change in changes:
+        mark = ":x: " if change in report.refused else ""
+        where = f"{mark}`{change.name}` {_location(change)}"
+        rows.append((where, change.device_id, *_row(change)))
     cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
     return "".join(f"| {' | '.join(row)} |\n" for row in cells)
 
@@ -231,22 +235,26 @@ def _markdown_table(report: ChangeReport, changes: Sequence[Change]) -> str:
 def _sarif(report: ChangeReport) -> dict[str, Any]:
     results = [
         sarif.result(
-            _rule_id(item, report), "error", explanation(item), item.path, _annotated_span(item)
+            _rule_id(change, report),
+            "error",
+            explanation(change),
+            change.path,
+            _annotated_span(change),
         )
-        for item in report.refused
+        for change in report.refused
     ]
     return sarif.document(results)
 
 
-def _rule_id(item: Change, report: ChangeReport) -> str:
-    return item.verdicts[0] if report.limits else "over-budget"
+def _rule_id(change: Change, report: ChangeReport) -> str:
+    return change.verdicts[0] if report.limits else "over-budget"
 
 
-def _annotation(item: Change) -> str:
+def _annotation(change: Change) -> str:
     """A command of GitHub's workflows, which shows a message at the line in the pull request."""
-    message = explanation(item).replace("%", "%25").replace("\n", "%0A")
-    path = item.path.replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
-    return f"::error file={path},line={_annotated_span(item).line},title=TIRLens::{message}\n"
+    message = explanation(change).replace("%", "%25").replace("\n", "%0A")
+    path = change.path.replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
+    return f"::error file={path},line={_annotated_span(change).line},title=TIRLens::{message}\n"
 
 
 def _json(report: ChangeReport) -> dict[str, Any]:
@@ -257,17 +265,17 @@ def _json(report: ChangeReport) -> dict[str, Any]:
         "limits": {"time": report.limits.time, "dram": report.limits.dram},
         "changes": [
             {
-                "file": item.path,
-                "line": item.span.line,
-                "name": item.name,
-                "device": item.device_id,
-                "verdicts": list(item.verdicts),
-                "refused": item in refused,
-                "time_growth": item.time_growth,
-                "dram_growth": item.dram_growth,
-                "why": _why(item),
+                "file": change.path,
+                "line": change.span.line,
+                "name": change.name,
+                "device": change.device_id,
+                "verdicts": list(change.verdicts),
+                "refused": change in refused,
+                "time_growth": change.time_growth,
+                "dram_growth": change.dram_growth,
+                "why": _why(change),
             }
-            for item in report.changes
+            for change in report.changes
         ],
     }
 

@@ -56,7 +56,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def check(text: str) -> None:
-    """Refuse numbers that no CPU has: something else kept this one busy.
+    """Raise for numbers that no CPU has, due to other load on this one.
 
     Raises:
         UsageError: with the number.
@@ -78,10 +78,10 @@ def measure(
 ) -> dict[str, tuple[float, float]]:
     """The two least times of a step in seconds, by kernel of the calibration.
 
-    They run under an interpreter with tvm, compiled for this `host` or for any of its kind.
+    The kernels run under an interpreter with tvm, compiled for this `host` or for a generic CPU.
 
     Raises:
-        UsageError: it failed or took longer than `TIMEOUT_S`; the message says why.
+        UsageError: the kernels failed or took longer than `TIMEOUT_S`; the message has the reason.
     """
     root = str(Path(tirlens_worker.__file__).parents[1])
     given = json.dumps({"host": host, "sizes": dict(sizes)})

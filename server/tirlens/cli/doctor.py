@@ -1,4 +1,4 @@
-"""``tirlens doctor``: the interpreters that were found and which one a file would be run by."""
+"""``tirlens doctor``: the interpreters of this machine, and the one that runs a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tirlens.worker_client import find_interpreter, interpreters
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Say what would be used and why; 1 if it would not work."""
+    """Print what would be used and why; the exit status is 1 if it would not work."""
     path = Path(arguments.file)
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
@@ -36,8 +36,8 @@ def execute(arguments: argparse.Namespace) -> int:
     return 1 if found["problems"] else 0
 
 
-def _findings(path: Path, asked: str | None) -> dict[str, Any]:
-    """What would be used for `path`, and what is wrong with it; `asked` is ``--python``."""
+def _findings(path: Path, python: str | None) -> dict[str, Any]:
+    """The interpreter and device of `path`, and their problems; `python` is ``--python``."""
     absolute = path.absolute()
     project, wrong = Settings.from_pyproject(absolute if path.is_dir() else absolute.parent)
     hint = None
@@ -47,7 +47,7 @@ def _findings(path: Path, asked: str | None) -> dict[str, Any]:
             hint = source.read(path.read_text(encoding="utf-8")).framework_hint
         except (OSError, UnicodeDecodeError) as error:
             problems.append(f"{path}: {file_analysis.unreadable(error).message}")
-    setting = asked or project.python
+    setting = python or project.python
     chosen = find_interpreter(path, setting=setting, framework_hint=hint)
     if chosen.problem is not None:
         problems.append(chosen.problem.message)

@@ -167,10 +167,10 @@ def trace_in(warm: Workers, arguments: argparse.Namespace) -> list[Traced]:
         if done.source.kernels or done.result.problems or len(paths) == 1:
             traced.append(done)
     if not any(
-        item.source.kernels or item.source.problems or item.result.problems for item in traced
+        file.source.kernels or file.source.problems or file.result.problems for file in traced
     ):
         raise UsageError(f"no kernels in {', '.join(arguments.files)}")
-    if not any(selected_kernels(item.source, item.options) for item in traced):
+    if not any(selected_kernels(file.source, file.options) for file in traced):
         _refuse_selection(arguments, traced)
     return traced
 
@@ -250,7 +250,7 @@ def _resolve_lower(
 
 
 def _refuse_selection(arguments: argparse.Namespace, traced: Sequence[Traced]) -> None:
-    names = [kernel.name for item in traced for kernel in item.source.kernels]
+    names = [kernel.name for file in traced for kernel in file.source.kernels]
     if not names:
         return
     selection = [*arguments.kernel, *arguments.call] or ["all (they are turned off)"]

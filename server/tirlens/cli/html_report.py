@@ -32,7 +32,7 @@ def page(
 ) -> str:
     """The page for some files; `texts` are their sources by path.
 
-    `by_device` are the kernels that have a place under a roofline, by the device's name.
+    `by_device` are the kernels that have a point in a roofline, by the device's name.
     """
     parts = ["<h1>TIRLens report</h1>"]
     if sum(len(file.kernels) for file in files) > 1:
@@ -62,7 +62,7 @@ def page(
 
 
 def _summary(files: Sequence[FileReport]) -> str:
-    """One row for each kernel, with a bar for its time beside the longest."""
+    """One row for each kernel, with a bar for its time relative to the longest."""
     found = [(file, kernel) for file in files for kernel in file.kernels]
     columns = tables.kernel_columns([kernel for _, kernel in found])
     longest_s = max(kernel.time_s or 0.0 for _, kernel in found)
@@ -91,7 +91,7 @@ def _problems(file: FileReport) -> Iterator[str]:
 
 
 def _source(file: FileReport, text: str, anchor: str) -> str:
-    """The source, each line behind its time and share in the first kernel that has it."""
+    """The source, with the time and share of each line in the first kernel that contains it."""
     costs: dict[int, list[tuple[str, float]]] = defaultdict(list)
     for kernel in file.kernels:
         for _, cost in kernel.walk():

@@ -63,7 +63,9 @@ def execute(arguments: argparse.Namespace) -> int:
         status = max(status, int(file.failed))
     with stream(arguments.output) as out:
         if arguments.format == "json":
-            rows = [dict(zip(COLUMNS, row(item), strict=True)) for item in measurements]
+            rows = [
+                dict(zip(COLUMNS, row(measurement), strict=True)) for measurement in measurements
+            ]
             json.dump({"measurements": rows}, out, indent=2, ensure_ascii=False)
             out.write("\n")
         elif measurements:
@@ -114,16 +116,16 @@ class _File:
                 say(f"{path}: {_name(call)}")
                 new = measurer.measure(call)
                 answers += new
-                timed = [item for item in new if isinstance(item, Measured)]
+                timed = [measured for measured in new if isinstance(measured, Measured)]
                 read = _counters(interpreter, request, call, timed, arguments.timeout)
-                for item, kernel_counters in zip(timed, read, strict=True):
-                    if item.timing is not None:
-                        report = _prediction(item, item.timing, found, options)
-                        yield Measurement(str(path), item.timing, report, kernel_counters)
-        timed = [item for item in answers if isinstance(item, Measured)]
+                for measured, kernel_counters in zip(timed, read, strict=True):
+                    if measured.timing is not None:
+                        report = _prediction(measured, measured.timing, found, options)
+                        yield Measurement(str(path), measured.timing, report, kernel_counters)
+        timed = [measured for measured in answers if isinstance(measured, Measured)]
         _say_errors(path, timed)
         self.failed = _print_failures(str(path), found, answers, options) or any(
-            item.error for item in timed
+            measured.error for measured in timed
         )
 
 
@@ -140,9 +142,9 @@ def _name(call: KernelRequest) -> str:
 def _say_errors(path: Path, timed: Sequence[Measured]) -> None:
     """Print why kernels were not measured, one line for each reason."""
     calls: dict[str, list[str]] = {}
-    for item in timed:
-        if item.error:
-            calls.setdefault(item.error, []).append(item.facts.call)
+    for measured in timed:
+        if measured.error:
+            calls.setdefault(measured.error, []).append(measured.facts.call)
     for error, names in calls.items():
         outcome.print_note(f"{path}: not measured: {error} ({', '.join(names)})")
 
@@ -154,15 +156,15 @@ def _print_failures(
     options: Options,
 ) -> bool:
     """Print on standard error what could not be run; True if there was any."""
-    problems = tuple(item for item in answers if isinstance(item, Problem))
-    needs = tuple(item for item in answers if isinstance(item, NeedsArguments))
+    problems = tuple(answer for answer in answers if isinstance(answer, Problem))
+    needs = tuple(answer for answer in answers if isinstance(answer, NeedsArguments))
     report = FileReport(problems=problems, needs=needs, source=found, path=path)
     outcome.print_problems([report])
     return bool(problems or needs)
 
 
 def _prediction(
-    item: Measured, timing: Timing, found: SourceFile, options: Options
+    measured: Measured, timing: Timing, found: SourceFile, options: Options
 ) -> KernelReport:
     """The model's report for the device that the kernel ran on, or the one that was named."""
     if options.device is None:
@@ -172,7 +174,7 @@ def _prediction(
             device = identify(gpu).device
         options = replace(options, device=device.id if device else None)
     options = replace(options, force_device=True, advice=False)
-    return pipeline.file_report(found, Result(1, kernels=(item.facts,)), options).kernels[0]
+    return pipeline.file_report(found, Result(1, kernels=(measured.facts,)), options).kernels[0]
 
 
 def _counters(
@@ -184,10 +186,14 @@ def _counters(
 ) -> list[counters.Counters]:
     """The counters of each kernel's last run; empty on a CPU or without an installed ncu."""
     nothing: list[counters.Counters] = [{} for _ in timed]
-    on_gpu = [item for item in timed if item.timing and item.timing.target.get("kind") == "cuda"]
+    on_gpu = [
+        measured
+        for measured in timed
+        if measured.timing and measured.timing.target.get("kind") == "cuda"
+    ]
     with tempfile.TemporaryDirectory(prefix="tirlens-") as folder:
         log = Path(folder) / "ncu.csv"
-        under = counters.command(log, {item.facts.name for item in on_gpu})
+        under = counters.command(log, {measured.facts.name for measured in on_gpu})
         if not on_gpu or under is None:
             return nothing
         watched = replace(request, for_counters=True)
@@ -201,7 +207,7 @@ def _counters(
             outcome.print_note(f"no counters: {error}")
             return nothing
     by_kernel = iter(runs)
-    return [next(by_kernel) if item in on_gpu else {} for item in timed]
+    return [next(by_kernel) if measured in on_gpu else {} for measured in timed]
 
 
 def _table(measurements: Sequence[Measurement]) -> Table:
@@ -210,8 +216,8 @@ def _table(measurements: Sequence[Measurement]) -> Table:
     for name in ("measured", "10-90%", "predicted", "band", "predicted/measured", "DRAM read"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("on", no_wrap=True)
-    for item in measurements:
-        timing, report = item.timing, item.report
+    for measurement in measurements:
+        timing, report = measurement.timing, measurement.report
         band = report.time_band_s
         ratio = report.time_s / timing.median_s if report.time_s else None
         table.add_row(
@@ -221,16 +227,16 @@ def _table(measurements: Sequence[Measurement]) -> Table:
             labels.seconds(report.time_s),
             f"{labels.seconds(band[0])} - {labels.seconds(band[1])}" if band else "",
             labels.number(ratio),
-            _read_bytes(item),
+            _read_bytes(measurement),
             f"{timing.device}, model {report.device_id}",
         )
     return table
 
 
-def _read_bytes(item: Measurement) -> str:
+def _read_bytes(measurement: Measurement) -> str:
     """Predicted DRAM reads, followed by those of the hardware counters if there are any."""
-    text = labels.bytes_(item.report.dram_bytes.read)
-    kernel_counters = item.counters.get("dram_read_bytes")
+    text = labels.bytes_(measurement.report.dram_bytes.read)
+    kernel_counters = measurement.counters.get("dram_read_bytes")
     return text if kernel_counters is None else f"{text} (ncu {labels.bytes_(kernel_counters)})"
 
 

@@ -12,7 +12,7 @@ from tirlens.cli.errors import UsageError
 from tirlens.model.report import KernelReport
 from tirlens_worker.protocol import Timing
 
-#: What stands in each column.  Times are seconds, sizes bytes; what is not known is empty.
+#: The columns and their content.  Times are in seconds, sizes in bytes; unknown values are empty.
 COLUMNS = {
     "file": "the file as it was named",
     "kernel": "the name of its definition",
@@ -56,13 +56,13 @@ class Measurement:
     counters: Counters
 
 
-def row(item: Measurement) -> tuple[Cell, ...]:
+def row(measurement: Measurement) -> tuple[Cell, ...]:
     """The cells of one measurement, in the order of `COLUMNS`."""
-    timing, report = item.timing, item.report
+    timing, report = measurement.timing, measurement.report
     low, high = report.time_band_s or (None, None)
     target = timing.target.get("arch") or timing.target.get("mcpu")
     return (
-        item.path,
+        measurement.path,
         report.definition,
         report.call,
         " ".join(f"{name}={size}" for name, size in report.bindings.items()),
@@ -85,12 +85,12 @@ def row(item: Measurement) -> tuple[Cell, ...]:
         report.flop,
         report.dram_bytes.read,
         report.dram_bytes.write,
-        *(item.counters.get(name) for name in list(COLUMNS)[-5:]),
+        *(measurement.counters.get(name) for name in list(COLUMNS)[-5:]),
     )
 
 
 def check(path: Path) -> None:
-    """Refuse a table that rows could not be added to, before there is anything to lose.
+    """Raise if rows cannot be added to the table at `path`, before any kernel is measured.
 
     Raises:
         UsageError: it cannot be written, or is a table of other columns.

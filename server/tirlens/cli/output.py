@@ -1,4 +1,4 @@
-"""Where results go: standard output or a file, with or without colour."""
+"""The destination of results: standard output or a file, with or without colour."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDTH_OF_A_FILE = 160
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Tell `stream`: rich would end the program, with the status of a failed kernel."""
+        """Raise for `stream`: rich would end the program, with the status of a failed kernel."""
         raise BrokenPipeError
 
 
@@ -28,8 +28,8 @@ class _Console(Console):
 def stream(path: str | None) -> Generator[TextIO, None, None]:
     """Standard output, or the file `path` in UTF-8.
 
-    Where nobody reads standard output any more (``| head``) the body of the ``with`` ends early
-    and the command goes on: its other files and its exit status do not depend on that.
+    Where the reader of standard output has closed it (``| head``), the body of the ``with`` ends
+    early and the command continues: its other files and its exit status do not depend on that.
 
     Raises:
         UsageError: it cannot be written.
@@ -54,12 +54,12 @@ def stream(path: str | None) -> Generator[TextIO, None, None]:
 
 
 def _discard_standard_output() -> None:
-    """Keep Python from writing what is left in the buffer when it ends, which would fail again."""
+    """Discard the rest of the buffer: Python would write it at its exit and fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def console(file: TextIO, color: bool | None) -> Console:
-    """A console on `file`; colour as asked, else where there is a terminal."""
+    """A console on `file`; colour as `color` says, by default on a terminal only."""
     is_terminal = file.isatty()
     colored = is_terminal if color is None else color
     return _Console(

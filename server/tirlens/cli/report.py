@@ -1,4 +1,4 @@
-"""``tirlens report``: all kernels side by side, each in full, the roofline, and a page of it."""
+"""``tirlens report``: a table of all kernels, the breakdown of each, the roofline, a page."""
 
 from __future__ import annotations
 
@@ -32,15 +32,13 @@ def execute(arguments: argparse.Namespace) -> int:
         raise file_analysis.UsageError("report takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)
     traced = file_analysis.trace(arguments)
-    reports = [item.report() for item in traced]
+    reports = [file.report() for file in traced]
     selected = apply_min_percentage(selected, arguments, traced)
     kernels = [kernel for file in reports for kernel in file.kernels]
     by_device = kernels_by_device(kernels)
     if arguments.html is not None:
         with stream(arguments.html) as file:
-            file.write(
-                html_report.page(reports, {item.path: item.text for item in traced}, by_device)
-            )
+            file.write(html_report.page(reports, {one.path: one.text for one in traced}, by_device))
     with stream(arguments.output) as file:
         out = console(file, arguments.color)
         out.print(wide_table(kernels, out.width))
@@ -56,7 +54,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def kernels_by_device(kernels: list[KernelReport]) -> dict[str, list[KernelReport]]:
-    """The kernels that have a place under a roofline, by the name of their device."""
+    """The kernels that have a point in a roofline, by the name of their device."""
     found: dict[str, list[KernelReport]] = {}
     for kernel in kernels:
         if kernel_points([kernel]):
@@ -66,7 +64,7 @@ def kernels_by_device(kernels: list[KernelReport]) -> dict[str, list[KernelRepor
 
 def wide_table(kernels: list[KernelReport], room: int) -> Table:
     """One row for each kernel, of at most `room` characters."""
-    figures = [tables.kernel_cells(item) if item.status == "ok" else {} for item in kernels]
+    figures = [tables.kernel_cells(kernel) if kernel.status == "ok" else {} for kernel in kernels]
     out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     # Only its cells are not to be wrapped: the column itself gives way where the line is full.
     out.add_column("kernel", min_width=_LEAST_TITLE, style="bold")
@@ -82,7 +80,7 @@ def wide_table(kernels: list[KernelReport], room: int) -> Table:
 
 
 def _fitting(names: list[str], rows: Sequence[Mapping[str, str]], room: int) -> list[str]:
-    """The columns that fit into `room` characters, the least telling ones left out first."""
+    """The columns that fit into `room` characters; the least important ones are omitted first."""
     widths = {
         name: max(len(text) for text in (name, *(r.get(name, "") for r in rows))) + 2
         for name in names

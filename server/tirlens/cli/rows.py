@@ -1,4 +1,4 @@
-"""A kernel's verdict and the rows of its breakdown: what the formats have in common."""
+"""A kernel's verdict and the rows of its breakdown, for all formats."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def selection(min_percentage: float, id_range: str | None) -> Selection:
     """The selection of the options ``--min-percentage`` and ``--id-range``.
 
     Raises:
-        UsageError: the range is none.
+        UsageError: `id_range` is no range.
     """
     if id_range is None:
         return Selection(min_percentage / 100)
@@ -61,7 +61,7 @@ def rows(report: KernelReport, selected: Selection) -> Iterator[Row]:
 
 
 def verdict(kernel: KernelReport) -> str:
-    """The lens of a kernel, or why it has none and what to give for it."""
+    """The lens of a kernel, or the reason why it has none and the options that it needs."""
     if kernel.status == "ok":
         return lenses.lens(kernel)
     if not kernel.needs:

@@ -1,4 +1,4 @@
-"""The table of ``tirlens analyze``: a verdict for each kernel, then where its time goes."""
+"""The table of ``tirlens analyze``: a verdict for each kernel, then the breakdown of its time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "h
 
 
 def print_reports(console: Console, reports: Iterable[FileReport], selected: Selection) -> None:
-    """Every kernel of every file."""
+    """Print every kernel of every file."""
     for file in reports:
         for kernel in file.kernels:
             print_kernel(console, file, kernel, selected)
@@ -27,7 +27,7 @@ def print_reports(console: Console, reports: Iterable[FileReport], selected: Sel
 def print_kernel(
     console: Console, file: FileReport, kernel: KernelReport, selected: Selection
 ) -> None:
-    """One kernel: verdict, figures, breakdown, advice, what was not understood."""
+    """Print one kernel: verdict, figures, breakdown, advice, caveats."""
     console.print(
         Text.assemble(
             (labels.title(kernel), "bold"),
@@ -55,7 +55,7 @@ def breakdown(kernel: KernelReport, selected: Selection) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=True, show_edge=False)
     for name in ("id", "line"):
         table.add_column(name, justify="right", no_wrap=True)
-    # Only its cells are not to be wrapped: the column itself gives way where the line is full.
+    # Only the cells are not wrapped: the column itself shrinks where the line is full.
     table.add_column("where", min_width=20)
     for name in tables.LINE_COLUMNS:
         justify = "left" if name in tables.WORDS else "right"
@@ -82,7 +82,7 @@ def _heat(row: Row) -> str:
 
 
 def notes(console: Console, kernel: KernelReport) -> None:
-    """Advice and caveats."""
+    """Print advice and caveats."""
     for advice in kernel.advice:
         line = f"  {advice.severity} at line {advice.span.line} [{advice.rule}]: "
         style = _SEVERITY_STYLES.get(advice.severity, "")

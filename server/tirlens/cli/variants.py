@@ -14,7 +14,7 @@ from tirlens.pipeline import FileReport
 
 @dataclass(frozen=True)
 class Variant:
-    """One column: its heading and the reports that stand in it."""
+    """One column: its heading and its reports."""
 
     name: str
     reports: tuple[FileReport, ...]

@@ -1,4 +1,4 @@
-"""What a change to the source does to its kernels, and whether that is let through."""
+"""The effect of a change of the source on its kernels, and whether the limits allow it."""
 
 from tirlens.gate.growth_limits import Limits, limits_of
 from tirlens.gate.kernel_changes import Change, changes

@@ -1,4 +1,4 @@
-"""How much more a kernel may take than before."""
+"""Limits of the growth of a kernel's time and DRAM bytes, and the noise of the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LIMIT = re.compile(r"((?P<name>time|dram)\s*=\s*)?(?P<percent>\d+(\.\d*)?|\.\d+
 
 @dataclass(frozen=True)
 class Limits:
-    """The growth that is allowed, as a fraction of what was; None where any is."""
+    """The growth that is allowed, as a fraction of the former value; None for no limit."""
 
     time: float | None = None
     dram: float | None = None
@@ -24,10 +24,10 @@ class Limits:
 
 
 def limits_of(texts: Iterable[str]) -> Limits:
-    """The limits that ``5%``, ``time=5%`` and ``dram=2%`` state; the bare one is for both.
+    """The limits in ``5%``, ``time=5%`` and ``dram=2%``; one without a name is for both.
 
     Raises:
-        ValueError: a text is none of these.
+        ValueError: a text has none of these forms.
     """
     found: dict[str, float] = {}
     named: dict[str, float] = {}
@@ -44,7 +44,7 @@ def limits_of(texts: Iterable[str]) -> Limits:
 
 
 def growth(before: float | None, now: float | None) -> float | None:
-    """By what fraction of `before` there is more `now`; None where it is not known."""
+    """The growth from `before` to `now` as a fraction of `before`; None where it is unknown."""
     if before is None or now is None:
         return None
     if not before:
@@ -53,12 +53,11 @@ def growth(before: float | None, now: float | None) -> float | None:
 
 
 def noise_s(before: KernelReport, now: KernelReport) -> float:
-    """How much of the difference of two times may be the model's error, in seconds.
+    """The part of the difference of two times that may be the model's error, in seconds.
 
-    Both times come from one model on one device.  What it is wrong about (the rate of DRAM, how
-    long a launch or a wait takes) it is wrong about twice, and by as much where as much of it is in
-    both times: left is, of each part of the uncertainty (`model.band`), by how much more of it one
-    time has.  The rates of two units are not wrong together.
+    Both times come from one model on one device, so their errors (of the DRAM rate, of a launch, of
+    a wait) are correlated.  They cancel as far as both times have the same amount of an
+    uncertainty; the difference of the amounts remains.  The rates of two units are uncorrelated.
     """
     old_s, new_s = before.time_s or 0.0, now.time_s or 0.0
     errors: list[float] = []

@@ -28,14 +28,14 @@ _LEAST_DIFFERENCE = 5e-4
 
 @dataclass(frozen=True)
 class Change:
-    """A kernel of the file `path` on one device; `before` or `now` is None where it was not there.
+    """A kernel of the file `path` on one device; `before` is None if it is new, `now` if removed.
 
-    `verdicts` are, worst first: ``slower`` and ``more-dram`` than the limits allow, ``lost`` of a
-    kernel whose figures are known no more, ``over-budget``; ``failed`` of a new kernel that cannot
-    be analysed, ``unknown`` of one that could not be before either; ``other-work`` where its
-    arguments and the bytes that it has to touch are others, so that the times say nothing;
-    ``unsure`` where the growth is within the model's noise; ``faster``; ``changed`` where a growth
-    is allowed; ``new``, ``removed``, ``same``.
+    `verdicts` are, worst first: ``slower`` and ``more-dram`` than the limits allow; ``lost`` for a
+    kernel whose figures are no longer known; ``over-budget``; ``failed`` for a new kernel that
+    cannot be analysed; ``unknown`` for one that could not be analysed before, either;
+    ``other-work`` where the arguments and the compulsory bytes differ, so that the times cannot be
+    compared; ``unsure`` where the growth is within the model's noise; ``faster``; ``changed`` where
+    the limits allow the growth; ``new``, ``removed``, ``same``.
     """
 
     path: str

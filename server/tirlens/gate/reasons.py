@@ -1,4 +1,4 @@
-"""Why a kernel takes more than before: the figures that differ, and the line that has grown."""
+"""Reasons for the growth of a kernel: the figures that differ, and the line that has grown most."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FIGURES: tuple[tuple[str, Callable[[KernelReport], object]], ...] = (
 
 
 def reasons(before: KernelReport, now: KernelReport) -> list[str]:
-    """``DRAM 1.2 GB -> 2.4 GB`` for each figure that is another one."""
+    """``DRAM 1.2 GB -> 2.4 GB`` for each figure that differs."""
     out: list[str] = []
     for name, figure in _FIGURES:
         old, new = figure(before), figure(now)
@@ -36,10 +36,10 @@ def reasons(before: KernelReport, now: KernelReport) -> list[str]:
 def most_grown_line(before: KernelReport, now: KernelReport) -> tuple[BreakdownEntry, str] | None:
     """The line of `now` that has grown most, with its time before and now; None if none has.
 
-    Lines are known again by what they say, loops by what is in them.
+    Entries without children are compared, matched by their kind and label.
     """
     old, new = _by_label(before), _by_label(now)
-    # A statement that was rewritten took the place of the one that is gone.
+    # A new statement is compared with the removed statement of its kind.
     rewritten = dict(zip(_keys_only_in(new, old), _keys_only_in(old, new), strict=False))
     had_s = {key: _time_s(old.get(key) or old.get(rewritten.get(key, key), ())) for key in new}
     key = max(new, key=lambda key: _time_s(new[key]) - had_s[key], default=None)
@@ -52,7 +52,7 @@ def most_grown_line(before: KernelReport, now: KernelReport) -> tuple[BreakdownE
 
 
 def _keys_only_in(here: Mapping[_Key, object], there: Mapping[_Key, object]) -> list[_Key]:
-    """The statements that are not `there`, kind by kind, so that they can be put side by side."""
+    """The keys of `here` that are not in `there`, sorted by kind."""
     return sorted((key for key in here if key not in there), key=lambda key: key[0])
 
 

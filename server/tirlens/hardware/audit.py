@@ -1,4 +1,4 @@
-"""What makes the numbers of a device file doubtful: they contradict each other or the architecture.
+"""Implausible numbers of a device file: they contradict each other or the architecture.
 
 The reader rejects what no device can be; these are relations that hold for the devices of the
 catalogue and that a factor of 8 (bits for bytes) or a mixed-up clock breaks.
@@ -52,14 +52,14 @@ RELATIONS = {
 
 @dataclass(frozen=True)
 class Doubt:
-    """A number that is hard to believe: its key, and what speaks against it."""
+    """An implausible number: its key, and the reason."""
 
     key: str
     message: str
 
 
 def doubts(device: Device) -> tuple[Doubt, ...]:
-    """What contradicts itself or the device's architecture."""
+    """The numbers that contradict each other or the device's architecture."""
     found = list(_common(device))
     if device.kind != "cpu":
         found += _sizes(device)

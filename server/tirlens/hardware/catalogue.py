@@ -53,7 +53,7 @@ def aliases() -> Mapping[str, str]:
 def load(id_or_path: str | Path) -> Device:
     """The device of an id, of another of its names (``h100``, ``sm_90``) or of a TOML file.
 
-    Raises `DeviceError` when there is none, with the names that come near, or when a file of the
+    Raises `DeviceError` when there is none, with similar names, or when a file of the
     user's own is wrong.
     """
     text = str(id_or_path)

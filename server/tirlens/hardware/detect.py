@@ -123,7 +123,7 @@ def gpus() -> tuple[FoundGpu, ...]:
 
 
 def _tool_output(command: str, *arguments: str) -> str | None:
-    """What a tool prints, also when it fails; None when there is no such tool or it hangs."""
+    """The output of a tool, also when it fails; None when there is no such tool or it hangs."""
     path = shutil.which(command)
     if path is None:
         return None
@@ -220,7 +220,7 @@ def _number(text: str) -> float | None:
 
 
 def identify(gpu: FoundGpu) -> Match:
-    """The entry whose model a GPU's name says, else the nearest of its architecture, else none.
+    """The entry of the model in a GPU's name, else the nearest of its architecture, else none.
 
     Of the boards of one model, the form (SXM, PCIe, NVL) and the memory decide.
     """
@@ -250,7 +250,7 @@ def _words(name: str) -> list[str]:
 
 
 def _is_of_model(identifier: str, words: Sequence[str]) -> bool:
-    """Whether a name says the model of an entry; its form and memory are not asked here."""
+    """Whether a name contains the model of an entry, regardless of form and memory."""
     parts = identifier.split("-")
     if parts[0] == "apple":
         return words == parts

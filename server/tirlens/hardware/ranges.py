@@ -1,4 +1,4 @@
-"""The ranges that real devices fall in: a number outside is a slip, most often of a unit."""
+"""The ranges of the numbers of real devices; a number outside is an error, mostly of a unit."""
 
 from __future__ import annotations
 

@@ -28,13 +28,13 @@ class MemoryLevel:
     """A cache or memory: its size and the best rates, in bytes and bytes per second.
 
     `sustained_fraction` is the measured share of the datasheet rate that a streaming kernel
-    reaches; `latency_s` the time of one dependent access under load.  `partitions` says of a cache
-    how many parts it is made of, each for its own share of the SMs (the XCDs of an MI300X have an
-    L2 each), so that what all SMs read is held as often.
+    reaches; `latency_s` the time of one dependent access under load.  `partitions` is the number of
+    parts of a cache, each for its own share of the SMs (the XCDs of an MI300X have an L2 each);
+    data that all SMs read is held once in each part.
 
-    Of DRAM alone: `one_way_fraction` is what is sustained where all is read or all is written, as
-    turning between the two costs time, and `saturated_latency_s` the time of an access when DRAM is
-    busy all the time; None where they are not known to differ.
+    For DRAM only: `one_way_fraction` is the sustained share of kernels that only read or only
+    write, as the turnaround between the two costs time, and `saturated_latency_s` the time of an
+    access when DRAM is saturated; None where they are not known to differ.
     """
 
     bytes: int

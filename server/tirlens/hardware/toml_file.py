@@ -1,4 +1,4 @@
-"""A device file as a table: what it extends is merged in, and each key knows its line."""
+"""A device file as a table, merged with the file that it extends, with the line of each key."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ else:
 _HEADER = re.compile(r"^\s*\[\s*([^\[\]]+?)\s*\]")
 _PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 _KEY = re.compile(rf"^\s*((?:{_PART.pattern})(?:\s*\.\s*(?:{_PART.pattern}))*)\s*=")
-# What a device has for itself: another that extends it does not take it over.
+# Keys that a device file does not inherit from the file that it extends.
 _OWN_KEYS = ("id", "name", "aliases", "extends", "sources")
 
 
 class DeviceError(ValueError):
-    """A device that is not known, or a device file that cannot be used; the text says why."""
+    """An unknown device, or a device file that cannot be used; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class DeviceTable:
     """The table of a device file, merged with the one that it extends.
 
-    `raw` is what the file itself says and `lines` the line (from 1) of each of its keys, dotted.
+    `raw` is the table of the file itself, `lines` the line (from 1) of each of its dotted keys.
     """
 
     path: Path
@@ -112,7 +112,7 @@ def number_keys(table: Mapping[str, Any], prefix: str = "") -> list[str]:
 def key_lines(text: str) -> dict[str, int]:
     """The line (from 1) of every key and table of a TOML text, by its dotted name.
 
-    Keys of inline tables are not looked into: they stand at the line of the table.
+    The keys of inline tables are not listed; they are on the line of the table.
     """
     lines: dict[str, int] = {}
     prefix = ""

@@ -1,4 +1,4 @@
-"""What could not be analysed, at the line that is to blame."""
+"""Diagnostics: problems of an analysis, each at the line that causes it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Severity = Literal["error", "warning", "information", "hint"]
 
 FILE_TOP = Span(1, 0, 1, 0)
 
-# Another tool already shows syntax errors as errors; what cannot be analysed is no fault of the
-# program and so a warning.
+# Other tools report syntax errors as errors, too.  A failed analysis is no error of the program
+# and therefore a warning.
 _SEVERITIES: dict[str, Severity] = {
     "syntax": "error",
     "directive": "error",
@@ -59,9 +59,9 @@ def of_source(source: SourceFile) -> list[Diagnostic]:
 
 
 def of_problems(problems: Sequence[Problem]) -> list[Diagnostic]:
-    """What the worker could not do, one diagnostic a place and message.
+    """The problems of the worker, one diagnostic for each span and message.
 
-    What stopped the whole file is said once and not again for each kernel that it took along.
+    A problem that stops the whole file is reported once, not for each of its kernels.
     """
     found: dict[tuple[Span, str], Diagnostic] = {}
     of_file = {problem.kind for problem in problems if problem.kernel is None} & _STOPPING
@@ -80,7 +80,7 @@ def of_problems(problems: Sequence[Problem]) -> list[Diagnostic]:
 
 
 def of_report(report: KernelReport) -> list[Diagnostic]:
-    """A kernel that was read and could not be modelled, its budget, and its caveats as hints."""
+    """A kernel that could not be modelled, exceeded budgets, and caveats as hints."""
     found: list[Diagnostic] = []
     if report.status in ("unsupported", "error"):
         severity: Severity = "warning" if report.status == "error" else "information"

@@ -1,4 +1,4 @@
-"""What a place of the document speaks of: the loop, the operation, or the macro called there."""
+"""The breakdown entry at a position of the document: a loop, an operation, or a macro call."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MACRO = "macro call"
 
 
 def entry_at(loops: Sequence[BreakdownEntry], line: int, column: int) -> BreakdownEntry | None:
-    """What stands at a place of the analysed text (1-based line, 0-based column).
+    """The entry at a position of the analysed text (1-based line, 0-based column).
 
-    The innermost node that starts on the line and includes the column, else the outermost one of
-    the line; of a macro's call all that the macro does there.
+    It is the innermost one that starts on the line and includes the column, else the outermost one
+    of the line.  At a macro call, it is the sum of the macro's entries.
     """
     found = [
         (depth, cost)
@@ -39,7 +39,7 @@ def entry_at(loops: Sequence[BreakdownEntry], line: int, column: int) -> Breakdo
 
 
 def total(values: Iterable[float | None]) -> float | None:
-    """The sum, or None if a part is unknown."""
+    """The sum of `values`, or None if any of them is unknown."""
     found: float = 0
     for value in values:
         if value is None:
@@ -49,7 +49,7 @@ def total(values: Iterable[float | None]) -> float | None:
 
 
 def _combine(costs: Sequence[BreakdownEntry]) -> BreakdownEntry:
-    """What the statements of a macro cost at the place that calls it."""
+    """The sum of the statements of a macro, at the call of the macro."""
     return replace(
         costs[0],
         kind="op",
@@ -78,12 +78,12 @@ def _integer_total(values: Iterable[int | None]) -> int | None:
 
 
 def _is_called(cost: BreakdownEntry, line: int) -> bool:
-    """Whether a macro that is called on `line` has written `cost`."""
+    """Whether `cost` is of a macro that is called on `line`."""
     return len(cost.sites) > 1 and cost.span.file is None and cost.span.line == line
 
 
 def _starts(cost: BreakdownEntry, line: int) -> bool:
-    """Whether `line` speaks of `cost`: any line of an operation, the first line of a loop."""
+    """Whether `line` belongs to `cost`: any line of an operation, the first line of a loop."""
     if cost.span.file is not None:
         return any(site.file is None and site.line == line for site in cost.sites)
     last = cost.span.end_line if cost.kind == "op" else cost.span.line

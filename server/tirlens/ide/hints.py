@@ -18,7 +18,7 @@ SMALLEST_SHARE = 0.01
 
 @dataclass(frozen=True)
 class Hint:
-    """`label` belongs at the end of `line` and to the text of lines `line` to `last_line`.
+    """A label at the end of `line`, for the text of the lines `line` to `last_line`.
 
     Lines are 1-based and of the analysed text.
     """
@@ -32,10 +32,9 @@ class Hint:
 def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[Hint]:
     """One hint a line of the document.
 
-    A loop shows what it costs with all that is inside it; a line inside that would only repeat
-    this has no hint.  Several nodes that start on one line
-    are merged: an outer loop already includes the inner ones, and what stands beside each other
-    is summed.  What belongs to no line of its own (the launch, the tail) has no hint.
+    The cost of a loop includes that of its body; a line of the body with the same label has no
+    hint.  Several nodes that start on one line are merged: an outer loop includes the inner ones,
+    and siblings are summed.  The launch and the tail belong to no line and have no hint.
     """
     by_line: dict[int, list[BreakdownEntry]] = {}
     around: dict[int, set[int | None]] = {}
@@ -66,7 +65,7 @@ def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[
 def _overlapped_label(
     costs: list[BreakdownEntry], report: KernelReport, smallest_share: float
 ) -> str:
-    """``1.4 ms hidden | 1.1 TF``: work that adds no time because it runs beside other work."""
+    """``1.4 ms hidden | 1.1 TF``: work that adds no time because it overlaps other work."""
     hidden_s = sum(cost.overlapped_s or 0.0 for cost in costs)
     if not hidden_s or not report.time_s or hidden_s < smallest_share * report.time_s:
         return ""
@@ -78,7 +77,7 @@ def _overlapped_label(
 def _outermost_of_line(
     costs: Iterable[BreakdownEntry], parent_line: int | None
 ) -> Iterator[tuple[int | None, BreakdownEntry]]:
-    """The nodes that are not inside another node of the same line, each behind the line around it.
+    """The nodes that are not inside another node of the same line, each after its parent's line.
 
     Only lines of the document itself count.
     """
@@ -90,7 +89,7 @@ def _outermost_of_line(
 
 
 def _own_last_line(cost: BreakdownEntry) -> int:
-    """The last line of what the hint speaks for: the statement, or the head of a loop."""
+    """The last line that the hint describes: of the statement, or of the head of a loop."""
     return cost.span.end_line if cost.kind == "op" else cost.span.line
 
 

@@ -1,4 +1,4 @@
-"""Hovers in Markdown: the verdict first, then the figures, then what is inside, then caveats."""
+"""Hovers in Markdown: the verdict, then figures, then inner entries, then caveats."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Hover:
 
 
 def hover(reports: Sequence[KernelReport], line: int, column: int) -> Hover | None:
-    """What to say of a place in the analysed text (1-based line, 0-based column).
+    """The hover at a position of the analysed text (1-based line, 0-based column).
 
-    The `def` of a kernel gives the kernel, a line inside what it does (`places.at`).
+    The `def` of a kernel has the kernel's hover, a line of its body that of `entries.entry_at`.
     """
     for report in reports:
         if report.span.line == line:
@@ -144,7 +144,7 @@ def intensity(value: float | None, ridge: float | None) -> str:
 
 
 def inside(costs: Sequence[BreakdownEntry]) -> str:
-    """The table of what is inside, the most expensive first."""
+    """The table of inner entries, the most expensive first."""
     if not costs:
         return ""
     ordered = sorted(costs, key=lambda cost: -(cost.time_s or 0))
@@ -174,7 +174,7 @@ def _line(cost: BreakdownEntry) -> str:
 
 
 def assumptions(report: KernelReport) -> str:
-    """What the numbers stand on, in one line: arguments, bindings, device, framework."""
+    """The assumptions of the estimate in one line: arguments, bindings, device, framework."""
     items: list[str] = []
     if report.call:
         items.append(f"{_code(report.call)} ({report.call_source})")
@@ -186,7 +186,7 @@ def assumptions(report: KernelReport) -> str:
 
 
 def caveats(notes: Sequence[str]) -> str:
-    """What the model could not know, one line each."""
+    """The caveats of the estimate, one line each."""
     items = [f"- {_prose(note)}" for note in dict.fromkeys(notes)]
     return "Caveats\n" + "\n".join(items) if items else ""
 
@@ -204,12 +204,12 @@ def _format_known(value: _N | None, form: Callable[[_N], str]) -> str:
 
 
 def _format_unless_zero(value: float | None, form: Callable[[float | None], str]) -> str:
-    """`value`, as unknown where it is, and nothing where it is zero."""
+    """`value` formatted, also if it is unknown; empty if it is zero."""
     return "" if value == 0 else form(value)
 
 
 def _format_nonzero(value: _N | None, form: Callable[[_N], str]) -> str:
-    """`value` where it is known and not zero."""
+    """`value` formatted; empty if it is unknown or zero."""
     return form(value) if value else ""
 
 
@@ -233,7 +233,7 @@ def _useful(report: KernelReport) -> str:
 
 
 def _band(report: KernelReport) -> str:
-    """``1.2 ms to 1.5 ms: waits 10%, rate 8%``: the largest part of what is uncertain first."""
+    """``1.2 ms to 1.5 ms: waits 10%, rate 8%``, with the largest uncertainty first."""
     if report.time_band_s is None:
         return ""
     low, high = report.time_band_s
@@ -270,7 +270,7 @@ def _waves(report: KernelReport) -> str:
 
 
 def _sites(cost: BreakdownEntry) -> str:
-    """Where a macro's line is written, beside the place that calls it."""
+    """Where a line of a macro is written, and where the macro is called."""
     if len(cost.sites) < 2:
         return ""
     places = [
@@ -299,7 +299,7 @@ def _cell(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """The user's words with Markdown's and HTML's signs made harmless."""
+    """`text` with the special characters of Markdown and HTML escaped."""
     flat = " ".join(text.split())
     for sign in "\\`*_<>[]|#":
         flat = flat.replace(sign, "\\" + sign)

@@ -1,4 +1,4 @@
-"""Reports as HTML without scripts: the page of an editor's panel, and the parts of any other."""
+"""Reports as HTML without scripts: the page of an editor's panel, and parts for other pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tirlens.model.report import Advice, BreakdownEntry, KernelReport
     from tirlens_worker.facts import Span
 
-# Colours are those of the text around, thinned: the same page is right on light and dark.
+# Colours derive from that of the text, so that the page suits light and dark themes.
 _STYLE = """
 :root { --faint: color-mix(in srgb, currentColor 18%, transparent); --bar: #4a90d955; }
 body { font: 14px/1.5 system-ui, sans-serif; margin: 1.2em; }
@@ -37,7 +37,7 @@ td a { text-decoration: none; } td a:hover { text-decoration: underline; }
 
 
 def page(title: str, reports: Sequence[KernelReport], problems: Sequence[tuple[int, str]]) -> str:
-    """The report of a file for the panel beside it; `problems` are lines and messages."""
+    """The report of a file for an editor's panel; `problems` are lines and messages."""
     parts = [f"<h1>{escape(title)}</h1>"]
     parts += [
         f'<p class="failed">{_link(f"line {line}", line, "")}: {escape(message)}</p>'
@@ -52,7 +52,7 @@ def page(title: str, reports: Sequence[KernelReport], problems: Sequence[tuple[i
 
 
 def document(title: str, parts: Iterable[str], style: str = "") -> str:
-    """A document of these parts; `style` comes behind the rules that all pages share."""
+    """A document of these parts; `style` follows the rules that all pages share."""
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -62,9 +62,9 @@ def document(title: str, parts: Iterable[str], style: str = "") -> str:
 
 
 def body(report: KernelReport, verdict: str, source: str = "") -> str:
-    """All about a kernel that stands under its heading.
+    """The part of a page about one kernel, without its heading.
 
-    Lines are links to ``#<source>12``, and hold their number for who takes clicks on them.
+    Lines are links to ``#<source>12``.  Their ``data-line`` has the number for scripts of a client.
     """
     if report.status != "ok":
         return f'<p class="failed">{escape(verdict)}</p>'
@@ -99,7 +99,7 @@ def headings(names: Iterable[str]) -> str:
 
 
 def cells(names: Iterable[str], texts: Iterable[str], share: float | None) -> str:
-    """The cells under `names`, a bar of the length of `share` behind that of the time."""
+    """The cells under `names`, with a bar of length `share` in the background of the time."""
     out: list[str] = []
     for name, text in zip(names, texts, strict=True):
         if name == "time" and share:
@@ -112,7 +112,7 @@ def cells(names: Iterable[str], texts: Iterable[str], share: float | None) -> st
 
 
 def bullet_list(items: Sequence[str]) -> str:
-    """A list of pieces of HTML; nothing where there are none."""
+    """A list of HTML fragments; empty if there are none."""
     return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>" if items else ""
 
 

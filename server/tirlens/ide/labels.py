@@ -70,7 +70,7 @@ def seconds(value: float | None, digits: int = 3) -> str:
 
 
 def percent(fraction: float | None) -> str:
-    """A share: ``93%``, ``0.4%``; three significant digits would pretend, so at most two."""
+    """A share: ``93%``, ``0.4%``, with at most two significant digits as the estimate allows."""
     if fraction is None:
         return "?%"
     value = Decimal(repr(float(fraction))) * 100
@@ -113,13 +113,13 @@ def count(number: int, noun: str) -> str:
 
 
 def title(kernel: KernelReport) -> str:
-    """The name in the text, and behind it the function's own where that differs."""
+    """The name in the text, followed by the function's own name where that differs."""
     own = kernel.name if kernel.name != kernel.definition.split(".")[-1] else ""
     return f"{kernel.definition} ({own})" if own else kernel.definition
 
 
 def ascii_(text: str) -> str:
-    """`text` with whatever is not printable ASCII replaced by ``?``, on one line."""
+    """`text` on one line, with characters other than printable ASCII replaced by ``?``."""
     return "".join(c if " " <= c <= "~" else " " if c.isspace() else "?" for c in text)
 
 
@@ -167,7 +167,7 @@ def shorten(call: str, limit: int = 28) -> str:
 
 
 def time_or_overlap(cost: BreakdownEntry) -> str:
-    """``2.18 ms``, or ``695 us hidden`` for work that adds nothing beside slower work."""
+    """``2.18 ms``, or ``695 us hidden`` for work that slower work overlaps entirely."""
     if not cost.time_s and cost.overlapped_s:
         return f"{seconds(cost.overlapped_s)} hidden"
     return seconds(cost.time_s)
@@ -186,7 +186,7 @@ def over_budget(kernel: KernelReport) -> list[str]:
     return out
 
 
-def advice(item: Advice) -> str:
-    """What to change, and ``(saves about 292 us)`` where the model can say."""
-    saving = f" (saves about {seconds(item.saving_s)})" if item.saving_s else ""
-    return f"{item.message}{saving}"
+def advice(found: Advice) -> str:
+    """The change, followed by ``(saves about 292 us)`` if the saving is known."""
+    saving = f" (saves about {seconds(found.saving_s)})" if found.saving_s else ""
+    return f"{found.message}{saving}"

@@ -62,18 +62,18 @@ def svg(reports: Sequence[KernelReport]) -> str:
     points = kernel_points(reports)
     if not points:
         return ""
-    ridges = [item.ridge for item in points]
-    across = _Axis([item.intensity for item in points] + ridges, _LEFT, _WIDTH - _RIGHT)
-    peaks = [item.peak_flop_per_s for item in points]
-    up = _Axis([item.flop_per_s for item in points] + peaks, _HEIGHT - _BOTTOM, _TOP)
-    roofs = {_round(item.peak_flop_per_s, item.bandwidth_bytes_per_s) for item in points}
+    ridges = [point.ridge for point in points]
+    across = _Axis([point.intensity for point in points] + ridges, _LEFT, _WIDTH - _RIGHT)
+    peaks = [point.peak_flop_per_s for point in points]
+    up = _Axis([point.flop_per_s for point in points] + peaks, _HEIGHT - _BOTTOM, _TOP)
+    roofs = {_round(point.peak_flop_per_s, point.bandwidth_bytes_per_s) for point in points}
     title = "arithmetic intensity, FLOP per DRAM byte"
     middle = (_LEFT + _WIDTH - _RIGHT) / 2
     parts = [
         *(_vertical(across, power) for power in across.decades()),
         *(_horizontal(up, power) for power in up.decades()),
         *(_roof(across, up, peak, bandwidth) for peak, bandwidth in sorted(roofs)),
-        *_marks([(across.at(item.intensity), up.at(item.flop_per_s), item) for item in points]),
+        *_marks([(across.at(point.intensity), up.at(point.flop_per_s), point) for point in points]),
         f'<text x="{middle:.0f}" y="{_HEIGHT - 6}" text-anchor="middle">{title}</text>',
     ]
     return (
@@ -154,15 +154,15 @@ def _roof(across: _Axis, up: _Axis, peak: float, bandwidth: float) -> str:
 def _marks(placed: Sequence[tuple[float, float, Point]]) -> Iterator[str]:
     """A circle for each point, with its name where that overlaps no other name or circle."""
     taken = [_Box(x - _RADIUS, x + _RADIUS, y) for x, y, _ in placed]
-    for x, y, item in placed:
-        name = escape(item.name)
-        rate = labels.rate(item.flop_per_s, "FLOP")
-        title = f"{name}: {labels.number(item.intensity)} FLOP/B, {rate}"
+    for x, y, point in placed:
+        name = escape(point.name)
+        rate = labels.rate(point.flop_per_s, "FLOP")
+        title = f"{name}: {labels.number(point.intensity)} FLOP/B, {rate}"
         yield (
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS}" fill="#4a90d9" fill-opacity=".8">'
             f"<title>{title}</title></circle>"
         )
-        width = _CHARACTER_WIDTH * len(item.name)
+        width = _CHARACTER_WIDTH * len(point.name)
         right = _Box(x + _RADIUS + 1, x + _RADIUS + 4 + width, y)
         left = _Box(x - _RADIUS - 4 - width, x - _RADIUS - 1, y)
         free = (box for box in (right, left) if box.is_inside and not any(map(box.overlaps, taken)))

@@ -1,4 +1,4 @@
-"""What tables of kernels and of their lines show, on a terminal, in Markdown and on pages."""
+"""The columns and cells of tables of kernels and of their lines, for every output format."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def kernel_cells(kernel: KernelReport) -> dict[str, str]:
 
 
 def kernel_columns(kernels: Sequence[KernelReport]) -> list[str]:
-    """The columns that tell these kernels apart: the device only where there are several."""
+    """The columns of a table of these kernels; the device only where there are several."""
     names = dict.fromkeys(name for kernel in kernels[:1] for name in kernel_cells(kernel))
     if len({kernel.device_id for kernel in kernels}) == 1:
         del names["device"]
@@ -66,7 +66,7 @@ def place(span: Span) -> str:
 
 
 def particulars(kernel: KernelReport) -> list[tuple[str, str]]:
-    """What the lens of a kernel leaves out, by name."""
+    """The figures of a kernel that are not in its lens, with their names."""
     found = {
         "call": f"{kernel.call} ({kernel.call_source})" if kernel.call else "",
         "device": f"{kernel.device_name} ({kernel.device_source or kernel.device_id})",

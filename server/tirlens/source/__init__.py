@@ -1,6 +1,6 @@
-"""What the text of a file alone says: its kernels, directives, and the calls that show arguments.
+"""Static analysis of the text of a file: its kernels, directives, calls and their arguments.
 
-Nothing is executed and nothing is imported; the standard library's `ast` is all that is used.
+Nothing is executed or imported; only the standard library's `ast` is used.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ __all__ = [
 
 
 def read(text: str) -> SourceFile:
-    """The kernels of `text`, in order, with what it says of their arguments.
+    """The kernels of `text`, in order, with candidates for their arguments.
 
-    Never raises for what the text is: a part that does not parse is a `SyntaxProblem`, and the
-    kernels in the rest are found.
+    No text raises an error: a part that does not parse is a `SyntaxProblem`, and the kernels in the
+    rest are found.
     """
     parsed = parse(text)
     names = names_of(parsed.tree)

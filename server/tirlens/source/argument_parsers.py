@@ -1,4 +1,4 @@
-"""What argparse gives a program that is started without options."""
+"""The values of argparse options in a program that is started without arguments."""
 
 from __future__ import annotations
 

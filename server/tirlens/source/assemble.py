@@ -1,4 +1,4 @@
-"""Bring kernels, directives and calls together."""
+"""The kernels of a text with their directives and calls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Attached:
 
 
 class Assembler:
-    """Puts together what the other modules find in one text."""
+    """Combines the results of the other modules for one text."""
 
     def __init__(self, text: Text, names: Names, found: list[Found], sites: CallSites) -> None:
         self._text = text
@@ -49,7 +49,7 @@ class Assembler:
         self.problems: list[SyntaxProblem] = []
 
     def attach(self, directives: Iterable[Directive]) -> None:
-        """Give each directive to the kernels that it speaks of."""
+        """Attach each directive to the kernels that it concerns."""
         for directive in directives:
             error = directive.error or self._attach(directive)
             if error is not None:
@@ -86,7 +86,7 @@ class Assembler:
             if name in (item.owner.name, item.name.split(".")[0])
         ]
         near = [position for position, rank in enumerate(ranks) if rank > _FILE]
-        # A call of anything else in the module may make the kernel beside which it is written.
+        # A call of another function of the module may create the kernel next to it.
         places = [item for item in named if item in near] or named
         if not places and name in self._names.module_level:
             places = near

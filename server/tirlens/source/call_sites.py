@@ -1,4 +1,4 @@
-"""The calls in a file that show with which arguments a kernel is used."""
+"""The calls in a file that use a kernel, with their arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SAME_ARGUMENTS = ("compile", "get_tir", "get_kernel_source", "__call__")
 
 
 class CallSites:
-    """All calls of one file by the name that is called, and the frames they stand in."""
+    """All calls of one file by the name of the callee, and the frames that contain them."""
 
     def __init__(self, text: Text, names: Names) -> None:
         self._text = text
@@ -239,7 +239,7 @@ def _statements_before(body: list[ast.stmt], target: ast.AST) -> Iterator[ast.st
 
 
 def _callee(func: ast.expr) -> str | None:
-    """What a call is filed under: ``f`` of ``f(...)``, ``C.f(...)`` and ``f.compile(...)``."""
+    """The callee's name: ``f`` of ``f(...)``, ``C.f(...)`` and ``f.compile(...)``."""
     if isinstance(func, ast.Attribute):
         if func.attr in (*_SAME_ARGUMENTS, "specialize"):
             return _callee(func.value)

@@ -1,9 +1,9 @@
-"""The top-level statements of a text, and which of them a kernel may depend on.
+"""The top-level statements of a text, and those on which a kernel may depend.
 
-What a kernel comes to depends on its own statement, on the statements that bind the words in it,
-on those that bind the words in these, and on every statement whose execution may do more than bind
-its own names.  Words are all identifiers of the text, in comments and strings too: more is taken
-for a dependency than is one, and never less.
+A kernel depends on its own statement, on the statements that bind the words in it, on those that
+bind the words in these, and on every statement whose execution may do more than bind its own names.
+Words are all identifiers of the text, also in comments and strings, so the dependencies are an
+over-approximation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HARMLESS = frozenset({
 _HARMLESS_BUILTINS = frozenset(dir(builtins)) - {
     "__import__", "delattr", "eval", "exec", "globals", "locals", "open", "setattr", "vars",
 }  # fmt: skip
-# Who has one of these words can reach any name of the module without writing it down.
+# A statement with one of these words can access any name of the module indirectly.
 _REACHES_ALL = frozenset({
     "eval", "exec", "globals", "locals", "vars", "modules", "__dict__", "__import__",
     "import_module", "currentframe", "_getframe", "getmembers", "getmodule",
@@ -61,7 +61,7 @@ def statements(text: Text, names: Names) -> tuple[Statement, ...]:
 
 
 class Reach:
-    """Which statements of a text others of it may depend on, all by their places in `body`."""
+    """The dependencies between the statements `body` of a text, all by index."""
 
     def __init__(self, body: Sequence[Statement]) -> None:
         self.body = body
@@ -74,7 +74,7 @@ class Reach:
         self._always = self._closure(frozenset(), always)
 
     def at(self, lines: Iterable[int]) -> frozenset[int]:
-        """The statements that stand at some of `lines`."""
+        """The statements that include any of `lines`."""
         places = ((bisect_left(self._ends, line), line) for line in lines)
         return frozenset(
             place
@@ -88,7 +88,7 @@ class Reach:
         return sorted(self._closure(self._always, {*own, *self._bound_to(words)}))
 
     def _closure(self, known: frozenset[int], more: Iterable[int]) -> frozenset[int]:
-        """`known`, which is closed, and `more` with all that is bound to words of these."""
+        """The closure of `known`, which is closed, and `more` under the binding of words."""
         found = set(known)
         pending = [index for index in more if index not in found]
         found.update(pending)
@@ -111,7 +111,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 class _EffectAnalysis:
-    """Tells whether the execution of a statement can be seen by anything but its names."""
+    """Decides whether the execution of a statement has effects other than binding its names."""
 
     def __init__(self, names: Names, lines: Sequence[str]) -> None:
         self._names = names

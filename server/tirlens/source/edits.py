@@ -1,4 +1,4 @@
-"""Changes of a kernel that need no thought, written into its text."""
+"""Mechanical changes of a kernel, as edits of its text."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from tirlens.source.parse import Text, parse
 from tirlens_worker.facts import Span
 
-# What a loop that runs in turn is over, `range` being the same as the script's `serial`.
+# The iterators of sequential loops; `range` is the same as the script's `serial`.
 _SEQUENTIAL_LOOPS = frozenset({"range", "serial", "unroll", "Pipelined"})
-# What binds at least as tightly as a sum, to the right of which one may be written.
+# Expressions that bind at least as tightly as a sum, to which a summand can be appended.
 _SUMMANDS = (ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 _SUMMAND_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 # ``T.Pipelined(start, stop)``: what follows may be what is to be set.
@@ -57,7 +57,7 @@ Change = LoopKind | Threads | Opening | LongerRows
 
 @dataclass(frozen=True)
 class Replacement:
-    """`new_text` in the place of `span`; `title` says what that is."""
+    """`new_text` in place of `span`; `title` describes the edit."""
 
     span: Span
     new_text: str
@@ -65,7 +65,7 @@ class Replacement:
 
 
 class Editor:
-    """Writes changes into one text, which is parsed when the first is asked for."""
+    """Edits of one text, which is parsed at the first call of `edit`."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -74,8 +74,8 @@ class Editor:
     def edit(self, change: Change, call: str = "") -> Replacement | None:
         """The edit that makes `change` in a kernel that is analysed with the arguments of `call`.
 
-        None where the text does not have what is to be changed in a form in which that is one
-        edit with one meaning: a value that is computed, or that the call gives.
+        None where the change is not a single unambiguous edit: the value is computed, or is an
+        argument of the call.
         """
         if change.span.file is not None:
             return None
@@ -141,7 +141,7 @@ def _launch_at(text: Text, line: int) -> ast.Call | None:
 def _with_argument(
     text: Text, call: ast.Call, name: str, value: int, analysed: str
 ) -> Replacement | None:
-    """Sets the keyword argument `name` of `call`, where it stands or where its value comes from."""
+    """Set the keyword argument `name` of `call`, in the call or where its value is defined."""
     title = f"{name}={value}"
     if any(keyword.arg is None for keyword in call.keywords):
         return None
@@ -162,7 +162,7 @@ def _with_argument(
 
 
 def _number(text: Text, value: ast.expr, at: ast.AST, analysed: str) -> ast.Constant | None:
-    """The number in the text that a value is, by way of a parameter's default or a variable."""
+    """The literal number of a value, also through a parameter's default or a variable."""
     if isinstance(value, ast.Constant):
         return value if type(value.value) is int else None
     if not isinstance(value, ast.Name):
@@ -208,7 +208,7 @@ def _gives(call: str, function: str, position: int, name: str) -> bool:
 
 
 def _assignments(scope: ast.AST, name: str) -> Iterator[ast.expr | None]:
-    """What a scope's own statements assign to `name`; None for other ways to bind it."""
+    """The values that a scope's own statements assign to `name`; None for another binding."""
     for node in ast.iter_child_nodes(scope):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             continue

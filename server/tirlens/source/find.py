@@ -1,4 +1,4 @@
-"""Which kernels a file has, and how each is to be got from its module."""
+"""The definitions of a file's kernels, and how each is obtained from its module."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Found:
 
     @property
     def local_to(self) -> str | None:
-        """The dotted name of the function that keeps the owner to itself, if one does."""
+        """The dotted name of the function in which the owner is local, if any."""
         if all(isinstance(item, ast.ClassDef) for item in self.scope):
             return None
         return ".".join(item.name for item in self.scope)
@@ -136,7 +136,7 @@ def own_nodes(function: FunctionNode) -> Iterator[ast.AST]:
 
 
 def _returned_names(function: FunctionNode) -> set[str]:
-    """The names from which what the function returns is made, through its own assignments."""
+    """The names on which the function's result depends, through its own assignments."""
     returned: set[str] = set()
     made_of: dict[str, set[str]] = {}
     for node in own_nodes(function):

@@ -1,7 +1,7 @@
-"""Evaluate an expression of a file from its text alone.
+"""Constant folding of the expressions of a file, from its text alone.
 
-Names are looked up in the frame of one call and the frames around it; functions of the file that
-do nothing but return an expression are followed.  Whatever only the run can know raises
+Names are looked up in the frame of one call and its enclosing frames.  A call of a function that
+only returns an expression is inlined.  A value that is only known at run time raises
 `UnknownValueError`.
 """
 
@@ -45,10 +45,10 @@ class Folder:
         self._depth = 0
 
     def fold(self, node: ast.expr, frame: Frame) -> Value:
-        """The value of an expression that stands in `frame`.
+        """The value of the expression `node` in `frame`.
 
         Raises:
-            UnknownValueError: only the run can tell.
+            UnknownValueError: the value is only known at run time.
         """
         if self._depth > _MAX_DEPTH:
             raise UnknownValueError("too deep")
@@ -63,7 +63,7 @@ class Folder:
         return render(self.fold(node, frame), self._names.torch)
 
     def fold_constant(self, node: ast.expr, frame: Frame) -> Any:
-        """The constant that an expression is worth."""
+        """The constant value of an expression."""
         return self._constant(self.fold(node, frame))
 
     def arguments(self, call: ast.Call, frame: Frame) -> list[str]:
@@ -93,7 +93,7 @@ class Folder:
         return out
 
     def bind(self, function: FunctionNode, call: ast.Call, frame: Frame) -> dict[str, Value]:
-        """What a call gives to a function's parameters, as far as it can be known."""
+        """The known arguments of a call by parameter."""
         given: dict[str, Value] = {}
         positional = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
         if positional[:1] in (["self"], ["cls"]):
@@ -119,7 +119,7 @@ class Folder:
         try:
             given[name] = self.fold(node, frame)
         except UnknownValueError:
-            # A default must not stand in for an argument that is given and not known.
+            # A default must not replace an argument that is given and unknown.
             given[name] = Arguments({})
 
     def _fold(self, node: ast.expr, frame: Frame) -> Value:
@@ -180,7 +180,7 @@ class Folder:
     def _value_of(self, binding: Binding, frame: Frame) -> Value:
         if binding.value is None:
             raise UnknownValueError("bound at run time")
-        # Names inside the value stand before the binding, so they have their earlier meaning.
+        # Names inside the value precede the binding, so they have their earlier values.
         value = self.fold(binding.value, frame)
         for index in binding.path:
             items = self._items(value)

@@ -1,7 +1,7 @@
-"""The literal values that a file gives to names: what a kernel without arguments is tried with.
+"""The literal values of names in a file, with which a kernel without arguments is tried.
 
-Keyword arguments of its own calls go first, then the defaults of options, constants and tables,
-then the defaults of parameters.  Values are Python expressions as text.
+Keyword arguments of the file's own calls come first, then defaults of options, constants and
+tables, then defaults of parameters.  Values are Python expressions as text.
 """
 
 from __future__ import annotations

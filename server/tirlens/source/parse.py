@@ -1,4 +1,4 @@
-"""A syntax tree of a text, also of one that is being typed and does not parse as a whole."""
+"""A syntax tree of a text, also of one that does not parse as a whole."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Text:
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        """What each node of the tree stands in."""
+        """The parent of each node of the tree."""
         return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
 
     def span(self, node: ast.AST, end: ast.AST | None = None) -> Span:
-        """Where `node` stands; the decorators of a definition are not part of it."""
+        """The span of `node`, without the decorators of a definition."""
         last = end or node
         line, end_line = _number(node, "lineno"), _number(last, "end_lineno")
         return Span(
@@ -46,7 +46,7 @@ class Text:
         )
 
     def extent(self, node: ast.AST) -> Span:
-        """Where `node` stands, with its decorators."""
+        """The span of `node`, with its decorators."""
         decorators: list[ast.expr] = getattr(node, "decorator_list", [])
         whole = self.span(node)
         if not decorators:
@@ -109,7 +109,7 @@ def _problem(error: SyntaxError, lines: list[str]) -> SyntaxProblem:
 
 
 def _error_context(lines: list[str], line: int, column: int) -> str:
-    """What stands at the error, and the bracket that is still open there."""
+    """The token at an error, and the unclosed bracket before it."""
     found = re.match(r"\w+|\S", lines[line - 1][column:])
     text = f" at '{found[0]}'" if found else ""
     opened: list[tuple[str, int]] = []
@@ -129,7 +129,7 @@ def _error_context(lines: list[str], line: int, column: int) -> str:
 
 
 def _neutralise(lines: list[str], error: SyntaxError, pieces: Pieces) -> bool:
-    """Neutralise the place of a syntax error: its line first, then its top-level statement."""
+    """Replace the line of a syntax error by ``pass``, or clear its top-level statement."""
     at = min(max(error.lineno or 1, 1), len(lines)) - 1
     text = lines[at]
     if text.strip() and text.strip() != "pass":
@@ -154,7 +154,7 @@ def _neutralise(lines: list[str], error: SyntaxError, pieces: Pieces) -> bool:
 
 
 def _top_level_statement(lines: list[str], at: int) -> tuple[int, int]:
-    """The lines of the statement around `at` as far as indentation tells, with its decorators."""
+    """The lines of the statement around `at` by indentation, with its decorators."""
     while at > 0 and not begins_statement(lines[at]):
         at -= 1
     first = at

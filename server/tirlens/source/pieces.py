@@ -1,9 +1,8 @@
-"""Parse a text in pieces of a few statements, so that no thread has to wait for the whole of it.
+"""Parse a text in pieces of a few statements, so that other threads can run in between.
 
-Python's parser lets no other thread run: a file of thousands of lines would hold up the answers
-of the language server for a tenth of a second.  Pieces that parse one by one, each beginning where
-the one before has ended, are the statements of the whole text: were a cut within a statement, a
-string or a bracket, the piece before it would not parse.
+Python's parser holds the GIL: a file of thousands of lines would delay the answers of the language
+server by a tenth of a second.  If all pieces parse, they are the statements of the whole text: a
+piece that ended within a statement, a string or a bracket would not parse.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _CUT_SHORT = re.compile(r"was never closed|triple-quoted|unexpected EOF|end of f
 
 
 class Pieces:
-    """Parses versions of one text; what two of them have in common is parsed once."""
+    """Parses versions of one text; a piece that two versions share is parsed once."""
 
     def __init__(self) -> None:
         self._parsed: dict[tuple[int, str], list[ast.stmt]] = {}
@@ -75,7 +74,7 @@ def parse(lines: Sequence[str]) -> ast.Module:
 
 
 def begins_statement(line: str) -> bool:
-    """Whether a statement of the module begins on `line`, as far as the line itself tells."""
+    """Whether a statement of the module begins on `line`, judging by the line alone."""
     return _BEGINS.match(line) is not None and _CONTINUES.match(line) is None
 
 

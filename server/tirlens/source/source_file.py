@@ -1,4 +1,4 @@
-"""What the text alone says about the kernels of a file: plain data for the stages above."""
+"""The kernels, directives and statements of one text, as plain data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tirlens_worker.protocol import CallCandidate
 class Directive:
     """A ``# tirlens: ...`` comment: calls, bindings, a device, a budget, or ``off``.
 
-    `error` says what is wrong with it; it then has no other effect.
+    A directive with an `error` has no effect.
     """
 
     span: Span
@@ -28,11 +28,11 @@ class Directive:
 
 @dataclass(frozen=True)
 class KernelSource:
-    """A kernel as it stands in the text.
+    """A kernel in the text.
 
     `name` is the name to look up in the module (``matmul``, ``Module``, ``Module.main``),
     `prim_func` the inner `def` of a factory.  `style` is as in `KernelRequest`.  `span` is the
-    `def` that a lens stands above (the inner one for a factory), `extent` all the text whose
+    `def` below a lens (the inner one for a factory), `extent` all the text whose
     change makes an analysis stale, `insertion_line` where a directive would be inserted.
     `required` are the parameters that a call must give.  `local_to`, `prelude` and `definition` are
     as in `KernelRequest`.
@@ -64,7 +64,7 @@ class KernelSource:
 
     @property
     def bindings(self) -> dict[str, int]:
-        """The directives' bindings, the nearest last and so winning."""
+        """The directives' bindings; a nearer directive overrides the others."""
         merged: dict[str, int] = {}
         for directive in self.directives:
             merged.update(directive.bindings)
@@ -72,7 +72,7 @@ class KernelSource:
 
     @property
     def budget(self) -> Budget:
-        """What the directives allow a launch to take, the nearest last and so winning."""
+        """The budget in the directives; a nearer directive overrides the others."""
         merged = NO_BUDGET
         for directive in self.directives:
             merged = merged.merge(directive.budget)
@@ -108,7 +108,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A text and all that it says: kernels in order, and what is wrong with it.
+    """A text with its kernels in order, and its problems.
 
     `framework_hint` is ``tvm``, ``tilelang`` or None, from its imports.  `statements` are those of
     the top level, none where a part of the text does not parse.  `hints` are the values that the

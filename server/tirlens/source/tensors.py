@@ -1,4 +1,4 @@
-"""The shape and dtype of the torch tensors that a file makes to call its kernels with."""
+"""Shapes and dtypes of the torch tensors with which a file calls its kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an expression is worth before the program runs, as far as its text says."""
+"""Values of expressions that are known from the text, and the operations on them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Arguments:
-    """What argparse gives when no option is used: a value or an expression by name."""
+    """The attributes of argparse's result without options: a value or an expression by name."""
 
     defaults: dict[str, ast.expr | None] = field(default_factory=dict[str, "ast.expr | None"])
 
@@ -65,7 +65,7 @@ def _times(left: Any, right: Any) -> Any:
 
 
 def _size(value: Any) -> int:
-    """How long a value is when written out: of lists, all that is in them."""
+    """The size of a value: the length of a string, the number of nested elements of a list."""
     if isinstance(value, (list, tuple)):
         return sum(map(_size, cast("list[Any]", value)), 1)
     return len(value) if isinstance(value, str) else 1
@@ -89,7 +89,7 @@ def _power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
-#: Nothing here makes what is larger than `apply` lets through: the server's memory is at stake.
+#: No operation creates a value larger than `apply` allows, to bound the server's memory.
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda left, right: left + right,
     ast.Sub: lambda left, right: left - right,
@@ -168,7 +168,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def apply(function: Callable[..., Any], /, *operands: Any, **named: Any) -> Known:
-    """The function's value on constants, refused where it is wrong or grows out of hand."""
+    """The value of `function` on constants.
+
+    Raises:
+        UnknownValueError: the function fails, or its value is too large.
+    """
     try:
         value = function(*operands, **named)
     except Exception as error:
@@ -181,7 +185,7 @@ def apply(function: Callable[..., Any], /, *operands: Any, **named: Any) -> Know
 
 
 def render(value: Value, torch: str) -> str:
-    """An expression, valid in the module, that makes this value; tensors have no storage."""
+    """An expression for `value` that is valid in the module; tensors have no storage."""
     if isinstance(value, Known):
         return _literal(value.value)
     if isinstance(value, Written):

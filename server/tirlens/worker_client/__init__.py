@@ -1,4 +1,4 @@
-"""Choose the user's interpreter, start a worker under it, and hold it to its limits."""
+"""Choose the user's interpreter, start a worker under it, and enforce its limits."""
 
 from tirlens.worker_client.analysis_client import WorkerClient
 from tirlens.worker_client.blocking import BlockingClient, analyze_blocking

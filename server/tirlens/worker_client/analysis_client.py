@@ -1,4 +1,4 @@
-"""The server's end of a worker: one request at a time, with a deadline, whatever happens there."""
+"""The client of a worker: one request at a time, with a deadline, started again after a crash."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tirlens_worker.protocol import (
 
 # Importing tilelang with torch from a cold disk was seen to take most of a minute.
 _START_LIMIT_S = 120.0
-# The worker keeps the time limit itself; this much later it must have said so.
+# The worker enforces the time limit itself; this is how much later its result is expected.
 _GRACE_S = 2.0
 _CANCEL_LIMIT_S = 1.0
 # About what is decoded in two milliseconds.
@@ -38,7 +38,7 @@ OnProgress = Callable[[Progress], None]
 
 
 class StartError(Exception):
-    """The worker did not come up."""
+    """The worker could not be started."""
 
 
 class WorkerClient:
@@ -70,7 +70,7 @@ class WorkerClient:
 
     @property
     def log(self) -> str:
-        """What the worker wrote to its standard error, the last of it."""
+        """The end of what the worker wrote to its standard error."""
         return self._process.log if self._process else self._last_log
 
     @property
@@ -122,7 +122,7 @@ class WorkerClient:
             return self._quarantine.note(request, result)
 
     def cancel(self) -> None:
-        """Give up the running analysis: its result comes soon, with a problem ``cancelled``."""
+        """Cancel the running analysis, whose result soon follows with a problem ``cancelled``."""
         self._is_cancelled = True
         if self._running_id is not None and self._process is not None:
             self._cancelling = asyncio.ensure_future(self._cancel(self._process, self._running_id))
@@ -229,7 +229,7 @@ class WorkerClient:
                 on_progress(message)
 
     async def _recycle(self, process: Process, result: Result) -> None:
-        """End a worker that is too large, or still at it; the next analysis has a new one."""
+        """End a worker that is too large or still busy; the next analysis starts a new one."""
         is_large = resident_bytes(self.pid or 0) > self.memory_limit_bytes
         is_stuck = any(problem.kind == "timeout" for problem in result.problems)
         isolates = self.hello is None or self.hello.isolates
@@ -263,7 +263,7 @@ def _cancelled_result(request: Analyze) -> Result:
 
 
 def _message(payload: bytes) -> Result | Progress | None:
-    """What a worker says during an analysis; None for anything else."""
+    """The message of a worker during an analysis; None for any other message."""
     data: dict[str, Any] = json.loads(payload)
     if data["$"] == "Result":
         return codec.from_json(Result, data)

@@ -1,4 +1,4 @@
-"""Where the text is that a worker executes, also when the worker cannot tell any more."""
+"""The line that a worker executes, which remains readable after the worker is killed or hangs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tirlens_worker.protocol import MARK
 
 
 class ExecutingLine:
-    """Memory that a worker shares, with the line that it executes; `name` is its name there.
+    """Shared memory to which a worker writes the line that it executes; `name` is its name there.
 
-    `descriptors` are open files that the worker must inherit, until `inherited`.
+    `descriptors` are the open files that the worker inherits, until `close_descriptors`.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class ExecutingLine:
         MARK.pack_into(self._memory, 0, 0)
 
     def span_in(self, text: str) -> Span | None:
-        """The line, without its indentation, of the `text` that is executed; None before any is."""
+        """The span of the executing line of `text`, without indentation; None before the first."""
         (number,) = MARK.unpack_from(self._memory)
         lines = re.split(r"\r\n|\r|\n", text)
         if not 0 < number <= len(lines):
@@ -49,7 +49,7 @@ class ExecutingLine:
         return Span(number, len(line) - len(line.lstrip()), number, len(line))
 
     def close_descriptors(self) -> None:
-        """Close what only the start of the worker needs."""
+        """Close the files that only the start of the worker needs."""
         for descriptor in self.descriptors:
             os.close(descriptor)
         self.descriptors = ()

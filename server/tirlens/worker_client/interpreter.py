@@ -1,4 +1,4 @@
-"""Which Python analyses a file: the one that its project uses, if it has the framework."""
+"""The choice of the interpreter for a file: that of its project, if it has the framework."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def find_interpreter(
         if candidate.explicit or _is_suitable(found, framework_hint):
             return _interpreter(candidate, found, framework_hint)
         tried.append((candidate, found))
-    # No one has what the file imports; tilelang's own copy of TVM is better than nothing.
+    # None has what the file imports; tilelang's own copy of TVM is better than nothing.
     for candidate, found in tried:
         if found.frameworks and framework_hint is None:
             return _interpreter(candidate, found, framework_hint)

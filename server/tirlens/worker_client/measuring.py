@@ -39,11 +39,11 @@ _LISTENER_LIMIT_S = 1.0
 
 
 class Measurer:
-    """Measures the kernels of one text, each in turn, in a process that it starts when it must.
+    """Measures the kernels of one text, one after another, in a process that it starts on demand.
 
-    A kernel that crashes, or that takes longer than `time_limit_s`, costs the process and not the
-    kernels after it.  `under` is a profiler's command, before which the worker's is put.  To be
-    used in a ``with`` statement, at whose end the process is at its own.
+    After a kernel that crashes, or that takes longer than `time_limit_s`, the next kernel has a new
+    process.  `under` is the command of a profiler, to which the worker's command is appended.  The
+    process ends with the ``with`` statement in which this is used.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Measurer:
         self._end(self._time_limit_s if exception[0] is None else 0)
 
     def measure(self, kernel: KernelRequest) -> list[Answer]:
-        """Everything that is said of one kernel; a `Problem` last if its process did not live."""
+        """All answers for one kernel; the last is a `Problem` if the process crashed."""
         if self._process is None:
             try:
                 self._process = _Process(self._python, self._under)
@@ -104,7 +104,7 @@ class _Process:
     """
 
     def __init__(self, python: Path, under: Sequence[str]) -> None:
-        # Of a GPU nothing is hidden, and of the cores TVM is given all.
+        # All GPUs are visible, and TVM has all cores.
         environment = {
             "TVM_NUM_THREADS": str(os.cpu_count() or 1),
             **os.environ,
@@ -136,17 +136,17 @@ class _Process:
         self._answers.put(None)
 
     def send(self, payload: bytes) -> None:
-        """Give the worker a message; one that does not live does not hear it."""
+        """Send a message to the worker; it is dropped if the worker has ended."""
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.write(frame(payload))
             self._process.stdin.flush()
 
     def next(self, wait_s: float) -> Answer | Answered | None:
-        """What the worker says next; None at the end of its pipe.
+        """The next message of the worker; None at the end of its pipe.
 
         Raises:
-            TimeoutError: it says nothing for so long.
+            TimeoutError: there is no message for `wait_s`.
         """
         try:
             return self._answers.get(timeout=max(wait_s, 0))
@@ -154,9 +154,9 @@ class _Process:
             raise TimeoutError from error
 
     def end(self, wait_s: float) -> tuple[str, str]:
-        """Let the worker come to its end for so long, then kill it and what it has started.
+        """Wait `wait_s` for the end of the worker, then kill it and its descendants.
 
-        How it ended, and the last that it has printed.
+        Returns how it ended, and the end of its log.
         """
         assert self._process.stdin is not None and self._process.stdout is not None
         with suppress(OSError):
@@ -166,7 +166,7 @@ class _Process:
         except subprocess.TimeoutExpired:
             kill_group(self._process.pid)
         status = self._process.wait()
-        # What it has started and left alive may keep the pipe open.
+        # A surviving descendant may keep the pipe open.
         self._listener.join(_LISTENER_LIMIT_S)
         self._log.seek(0)
         log = self._log.read().decode("utf-8", "replace")[-_MAX_LOG_CHARACTERS:]
@@ -175,7 +175,7 @@ class _Process:
 
 
 def _messages(pipe: IO[bytes]) -> Iterator[Answer | Answered]:
-    """The whole messages of a pipe; what else a profiler prints between them is passed over."""
+    """The messages of a pipe, without the output of a profiler between them."""
     read = b""
     while chunk := os.read(pipe.fileno(), 1 << 16):
         read += chunk

@@ -1,4 +1,4 @@
-"""What a Python has: its version and frameworks, asked of itself and remembered."""
+"""The version and the frameworks of a Python interpreter, queried once and cached."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ print(json.dumps({
 
 @dataclass(frozen=True)
 class Probe:
-    """What a Python has: its version and the frameworks' versions, or the `error` of asking."""
+    """The versions of a Python and its frameworks, or the `error` of the query."""
 
     python: str = ""
     frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -59,8 +59,8 @@ class Probe:
 
 
 def probe(path: Path) -> Probe:
-    """What the interpreter `path` has; asked again only after its packages have changed."""
-    # Many files opened at once ask for the same interpreter, which is started once.
+    """The probe of the interpreter `path`, repeated only after its packages have changed."""
+    # Several files that are opened at once use the same interpreter, which is started once.
     with _asking:
         known = _cache.get(path)
         if known is not None and known[1] == _stamps(path, known[0]):

@@ -1,4 +1,4 @@
-"""Start a worker's process with its pipes, and end it with all that it has started."""
+"""The process of a worker: start with pipes, messages, and end with all descendants."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from tirlens.worker_client.executing_line import ExecutingLine
 _LOG_BYTES = 64 * 1024
 # CREATE_NO_WINDOW and BELOW_NORMAL_PRIORITY_CLASS.
 _CREATION_FLAGS = 0x08000000 | 0x00004000 if sys.platform == "win32" else 0
-# What is run to be a worker, by its path: see there.
+# The script of a worker, which is run by its path; its docstring has the reason.
 SCRIPT = Path(tirlens_worker.__file__).with_name("__main__.py")
-# In the environment of a worker and so of all that comes from it, also of what has left it.
+# In the environment of a worker and of all its descendants, also of those in other sessions.
 _NAME = "TIRLENS_WORKER"
 
 
 def worker_environment(base: Mapping[str, str]) -> dict[str, str]:
-    """The worker's environment: no GPU, no compile chatter, nothing written beside the sources.
+    """The worker's environment: no GPU, no messages of compilers, no files next to the sources.
 
-    PYTHONPATH is the user's own, for that is how source installations of TVM are found.
+    PYTHONPATH is the user's own, because source installations of TVM are found through it.
     """
     cache = platformdirs.user_cache_path("tirlens") / "tilelang"
     return {
@@ -93,14 +93,14 @@ class Process:
 
     @property
     def log(self) -> str:
-        """The last of what it wrote to its standard error."""
+        """The end of what the worker wrote to its standard error."""
         return self._log.decode("utf-8", "replace")
 
     async def send(self, payload: bytes) -> None:
         """Send one message.
 
         Raises:
-            OSError: the worker has gone.
+            OSError: the worker has ended.
         """
         assert self._process.stdin is not None
         self._process.stdin.write(frame(payload))
@@ -110,7 +110,7 @@ class Process:
         """The next message.
 
         Raises:
-            EOFError: the worker has gone, or what it sent is no message.
+            EOFError: the worker has ended, or sent something else than a message.
         """
         assert self._process.stdout is not None
         stream = self._process.stdout
@@ -157,7 +157,7 @@ class Process:
 
 
 def frame(payload: bytes) -> bytes:
-    """A message as it goes through the pipe, behind its header."""
+    """A message with its header, as it is sent through the pipe."""
     return b"Content-Length: %d\r\n\r\n" % len(payload) + payload
 
 
@@ -167,7 +167,7 @@ def exit_description(status: int) -> str:
 
 
 def resident_bytes(pid: int) -> int:
-    """The memory that the process `pid` takes; 0 where the system does not tell."""
+    """The resident memory of the process `pid`; 0 if the system does not report it."""
     try:
         pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
@@ -190,13 +190,13 @@ def descendants(pid: int) -> list[int]:
 
 def _pids_by_name(name: str) -> list[int]:
     """The processes with this name in the environment they were started with (Linux)."""
-    wanted = f"{_NAME}={name}".encode()
+    variable = f"{_NAME}={name}".encode()
     found: list[int] = []
     if sys.platform.startswith("linux"):
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 with contextlib.suppress(OSError):
-                    if wanted in (entry / "environ").read_bytes():
+                    if variable in (entry / "environ").read_bytes():
                         found.append(int(entry.name))
     return found
 
@@ -228,7 +228,7 @@ def kill_group(pid: int) -> None:
         subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True, check=False)
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        # A leader's whole group goes at once, so that nothing can fork past the kill.
+        # A leader's whole group is killed at once, so that no process can fork in between.
         if os.getpgid(pid) == pid:
             os.killpg(pid, signal.SIGKILL)
         os.kill(pid, signal.SIGKILL)
