@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tirlens.hardware.architecture import ARCHITECTURES, KIB, MIB, Architecture
-from tirlens.hardware.ranges import Range
+from tirlens.hardware.number_ranges import Range
 from tirlens.hardware.spec import Device
 
 # A rate in a data sheet is rounded to three digits, and rated at a clock that may be rounded too.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tirlens.hardware.cpu_core import CpuCache, CpuCore
-from tirlens.hardware.ranges import RANGES
+from tirlens.hardware.number_ranges import RANGES
 from tirlens.hardware.spec import Device, Limits, MemoryLevel, Peak
 from tirlens.hardware.toml_file import DeviceError, DeviceTable, number_keys, read_table
 
