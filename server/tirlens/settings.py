@@ -5,18 +5,13 @@ from __future__ import annotations
 import ast
 import difflib
 import math
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
 from tirlens.budget import Budget, budget_of
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tirlens.toml_reader import TomlError, read_in_time, read_toml
 
 DEFAULT_TIMEOUT_S = 20.0
 DEFAULT_MIN_PERCENTAGE = 1.0
@@ -85,18 +80,19 @@ class Settings:
 
         Paths in it are relative to the file.
         """
+        try:
+            return read_in_time(lambda: cls._nearest(folder), str(folder / "pyproject.toml"))
+        except TomlError as error:
+            return cls(), (str(error),)
+
+    @classmethod
+    def _nearest(cls, folder: Path) -> tuple[Settings, tuple[str, ...]]:
         for parent in (folder, *folder.parents):
             path = parent / "pyproject.toml"
             try:
-                data = tomllib.loads(path.read_text(encoding="utf-8"))
+                _, data = read_toml(path)
             except FileNotFoundError:
                 continue
-            except OSError as error:
-                return cls(), (f"{path}: cannot be read: {error.strerror}",)
-            except UnicodeDecodeError as error:
-                return cls(), (f"{path}: is not UTF-8: {error.reason}",)
-            except tomllib.TOMLDecodeError as error:
-                return cls(), (f"{path}: {error}",)
             table: Any = data.get("tool", {})
             if isinstance(table, Mapping):
                 table = cast("Mapping[str, Any]", table).get("tirlens")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from robust.conftest import Start
 from support.robust import amount, kernel, marked, workers
-from support.rpc import Client
+from support.rpc import Client, RpcError
 from tirlens.settings import Settings
 
 ODD: list[Any] = [
@@ -211,3 +212,37 @@ def test_20_a_table_that_is_none_is_said(tmp_path: Path, text: str) -> None:
     found, problems = Settings.from_pyproject(tmp_path)
     assert found == Settings()
     assert len(problems) == 1 and "must be a table" in problems[0]
+
+
+@pytest.mark.slow
+def test_20_files_that_cannot_be_read_are_named_at_their_place(
+    start: Start, tmp_path: Path, tvm_python: Path
+) -> None:
+    pipe, digits, base = (tmp_path / name for name in ("pipe.toml", "digits.toml", "base.toml"))
+    os.mkfifo(pipe)
+    digits.write_text("bindings = " + "1" * 5000)
+    base.write_text('extends = "./pipe.toml"\n')
+    client = start()
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    odd = {
+        client.open(
+            tmp_path / f"{path.stem}.py", f"# tirlens: device={path}\n" + kernel(1024)
+        ): path
+        for path in (pipe, digits, base)
+    }
+    (tmp_path / "project").mkdir()
+    os.mkfifo(tmp_path / "project" / "pyproject.toml")
+    good = [client.open(tmp_path / folder / "good.py", kernel(1024)) for folder in ("", "project")]
+    for uri in (*odd, *good):
+        client.wait_ready(uri)
+    for uri, path in odd.items():
+        (problem,) = client.diagnostics(uri)
+        assert str(path) in problem["message"]
+        assert problem["range"]["start"]["line"] == 0
+    for uri in good:
+        assert client.diagnostics(uri) == []
+        assert client.hints(uri)
+    (said,) = [p["message"] for name, p in client.notifications if name == "window/logMessage"]
+    assert said == f"{tmp_path / 'project' / 'pyproject.toml'}: is no regular file"
+    with pytest.raises(RpcError, match="is no regular file"):
+        client.command("tirlens.setDevice", good[0], str(pipe))

@@ -17,7 +17,8 @@ from tirlens import advice
 from tirlens.advice import rules
 from tirlens.hardware import load
 from tirlens.hardware.audit import doubts
-from tirlens.hardware.toml_file import number_keys, tomllib
+from tirlens.hardware.toml_file import number_keys
+from tirlens.toml_reader import tomllib
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import KernelFacts
 

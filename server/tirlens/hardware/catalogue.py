@@ -9,7 +9,8 @@ from typing import Any
 
 from tirlens.hardware.reader import read_device
 from tirlens.hardware.spec import Device
-from tirlens.hardware.toml_file import DeviceError, tomllib
+from tirlens.hardware.toml_file import DeviceError
+from tirlens.toml_reader import TomlError, read_in_time, tomllib
 
 DATA = Path(__file__).parent / "data"
 DEFAULT_DEVICE = "h100-sxm"
@@ -58,15 +59,27 @@ def load(id_or_path: str | Path) -> Device:
     """
     text = str(id_or_path)
     if _is_path(text):
-        return read_device(Path(text).expanduser(), _file_of)
+        path = _expand(text)
+        try:
+            return read_in_time(lambda: read_device(path, _file_of), str(path))
+        except TomlError as error:
+            raise DeviceError(str(error)) from error
     return _load_by_id(_identifier(text))
 
 
 def _file_of(name: str, path: Path) -> Path:
     """The file that a device file at `path` extends: a device's name, or a path from there."""
     if _is_path(name):
-        return path.parent / Path(name).expanduser()
+        return path.parent / _expand(name)
     return DATA / f"{_identifier(name)}.toml"
+
+
+def _expand(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        # There is no such user.
+        raise DeviceError(f"{text:.200}: cannot be read: {error}") from error
 
 
 def _is_path(text: str) -> bool:
@@ -83,7 +96,7 @@ def _identifier(text: str) -> str:
     near = _nearest(name)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."
     raise DeviceError(
-        f'"{text}" is no known device{hint} Known are: {", ".join(catalogue())}; '
+        f'"{text:.80}" is no known device{hint} Known are: {", ".join(catalogue())}; '
         "or give the path of a device file ending in .toml."
     )
 

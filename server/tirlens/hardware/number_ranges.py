@@ -24,6 +24,8 @@ class Range:
 
     def complaint(self, value: float) -> str:
         """What is wrong with `value`, with a guess when a power of 1000 would put it right."""
+        # An integer may be too large for a float.
+        value = min(max(value, -1e300), 1e300)
         text = f"{value:g} is not plausible; expected {self.low:g} to {self.high:g} {self.unit}"
         for factor in (1e3, 1e6, 1e9, 1e12, 1024, 1024**2):
             if self.low <= value * factor <= self.high:

@@ -69,7 +69,10 @@ def read_device(path: Path, resolve: Callable[[str, Path], Path] | None = None) 
     TOML, a key that is unknown or missing, a value of the wrong type, and a number outside the
     range that any real device has (most often a slip of a unit: GB/s instead of bytes/s).
     """
-    return device_of(read_table(path, resolve or _sibling_path))
+    try:
+        return device_of(read_table(path, resolve or _sibling_path))
+    except RecursionError as error:
+        raise DeviceError(f"{path}: tables are nested too deeply") from error
 
 
 def device_of(file: DeviceTable) -> Device:
@@ -87,7 +90,7 @@ class _Reader:
         self.table = file.table
 
     def fail(self, key: str, what: str) -> DeviceError:
-        return DeviceError(f"{self.file.where(key)}: {key}: {what}")
+        return DeviceError(f"{self.file.where(key)}: {key:.80}: {what:.1000}")
 
     def device(self) -> Device:
         known = (*TEXT_KEYS, *LIST_KEYS, *TABLE_KEYS, *NUMBER_KEYS, *OPTIONAL_NUMBER_KEYS)

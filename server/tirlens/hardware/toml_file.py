@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tirlens.toml_reader import TomlError, read_toml
 
-_HEADER = re.compile(r"^\s*\[\s*([^\[\]]+?)\s*\]")
+_HEADER = re.compile(r"^\s*\[([^\[\]]+)\]")
 _PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 _KEY = re.compile(rf"^\s*((?:{_PART.pattern})(?:\s*\.\s*(?:{_PART.pattern}))*)\s*=")
 # Keys that a device file does not inherit from the file that it extends.
 _OWN_KEYS = ("id", "name", "aliases", "extends", "sources")
+_MAX_EXTENDS = 8
 
 
 class DeviceError(ValueError):
@@ -57,19 +54,17 @@ def read_table(path: Path, resolve: Callable[[str, Path], Path]) -> DeviceTable:
 def _read(
     path: Path, resolve: Callable[[str, Path], Path], inside: tuple[Path, ...]
 ) -> DeviceTable:
+    if len(inside) > _MAX_EXTENDS:
+        raise DeviceError(f"{inside[0]}: extends: more than {_MAX_EXTENDS} files")
     if path in inside:
         chain = " -> ".join(file.name for file in (*inside, path))
         raise DeviceError(f"{inside[-1]}: extends: a device cannot extend itself: {chain}")
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
+        text, table = read_toml(path)
+    except FileNotFoundError as error:
         raise DeviceError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise DeviceError(f"{path}: is not UTF-8: {error.reason}") from error
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DeviceError(f"{path}: not a TOML file: {error}") from error
+    except TomlError as error:
+        raise DeviceError(str(error)) from error
     lines = key_lines(text)
     if "extends" not in table:
         return DeviceTable(path, table, table, lines)

@@ -9,6 +9,7 @@ versions, interpreters, durations and the names of the loaded modules, no source
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import sys
 import time
@@ -89,7 +90,7 @@ def reanalyze(server: Server, uri: object = None) -> None:
     server.session.reanalyze(text(uri, "uri"))
 
 
-def set_device(server: Server, uri: object = None, device: object = None) -> None:
+async def set_device(server: Server, uri: object = None, device: object = None) -> None:
     """Estimate for a device, in one file or all; None goes back to what the file says.
 
     Raises:
@@ -101,7 +102,8 @@ def set_device(server: Server, uri: object = None, device: object = None) -> Non
     name = None if device is None else text(device, "device")
     if name is not None:
         try:
-            hardware.load(name)
+            # The name may be a file's.
+            await asyncio.to_thread(hardware.load, name)
         except hardware.DeviceError as error:
             raise JsonRpcInvalidParams(str(error)) from error
     server.session.set_device(where, name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 from lsprotocol import types
@@ -173,20 +174,19 @@ def _add_commands(server: Server) -> None:
     from tirlens.lsp import clicks, commands
 
     for name, function in (commands.TABLE | clicks.TABLE).items():
-
-        def run(*arguments: Any, function: commands.Function = function) -> Any:
-            return function(server, *arguments)
-
-        server.command(name)(_plain(run))
+        server.command(name)(_command(server, function))
 
 
-def _plain(function: Any) -> Any:
+def _command(server: Server, function: Callable[..., Any]) -> Any:
     """`function` with the one signature that pygls passes arguments through untouched."""
 
     def command(*arguments: Any) -> Any:
-        return function(*arguments)
+        return function(server, *arguments)
 
-    return command
+    async def awaited(*arguments: Any) -> Any:
+        return await function(server, *arguments)
+
+    return awaited if asyncio.iscoroutinefunction(function) else command
 
 
 # What the first requests need, from the quickest to import to the slowest.

@@ -9,7 +9,8 @@ import pytest
 from tirlens.hardware import DEFAULT_DEVICE, DeviceError, catalogue, for_target, load
 from tirlens.hardware.catalogue import DATA, aliases
 from tirlens.hardware.reader import read_device
-from tirlens.hardware.toml_file import number_keys, tomllib
+from tirlens.hardware.toml_file import number_keys
+from tirlens.toml_reader import tomllib
 
 
 @pytest.mark.parametrize("identifier", catalogue())

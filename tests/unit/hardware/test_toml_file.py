@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tirlens.hardware.toml_file import key_lines, number_keys, tomllib
+from tirlens.hardware.toml_file import key_lines, number_keys
+from tirlens.toml_reader import tomllib
 
 TEXT = """\
 # a = 1
