@@ -191,6 +191,8 @@ def _arithmetic(device: Device, sources: _Sources) -> list[str]:
 def _others(device: Device, sources: _Sources) -> list[str]:
     lines = ["| key | value | source |", "|---|--:|---|"]
     for one in fields(device):
+        if one.name == "microarchitecture" and device.kind != "gpu":
+            continue
         if one.name not in SHOWN_APART:
             lines += _numbers(getattr(device, one.name), one.name, sources)
     return lines

@@ -130,6 +130,8 @@ def _figures(value: Any, prefix: str) -> Iterator[tuple[str, Any]]:
         inner = getattr(value, field.name)
         if (not prefix and field.name in _KEYS_ABOVE) or inner in (None, 0):
             continue
+        if field.name == "microarchitecture" and value.kind != "gpu":
+            continue
         if is_dataclass(inner):
             yield from _figures(inner, f"{prefix}{field.name}.")
         else:

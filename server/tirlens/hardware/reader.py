@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from tirlens.hardware.cpu_core import CpuCache, CpuCore
+from tirlens.hardware.microarchitecture import Microarchitecture, architecture_table
 from tirlens.hardware.number_ranges import RANGES
 from tirlens.hardware.spec import Device, Limits, MemoryLevel, Peak
 from tirlens.hardware.toml_file import DeviceError, DeviceTable, number_keys, read_table
 
 TEXT_KEYS = ("id", "name", "vendor", "kind", "arch")
 LIST_KEYS = ("features", "aliases", "caveats")
-TABLE_KEYS = ("limits", "dram", "l2", "llc", "peaks", "cpu", "sources")
+TABLE_KEYS = ("limits", "dram", "l2", "llc", "peaks", "cpu", "microarchitecture", "sources")
 NUMBER_KEYS = (
     "sm_count",
     "clock_hz",
@@ -34,7 +35,7 @@ OPTIONAL_NUMBER_KEYS = (
 KINDS = ("gpu", "cpu", "accelerator")
 INTEGER_KEYS = frozenset({"sm_count", "l1_bytes_per_sm", "simd_bytes", "bytes", "partitions"}) | {
     field.name
-    for kind in (Limits, CpuCore, CpuCache)
+    for kind in (Limits, CpuCore, CpuCache, Microarchitecture)
     for field in fields(kind)
     if field.type == "int"
 }
@@ -107,6 +108,7 @@ class _Reader:
             **texts,
             **cast("dict[str, Any]", numbers),
             limits=self.limits(),
+            microarchitecture=self.microarchitecture(),
             peaks=self.peaks(),
             dram=self.memory("dram"),
             l2=self.memory("l2"),
@@ -195,6 +197,19 @@ class _Reader:
         values = {name: self.number(found, f"cpu.{key}.", name) for name in names}
         return CpuCache(**cast("dict[str, Any]", values))
 
+    def microarchitecture(self) -> Microarchitecture:
+        """The numbers of the architecture, and in their place those of the device file."""
+        key = "microarchitecture"
+        own: Mapping[str, Any] = self.inner(key) if key in self.table else {}
+        names = tuple(field.name for field in fields(Microarchitecture))
+        self.check_keys(f"{key}.", own, names)
+        table = {**self.architecture().table[key], **own}
+        values = {name: self.number(table, f"{key}.", name) for name in names if name in table}
+        return Microarchitecture(**cast("dict[str, Any]", values))
+
+    def architecture(self) -> DeviceTable:
+        return architecture_table(self.text("arch"), self.text("vendor"))
+
     def peaks(self) -> Mapping[str, Peak]:
         peaks: dict[str, Peak] = {}
         for name, value in self.inner("peaks").items():
@@ -228,7 +243,9 @@ class _Reader:
             for part in _parts(key):
                 if not any(_means(part, name) for name in numbers):
                     raise self.fail(f"sources.{key}", f"{part}: is no number in this file")
-        return _sources(self.file)
+        if self.table["kind"] != "gpu":
+            return _sources(self.file)
+        return {**_sources(self.architecture()), **_sources(self.file)}
 
 
 def _sources(file: DeviceTable) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tirlens.hardware.cpu_core import CpuCore
+from tirlens.hardware.microarchitecture import Microarchitecture
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class Device:
     `peaks` is keyed by arithmetic class: ``fp64 fp32 fp16 bf16 int32 sfu cvt`` for the scalar
     cores and ``tensor.<dtype>`` (``tensor.float16 tensor.bfloat16 tensor.tf32 tensor.float8
     tensor.int8 tensor.float4 tensor.float64``) for the matrix units.
+    `microarchitecture` has a meaning for a GPU alone.
     `llc` is a cache between L2 and DRAM (Infinity Cache).  `caveats` are part of every report for
     the device.  `sources` names the source of each number.
     """
@@ -87,6 +89,7 @@ class Device:
     l1_bytes_per_sm: int
     shared_bytes_per_clk_per_sm: float
     issue_per_clk_per_sm: float
+    microarchitecture: Microarchitecture
     launch_s: float
     band: float  # relative half-width of the time band that validation supports
     features: frozenset[str] = frozenset()  # "tma", "wgmma", "cp.async", "tcgen05", "mfma"

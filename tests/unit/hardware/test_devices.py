@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tirlens.hardware import DEFAULT_DEVICE, DeviceError, catalogue, for_target, load
 from tirlens.hardware.catalogue import DATA, aliases
+from tirlens.hardware.microarchitecture import FOLDER
 from tirlens.hardware.reader import read_device
 from tirlens.hardware.toml_file import number_keys
 from tirlens.toml_reader import tomllib
@@ -126,7 +128,44 @@ def test_a_file_of_the_user_may_leave_sources_out(tmp_path: Path) -> None:
     text = (DATA / "h200.toml").read_text(encoding="utf-8").split("[sources]")[0]
     path = tmp_path / "mine.toml"
     path.write_text(text, encoding="utf-8")
-    assert read_device(path).sources == {}
+    sources = read_device(path).sources
+    assert [key for key in sources if not key.startswith("microarchitecture.")] == []
+
+
+def test_every_number_of_an_architecture_has_a_source() -> None:
+    for path in sorted(FOLDER.glob("*.toml")):
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        assert set(table) <= {"extends", "microarchitecture", "sources"}
+        assert set(number_keys(table)) == set(table["sources"]), path.name
+
+
+@pytest.mark.parametrize(
+    ("device", "restart_clk", "lines_per_clk"),
+    [("h200", 460, 4), ("b200", 250, 4), ("a100-80-sxm", 250, 4), ("mi300x", 250, None)],
+)
+def test_the_microarchitecture_is_that_of_the_architecture_or_vendor(
+    device: str, restart_clk: float, lines_per_clk: float | None
+) -> None:
+    found = load(device).microarchitecture
+    assert found.product_restart_clk == restart_clk
+    assert found.l1_lines_per_clk == lines_per_clk
+
+
+def test_a_device_overrides_single_numbers_of_its_architecture(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    text = 'extends = "h200"\n[microarchitecture]\nbarrier_clk = 40\n'
+    path.write_text(f'{text}[sources]\n"microarchitecture" = "measured"\n', encoding="utf-8")
+    device, base = load(path), load("h200")
+    assert device.microarchitecture == replace(base.microarchitecture, barrier_clk=40.0)
+    assert device.sources["microarchitecture.barrier_clk"] == "measured"
+    key = "microarchitecture.shared_clk"
+    assert device.sources[key] == base.sources[key]
+    path.write_text(text.replace("40", "0"), encoding="utf-8")
+    with pytest.raises(DeviceError, match=r"mine.toml:3: microarchitecture.barrier_clk: 0 is not"):
+        load(path)
+    path.write_text(text.replace("barrier_clk", "barriers"), encoding="utf-8")
+    with pytest.raises(DeviceError, match=r"microarchitecture.barriers: unknown key"):
+        load(path)
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

@@ -20,15 +20,12 @@ DEFINITIONS = {
     "AXES": "positions of block indices",
     "LAST_ITERATIONS": "one iteration, the last",
     "NO_SKIPS": "nothing is skipped",
-    "_BARRIER_CLOCKS": "0: a wait that is part of the product's",
     "_UNKNOWN_SIZE": "a sentinel that separates the rows of an array of unknown size",
     "_WITHOUT_WIDTH": "bits of types whose names do not say them (C, CUDA and numpy)",
 }
 #: Bits of sets of traits.
 FLAGS = "Traits"
 INLINE = {0.0, 0.5, 1.0, 2.0}
-#: Numbers of an architecture, which move to the device files.
-OF_ARCHITECTURES = {"gpu/block/latencies.py", "gpu/block/throughput.py", "gpu/units.py"}
 
 
 def is_number(node: ast.AST) -> bool:
@@ -102,7 +99,7 @@ def inline(tree: ast.AST) -> Iterator[str]:
 @pytest.mark.parametrize("name", MODULES)
 def test_numbers_of_a_module(name: str) -> None:
     tree = ast.parse(MODULES[name].read_text("utf-8"))
-    assert name in OF_ARCHITECTURES or list(unregistered(tree)) == []
+    assert list(unregistered(tree)) == []
     assert list(inline(tree)) == []
 
 

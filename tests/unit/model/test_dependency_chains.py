@@ -75,7 +75,7 @@ def test_chain_clocks_add_up_over_the_instructions_of_an_element() -> None:
     def steps(*arith: Arith) -> float:
         written = (Access("Y", "write", ("tx",)),)
         (leaf,) = leaves(launched((Store("Y", arith, written, sites=site(3)),), BUFFERS))
-        return chain_clocks(leaf)
+        return chain_clocks(leaf, load("h200").microarchitecture)
 
     one = steps(Arith("mul", "float32", 1))
     assert steps(Arith("mul", "float32", 3)) == 3 * one

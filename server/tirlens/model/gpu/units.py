@@ -31,13 +31,6 @@ WAVEFRONT_BYTES = constant(
     meaning="Bytes of one wavefront of the L1 and shared memory data path: 32 banks of 4 bytes.",
     source='CUDA C++ Programming Guide, "Shared Memory"',
 )
-# Cache lines that L1 looks up in one clock (measured: see `tag_clocks`).
-L1_LINES_PER_CLK = 4
-# Bytes between one SM and L2 per clock and direction: 15.5 TB/s over all SMs of an H200, of which
-# TMA tile copies reach 12 to 15 TB/s and nothing reaches more (see `l2_bytes_per_s`).
-L2_PORT_BYTES_PER_CLK = 64
-# Fraction of the L2 ports of all SMs that TMA tile copies reach (see `l2_bytes_per_s`).
-TMA_L2_PORT_FRACTION = 0.8
 MATRIX_BURST_FRACTION = constant(
     "MATRIX_BURST_FRACTION",
     0.95,
@@ -50,8 +43,6 @@ MATRIX_BURST_FRACTION = constant(
     source="loops of matrix instructions alone reach 0.90 to 0.97",
     bounds=(0.9, 0.97),
 )
-# L2 rate of stores over that of loads: 4 to 4.5 against 10 TB/s on an H100 and an H800.
-L2_WRITE_FRACTION = 0.45
 
 
 def burst_fraction(item: StatementCost, device: Device) -> float:
@@ -137,7 +128,8 @@ def unit_busy_times(item: StatementCost, device: Device) -> dict[str, float]:
     if clocks:
         _add(out, "shared", clocks / (device.sm_count * device.clock_hz))
     traffic = item.traffic
-    l2 = traffic.l2_read_bytes + traffic.l2_write_bytes / L2_WRITE_FRACTION
+    write_fraction = device.microarchitecture.l2_write_fraction
+    l2 = traffic.l2_read_bytes + traffic.l2_write_bytes / write_fraction
     if l2:
         _add(out, "l2", l2 / l2_bytes_per_s(item, device))
     dram = traffic.dram_write_bytes
@@ -230,8 +222,9 @@ def tag_clocks(lines: float, loads: bool, device: Device) -> float:
     within 10 % on A40, A100 and H200 (te42kyfo/gpu-benches@1c36d50 gpu-strides).  An MI210 looks up
     one line at a time.
     """
-    if loads and lines and device.vendor == "NVIDIA":
-        return 1 + (lines - 1) / L1_LINES_PER_CLK
+    lines_per_clk = device.microarchitecture.l1_lines_per_clk
+    if loads and lines and lines_per_clk is not None:
+        return 1 + (lines - 1) / lines_per_clk
     return lines * WAVEFRONT_BYTES / device.shared_bytes_per_clk_per_sm
 
 
@@ -257,21 +250,23 @@ def l2_bytes_per_s(item: StatementCost, device: Device) -> float:
     """
     rate = device.l2.bytes_per_s * device.l2.sustained_fraction
     if is_tma_copy(item, device):
-        port = L2_PORT_BYTES_PER_CLK * device.sm_count * device.clock_hz
-        rate = max(rate, TMA_L2_PORT_FRACTION * port)
+        sm = device.microarchitecture
+        port = sm.l2_port_bytes_per_clk * device.sm_count * device.clock_hz
+        rate = max(rate, sm.tma_l2_port_fraction * port)
     return rate
 
 
 def l2_hit_seconds(leaves: Iterable[StatementCost], device: Device) -> float:
     """The time of L2 hits in seconds: of bytes that neither come from nor go to DRAM."""
     total = 0.0
+    write_fraction = device.microarchitecture.l2_write_fraction
     for leaf in leaves:
         traffic = leaf.traffic
-        asked = traffic.l2_read_bytes + traffic.l2_write_bytes / L2_WRITE_FRACTION
+        asked = traffic.l2_read_bytes + traffic.l2_write_bytes / write_fraction
         if not asked:
             continue
         passed = min(traffic.dram_read_bytes, traffic.l2_read_bytes)
-        passed += min(traffic.dram_write_bytes, traffic.l2_write_bytes) / L2_WRITE_FRACTION
+        passed += min(traffic.dram_write_bytes, traffic.l2_write_bytes) / write_fraction
         total += (asked - passed) / l2_bytes_per_s(leaf, device)
     return total
 

@@ -8,8 +8,8 @@ scans (``src/tl_templates/cuda/{reduce,scan}.h``).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
+from tirlens.hardware.microarchitecture import Microarchitecture
 from tirlens.hardware.spec import Device
 from tirlens_worker.facts import (
     Annotate,
@@ -32,20 +32,6 @@ from ...tree.context import WARP, WARPGROUP, dtype_bytes
 from ...tree.node import StatementCost
 from ..compiler.loop_carried import find_carried_dependence, sequential_executions
 from ..memory.l1_reuse import new_sector_share
-from .latencies import (
-    ARRIVAL_CLOCKS,
-    ATOMIC_CLOCKS,
-    BARRIER_CLOCKS,
-    CHAIN_CLOCKS,
-    CHAIN_LIMIT_CLOCKS,
-    DEPENDENT_CLOCKS,
-    FILL_CLOCKS,
-    MMA_CLOCKS,
-    MMA_SYNC_RESTART_CLOCKS,
-    SHARED_CLOCKS,
-    SHUFFLE_CLOCKS,
-    WGMMA_RESTART_CLOCKS,
-)
 from .throughput import BlockContext, busy_time
 
 FETCHED_SECTORS = constant(
@@ -107,17 +93,14 @@ ROW_VECTOR_BYTES = constant(
 )
 # Statements that are executed once for each element; others are for all elements of a tile.
 _ELEMENTWISE = (Store, Evaluate)
-_STATEMENT_CLOCKS: Mapping[type[Statement], float] = {
-    Mma: MMA_CLOCKS,
-    Atomic: ATOMIC_CLOCKS,
-    Fill: FILL_CLOCKS,
-}
-# Arrivals and fences do not wait.  The wait for a product by wgmma is part of the product's.
-_BARRIER_CLOCKS: Mapping[BarrierKind, float] = {
-    "wait": BARRIER_CLOCKS,
-    "arrive": ARRIVAL_CLOCKS,
-    "wgmma": 0.0,
-}
+CHAIN_LIMIT_CLOCKS = constant(
+    "CHAIN_LIMIT_CLOCKS",
+    400.0,
+    kind="estimate",
+    unit="clocks",
+    meaning="The longest dependency chain of one element.",
+    source="a longer one is of several values, which do not depend on each other",
+)
 
 
 def exposed_latency_s(
@@ -195,12 +178,12 @@ def _wait_s(
     """
     if isinstance(leaf.source, Gemm):
         return _product_wait_s(leaf, device)
-    wait_s = _step_clocks(leaf, waits) / device.clock_hz
+    wait_s = _step_clocks(leaf, device.microarchitecture, waits) / device.clock_hz
     is_asynchronous = any(entry.access.route in ("tma", "async") for entry in leaf.count.accesses)
     if leaf.read_bytes and waits and not is_asynchronous:
         sector_share = new_sector_share(leaf)
         missed = min(sector_share * iterations_per_wait, 1.0)
-        hit_s = SHARED_CLOCKS / device.clock_hz
+        hit_s = device.microarchitecture.shared_clk / device.clock_hz
         miss_s = load_latency_s(leaf, device, sector_share < 1) * latency_share
         wait_s += _load_rounds(leaf) * (missed * miss_s + (1 - missed) * hit_s)
     return wait_s
@@ -214,9 +197,9 @@ def _recurrence_s(leaf: StatementCost, context: BlockContext) -> float:
     if chain is None:
         return 0.0
     device = context.device
-    link_s = DEPENDENT_CLOCKS / device.clock_hz
+    link_s = device.microarchitecture.dependent_clk / device.clock_hz
     if chain.scope.startswith("shared"):
-        link_s += SHARED_CLOCKS / device.clock_hz
+        link_s += device.microarchitecture.shared_clk / device.clock_hz
     elif chain.scope == "global":
         link_s += device.l2.latency_s
     return chain.links * link_s
@@ -227,16 +210,11 @@ def _product_wait_s(leaf: StatementCost, device: Device) -> float:
 
     Warpgroups that share a product, each with its rows, overlap each other's waits.
     """
-    restart_s = restart_clocks(device) / device.clock_hz
+    restart_s = device.microarchitecture.product_restart_clk / device.clock_hz
     groups = max(leaf.threads / WARPGROUP, 1.0)
     executions = leaf.count.executions or 1
     product_s = leaf.busy_s.get("tensor", 0.0) * device.sm_count / executions
     return max(restart_s - product_s * (1 - 1 / groups), 0.0)
-
-
-def restart_clocks(device: Device) -> float:
-    """Clocks from the end of one matrix product of a warpgroup to the start of the next one."""
-    return WGMMA_RESTART_CLOCKS if "wgmma" in device.features else MMA_SYNC_RESTART_CLOCKS
 
 
 def load_latency_s(leaf: StatementCost, device: Device, is_sequential: bool = False) -> float:
@@ -248,7 +226,7 @@ def load_latency_s(leaf: StatementCost, device: Device, is_sequential: bool = Fa
     l2_bytes = leaf.traffic.l2_read_bytes
     hits_l1 = l2_bytes < L1_HIT_TRAFFIC_SHARE * (leaf.read_bytes or 0)
     if leaf.source.per == "thread" and hits_l1:
-        return SHARED_CLOCKS / device.clock_hz
+        return device.microarchitecture.shared_clk / device.clock_hz
     missed = min(leaf.traffic.dram_requested_bytes / l2_bytes, 1.0) if l2_bytes else 1.0
     if is_sequential:
         missed /= FETCHED_SECTORS
@@ -271,42 +249,61 @@ def _load_rounds(leaf: StatementCost) -> float:
     return max(math.ceil(mapping.repeats * registers / LOAD_REGISTERS), 1)
 
 
-def _step_clocks(leaf: StatementCost, waits: bool) -> float:
-    """Clocks of the dependent steps of one execution, without loads from global memory."""
+def _step_clocks(leaf: StatementCost, sm: Microarchitecture, waits: bool) -> float:
+    """Clocks of the dependent steps of one execution, without loads from global memory.
+
+    A fill of registers is two dependent instructions.
+    """
     source: Statement = leaf.source
     if isinstance(source, Reduce):
-        return reduce_clocks(leaf)
+        return reduce_clocks(leaf, sm)
     if isinstance(source, Scan):
-        return scan_clocks(leaf)
+        return scan_clocks(leaf, sm)
     if isinstance(source, Barrier):
-        return _BARRIER_CLOCKS[source.kind]
+        return _barrier_clocks(source.kind, sm)
     if isinstance(source, Mma) and source.is_asynchronous:
         # The wait is at the barrier that it arrives at.
         return 0.0
-    clocks = _STATEMENT_CLOCKS.get(type(source), 0.0)
-    if isinstance(source, Atomic) and not leaf.read_bytes and not leaf.write_bytes:
-        return SHARED_CLOCKS
-    if isinstance(source, (Mma, Atomic, Annotate)):
-        return clocks
+    if isinstance(source, Mma):
+        return sm.mma_clk
+    if isinstance(source, Atomic):
+        return sm.atomic_clk if leaf.read_bytes or leaf.write_bytes else sm.shared_clk
+    if isinstance(source, Annotate):
+        return 0.0
+    clocks = 2 * sm.dependent_clk if isinstance(source, Fill) else 0.0
     if leaf.shared_bytes and (waits or not isinstance(source, Load)):
-        clocks += SHARED_CLOCKS
-    return clocks + chain_clocks(leaf)
+        clocks += sm.shared_clk
+    return clocks + chain_clocks(leaf, sm)
 
 
-def chain_clocks(leaf: StatementCost) -> float:
+def _barrier_clocks(kind: BarrierKind, sm: Microarchitecture) -> float:
+    """Clocks of an operation on a barrier.  Arrivals and fences do not wait.
+
+    The wait for a product by wgmma is part of the product's.
+    """
+    if kind == "wgmma":
+        return 0.0
+    return sm.barrier_clk if kind == "wait" else sm.arrival_clk
+
+
+def chain_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
     """Clocks of a thread's dependent instructions for one element; other elements overlap them."""
     elements = leaf.count.executions if isinstance(leaf.source, _ELEMENTWISE) else None
     if elements is None:
         elements = max((entry.total or 0 for entry in leaf.count.arith), default=0)
     if not elements:
         return 0.0
-    total = sum(
-        CHAIN_CLOCKS.get(unit, 0.0) * number for (unit, _), number in leaf.instructions.items()
-    )
+    clocks = {
+        "fma": sm.dependent_clk,
+        "int": sm.dependent_clk,
+        "sfu": sm.sfu_clk,
+        "cvt": sm.conversion_clk,
+    }
+    total = sum(clocks.get(unit, 0.0) * number for (unit, _), number in leaf.instructions.items())
     return min(total / elements, CHAIN_LIMIT_CLOCKS)
 
 
-def reduce_clocks(leaf: StatementCost) -> float:
+def reduce_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
     """Clocks of a reduction of a tile: each thread's serial part, then the exchange of threads.
 
     The template halves the number of threads in each step: by a round trip through shared memory
@@ -315,27 +312,27 @@ def reduce_clocks(leaf: StatementCost) -> float:
     """
     sizes = _tile_sizes(leaf)
     if sizes is None:
-        return BARRIER_CLOCKS
+        return sm.barrier_clk
     rows, row = sizes
     threads = max(leaf.threads, 1)
     sharing = _threads_of_row(leaf, row, threads)
     rows_of_thread = max(rows * sharing / threads, 1.0)
-    serial = DEPENDENT_CLOCKS * max(row / sharing, 1.0)
+    serial = sm.dependent_clk * max(row / sharing, 1.0)
     steps = math.log2(sharing) if sharing > 1 else 0.0
     through_shared = max(steps - math.log2(WARP), 0.0)
-    exchange = through_shared * (2 * BARRIER_CLOCKS + SHARED_CLOCKS)
-    exchange += (steps - through_shared) * SHUFFLE_CLOCKS
+    exchange = through_shared * (2 * sm.barrier_clk + sm.shared_clk)
+    exchange += (steps - through_shared) * sm.shuffle_clk
     if through_shared:
         return rows_of_thread * (serial + exchange)
     return math.ceil(rows_of_thread / INTERLEAVED_ROWS) * (serial + exchange)
 
 
-def scan_clocks(leaf: StatementCost) -> float:
+def scan_clocks(leaf: StatementCost, sm: Microarchitecture) -> float:
     """Clocks of a scan along one dimension: a warp takes a line, 32 values at a time.
 
     A step has five shuffles, the carry, a load and a store of shared memory.
     """
-    step_clocks = 5 * SHUFFLE_CLOCKS + SHARED_CLOCKS
+    step_clocks = 5 * sm.shuffle_clk + sm.shared_clk
     sizes = _tile_sizes(leaf)
     if sizes is None:
         return step_clocks

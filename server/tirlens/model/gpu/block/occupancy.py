@@ -100,14 +100,6 @@ TEMPORARY_REGISTERS = constant(
     unit="registers",
     meaning="Registers of the intermediate values of a kernel whose code is not known.",
 )
-REGISTER_UNIT = constant(
-    "REGISTER_UNIT",
-    8,
-    kind="isa",
-    unit="registers",
-    meaning="Registers are allocated to the threads of a warp in units of this many.",
-    source="CUDA Occupancy Calculator",
-)
 PRODUCER_THREADS = constant(
     "PRODUCER_THREADS",
     128,
@@ -303,9 +295,10 @@ def _operand_registers(accumulators: int) -> int:
 
 
 def register_limit(device: Device, threads: int) -> int:
-    """The most registers that each of a block's threads can have, in units of `REGISTER_UNIT`."""
-    units = device.limits.registers_per_sm // max(threads, 1) // REGISTER_UNIT
-    return min(device.limits.registers_per_thread, units * REGISTER_UNIT)
+    """The most registers that each of a block's threads can have, in units of their allocation."""
+    unit = device.microarchitecture.register_unit
+    units = device.limits.registers_per_sm // max(threads, 1) // unit
+    return min(device.limits.registers_per_thread, units * unit)
 
 
 def _reallocates_registers(tree: Sequence[CostNode], is_specialised: bool) -> bool:
@@ -324,8 +317,9 @@ def _reallocated_registers(device: Device, threads: int) -> int:
 
     Compiled tilelang kernels of 256, 384 and 640 threads have 240, 168 and 96.
     """
-    units = device.limits.registers_per_sm // (REGISTER_UNIT * threads)
-    return min(CONSUMER_REGISTERS, units * REGISTER_UNIT)
+    unit = device.microarchitecture.register_unit
+    units = device.limits.registers_per_sm // (unit * threads)
+    return min(CONSUMER_REGISTERS, units * unit)
 
 
 def is_warp_specialised(facts: KernelFacts, tree: Sequence[CostNode], device: Device) -> bool:
@@ -369,7 +363,8 @@ def occupancy(device: Device, block: BlockResources) -> Occupancy | None:
     """
     limits = device.limits
     threads = -(-block.threads // limits.warp_size) * limits.warp_size
-    registers = -(-block.registers_per_thread // REGISTER_UNIT) * REGISTER_UNIT
+    unit = device.microarchitecture.register_unit
+    registers = -(-block.registers_per_thread // unit) * unit
     shared = block.shared_bytes
     if shared:
         shared += limits.reserved_shared_bytes_per_block

@@ -24,7 +24,6 @@ from ...tree.timed_node import TimedNode
 from ...tree.trip_counts import execution_shares
 from .dependency_chains import interleave
 from .exposed_latency import load_latency_s
-from .latencies import BUFFER_HANDOVER_CLOCKS
 from .overlap import overlap_asynchronous, overlap_warpgroups
 from .throughput import BlockContext, busy_time, transfer_time_s
 
@@ -136,7 +135,8 @@ def time_pipelined_loop(
     if not loads:
         return TimedNode(loop, 0.0, rest)
     if stages >= 1:
-        compute_s += BUFFER_HANDOVER_CLOCKS / context.device.clock_hz
+        device = context.device
+        compute_s += device.microarchitecture.buffer_handover_clk / device.clock_hz
     first_s = latency_s + transfer_s + compute_s
     steady_s = first_s if stages < 1 else max(compute_s, transfer_s, first_s / stages)
     total_s = executions * (first_s + max(trip_count - 1.0, 0.0) * steady_s)

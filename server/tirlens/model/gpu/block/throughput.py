@@ -11,18 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tirlens.hardware.microarchitecture import Microarchitecture
 from tirlens.hardware.spec import Device
 
 from ...constants import constant
 from ...tree.node import CostNode, StatementCost
-from ..units import L2_PORT_BYTES_PER_CLK, burst_fraction, issue_fraction, sum_busy_times
+from ..units import burst_fraction, issue_fraction, sum_busy_times
 
-# Instructions in flight that keep the pipelines of an SM full: four schedulers, each with a latency
-# of four clocks (architecture: NVIDIA since Volta).
-INSTRUCTIONS_IN_FLIGHT = 16.0
-# Independent instructions of one warp that count: a scheduler issues one of a warp in a clock, so
-# that four cover the latency of four clocks (architecture: NVIDIA since Volta).
-INDEPENDENT_INSTRUCTIONS_LIMIT = 4.0
 INDEPENDENT_INSTRUCTIONS = constant(
     "INDEPENDENT_INSTRUCTIONS",
     2.0,
@@ -91,7 +86,8 @@ def busy_time(leaf: StatementCost, context: BlockContext, chains: float = 1.0) -
     known = context.busy_times.get(leaf)
     if known is None:
         known = context.busy_times[leaf] = _busy_time(leaf, context, 1.0)
-    if chains == 1.0 or _issue_rate_share(leaf) == _issue_rate_share(leaf, chains):
+    sm = context.device.microarchitecture
+    if chains == 1.0 or _issue_rate_share(leaf, sm) == _issue_rate_share(leaf, sm, chains):
         return known
     return _busy_time(leaf, context, chains)
 
@@ -99,7 +95,7 @@ def busy_time(leaf: StatementCost, context: BlockContext, chains: float = 1.0) -
 def _busy_time(leaf: StatementCost, context: BlockContext, chains: float) -> BusyTime:
     device = context.device
     share = device.sm_count / context.blocks
-    rate_share = _issue_rate_share(leaf, chains)
+    rate_share = _issue_rate_share(leaf, device.microarchitecture, chains)
     units: dict[str, float] = {}
     for name, device_busy_s in leaf.busy_s.items():
         busy_s = device_busy_s * share
@@ -137,12 +133,13 @@ def _bandwidth_shares(context: BlockContext, least: float) -> float:
 
 def _port_time_s(leaf: StatementCost, context: BlockContext) -> float:
     """Seconds in which one block's reads from L2, or its writes, pass the port of its SM."""
-    port_bytes_per_s = L2_PORT_BYTES_PER_CLK * context.device.clock_hz
+    device = context.device
+    port_bytes_per_s = device.microarchitecture.l2_port_bytes_per_clk * device.clock_hz
     most_bytes = max(leaf.traffic.l2_read_bytes, leaf.traffic.l2_write_bytes)
     return most_bytes / context.blocks / port_bytes_per_s
 
 
-def _issue_rate_share(leaf: StatementCost, chains: float = 1.0) -> float:
+def _issue_rate_share(leaf: StatementCost, sm: Microarchitecture, chains: float = 1.0) -> float:
     """The share of an SM's issue rate that the warps of one block reach in a statement.
 
     The independent instructions of a warp are those of an unrolled loop, of the elements of a tile
@@ -153,5 +150,5 @@ def _issue_rate_share(leaf: StatementCost, chains: float = 1.0) -> float:
     if leaf.source.per == "block":
         independent = max(independent, leaf.mapping.repeats)
     warps = max(leaf.threads, leaf.reaching_threads) / leaf.context.first_warp_lanes
-    in_flight = warps * min(independent, INDEPENDENT_INSTRUCTIONS_LIMIT)
-    return min(1.0, in_flight / INSTRUCTIONS_IN_FLIGHT)
+    in_flight = warps * min(independent, sm.instructions_in_flight_per_warp)
+    return min(1.0, in_flight / sm.instructions_in_flight)

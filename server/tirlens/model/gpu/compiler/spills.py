@@ -16,7 +16,7 @@ from tirlens_worker.facts import Buffer
 from ...constants import constant
 from ...tree.node import StatementCost
 from ..launch.launch_time import DEVICE_WIDE_UNITS
-from ..units import L2_WRITE_FRACTION, l2_bytes_per_s
+from ..units import l2_bytes_per_s
 from .register_pressure import REGISTER_SCOPES
 
 SPILL_INSTRUCTION_FACTOR = constant(
@@ -49,7 +49,7 @@ def _add_statement_spills(leaf: StatementCost, share: float, device: Device) -> 
         name: one if name in _UNAFFECTED_UNITS else one * SPILL_INSTRUCTION_FACTOR
         for name, one in leaf.busy_s.items()
     }
-    stored_s = stored / L2_WRITE_FRACTION / l2_bytes_per_s(leaf, device)
+    stored_s = stored / device.microarchitecture.l2_write_fraction / l2_bytes_per_s(leaf, device)
     seconds["l2"] = seconds.get("l2", 0.0) + stored_s
     return leaf.with_busy_s(seconds).with_spilled_share(share)
 

@@ -20,8 +20,7 @@ from ....tree.node import BranchCost, CostNode, StatementCost
 from ....tree.timed_node import TimedNode
 from ....tree.traits import EVENT, some, starts_product
 from ....tree.trip_counts import branch_sides, mean_trip_count
-from ..exposed_latency import load_latency_s, restart_clocks
-from ..latencies import ARRIVAL_CLOCKS, TCGEN05_CLOCKS
+from ..exposed_latency import load_latency_s
 from ..throughput import BlockContext, busy_time
 from .warp_program import (
     AsyncCopy,
@@ -153,7 +152,8 @@ def _statement_steps(node: StatementCost, costs: RoleCosts) -> Iterator[Step]:
     if not executions:
         return
     device = costs.context.device
-    issue_s = ARRIVAL_CLOCKS / device.clock_hz
+    sm = device.microarchitecture
+    issue_s = sm.arrival_clk / device.clock_hz
     copies = tuple(signal for signal in node.source.signals if signal.kind == "bring")
     busy = busy_time(node, costs.context)
     if copies:
@@ -161,7 +161,7 @@ def _statement_steps(node: StatementCost, costs: RoleCosts) -> Iterator[Step]:
         yield AsyncCopy(node, executions, issue_s, busy.longest_s / executions, latency_s, copies)
     elif starts_product(node):
         is_gemm = isinstance(node.source, Gemm)
-        clocks = restart_clocks(device) if is_gemm else TCGEN05_CLOCKS
+        clocks = sm.product_restart_clk if is_gemm else sm.asynchronous_product_clk
         busy_s = max(busy.unit_s.get("tensor", 0.0), busy.unit_s.get("shared", 0.0)) / executions
         yield MatrixProduct(node, executions, issue_s, busy_s, clocks / device.clock_hz)
     for signal in node.source.signals:
