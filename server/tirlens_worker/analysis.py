@@ -1,6 +1,6 @@
-"""One analysis: execute the text, trace its kernels, read their IR, tell each piece at once.
+"""One analysis: execute the text, trace its kernels, read their IR, and send each result at once.
 
-Pieces are told as they come, so that what is known survives a kernel that hangs or crashes.
+Results sent before a kernel hangs or crashes are not lost.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
         )
         for problem in loaded.problems:
             tell(PROBLEM, codec.dumps(problem))
-        # Told once more at the end, which not every analysis reaches.
+        # Sent again at the end, which not every analysis reaches.
         _tell_files(origins, tell)
         tracer = Tracer(loaded)
         for done, index in enumerate(only):
@@ -115,10 +115,10 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
         text=loaded.document.text,
         path=loaded.document.path,
     )
-    return replace(facts, asks_for_device=fake_gpu.was_asked(), assumed=_assumed(request, facts))
+    return replace(facts, asks_for_device=fake_gpu.was_asked(), assumed=_assumed_sizes(request, facts))
 
 
-def _assumed(request: KernelRequest, facts: KernelFacts) -> Dict[str, int]:
+def _assumed_sizes(request: KernelRequest, facts: KernelFacts) -> Dict[str, int]:
     """Sizes for what a factory leaves to run time, as for its parameters.
 
     A function that stands alone is given none: it is what its author says of it, for any size.

@@ -442,7 +442,7 @@ class While:
 
 @dataclass(frozen=True)
 class Let:
-    """From here to the end of the enclosing body, `var` stands for `value`."""
+    """From here to the end of the enclosing body, `var` is a name for `value`."""
 
     var: str
     value: Expr

@@ -84,9 +84,9 @@ class _Session:
         if outcome.needs is not None:
             yield outcome.needs
         for traced in outcome.traced:
-            yield self._measured(kernel, traced, analysis.facts_of(loaded, kernel, traced))
+            yield self._measure_kernel(kernel, traced, analysis.facts_of(loaded, kernel, traced))
 
-    def _measured(self, kernel: KernelRequest, traced: Traced, facts: KernelFacts) -> Measured:
+    def _measure_kernel(self, kernel: KernelRequest, traced: Traced, facts: KernelFacts) -> Measured:
         from .frameworks.arguments import NotMeasuredError
         from .frameworks.running import measure
 
@@ -97,10 +97,10 @@ class _Session:
             return Measured(facts, error=str(error))
         except Exception as error:
             return Measured(facts, error=describe(error))
-        return Measured(_lowered(traced, facts, timing), timing)
+        return Measured(_with_launch(traced, facts, timing), timing)
 
 
-def _lowered(traced: Traced, facts: KernelFacts, timing: Optional[Timing]) -> KernelFacts:
+def _with_launch(traced: Traced, facts: KernelFacts, timing: Optional[Timing]) -> KernelFacts:
     """`facts` with the launch of the code that was timed."""
     if facts.framework != "tilelang" or timing is None:
         return facts

@@ -66,7 +66,7 @@ PROSE = re.compile(
 )
 #: Functions are verbs or the noun that they return, so none is a participle alone.
 PARTICIPLE = re.compile(
-    r"^_?(?:[a-z]+ed|drawn|given|held|kept|known|led|left|made|meant|met|read_of|run|seen|shown"
+    r"^_?(?:[a-z]+ed|drawn|given|held|kept|known|led|left|made|meant|met|seen|shown"
     r"|spent|spread|taken|told|written)$"
 )
 #: Words that end like participles and are verbs or nouns.

@@ -51,7 +51,7 @@ def test_arrays_are_what_the_function_says_of_them(text: str, wanted: tuple[str,
     (definition,) = ast.parse(text).body
     assert isinstance(definition, ast.FunctionDef)
     values = {"out_dtype": '"float16"', "group_size": "64"}
-    found = arrays.written(definition, {"x": "Tensor", "w": "nn.Tensor"}, values, {})
+    found = arrays.written_shapes(definition, {"x": "Tensor", "w": "nn.Tensor"}, values, {})
     first, second = wanted
     assert found["x"].startswith("Tensor.placeholder(" + first)
     assert found["w"].startswith("nn.Tensor.placeholder(" + second)

@@ -79,7 +79,7 @@ def test_the_first_value_by_name(name: str, first: str) -> None:
 def test_a_letter_means_what_those_beside_it_make_of_it(
     name: str, beside: tuple[str, ...], first: str
 ) -> None:
-    assert by_name(name, beside=(name, *beside))[0] == first
+    assert by_name(name, others=(name, *beside))[0] == first
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def detect() -> Tuple[FrameworkInfo, ...]:
     for name in ("tilelang", "tvm"):
         if not _is_installed(name):
             continue
-        info = _imported(name)
+        info = _probe_import(name)
         found.append(info)
         if name == "tilelang" and info.error is None:
             # The `tvm` beside tilelang is tilelang's fork, not an apache-tvm of the user's.
@@ -38,7 +38,7 @@ def _is_installed(name: str) -> bool:
         return False
 
 
-def _imported(name: str) -> FrameworkInfo:
+def _probe_import(name: str) -> FrameworkInfo:
     error: Optional[str] = None
     try:
         importlib.import_module(name)

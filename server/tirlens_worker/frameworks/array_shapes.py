@@ -1,4 +1,4 @@
-"""The sizes of a kernel's dynamic dimensions, told by the arrays that a call of it is given.
+"""The sizes of a kernel's dynamic dimensions, from the array arguments of a call.
 
 A ``@tilelang.jit`` function of the eager style is called with its tensors.  Their shapes travel
 with the function as an attribute, under the names of its parameters.
@@ -13,7 +13,7 @@ from ..facts import Buffer
 ATTRIBUTE = "tirlens.array_shapes"
 
 
-def noted(function: Any, given: Mapping[str, Any]) -> Any:
+def attach_shapes(function: Any, given: Mapping[str, Any]) -> Any:
     """`function` with the shapes of those of the arguments `given` that are arrays."""
     shapes = {name: _shape(value) for name, value in given.items()}
     known = {name: shape for name, shape in shapes.items() if shape}

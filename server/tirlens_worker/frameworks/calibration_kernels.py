@@ -99,7 +99,7 @@ def two_sums(lanes: int, dtype: str) -> KernelAndSteps:
 def integers() -> KernelAndSteps:
     """A step is an element with `INTEGER_OPERATIONS` operations, in a vectorized loop."""
 
-    def mixed(a: Any, b: Any) -> Any:
+    def mix(a: Any, b: Any) -> Any:
         out = a
         for _ in range(INTEGER_OPERATIONS // 2):
             out = (out + b) ^ a
@@ -112,7 +112,7 @@ def integers() -> KernelAndSteps:
         C: T.Buffer((PASSES, L1_ELEMENTS), "int32"),
     ):
         for r, i in T.grid(PASSES, L1_ELEMENTS):
-            C[r, i] = mixed(A[i], B[i])
+            C[r, i] = mix(A[i], B[i])
 
     return integers, float(L1_ELEMENTS * PASSES)
 

@@ -29,17 +29,17 @@ _PASSES = (
 Storage = Tuple[Tuple[Any, ...], Tuple[Any, ...]]
 
 
-def compacted(prim_func: Any) -> Dict[str, Storage]:
+def compacted_storage(prim_func: Any) -> Dict[str, Storage]:
     """What the arrays which blocks allocate keep when compiled, by their names.
 
     Arrays in global memory are not asked about: they are the schedule's intermediate results.
     An array is left out whose name others have too, or of whose box TVM knows no constant size.
     """
-    before = _allocated(prim_func)
+    before = _allocated_buffers(prim_func)
     if not before:
         return {}
     try:
-        after = _allocated(_lowered(prim_func))
+        after = _allocated_buffers(_lower(prim_func))
     except Exception:
         # What TVM cannot compile keeps the shape it was written with.
         return {}
@@ -53,7 +53,7 @@ def compacted(prim_func: Any) -> Dict[str, Storage]:
     return kept_of
 
 
-def _allocated(prim_func: Any) -> Dict[str, List[Any]]:
+def _allocated_buffers(prim_func: Any) -> Dict[str, List[Any]]:
     found: Dict[str, List[Any]] = {}
     for stmt in dialect.statements(prim_func.body):
         for buffer in getattr(stmt, "alloc_buffers", ()):
@@ -62,7 +62,7 @@ def _allocated(prim_func: Any) -> Dict[str, List[Any]]:
     return found
 
 
-def _lowered(prim_func: Any) -> Any:
+def _lower(prim_func: Any) -> Any:
     tvm: Any = sys.modules["tvm"]
     module = tvm.IRModule({"main": prim_func})
     for name in _PASSES:

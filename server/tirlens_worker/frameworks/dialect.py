@@ -1,7 +1,7 @@
-"""What differs between the versions of TVM's IR, hidden behind one set of questions.
+"""One interface to the IR of all versions of TVM.
 
-Nodes are told by the name of their class, which all versions share, and read by attributes that
-exist under one name or another.  Nothing here imports a framework.
+Nodes are identified by the name of their class, which all versions share, and read by attributes
+whose names differ between versions.  Nothing here imports a framework.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ from typing import Any, Callable, Optional, Tuple
 
 from ..facts import KernelFacts, Span
 from . import array_shapes, compile_options, dialect, spans, version
-from .compaction import compacted
+from .compaction import compacted_storage
 from .reading.expressions import Expressions
 from .state.kernel_state import KernelState
 from .state.tensor_maps import resize_copies
-from .useful import annotated
+from .useful import annotate_useful_work
 from .walk.kernel_walk import walk
 
 
@@ -37,7 +37,7 @@ def extract(
     state = KernelState()
     # tilelang's compiler guards accesses of global arrays.
     expressions = Expressions(state, is_guarded=framework == "tilelang")
-    storage = {} if framework == "tilelang" else compacted(prim_func)
+    storage = {} if framework == "tilelang" else compacted_storage(prim_func)
     for param, buffer in dialect.parameters(prim_func):
         if buffer is not None:
             expressions.declare(buffer, is_parameter=True)
@@ -59,7 +59,7 @@ def extract(
         variables=tuple(state.names.variables),
         buffers=tuple(buffers),
         launch=state.bindings.launch(),
-        body=annotated(body, buffers),
+        body=annotate_useful_work(body, buffers),
         target=_target(attributes.get("target")),
         attributes=compile_options.left_out(attributes),
         caveats=tuple(state.caveats.found),

@@ -87,6 +87,6 @@ def message(text: str) -> str:
         words = lines[start].partition(" is false: ")[2]
         # A word alone says nothing without what was checked.
         lines[start] = words if " " in words else lines[start]
-    told = [line for line in lines[start or 0 :] if not line.startswith(("File ", "Traceback"))]
-    joined = _TARGET.sub(r"target=\1", " ".join(told[:_MOST_LINES]))
+    relevant = [line for line in lines[start or 0 :] if not line.startswith(("File ", "Traceback"))]
+    joined = _TARGET.sub(r"target=\1", " ".join(relevant[:_MOST_LINES]))
     return joined if len(joined) <= _LONGEST else joined[: _LONGEST - 3] + "..."

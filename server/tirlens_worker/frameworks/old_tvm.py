@@ -1,4 +1,4 @@
-"""What apache-tvm called ``tir`` until 0.24, told in the words of the version at hand.
+"""The names of apache-tvm's ``tir`` until 0.24, translated to those of the installed version.
 
 Most TVMScript there is was written as ``from tvm.script import tir as T``, with ``T.block`` and
 ``T.alloc_buffer``.  Those versions cannot be had any more, and the meaning is still there under
@@ -74,8 +74,8 @@ def install(tvm: ModuleType) -> None:
     _mark_as_scheduled()
 
 
-def mentioned(text: str) -> Optional[Tuple[int, str]]:
-    """The first line of `text` that uses old names which are told in others, and what to say."""
+def find_old_name(text: str) -> Optional[Tuple[int, str]]:
+    """The first line of `text` that uses translated old names, and a message about them."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return None
     for number, line in enumerate(text.splitlines(), 1):
@@ -159,7 +159,7 @@ class _OldModule(ModuleType):
                     return found
         where = " and ".join(module.__name__ for module in self._became)
         raise AttributeError(
-            "nothing in {} stands for {}.{} of earlier versions".format(where, self.__name__, name)
+            "nothing in {} corresponds to {}.{} of earlier versions".format(where, self.__name__, name)
         )
 
 
@@ -185,7 +185,7 @@ def _script(script: Any) -> Dict[str, Any]:
     return {
         **{dtype: _scalar(getattr(script, dtype)) for dtype in ("int32", "int64")},
         "SizeVar": size_var,
-        "prim_func": scheduled(script.prim_func),
+        "prim_func": mark_scheduled(script.prim_func),
         "alloc_buffer": _buffers(script.sblock_alloc_buffer),
         "match_buffer": _buffers(script.match_buffer),
         "decl_buffer": _buffers(script.decl_buffer),
@@ -200,16 +200,16 @@ def _script(script: Any) -> Dict[str, Any]:
 def _buffers(make: Callable[..., Any]) -> Callable[..., Any]:
     """`make` without those arguments that are no more."""
 
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def make_without(*args: Any, **kwargs: Any) -> Any:
         return make(*args, **{key: kwargs[key] for key in kwargs if key not in _NO_MORE})
 
-    return made
+    return make_without
 
 
 def _scalar(dtype: Any) -> Any:
     """``T.int64``, which could say of a variable that it is not negative (``is_size_var=True``).
 
-    Annotations are told by the class, which therefore stays one of the framework's.  Where it is a
+    Annotations are identified by the class, which therefore stays one of the framework's.  Where it is a
     function, as in tilelang's TVM, there is none.
     """
     if isinstance(dtype, FunctionType):
@@ -220,10 +220,10 @@ def _scalar(dtype: Any) -> Any:
 
         return function
 
-    def called(_self: Any, expr: Any = None, is_size_var: bool = False) -> Any:
+    def call_dtype(_self: Any, expr: Any = None, is_size_var: bool = False) -> Any:
         return dtype(expr)
 
-    scalar: Any = type("Scalar", (dtype.__class__,), {"__call__": called})
+    scalar: Any = type("Scalar", (dtype.__class__,), {"__call__": call_dtype})
     copy = scalar.__new__(scalar)
     copy.__dict__.update(dtype.__dict__)
     return copy
@@ -247,7 +247,7 @@ class _Buffer:
         return self(*parts) if is_pair else self(keys)
 
 
-def scheduled(prim_func: Any) -> Any:
+def mark_scheduled(prim_func: Any) -> Any:
     """`prim_func`, a copy of it, by which `_mark_as_scheduled` knows a function of blocks.
 
     It does not ask whether today's rules call a function of earlier versions well-formed.
@@ -277,19 +277,19 @@ def _mark_as_scheduled() -> None:
     dispatch, doc = core.dispatch, core.doc
     visit = dispatch.get(token="tirx", type_name="FunctionDef")
 
-    def marked(self: Any, node: Any) -> None:
+    def visit_function(self: Any, node: Any) -> None:
         for index, decorator in enumerate(node.decorator_list):
-            called = isinstance(decorator, doc.Call)
-            target = decorator.func if called else decorator
+            call_dtype = isinstance(decorator, doc.Call)
+            target = decorator.func if call_dtype else decorator
             if getattr(self.eval_expr(target), "is_old", False):
                 place = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
                 yes = doc.keyword("s_tir", doc.Constant(True, None, *place))
                 func = doc.Attribute(target, "prim_func", doc.Load(), *place)
-                keywords = [*(decorator.keywords if called else ()), yes]
+                keywords = [*(decorator.keywords if call_dtype else ()), yes]
                 node.decorator_list[index] = doc.Call(func, [], keywords, *place)
         visit(self, node)
 
-    dispatch.register(token="tirx", type_name="FunctionDef")(marked)
+    dispatch.register(token="tirx", type_name="FunctionDef")(visit_function)
 
 
 def _alias_blocks(schedule: Any) -> None:

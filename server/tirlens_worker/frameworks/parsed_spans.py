@@ -29,8 +29,8 @@ def recording() -> Generator[None, None, None]:
         yield
         return
 
-    def recorded(self: Any, node: Any) -> None:
-        before = _appended(builder)
+    def visit_and_record(self: Any, node: Any) -> None:
+        before = _innermost_statements(builder)
         visit(self, node)
         line = getattr(node, "lineno", None)
         if before is None or line is None or not hasattr(node, "end_lineno"):
@@ -38,13 +38,13 @@ def recording() -> Generator[None, None, None]:
         source = self.diag.source
         first = source.start_line - 1
         place = Span(line + first, 0, node.end_lineno + first, 0, str(source.source_name))
-        for stmt in (_appended(builder) or [])[len(before) :]:
+        for stmt in (_innermost_statements(builder) or [])[len(before) :]:
             part = _part(stmt)
             # A hash is an identity only as long as its object lives.
             _kept.append(part)
             _sites.setdefault(hash(part), (place,))
 
-    parser.visit = recorded
+    parser.visit = visit_and_record
     try:
         yield
     finally:
@@ -56,7 +56,7 @@ def sites_of(stmt: Any) -> Sites:
     return _sites.get(hash(_part(stmt)), ()) if _sites else ()
 
 
-def _appended(builder: Any) -> Optional[List[Any]]:
+def _innermost_statements(builder: Any) -> Optional[List[Any]]:
     """The statements of the innermost frame that has any."""
     if not builder.is_in_scope():
         return None

@@ -100,11 +100,11 @@ def compiled_by_tilelang(
     profiler = (
         importlib.import_module("tilelang.jit.kernel").JITKernel(prim_func, **how).get_profiler()
     )
-    shown = {str(item.dtype): item.dtype for item in profiler.params}
+    parameter_dtypes = {str(item.dtype): item.dtype for item in profiler.params}
 
     def new_array(dtype: str, shape: Tuple[int, ...], below: int) -> Any:
         # Values by tilelang's own supply, but for signed integers: its own may be negative.
-        values = profiler.supply(new_param(shown.get(dtype, dtype), list(shape)))
+        values = profiler.supply(new_param(parameter_dtypes.get(dtype, dtype), list(shape)))
         if is_integer(dtype) and not dtype.startswith("u"):
             torch.randint(0, below, shape, out=values)
         return values
@@ -132,7 +132,7 @@ def _tvm(
     place = _gpu(tvm) if on_gpu else _cpu(tvm)
     name = str(dialect.attributes(prim_func).get("global_symbol") or "main")
     function = prim_func.with_attr("global_symbol", name)
-    # `tvm.compile` refuses while a file is read; what it stands for is here.
+    # `tvm.compile` is patched while a file is executed; this is the original.
     compile_now = importlib.import_module("tvm.driver").compile
     module = compile_now(function, target=tvm.target.Target(place.target)).mod
     given = arguments(prim_func, facts, sizes, place.new_array)

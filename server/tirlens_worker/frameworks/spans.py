@@ -42,10 +42,10 @@ def recording() -> Generator[None, None, None]:
         set_line(self, filename, lineno, name)
         pending = getattr(self, "_span_pending", None)
         if pending is not None and pending[2] == filename:
-            self._span_pending = (pending[0], pending[1], _marked(self, filename, lineno), lineno)
+            self._span_pending = (pending[0], pending[1], _file_with_stack(self, filename, lineno), lineno)
 
     def stamp_new(self: Any, parent: Any, start: int, file: str, line: int) -> None:
-        stamp(self, parent, start, _marked(self, file, line), line)
+        stamp(self, parent, start, _file_with_stack(self, file, line), line)
 
     builder.set_fileline = set_fileline
     builder._stamp_new_parent_stmts = stamp_new
@@ -57,7 +57,7 @@ def recording() -> Generator[None, None, None]:
         builder._stamp_new_parent_stmts = stamp
 
 
-def _marked(builder: Any, filename: str, line: int) -> str:
+def _file_with_stack(builder: Any, filename: str, line: int) -> str:
     """`filename`, or in a macro a word for the whole stack of calls down to `line`."""
     outer = getattr(builder, "macro_fileline_stack", ())
     if not outer:
@@ -119,7 +119,7 @@ class Locator:
         """The places that wrote `stmt`, the kernel's own first; empty where nothing is known."""
         found = () if self._sites_of is None else self._sites_of(stmt)
         if found:
-            return tuple(self._completed(span, stmt) for span in found)
+            return tuple(self._complete_span(span, stmt) for span in found)
         native = getattr(stmt, "span", None)
         if native is None:
             return ()
@@ -170,7 +170,7 @@ class Locator:
         encoded = self._lines[line - 1].encode("utf-8", "surrogatepass")
         return len(encoded[: max(byte, 0)].decode("utf-8", "replace"))
 
-    def _completed(self, span: Span, stmt: Any) -> Span:
+    def _complete_span(self, span: Span, stmt: Any) -> Span:
         file = self._file(span.file or "")
         if file is not None:
             return Span(span.line, span.column, span.end_line, span.end_column, file)

@@ -48,16 +48,16 @@ class Tile(NamedTuple):
     mask: Optional[Mask] = None
 
 
-def annotated(body: Tuple[Node, ...], buffers: Sequence[Buffer]) -> Tuple[Node, ...]:
+def annotate_useful_work(body: Tuple[Node, ...], buffers: Sequence[Buffer]) -> Tuple[Node, ...]:
     """`body` with `Arith.useful` in every tile product whose operands are known."""
     return _Pass({buffer.id: buffer for buffer in buffers}).nodes(body)
 
 
-class Behind(NamedTuple):
-    """Nodes that run later, be it in the `next_turn` of the loop that they are the body of."""
+class LaterNodes(NamedTuple):
+    """Nodes that run later; `in_next_iteration` of the loop whose body they are."""
 
     nodes: Sequence[Node]
-    next_turn: bool = False
+    in_next_iteration: bool = False
 
 
 class _Pass:
@@ -67,14 +67,14 @@ class _Pass:
         self.tiles: Dict[Key, Tile] = {}
         #: Masks on arrays that a product is then added to.
         self.masks: Dict[str, Mask] = {}
-        #: What follows the place of the pass, in the bodies around it from the outside in.
-        self.behind: List[Behind] = []
+        #: The nodes that follow, in the enclosing bodies, outermost first.
+        self.later: List[LaterNodes] = []
 
     def nodes(self, nodes: Sequence[Node]) -> Tuple[Node, ...]:
         out: List[Node] = []
         for position, node in enumerate(nodes):
             mask = _mask(node)
-            self.behind.append(Behind(nodes[position + 1 :]))
+            self.later.append(LaterNodes(nodes[position + 1 :]))
             if mask is not None:
                 self._apply(*mask)
                 out.append(node)
@@ -82,14 +82,14 @@ class _Pass:
                 out.append(self._statement(node))
             else:
                 out.append(self._inside(node))
-            self.behind.pop()
+            self.later.pop()
         return tuple(out)
 
     def _inside(self, node: Node) -> Node:
-        """What a body learns of tiles does not hold behind it, nor in its next iteration."""
+        """The tiles of a body are not known after it, nor in its next iteration."""
         if isinstance(node, Branch):
-            then, orelse = self._scoped(node.then), self._scoped(node.orelse)
-            self._forget(_written(node))
+            then, orelse = self._visit_scope(node.then), self._visit_scope(node.orelse)
+            self._forget(_written_buffers(node))
             return replace(node, then=then, orelse=orelse)
         if not isinstance(node, (Loop, While)):
             return node
@@ -99,17 +99,17 @@ class _Pass:
                 self._elementwise(node)
                 return node
         bound = isinstance(node, Loop) and node.tag is not None
-        written = () if bound else tuple(_written(node))
+        written = () if bound else tuple(_written_buffers(node))
         self._forget(written)
         if not bound:
-            self.behind.append(Behind(node.body, next_turn=True))
-        body = self._scoped(node.body)
+            self.later.append(LaterNodes(node.body, in_next_iteration=True))
+        body = self._visit_scope(node.body)
         if not bound:
-            self.behind.pop()
+            self.later.pop()
         self._forget(written)
         return replace(node, body=body)
 
-    def _scoped(self, nodes: Sequence[Node]) -> Tuple[Node, ...]:
+    def _visit_scope(self, nodes: Sequence[Node]) -> Tuple[Node, ...]:
         before = dict(self.tiles), dict(self.masks)
         out = self.nodes(nodes)
         self.tiles, self.masks = before
@@ -159,7 +159,7 @@ class _Pass:
         written = [one for one in node.accesses if one.mode != "read"]
         tile = None
         if isinstance(node, Copy) and len(node.accesses) == 2 and len(written) == 1:
-            tile = self._copied(node.accesses[0])
+            tile = self._source_tile(node.accesses[0])
         self._forget([one.buffer for one in written if tile is None or one.extents == ()])
         if tile is not None:
             self._put(written[0], tile)
@@ -176,12 +176,12 @@ class _Pass:
         self.masks.pop(access.buffer, None)
         self.tiles[key] = tile
 
-    def _copied(self, source: Access) -> Optional[Tile]:
+    def _source_tile(self, source: Access) -> Optional[Tile]:
         buffer = self.buffers[source.buffer]
         if buffer.scope != "global":
             return self.tiles.get(_key(source))
         sides = [
-            self.ranges.clipped(index, extent, size)
+            self.ranges.clip(index, extent, size)
             for index, extent, size in zip(source.indices, source.extents, buffer.shape)
             if extent != 1
         ]
@@ -198,7 +198,7 @@ class _Pass:
         m, deep = (left.columns, left.rows) if turned[0] else (left.rows, left.columns)
         depth, n = (right.columns, right.rows) if turned[1] else (right.rows, right.columns)
         k = deep if deep == depth else ("min", deep, depth)
-        out = before or _masked_later(self.behind, c.buffer)
+        out = before or _masked_later(self.later, c.buffer)
         useful = _useful(m, n, k, left.mask, turned[0], right.mask, out)
         self.tiles[_key(c)] = Tile(m, n, before)
         arith = tuple(replace(one, useful=useful) if one.op == "mma" else one for one in node.arith)
@@ -254,14 +254,14 @@ def _mask(node: Node) -> Optional[Tuple[str, Mask]]:
     return write.buffer, Mask(node.var, inner.var, store.kept)
 
 
-def _masked_later(behind: Sequence[Behind], name: str) -> Optional[Mask]:
+def _masked_later(later: Sequence[LaterNodes], name: str) -> Optional[Mask]:
     """The mask that is put on a product before anything else reads it."""
-    for nodes, next_turn in reversed(behind):
+    for nodes, in_next_iteration in reversed(later):
         for node in nodes:
             found = _mask(node)
             if found is not None and found[0] == name:
-                # That of the next turn of a loop is for other elements.
-                return None if next_turn else found[1]
+                # The mask of the next iteration is for other elements.
+                return None if in_next_iteration else found[1]
             for statement in _statements((node,)):
                 modes = {one.mode for one in statement.accesses if one.buffer == name}
                 in_place = modes == {"read", "write"} and isinstance(statement, (Store, Gemm))
@@ -280,7 +280,7 @@ def _statements(nodes: Sequence[Node]) -> Iterator[Statement]:
             yield from _statements(node.body)
 
 
-def _written(node: Node) -> Tuple[str, ...]:
+def _written_buffers(node: Node) -> Tuple[str, ...]:
     return tuple(
         access.buffer
         for statement in _statements((node,))

@@ -51,7 +51,7 @@ def enter(
     pid = os.fork()
     if pid:
         os.close(ours)
-        _stay_behind(pid, parent)
+        _guard_worker(pid, parent)
     os.close(guards)
     limits.prctl(limits.PR_SET_PDEATHSIG, signal.SIGKILL)
     if select.select([ours], [], [], 0)[0]:
@@ -75,7 +75,7 @@ def pid_outside() -> int:
     return os.getpid() if _State.outer_pid is None else _State.outer_pid
 
 
-def _stay_behind(pid: int, parent: Optional[int]) -> None:
+def _guard_worker(pid: int, parent: Optional[int]) -> None:
     """Wait for the process `pid` and end in the same way."""
     limits.set_name("tirlens-guard")
     if parent is not None:

@@ -52,7 +52,7 @@ def elements_inside(context: Context, *regions: Region) -> Expr:
     if region.buffer.scope != "global":
         return elements(region)
     sides = zip(region.indices, region.extents, region.buffer.shape)
-    return times(*(context.clipped(index, extent, size) for index, extent, size in sides))
+    return times(*(context.clip(index, extent, size) for index, extent, size in sides))
 
 
 def access(region: Region, mode: AccessMode, route: Route, guard: Optional[Expr] = None) -> Access:

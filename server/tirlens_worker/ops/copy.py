@@ -47,7 +47,7 @@ def _copy(call: Any, context: Context, name: str, route: Route) -> Statement:
     if "is_gather4" in hints or "is_scatter4" in hints:
         route = "tma"
     without_tma = "disable_tma" in hints and bool(context.literal(hints["disable_tma"]))
-    told = signal("bring", hints["barrier"], context) if "barrier" in hints else None
+    signals = signal("bring", hints["barrier"], context) if "barrier" in hints else None
     return Copy(
         label=label(name, source, target),
         arith=_conversion(context, source, target),
@@ -56,7 +56,7 @@ def _copy(call: Any, context: Context, name: str, route: Route) -> Statement:
             *_boxes(context, hints, "is_scatter4", target, "write", route),
         ),
         per=executor(source, target),
-        signals=() if told is None else (told,),
+        signals=() if signals is None else (signals,),
         may_use_tma=not without_tma,
     )
 

@@ -93,7 +93,7 @@ def call_extern(call: Any, context: Context) -> Statement:
         return Barrier(label=name + "()", kind=barrier_kind(name))
     product = dot_product(bare)
     reads, inside = _of_arguments(arguments, context)
-    operation = FUNCTIONS.get(bare) or _wrapped(bare)
+    operation = FUNCTIONS.get(bare) or _operation_of(bare)
     if operation is None and product is None:
         context.note(
             "the cost of the function {!r} is not known; it is left out".format(name), function=name
@@ -111,7 +111,7 @@ def call_extern(call: Any, context: Context) -> Statement:
     return Call(label=label(name), arith=(*inside, *own), accesses=reads)
 
 
-def _wrapped(name: str) -> Optional[str]:
+def _operation_of(name: str) -> Optional[str]:
     """The operation of the instruction that a function is named after."""
     found = _INSTRUCTION.search(name)
     return None if found is None else _APPROXIMATE.get(found[1], "fast_" + found[1])

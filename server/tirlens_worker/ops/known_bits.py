@@ -34,7 +34,7 @@ def known_bits(value: Expr) -> Bits:
     if value[0] == "%" and isinstance(value[2], int) and value[2] > 0:
         return Bits(0, _ALL & ~((1 << (value[2] - 1).bit_length()) - 1))
     if value[0] in ("<<", ">>") and isinstance(value[2], int):
-        return _shifted(known_bits(value[1]), value[2] if value[0] == "<<" else -value[2])
+        return _shift(known_bits(value[1]), value[2] if value[0] == "<<" else -value[2])
     if value[0] not in ("&", "|", "^"):
         return _NOTHING
     left, right = known_bits(value[1]), known_bits(value[2])
@@ -48,7 +48,7 @@ def known_bits(value: Expr) -> Bits:
     return Bits(ones, both | ones)
 
 
-def _shifted(bits: Bits, by: int) -> Bits:
+def _shift(bits: Bits, by: int) -> Bits:
     if by >= 0:
         filled = (1 << by) - 1
         return Bits(bits.value << by & _ALL, (bits.known << by | filled) & _ALL)

@@ -101,7 +101,7 @@ class Context(Protocol):
         """
         ...
 
-    def clipped(self, index: Expr, extent: Expr, size: Expr) -> Expr:
+    def clip(self, index: Expr, extent: Expr, size: Expr) -> Expr:
         """The length of the part of ``range(index, index + extent)`` in ``range(size)``."""
         ...
 
@@ -113,7 +113,7 @@ class Context(Protocol):
         """The value that `node` has where it is computed for the first time, if that is known."""
         ...
 
-    def made(self, barrier: Region, arrivals: Expr) -> None:
+    def set_arrivals(self, barrier: Region, arrivals: Expr) -> None:
         """So many arrivals end a phase of the barrier that is made here, or of all in a loop."""
         ...
 

@@ -84,11 +84,11 @@ _WAITLESS = ("arrive", "fence", "commit", "init", "trigger", "expect")
 def synchronize(call: Any, context: Context) -> Statement:
     """A barrier, fence, wait or arrival, with what it does to which barrier."""
     name = short_name(call.op.name)
-    told = tuple(_signals(name, list(call.args), context))
-    guard = predicate(call, context) if told else None
+    signals = tuple(_signals(name, list(call.args), context))
+    guard = predicate(call, context) if signals else None
     if guard is not None:
-        told = tuple(replace(one, guard=guard) for one in told)
-    return Barrier(label="T.{}()".format(name), signals=told, kind=barrier_kind(name))
+        signals = tuple(replace(one, guard=guard) for one in signals)
+    return Barrier(label="T.{}()".format(name), signals=signals, kind=barrier_kind(name))
 
 
 def barrier_kind(name: str) -> BarrierKind:
@@ -109,7 +109,7 @@ def _signals(name: str, operands: List[Any], context: Context) -> Iterator[Signa
     elif name == "mbarrier_init" and len(operands) > 1:
         where = context.region(operands[0])
         if where is not None and len(where.indices) == 1:
-            context.made(where, context.expr(operands[1]))
+            context.set_arrivals(where, context.expr(operands[1]))
     elif name == "tvm_storage_sync" and len(operands) == 3:
         yield Signal("sync", index=context.expr(operands[1]), count=context.expr(operands[2]))
     elif name in _NUMBERED and len(operands) > 1:

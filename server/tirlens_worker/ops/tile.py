@@ -154,7 +154,7 @@ def elementwise(call: Any, context: Context) -> Statement:
     made = Reduce if reducing else Map if _ELEMENTWISE[name] else Fill
     return made(
         label=label(name, target, *sources),
-        arith=(*_scaled(call, context, name, target), *_each(name, over, target)),
+        arith=(*_scale_operations(call, context, name, target), *_each(name, over, target)),
         accesses=(*reads, access(target, "write", "tile")),
         per=per(call, context),
     )
@@ -172,7 +172,7 @@ def _each(name: str, over: Region, target: Region) -> List[Arith]:
     ]
 
 
-def _scaled(call: Any, context: Context, name: str, target: Region) -> Tuple[Arith, ...]:
+def _scale_operations(call: Any, context: Context, name: str, target: Region) -> Tuple[Arith, ...]:
     """The multiply-add of ``exp(out, in, bias, scale)`` where it is more than in itself."""
     if name not in _WITH_BIAS_AND_SCALE or len(call.args) < 4:
         return ()
@@ -187,7 +187,7 @@ def _absent(node: Optional[Any], context: Context) -> bool:
 
 @accounts("tirx.tile.binary_reduce", "tirx.tile.unary_reduce")
 @accounts("tirx.tile.binary_chain", "tirx.tile.reduce_negate")
-def composed(call: Any, context: Context) -> Statement:
+def composition(call: Any, context: Context) -> Statement:
     """Compositions: each of their operations once per element of the elementwise output."""
     found = [item for item in map(context.region, call.args) if item is not None]
     name = short_name(call.op.name)

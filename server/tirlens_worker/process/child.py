@@ -59,7 +59,7 @@ class Child:
         if self.pid == 0:
             _run_and_exit(lambda: self._run(parent))
         with contextlib.suppress(OSError):
-            # The child does so too: whoever comes first.
+            # The child does so too; the first call has the effect.
             os.setpgid(self.pid, self.pid)
         groups.add(self.pid)
         for descriptor in (self._pieces_in, self._output_in, self._trace_in, self._orders):
@@ -78,7 +78,7 @@ class Child:
             write_all(self._orders_in, _LENGTH.pack(len(orders)) + orders)
 
     def _run(self, parent: int) -> None:
-        """In the child: become a disposable process, then analyse what it is told to."""
+        """In the child: become a disposable process, then analyse the request."""
         with contextlib.suppress(OSError):
             os.setpgid(0, 0)
         limits.set_name("tirlens-child")
@@ -137,7 +137,7 @@ class Child:
         kill_group(self.pid)
         kill_descendants()
 
-    def ended(self) -> End:
+    def wait_for_end(self) -> End:
         """What became of the child, once it has ended."""
         ended = self._reap(0)
         assert ended is not None
@@ -151,7 +151,7 @@ class Child:
         for descriptor in (*self.channels.values(), self._orders_in):
             os.close(descriptor)
         kill_group(self.pid)
-        self.ended()
+        self.wait_for_end()
         kill_group(self.pid)
         groups.discard(self.pid)
         end_descendants()

@@ -52,7 +52,7 @@ class ForkingWorker(Worker):
             self._renew_spare()
         ready, self._spare = self._spare, None
         assert ready is not None
-        interrupted = partial(self._interrupted, request)
+        interrupted = partial(self._is_interrupted, request)
         run = Run(request, ready, self._reader.fileno(), interrupted, self._send)
         try:
             payload = run.result()
@@ -77,7 +77,7 @@ class ForkingWorker(Worker):
         processes.end_descendants()
         os._exit(128 + number)
 
-    def _interrupted(self, request: Analyze) -> bool:
+    def _is_interrupted(self, request: Analyze) -> bool:
         """Whether what has come ends `request`: its cancel, a newer request, the end."""
         message = super()._next()
         if message is not None and message.get("$") == "Cancel":

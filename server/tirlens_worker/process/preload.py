@@ -23,7 +23,7 @@ _tried: Set[str] = set()
 
 def missing(text: str) -> List[str]:
     """The frameworks' modules that `text` imports and this process has not tried to."""
-    names = dict.fromkeys(_imported(text))
+    names = dict.fromkeys(_imported_modules(text))
     return [name for name in names if name not in _tried and name not in sys.modules]
 
 
@@ -41,7 +41,7 @@ def preload(names: List[str]) -> None:
             continue
 
 
-def _imported(text: str) -> Iterator[str]:
+def _imported_modules(text: str) -> Iterator[str]:
     for match in _STATEMENT.finditer(text):
         module = match.group("module")
         if module is None:

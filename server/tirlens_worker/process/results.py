@@ -1,4 +1,4 @@
-"""The pieces that an analysis has told, put together to the `Result` of its request."""
+"""The pieces that an analysis has sent, combined to the `Result` of its request."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Pieces:
             self._pieces[tag].append(payload)
 
     def add(self, problems: Sequence[Problem]) -> None:
-        """Keep problems, as if a child had told them."""
+        """Keep problems, as if a child had sent them."""
         self._pieces[PROBLEM] += [codec.dumps(item) for item in problems]
 
     def add_not_reached(self, indices: Sequence[int]) -> None:
@@ -46,7 +46,7 @@ class Pieces:
         for name, tag in _FIELDS:
             items = self._pieces[tag]
             if tag in (PROBLEM, FILE):
-                # What is of the file is told by each child; that of the first telling stays.
+                # Each child sends the pieces of the file; the first of equal ones is kept.
                 items = list(dict.fromkeys(items))
             if items:
                 parts.append(b',"%s":[%s]' % (name.encode(), b",".join(items)))

@@ -1,7 +1,7 @@
 """Analyse a kernel of our own in the warm process, so that its children find every cache filled.
 
 The first kernel costs the frameworks lazily imported modules, look-ups of functions and
-`inspect`'s index of all modules; a forked child would pay for these at each analysis anew.
+`inspect`'s index of all modules; a forked child would pay for these at each analysis.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Watch:
         self._flood = False
 
     def watch(self) -> Report:
-        """Watch the child to its end; one that has told all may still be about to go."""
+        """Watch the child to its end; one that has sent all may not have ended yet."""
         selector = selectors.DefaultSelector()
         for name, descriptor in self._child.channels.items():
             selector.register(descriptor, selectors.EVENT_READ, name)
@@ -185,7 +185,7 @@ class Watch:
         if deserted:
             return "crash", "the process closed the files of its own analysis {}".format(doing)
         # Only here is its end waited for, which on a busy machine takes its time.
-        end = self._child.ended()
+        end = self._child.wait_for_end()
         if os.WIFSIGNALED(end.status):
             number = os.WTERMSIG(end.status)
             if number == signal.SIGXCPU:

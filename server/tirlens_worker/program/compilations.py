@@ -28,7 +28,7 @@ class CapturedKernel:
 _captured: List[Any] = []
 
 
-def captured() -> List[Any]:
+def take_captured() -> List[Any]:
     """The functions whose compilation was asked for since the last call."""
     taken = list(_captured)
     _captured.clear()
@@ -62,7 +62,7 @@ def with_options(
     """`function` with the options of its compilation in tilelang's own attributes."""
     if pass_configs:
         own = dict(function.attrs.get(PASS_CONFIGS) or {})
-        known = other_versions.known(pass_configs)
+        known = other_versions.known_options(pass_configs)
         own.update({getattr(key, "value", key): value for key, value in known.items()})
         function = function.with_attr(PASS_CONFIGS, own)
     if compile_flags:

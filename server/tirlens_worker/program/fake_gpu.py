@@ -1,4 +1,4 @@
-"""The GPU that programs are told of while they are read on a machine that may have none."""
+"""The GPU that programs see while they are executed on a machine that may have none."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DEFAULT_ARCH = "sm_90"
 
 
 class FakeGpu:
-    """The GPU that programs are told of."""
+    """The GPU that programs see."""
 
     def __init__(self, target: Mapping[str, Any]) -> None:
         arch = str(target.get("arch") or _DEFAULT_ARCH)
@@ -64,16 +64,16 @@ class _State:
 
 
 def stand_in(target: Mapping[str, Any]) -> None:
-    """Have programs be told of the GPU `target` from now on, as `patches.install` takes it."""
+    """Set the GPU that programs see; `target` as in `patches.install`."""
     _State.gpu = FakeGpu(target)
 
 
 def current() -> FakeGpu:
-    """The GPU that programs are told of."""
+    """The GPU that programs see."""
     return _State.gpu
 
 
-def asked() -> FakeGpu:
+def requested_gpu() -> FakeGpu:
     """The GPU, for an answer to the program, which may go another way with another one."""
     _State.asked = True
     return _State.gpu

@@ -22,7 +22,7 @@ def patch_torch_cuda(cuda: Any) -> None:
     """Let ``torch.cuda`` answer."""
 
     def properties(device: Any = None) -> Any:
-        fake = fake_gpu.asked()
+        fake = fake_gpu.requested_gpu()
         return SimpleNamespace(
             name=fake.name,
             major=fake.capability[0],
@@ -41,8 +41,8 @@ def patch_torch_cuda(cuda: Any) -> None:
     cuda.is_available = _answer(lambda: True)
     cuda.device_count = _answer(lambda: 1)
     cuda.current_device = _answer(lambda: 0)
-    cuda.get_device_capability = _answer(lambda: fake_gpu.asked().capability)
-    cuda.get_device_name = _answer(lambda: fake_gpu.asked().name)
+    cuda.get_device_capability = _answer(lambda: fake_gpu.requested_gpu().capability)
+    cuda.get_device_name = _answer(lambda: fake_gpu.requested_gpu().name)
     cuda.get_device_properties = properties
     for name in ("synchronize", "init", "set_device", "empty_cache"):
         setattr(cuda, name, _answer(lambda: None))
@@ -50,16 +50,16 @@ def patch_torch_cuda(cuda: Any) -> None:
 
 def patch_driver(driver: Any) -> None:
     """Let tilelang's queries of the CUDA driver answer."""
-    driver.get_num_sms = _answer(lambda: fake_gpu.asked().sm_count)
+    driver.get_num_sms = _answer(lambda: fake_gpu.requested_gpu().sm_count)
     driver.get_cuda_device_properties = _answer(
         lambda: sys.modules["torch"].cuda.get_device_properties()
     )
-    driver.get_device_name = _answer(lambda: fake_gpu.asked().name)
+    driver.get_device_name = _answer(lambda: fake_gpu.requested_gpu().name)
     driver.get_shared_memory_per_block = _shared_memory(lambda: 49152)
     driver.get_max_dynamic_shared_size_bytes = _shared_memory(
-        lambda: fake_gpu.asked().shared_per_sm_bytes
+        lambda: fake_gpu.requested_gpu().shared_per_sm_bytes
     )
-    driver.get_persisting_l2_cache_max_size = _answer(lambda: fake_gpu.asked().l2_bytes)
+    driver.get_persisting_l2_cache_max_size = _answer(lambda: fake_gpu.requested_gpu().l2_bytes)
     driver.get_registers_per_block = _answer(lambda: 65536)
 
 
@@ -74,7 +74,7 @@ def patch_arch(arch: Any) -> None:
     """Let tilelang's description of an architecture be the GPU's."""
 
     def create(self: Any, target: Any) -> None:
-        fake = fake_gpu.asked()
+        fake = fake_gpu.requested_gpu()
         self.target = target if not isinstance(target, (str, dict)) else fake.target()
         self.sm_version = fake.capability[0] * 10 + fake.capability[1]
         self.name = fake.name

@@ -2,8 +2,8 @@
 
 A kernel's file imports helpers that import what this environment lacks (another library, another
 version of a framework), or that need a GPU.  Such a module is executed as the analysed text is:
-a statement that fails does not take the ones after it with it.  What it leaves undefined is told
-where a kernel needs it.
+a statement that fails does not take the ones after it with it.  A name that it leaves undefined is
+reported where a kernel needs it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from . import other_versions, statements
 from .document import describe, missing_name, trace_text
 
 _OWN_FOLDER = os.path.dirname(os.path.dirname(__file__))
-# Their modules stand for themselves wherever they lie.
+# Their modules are never executed statement by statement, wherever they are.
 _FRAMEWORKS = ("tvm", "tilelang", "torch", "numpy", "tirlens", "tirlens_worker")
 # No program goes on after these.
 _ENDS = (SystemExit, KeyboardInterrupt, MemoryError, RecursionError, EOFError, NetworkClosedError)
@@ -52,7 +52,7 @@ def cause_of(name: str) -> Optional[Cause]:
     return _causes.get(name)
 
 
-def told(error: ImportError) -> str:
+def import_error_message(error: ImportError) -> str:
     """What to say of a name that cannot be imported because its module has failed to define it."""
     match = _NAME.search(str(error))
     cause = _causes.get(match.group(1)) if match else None
@@ -129,7 +129,7 @@ class _Loader(SourceFileLoader):
     def _note(self, statement: ast.stmt, error: BaseException) -> None:
         first = isinstance(error, NameError) and _causes.get(missing_name(error))
         kind = "import" if isinstance(error, ImportError) else "trace"
-        what = other_versions.told(error) if isinstance(error, ImportError) else ""
+        what = other_versions.missing_part_message(error) if isinstance(error, ImportError) else ""
         cause = first or Cause(
             kind, what or describe(error), self.path, statement.lineno, trace_text(error)
         )

@@ -24,7 +24,7 @@ from .document import Document, chain, missing_name, package_of, relative_levels
 # Calls that are made for their effect and on which later definitions depend.
 _EFFECTS = frozenset(["append", "extend", "insert", "update", "add", "setdefault"])
 # No program goes on after these, on no machine; the lack of a GPU, say, is another matter.
-_TOLD_AT_ONCE = (EOFError, KeyboardInterrupt, RecursionError)
+_REPORTED_AT_ONCE = (EOFError, KeyboardInterrupt, RecursionError)
 _PRINTED = re.compile(r"#[ \t]*(?P<text>from tvm\.script import \w+ as (?P<name>\w+))[ \t]*$")
 
 
@@ -89,11 +89,11 @@ class Loaded:
             self.problems.append(Problem("unsupported", message, self.document.span_of_line(line)))
 
     def record(self, statement: ast.stmt, error: BaseException) -> None:
-        """Keep that `statement` failed, to be told at once or where what it defines is missed."""
+        """Record that `statement` failed: reported at once, or where a name that it defines is used."""
         at = self.document.span_of(statement)
         if isinstance(error, ImportError):
             problem = self.document.problem("import", error, at=at)
-            message = imported.told(error) or other_versions.told(error) or problem.message
+            message = imported.import_error_message(error) or other_versions.missing_part_message(error) or problem.message
             problem = replace(problem, message=message)
             if problem.message not in [known.message for known in self.problems]:
                 self.problems.append(problem)
@@ -113,9 +113,9 @@ class Loaded:
             problem = replace(
                 problem, message=other_versions.foreign_word(error) or problem.message
             )
-            # Other failures are told where a kernel needs what they have left undefined.
+            # Other failures are reported where a kernel needs a name that they leave undefined.
             defines = isinstance(statement, (ast.FunctionDef, ast.ClassDef))
-            if not defines and (isinstance(error, _TOLD_AT_ONCE) or _wanted_network(error)):
+            if not defines and (isinstance(error, _REPORTED_AT_ONCE) or _wanted_network(error)):
                 self.problems.append(problem)
         for name in statements.bound_names(statement):
             self._failed[name] = problem
@@ -127,7 +127,7 @@ def load(
     on_statement: Callable[[int], None],
     leave_out: Collection[int] = (),
 ) -> Loaded:
-    """Execute `document`; `on_statement` is told the line of each statement before it runs.
+    """Execute `document`; `on_statement` receives the line of each statement before it runs.
 
     The statements that start at the lines `leave_out` are not executed.
     """
@@ -144,10 +144,10 @@ def load(
     sys.argv = [document.path]
     document.fill_linecache()
     loaded = Loaded(document, module)
-    loaded.note_old_names(old_tvm.mentioned(document.text))
+    loaded.note_old_names(old_tvm.find_old_name(document.text))
     wanted = [item for item in document.tree.body if item.lineno not in leave_out]
     wanted[:0] = printed_imports(document)
-    run(loaded, wanted, module.__dict__, on_statement)
+    run_statements(loaded, wanted, module.__dict__, on_statement)
     return loaded
 
 
@@ -167,7 +167,7 @@ def printed_imports(document: Document) -> List[ast.stmt]:
     return found
 
 
-def run(
+def run_statements(
     loaded: Loaded,
     wanted: List[ast.stmt],
     namespace: Dict[str, Any],

@@ -1,7 +1,7 @@
 """Names that kernels have from other versions of the frameworks than the one at hand.
 
 An option of tilelang's compilation that this version does not know changes nothing of what is read
-here, so it is left out and told, instead of taking every kernel of the file with it.
+here, so it is left out and reported, and does not prevent the analysis of the file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def unknown_options() -> List[str]:
     return found
 
 
-def known(options: Any) -> Dict[Any, Any]:
+def known_options(options: Any) -> Dict[Any, Any]:
     """Those of the `options` of a compilation that this version of tilelang knows."""
     return {key: value for key, value in options.items() if not isinstance(key, UnknownOption)}
 
@@ -53,7 +53,7 @@ def allow_unknown_options(module: Any) -> None:
     module.PassConfigKey.__class__ = Lenient
 
 
-def told(error: ImportError) -> str:
+def missing_part_message(error: ImportError) -> str:
     """What to say of a part of a framework that the version at hand does not have."""
     name = (error.name or "").partition(".")
     framework = sys.modules.get(name[0]) if name[0] in ("tvm", "tilelang") else None
@@ -87,7 +87,7 @@ def foreign_word(error: BaseException) -> str:
         broken = _why_not_imported(name)
         if broken:
             return "{} could not be imported: {}".format(name, broken)
-        return told(ImportError(str(error), name=name))
+        return missing_part_message(ImportError(str(error), name=name))
     keyword = _KEYWORD.fullmatch(str(error)) if isinstance(error, TypeError) else None
     tilelang = sys.modules.get("tilelang")
     if keyword and tilelang is not None:

@@ -61,7 +61,7 @@ def _refuse(*args: Any, **kwargs: Any) -> Any:
 
 
 def _patch_jit(jit: Any) -> None:
-    def cached(func: Any = None, *args: Any, **kwargs: Any) -> CapturedKernel:
+    def capture_cached(func: Any = None, *args: Any, **kwargs: Any) -> CapturedKernel:
         options = kwargs.get("pass_configs"), kwargs.get("compile_flags")
         return capture(with_options(func, *options))
 
@@ -73,10 +73,10 @@ def _patch_jit(jit: Any) -> None:
         # Sizes of ``T.const`` are given by name and are no parameters.
         arrays = {name: value for name, value in kwargs.items() if name in names}
         given = self.signature.bind_partial(*args, **arrays).arguments
-        noted = array_shapes.noted(function, given)
+        noted = array_shapes.attach_shapes(function, given)
         return capture(with_options(noted, self.pass_configs, self.compile_flags))
 
-    jit.cached = cached
+    jit.cached = capture_cached
     jit.JITImpl.compile = compile_jit
     jit.JITImpl.__call__ = compile_jit
 

@@ -23,7 +23,7 @@ def is_array(annotation: Any) -> bool:
     return name == "Tensor" and module.startswith("tvm.relax.frontend")
 
 
-def written(
+def written_shapes(
     definition: ast.FunctionDef,
     arrays: Mapping[str, str],
     values: Mapping[str, str],
@@ -74,7 +74,7 @@ class _Reader:
         last = self._last.get(array, [])
         names = self._unpacked.get(array) or ["_"] * self._ranks.get(array, 2)
         first = names[: max(0, len(names) - len(last))]
-        sizes = [self._assumed(name) for name in first] + last
+        sizes = [self._assumed_size(name) for name in first] + last
         for index, size in self._single.get(array, {}).items():
             if index < len(sizes):
                 sizes[index] = size
@@ -105,7 +105,7 @@ class _Reader:
             self._unpacked[array] = names
             for name in names:
                 if name != "_" and name not in self._fixed:
-                    self.known[name] = self._assumed(name)
+                    self.known[name] = self._assumed_size(name)
         elif array and what == "dtype" and isinstance(target, ast.Name):
             self._type_names[array] = target.id
             self.known[target.id] = self._types.get(array) or self._assumed_type(target.id)
@@ -129,7 +129,7 @@ class _Reader:
                 self._fixed.add(left.id)
         elif isinstance(operator, ast.Eq):
             array, what = self._part(left)
-            behind, beginning = self._tail(left)
+            tail_array, beginning = self._tail(left)
             single, index = _dimension(left)
             if array and what == "shape" and _are_sizes(right):
                 self._asserted[array] = list(right)
@@ -137,9 +137,9 @@ class _Reader:
                 self._types[array] = right
             elif array and what == "ndim" and isinstance(right, int):
                 self._ranks[array] = min(right, _MOST_DIMENSIONS)
-            elif behind and _are_sizes(right):
-                self._last[behind] = list(right)
-                self._ranks[behind] = beginning + len(right)
+            elif tail_array and _are_sizes(right):
+                self._last[tail_array] = list(right)
+                self._ranks[tail_array] = beginning + len(right)
             elif single in self._arrays and isinstance(right, int):
                 self._single.setdefault(single, {})[index] = right
 
@@ -170,7 +170,7 @@ class _Reader:
         except Exception:
             return None
 
-    def _assumed(self, name: str) -> int:
+    def _assumed_size(self, name: str) -> int:
         if isinstance(self.known.get(name), int):
             return int(self.known[name])
         return assume.size("num_tokens" if name == "_" else name, {}) or 128

@@ -154,9 +154,9 @@ _IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts]
 )
 
 
-def by_name(name: str, annotation: Any = None, beside: Collection[str] = ()) -> Texts:
+def by_name(name: str, annotation: Any = None, others: Collection[str] = ()) -> Texts:
     """Values for a parameter by its name and those `beside` it, then by its type; never empty."""
-    others = {other.lower() for other in beside}
+    others = {other.lower() for other in others}
     for letter, wanted, unwanted, values in _IN_COMPANY:
         if (
             name.lower() == letter

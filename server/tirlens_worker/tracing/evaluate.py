@@ -39,14 +39,14 @@ class Evaluator:
         Raises:
             BaseException: whatever the user's code raises.
         """
-        compilations.captured()
+        compilations.take_captured()
         if request.local_to is not None:
             value = self._local(request, candidate.expression)
         else:
             value = self._value(candidate.expression, self._names(request))
         chosen = choose(functions(value), request)
         if not chosen and self._is_called_again(value):
-            return self.evaluate(request, self._called(value, candidate, request))
+            return self.evaluate(request, self._call_of_factory(value, candidate, request))
         if not chosen:
             raise NoKernelError(
                 "{} gives {} and not a kernel".format(candidate.expression, kind(value))
@@ -79,7 +79,7 @@ class Evaluator:
     def _names(self, request: KernelRequest) -> Dict[str, Any]:
         return self._loaded.namespace_at(request.span.line)
 
-    def _called(
+    def _call_of_factory(
         self, value: Any, candidate: CallCandidate, request: KernelRequest
     ) -> CallCandidate:
         """The call of what `candidate` gives, another factory: ``build(2)(4096)``."""
@@ -118,11 +118,11 @@ class Evaluator:
             value = statements.value_of(code, namespace)
         except Exception:
             # A wrapper that compiles a kernel and then runs it has shown us the kernel.
-            captured = compilations.captured()
+            captured = compilations.take_captured()
             if not captured:
                 raise
             return captured
-        return value if is_kernel(value) else compilations.captured() or value
+        return value if is_kernel(value) else compilations.take_captured() or value
 
     def _local(self, request: KernelRequest, expression: str) -> Any:
         """A kernel inside a function, got by executing what it depends on and its definition."""
@@ -174,7 +174,7 @@ class Evaluator:
         found, error = self._first(calls, namespace)
         if found is not None:
             return found[1]
-        missing = parameters.required(self._document, value, request)
+        missing = parameters.required_names(self._document, value, request)
         if missing:
             reason = describe(error) if error else "no kernel came of it"
             raise ArgumentsError(missing, reason) from error

@@ -35,7 +35,7 @@ def required_problem(
 ) -> Problem:
     """The problem of a call that the user asked for: at the asking, unless it is in the code.
 
-    What an option asks for has no place in the text, and is told at the kernel.
+    A call of an option has no place in the text: its problem is at the kernel.
     """
     root = _root_problem(loaded, request, error)
     if root is not None:
@@ -110,7 +110,7 @@ def explain(
 
 
 def _stars(loaded: Loaded) -> str:
-    """Where a name may have come from in another version: what the frameworks' ``*`` stand for."""
+    """The modules of the frameworks whose ``*`` may have defined a name in another version."""
     modules = [
         node.module
         for node in ast.walk(loaded.document.tree)

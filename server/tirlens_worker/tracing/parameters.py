@@ -12,7 +12,7 @@ from ..program.document import Definition, Document
 from ..protocol import KernelRequest
 from . import assume
 from .arrays import is_array
-from .arrays import written as new_arrays
+from .arrays import written_shapes as new_arrays
 
 #: A call as text, and the word for where its arguments come from.
 Call = Tuple[str, str]
@@ -45,7 +45,7 @@ def calls_around(document: Document, request: KernelRequest) -> Iterator[Call]:
         yield "{}({})".format(request.local_to, words), "assumed" if values else "module-level"
 
 
-def required(document: Document, value: Any, request: KernelRequest) -> Tuple[str, ...]:
+def required_names(document: Document, value: Any, request: KernelRequest) -> Tuple[str, ...]:
     """The parameters of a factory or eager kernel that something must give a value."""
     return tuple(p.name for p in _parameters(document, value, request) if not p.optional)
 
@@ -135,7 +135,7 @@ def _without_value(
             signature = inspect.signature(value)
         except (TypeError, ValueError):
             return []
-    signature = _signature_behind(signature, definition)
+    signature = _wrapped_signature(signature, definition)
     out: List[assume.Parameter] = []
     flags = assume.flags_of(definition or ast.Pass())
     for index, parameter in enumerate(signature.parameters.values()):
@@ -161,7 +161,7 @@ def _without_value(
     return out
 
 
-def _signature_behind(
+def _wrapped_signature(
     signature: inspect.Signature, definition: Optional[Definition]
 ) -> inspect.Signature:
     """That of a definition behind a wrapper which takes whatever it is given."""

@@ -58,7 +58,7 @@ class Tracer:
                 failures.append(Failure(candidate, error))
         if request.allow_assumed and (request.local_to or not is_value):
             return self._assume(request, failures)
-        return self._failed(request, failures, ())
+        return self._failure_outcome(request, failures, ())
 
     def _assume(self, request: KernelRequest, failures: List[Failure]) -> Outcome:
         document = self._loaded.document
@@ -66,7 +66,7 @@ class Tracer:
             value = None if request.local_to else self._evaluator.lookup(request)
         except Exception as error:
             failures.append(Failure(CallCandidate(request.name, "module-level"), error))
-            return self._failed(request, failures, ())
+            return self._failure_outcome(request, failures, ())
         tried = {failure.candidate.expression for failure in failures}
         calls = (
             parameters.calls_around(document, request)
@@ -95,9 +95,9 @@ class Tracer:
         missing = (
             parameters.required_around(document, request)
             if request.local_to
-            else parameters.required(document, value, request)
+            else parameters.required_names(document, value, request)
         )
-        return self._failed(request, failures, missing)
+        return self._failure_outcome(request, failures, missing)
 
     def _is_plausible(self, function: Any) -> bool:
         from ..frameworks.plausible import is_plausible
@@ -107,7 +107,7 @@ class Tracer:
         except Exception:
             return True
 
-    def _failed(
+    def _failure_outcome(
         self, request: KernelRequest, failures: Sequence[Failure], missing: Tuple[str, ...]
     ) -> Outcome:
         why = explain(self._loaded, request, failures, missing)

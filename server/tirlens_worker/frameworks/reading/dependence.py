@@ -69,11 +69,11 @@ class Dependence:
             bindings = self._state.bindings
             if bindings.has_grid or bindings.scopes or found is None:
                 return None
-            changed = self._changed(dialect.buffer_of(node))
+            changed = self._writing_loops(dialect.buffer_of(node))
             return None if changed is None else found | changed
         return found
 
-    def _changed(self, buffer: Any) -> Variables:
+    def _writing_loops(self, buffer: Any) -> Variables:
         """The enclosing loops that write an array; None if one of them has no variable."""
         found = _NOTHING
         for name, body in self._state.position.loops:

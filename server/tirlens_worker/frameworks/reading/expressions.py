@@ -132,7 +132,7 @@ class Expressions:
             # One lane's value is that of all.
             return self.expr(arguments[1])
         if name.endswith("shuffle_elect"):
-            return self._elected(self.literal(arguments[0]) if arguments else None)
+            return self._elected_thread(self.literal(arguments[0]) if arguments else None)
         return ("opaque", _short(node))
 
     def _is_uniform_in_warps(self, value: Expr) -> bool:
@@ -148,7 +148,7 @@ class Expressions:
             self._state.bindings.active.get, BLOCK_TAGS
         )
 
-    def _elected(self, group: Union[int, float, str, bool, None]) -> Expr:
+    def _elected_thread(self, group: Union[int, float, str, bool, None]) -> Expr:
         """One thread of each `group` of a block's; 0 is the whole block (T.shuffle_elect)."""
         thread = self._state.bindings.thread()
         if not isinstance(group, int):

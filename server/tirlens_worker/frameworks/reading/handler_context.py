@@ -89,9 +89,9 @@ class HandlerContext:
         self._state.scalars.pointers.update(self._pointed)
         self._pointed.clear()
 
-    def clipped(self, index: Expr, extent: Expr, size: Expr) -> Expr:
+    def clip(self, index: Expr, extent: Expr, size: Expr) -> Expr:
         """The number of the `extent` indices from `index` on that are within an axis of `size`."""
-        return self._state.ranges.clipped(index, extent, size)
+        return self._state.ranges.clip(index, extent, size)
 
     def inside(self, node: Any, guard: Optional[Expr] = None) -> Optional[Expr]:
         """The guard of a load, `guard` included; None if it always happens."""
@@ -103,7 +103,7 @@ class HandlerContext:
         initial = self._state.scalars.initial
         return first_value(self.expr(node), initial, lambda name: ranges.of(name)[0])
 
-    def made(self, barrier: Region, arrivals: Expr) -> None:
+    def set_arrivals(self, barrier: Region, arrivals: Expr) -> None:
         """Note that `arrivals` end a phase of the barrier, or of all barriers in a loop."""
         index, (slots, *_) = barrier.indices[0], barrier.buffer.shape
         last = index if isinstance(index, int) else slots - 1 if isinstance(slots, int) else 0

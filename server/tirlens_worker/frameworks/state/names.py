@@ -1,4 +1,4 @@
-"""The names of a kernel's variables, and the expressions that the IR's variables stand for."""
+"""The names of a kernel's variables, and the values of the IR's variables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _INTEGERS = ("int", "uint", "bool")
 
 
 class Names:
-    """Unique names in one kernel, and the expression that each variable of the IR stands for.
+    """Unique names in one kernel, and the value of each variable of the IR.
 
     A variable that nothing binds is a shape variable of the kernel.
     """
@@ -38,7 +38,7 @@ class Names:
         return candidate
 
     def define(self, var: Any, value: Optional[Expr] = None) -> str:
-        """Name a loop variable, or let `var` stand for `value`; the name."""
+        """Name a loop variable, or make `var` a name for `value`; returns the name."""
         self.keep_alive(var)
         if value is not None:
             self.values[dialect.key(var)] = value
@@ -48,7 +48,7 @@ class Names:
         return name
 
     def value(self, var: Any) -> Expr:
-        """The expression that `var` stands for; an unbound one becomes a shape variable."""
+        """The value of `var`; an unbound one becomes a shape variable."""
         found = self.values.get(dialect.key(var))
         if found is not None:
             return found

@@ -36,7 +36,7 @@ class Ranges:
             return self._ranges.get(value, _ANY)
         if not isinstance(value, tuple) or len(value) != 3:
             return _ANY
-        return _combined(value[0], self.of(value[1]), self.of(value[2]))
+        return _combine(value[0], self.of(value[1]), self.of(value[2]))
 
     def decide(self, condition: Expr) -> Optional[bool]:
         """Whether a comparison holds, where the ranges of its sides tell."""
@@ -76,7 +76,7 @@ class Ranges:
             return None
         return ("<", index if lanes == 1 else ("+", index, lanes - 1), size)
 
-    def clipped(self, index: Expr, extent: Expr, size: Expr) -> Expr:
+    def clip(self, index: Expr, extent: Expr, size: Expr) -> Expr:
         """The length of the part of ``range(index, index + extent)`` in ``range(size)``."""
         low, high = self.of(index)
         _, length = self.of(extent)
@@ -89,7 +89,7 @@ class Ranges:
         return ("max", 0, stop if from_start else ("-", stop, ("max", 0, ("-", 0, index))))
 
 
-def _combined(operator: str, left: Range, right: Range) -> Range:
+def _combine(operator: str, left: Range, right: Range) -> Range:
     (a, b), (c, d) = left, right
     if operator == "+":
         return (

@@ -79,7 +79,7 @@ class Scalars:
             self.other_threads[name] = OtherThreads(value, (*earlier, conditions[0]))
 
 
-def unchanged(before: Dict[str, Expr], after: Dict[str, Expr]) -> Dict[str, Expr]:
+def unchanged_values(before: Dict[str, Expr], after: Dict[str, Expr]) -> Dict[str, Expr]:
     """The values of `before` that are the same `after`."""
     return {name: value for name, value in before.items() if after.get(name) == value}
 

@@ -11,7 +11,7 @@ from .. import dialect
 from ..expression_text import text
 from ..reading.expressions import Expressions
 from ..state.kernel_state import KernelState
-from ..state.scalars import unchanged
+from ..state.scalars import unchanged_values
 from .builder import NodeBuilder, Nodes
 from .traversal import Scope, Traversal
 
@@ -94,7 +94,7 @@ class Branches:
             self._jumps.branch_depth -= 1
             del position.conditions[len(position.conditions) - len(conditions) :]
             after = scalars.values
-            scalars.values = unchanged(before, after)
+            scalars.values = unchanged_values(before, after)
             scalars.other_threads = outer
             for name, value in {**before, **own_values}.items():
                 if after.get(name) != value:

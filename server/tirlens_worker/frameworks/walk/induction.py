@@ -44,7 +44,7 @@ class Induction:
         before = {name: held[name] for name in steps}
         now = {name: plus(before[name], times(steps[name], iteration)) for name in steps}
         scalars.values.update(now)
-        scalars.values.update(self._derived(body, stores, held, before, now))
+        scalars.values.update(self._derive(body, stores, held, before, now))
         return steps
 
     def leave(self, steps: Steps, before: Dict[str, Expr], count: Expr) -> None:
@@ -78,7 +78,7 @@ class Induction:
             return None
         return times(right if operator == "+" else -right, store.times)
 
-    def _derived(
+    def _derive(
         self,
         body: Any,
         stores: Dict[str, List[Write]],

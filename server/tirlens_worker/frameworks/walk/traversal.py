@@ -8,7 +8,7 @@ from ...facts import Expr
 from .. import dialect
 from ..spans import Locator
 from ..state.kernel_state import KernelState
-from ..state.scalars import unchanged
+from ..state.scalars import unchanged_values
 from .builder import Nodes
 
 Handler = Callable[[Any], Nodes]
@@ -59,8 +59,8 @@ class Traversal:
         before, loaded = dict(scalars.values), dict(scalars.loaded)
         nodes = self.nodes(stmt)
         at_end = scalars.values
-        scalars.values = unchanged(before, at_end)
-        scalars.loaded = unchanged(loaded, scalars.loaded)
+        scalars.values = unchanged_values(before, at_end)
+        scalars.loaded = unchanged_values(loaded, scalars.loaded)
         return Scope(nodes, at_end)
 
     def _unknown(self, kind: str, stmt: Any) -> Nodes:

@@ -32,7 +32,7 @@ def stmatrix(call: Any, context: Context) -> Statement:
 
 
 @accounts("tir.ptx.movmatrix", "tl.ds_read_tr16_b64", "tl.ds_read_tr8_b64")
-def transposed(call: Any, context: Context) -> Statement:
+def transpose_matrix(call: Any, context: Context) -> Statement:
     """``movmatrix`` in registers, and AMD's reads of shared memory that transpose."""
     source = context.region(call.args[0])
     width = 1 if source is None else max(64 // bits(source.buffer.dtype), 1)

@@ -69,10 +69,10 @@ def _wide_access(
         return None
     width = max(int(found.group(1)) // bits(where.buffer.dtype), 1)
     guard = context.expr(call.args[1 + values]) if len(call.args) > 1 + values else None
-    return where, _guarded(lanes(where, mode, "thread", width), guard)
+    return where, _with_guard(lanes(where, mode, "thread", width), guard)
 
 
-def _guarded(access: Access, guard: Optional[Expr]) -> Access:
+def _with_guard(access: Access, guard: Optional[Expr]) -> Access:
     if guard is None or guard in (True, 1, -1):
         return access
     return Access(
@@ -93,7 +93,7 @@ def _load_of_tvm(call: Any, context: Context) -> Statement:
     guard = context.expr(call.args[1])
     return Load(
         label=label("ldg32", source),
-        accesses=(_guarded(lanes(source, "read", "thread", 1), guard),),
+        accesses=(_with_guard(lanes(source, "read", "thread", 1), guard),),
     )
 
 
@@ -117,8 +117,8 @@ def cp_async(call: Any, context: Context) -> Statement:
     target, source = context.region(arguments[0]), context.region(arguments[1])
     rest = arguments[2:]
     if call.op.name.rsplit(".", 1)[-1].startswith("cp_async_raw"):
-        target = moved(target, context.expr(arguments[1]))
-        source = moved(context.region(arguments[2]), context.expr(arguments[3]))
+        target = shift_region(target, context.expr(arguments[1]))
+        source = shift_region(context.region(arguments[2]), context.expr(arguments[3]))
         rest = arguments[4:]
     size = context.literal(rest[0]) if rest else None
     if target is None or source is None or not isinstance(size, int):
@@ -136,13 +136,13 @@ def cp_async(call: Any, context: Context) -> Statement:
     return Copy(
         label=label("cp_async", source, target),
         accesses=(
-            _guarded(lanes(source, "read", "async", count), inside),
-            _guarded(lanes(target, "write", "async", count), guard),
+            _with_guard(lanes(source, "read", "async", count), inside),
+            _with_guard(lanes(target, "write", "async", count), guard),
         ),
     )
 
 
-def moved(region: Optional[Region], offset: Expr) -> Optional[Region]:
+def shift_region(region: Optional[Region], offset: Expr) -> Optional[Region]:
     """The region with its corner `offset` elements further along the last dimension."""
     if region is None or offset == 0:
         return region

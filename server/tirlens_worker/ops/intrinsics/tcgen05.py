@@ -115,7 +115,7 @@ def multiply_of_ptx(call: Any, context: Context) -> Statement:
 )
 def describe(call: Any, context: Context) -> Statement:
     """(descriptor, three types, M, N, K, ...)."""
-    return _described(call, context, 4)
+    return _create_descriptor(call, context, 4)
 
 
 @accounts(
@@ -124,10 +124,10 @@ def describe(call: Any, context: Context) -> Statement:
 )
 def describe_scaled(call: Any, context: Context) -> Statement:
     """(descriptor, five types, two addresses of scales, M, N, K, ...)."""
-    return _described(call, context, 8)
+    return _create_descriptor(call, context, 8)
 
 
-def _described(call: Any, context: Context, first: int) -> Statement:
+def _create_descriptor(call: Any, context: Context, first: int) -> Statement:
     m, n = (context.literal(node) for node in call.args[first : first + 2])
     if isinstance(m, int) and isinstance(n, int):
         # The other bits say types and layouts, which no one asks for here.

@@ -72,11 +72,11 @@ def tensor_copy(call: Any, context: Context, words: List[str], modifiers: List[s
         inside = Region(tile.buffer, tile.indices, as_row(box, len(tile.indices)))
         accesses.append(access(inside, "write" if loading else "read", "tma", guard))
     barriers = operands[first + rank : first + rank + 1] if loading else []
-    told = (signal("bring", barrier, context) for barrier in barriers)
+    signals = (signal("bring", barrier, context) for barrier in barriers)
     return Copy(
         label=label("ptx.cp.async.bulk.tensor", memory, tile),
         accesses=tuple(accesses if loading else accesses[::-1]),
-        signals=tuple(one for one in told if one is not None),
+        signals=tuple(one for one in signals if one is not None),
     )
 
 

@@ -37,7 +37,7 @@ def _tensor_copy(
 ) -> Statement:
     name = short_name(call.op.name)
     tile = context.region(shared)
-    memory = _described(call.args[0], context, [context.expr(node) for node in call.args[first:]])
+    memory = _described_region(call.args[0], context, [context.expr(node) for node in call.args[first:]])
     if memory is None:
         return not_understood(call, context, "its tensor map is made elsewhere")
     other: AccessMode = "write" if mode == "read" else "read"
@@ -48,7 +48,7 @@ def _tensor_copy(
     return Copy(label=label(name, memory, tile), accesses=accesses)
 
 
-def _described(descriptor: Any, context: Context, corner: List[Expr]) -> Optional[Region]:
+def _described_region(descriptor: Any, context: Context, corner: List[Expr]) -> Optional[Region]:
     operation = getattr(getattr(descriptor, "op", None), "name", "")
     if operation != "tl.create_tma_descriptor":
         return None
