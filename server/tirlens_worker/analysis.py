@@ -115,7 +115,9 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
         text=loaded.document.text,
         path=loaded.document.path,
     )
-    return replace(facts, asks_for_device=fake_gpu.was_asked(), assumed=_assumed_sizes(request, facts))
+    return replace(
+        facts, asks_for_device=fake_gpu.was_asked(), assumed=_assumed_sizes(request, facts)
+    )
 
 
 def _assumed_sizes(request: KernelRequest, facts: KernelFacts) -> Dict[str, int]:

@@ -86,7 +86,9 @@ class _Session:
         for traced in outcome.traced:
             yield self._measure_kernel(kernel, traced, analysis.facts_of(loaded, kernel, traced))
 
-    def _measure_kernel(self, kernel: KernelRequest, traced: Traced, facts: KernelFacts) -> Measured:
+    def _measure_kernel(
+        self, kernel: KernelRequest, traced: Traced, facts: KernelFacts
+    ) -> Measured:
         from .frameworks.arguments import NotMeasuredError
         from .frameworks.running import measure
 

@@ -155,7 +155,7 @@ def test_what_tvm_prints_needs_no_import(run: Run) -> None:
 def test_a_word_that_is_gone_is_named(run: Run) -> None:
     text = FLAT.replace("(s_tir=True)", "").replace("T.alloc_buffer([128]", "T.allocate_const([1]")
     problem = run(OLD + text).problems[-1]
-    assert "stands for tvm.script.tir.allocate_const of earlier versions" in problem.message
+    assert "corresponds to tvm.script.tir.allocate_const of earlier versions" in problem.message
     assert problem.span is not None
     assert problem.span.line == 10
 

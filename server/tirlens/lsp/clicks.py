@@ -138,10 +138,10 @@ def _begin(work: Coroutine[Any, Any, None]) -> None:
     """The client may wait for the command's answer before it asks its user."""
     task = asyncio.ensure_future(work)
     _running.add(task)
-    task.add_done_callback(_ended)
+    task.add_done_callback(_log_failure)
 
 
-def _ended(task: asyncio.Task[None]) -> None:
+def _log_failure(task: asyncio.Task[None]) -> None:
     _running.discard(task)
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.info("The client declined: %s", error)

@@ -46,7 +46,9 @@ def _add_lifecycle(server: Server) -> None:
         from tirlens.lsp import settings
 
         before = server.session.configuration
-        after, problems = settings.changed(before, params.settings, server.trust_workspace)
+        after, problems = settings.changed_configuration(
+            before, params.settings, server.trust_workspace
+        )
         server.client.report_settings(problems)
         server.session.configure(after)
 

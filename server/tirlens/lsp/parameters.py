@@ -44,19 +44,19 @@ def _initialize(params: dict[str, Any]) -> dict[str, Any]:
     return {
         "processId": process if is_process else None,
         "rootUri": None,
-        "capabilities": _known(cast("dict[str, Any]", capabilities), _CAPABILITIES),
+        "capabilities": _known_fields(cast("dict[str, Any]", capabilities), _CAPABILITIES),
         "initializationOptions": params.get("initializationOptions"),
     }
 
 
-def _known(given: object, form: Mapping[str, Any]) -> dict[str, Any]:
+def _known_fields(given: object, form: Mapping[str, Any]) -> dict[str, Any]:
     """The values in `given` that have the types of `form`."""
     values = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     found: dict[str, Any] = {}
     for key, wanted in form.items():
         value = values.get(key)
         if isinstance(wanted, dict):
-            if inner := _known(value, cast("dict[str, Any]", wanted)):
+            if inner := _known_fields(value, cast("dict[str, Any]", wanted)):
                 found[key] = inner
         elif wanted is list and isinstance(value, list):
             found[key] = [item for item in cast("list[Any]", value) if isinstance(item, str)]

@@ -27,7 +27,7 @@ def initial(options: object, trust_workspace: bool) -> tuple[Configuration, tupl
     return Configuration(trusted, settings, _path(given.get("interpreter"))), problems
 
 
-def changed(
+def changed_configuration(
     before: Configuration, options: object, trust_workspace: bool
 ) -> tuple[Configuration, tuple[str, ...]]:
     """The configuration after a change of settings, interpreter or trust."""

@@ -36,7 +36,7 @@ def analysis_request(
 
 
 def _target(device: Device) -> Mapping[str, Any]:
-    """What a program that asks for the GPU is told: the target of the first kernel's device."""
+    """The target that a program sees which asks for the GPU: that of the first kernel's device."""
     if not device.arch.startswith("sm_"):
         return {}
     return {"kind": "cuda", "arch": device.arch, "sm_count": device.sm_count}

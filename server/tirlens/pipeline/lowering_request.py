@@ -39,7 +39,7 @@ def lowering_request(
         if arch is None or request is None or _is_known(facts, arch):
             continue
         if versions[request.name, request.prim_func] > 1:
-            # The lowerings of two kernels with one name cannot be told apart.
+            # The lowerings of two kernels with one name cannot be distinguished.
             continue
         call = CallCandidate(facts.call, facts.call_source, required=True)
         requests[facts.definition, facts.call, arch] = replace(

@@ -55,7 +55,7 @@ class Part:
     files
         The user's modules that were imported.
     target
-        What the worker was told about the device; None where that made no difference.
+        The target of the request; None where it made no difference.
     """
 
     lines: Lines
@@ -90,7 +90,7 @@ class _Unit:
         """The cache key of `part`: of the whole text if it refers to lines of other statements."""
         return self.exact_key if has_span_outside(part, self.lines) else self.key
 
-    def cached(
+    def find(
         self, cache: Mapping[bytes, Part], target: Mapping[str, Any]
     ) -> tuple[bytes, Part] | None:
         """The key and the part of this unit in `cache`, at the lines of the unit; None if it is
@@ -146,7 +146,7 @@ class Plan:
     def with_cache(self, cache: Mapping[bytes, Part]) -> Plan:
         """This plan with the parts that `cache` has now. The text is not read again."""
         target = self.whole.target
-        found = {name: unit.cached(cache, target) for name, unit in self._units.items()}
+        found = {name: unit.find(cache, target) for name, unit in self._units.items()}
         cached = {name: pair for name, pair in found.items() if pair is not None}
         return replace(
             self,

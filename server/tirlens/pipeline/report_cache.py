@@ -47,7 +47,7 @@ class ReportCache:
     """Evaluates kernels and caches the last report of each. Threads may share one cache.
 
     An evaluation takes milliseconds and a comparison of facts microseconds. A cached report is
-    therefore reused whenever the facts compare equal, also if they were traced anew or are at
+    therefore reused whenever the facts compare equal, also if they were traced again or are at
     other lines.
     """
 

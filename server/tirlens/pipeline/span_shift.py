@@ -45,7 +45,7 @@ def shift_spans(value: T, shifts: Sequence[LineShift]) -> T:
     T
         `value` itself where nothing changes.
     """
-    return _shifted(value, shifts) if any(shift.lines for shift in shifts) else value
+    return _shift(value, shifts) if any(shift.lines for shift in shifts) else value
 
 
 def has_span_outside(value: Any, lines: Lines) -> bool:
@@ -62,21 +62,21 @@ def has_span_outside(value: Any, lines: Lines) -> bool:
     return any(has_span_outside(getattr(value, name), lines) for name in _fields(value.__class__))
 
 
-def _shifted(value: Any, shifts: Sequence[LineShift]) -> Any:
+def _shift(value: Any, shifts: Sequence[LineShift]) -> Any:
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, Span):
         return _shifted_span(value, shifts)
     if isinstance(value, tuple):
         before = cast("tuple[Any, ...]", value)
-        after = tuple(_shifted(item, shifts) for item in before)
+        after = tuple(_shift(item, shifts) for item in before)
         return after if any(map(operator.is_not, after, before)) else before
     if isinstance(value, Mapping):
         entries = cast("Mapping[str, Any]", value)
-        new = {key: _shifted(item, shifts) for key, item in entries.items()}
+        new = {key: _shift(item, shifts) for key, item in entries.items()}
         return new if any(new[key] is not entries[key] for key in new) else entries
     fields = {name: getattr(value, name) for name in _fields(value.__class__)}
-    new = {name: _shifted(item, shifts) for name, item in fields.items()}
+    new = {name: _shift(item, shifts) for name, item in fields.items()}
     changed = {name: item for name, item in new.items() if item is not fields[name]}
     return dataclasses.replace(value, **changed) if changed else value
 

@@ -159,7 +159,9 @@ class _OldModule(ModuleType):
                     return found
         where = " and ".join(module.__name__ for module in self._became)
         raise AttributeError(
-            "nothing in {} corresponds to {}.{} of earlier versions".format(where, self.__name__, name)
+            "nothing in {} corresponds to {}.{} of earlier versions".format(
+                where, self.__name__, name
+            )
         )
 
 
@@ -209,8 +211,8 @@ def _buffers(make: Callable[..., Any]) -> Callable[..., Any]:
 def _scalar(dtype: Any) -> Any:
     """``T.int64``, which could say of a variable that it is not negative (``is_size_var=True``).
 
-    Annotations are identified by the class, which therefore stays one of the framework's.  Where it is a
-    function, as in tilelang's TVM, there is none.
+    Annotations are identified by the class, which therefore stays one of the framework's.  Where it
+    is a function, as in tilelang's TVM, there is none.
     """
     if isinstance(dtype, FunctionType):
 

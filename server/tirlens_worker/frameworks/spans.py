@@ -42,7 +42,12 @@ def recording() -> Generator[None, None, None]:
         set_line(self, filename, lineno, name)
         pending = getattr(self, "_span_pending", None)
         if pending is not None and pending[2] == filename:
-            self._span_pending = (pending[0], pending[1], _file_with_stack(self, filename, lineno), lineno)
+            self._span_pending = (
+                pending[0],
+                pending[1],
+                _file_with_stack(self, filename, lineno),
+                lineno,
+            )
 
     def stamp_new(self: Any, parent: Any, start: int, file: str, line: int) -> None:
         stamp(self, parent, start, _file_with_stack(self, file, line), line)

@@ -89,11 +89,15 @@ class Loaded:
             self.problems.append(Problem("unsupported", message, self.document.span_of_line(line)))
 
     def record(self, statement: ast.stmt, error: BaseException) -> None:
-        """Record that `statement` failed: reported at once, or where a name that it defines is used."""
+        """Record a failed statement: reported at once, or where a name that it defines is used."""
         at = self.document.span_of(statement)
         if isinstance(error, ImportError):
             problem = self.document.problem("import", error, at=at)
-            message = imported.import_error_message(error) or other_versions.missing_part_message(error) or problem.message
+            message = (
+                imported.import_error_message(error)
+                or other_versions.missing_part_message(error)
+                or problem.message
+            )
             problem = replace(problem, message=message)
             if problem.message not in [known.message for known in self.problems]:
                 self.problems.append(problem)

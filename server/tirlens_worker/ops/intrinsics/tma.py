@@ -37,7 +37,9 @@ def _tensor_copy(
 ) -> Statement:
     name = short_name(call.op.name)
     tile = context.region(shared)
-    memory = _described_region(call.args[0], context, [context.expr(node) for node in call.args[first:]])
+    memory = _described_region(
+        call.args[0], context, [context.expr(node) for node in call.args[first:]]
+    )
     if memory is None:
         return not_understood(call, context, "its tensor map is made elsewhere")
     other: AccessMode = "write" if mode == "read" else "read"
