@@ -127,9 +127,9 @@ def loop_ms() -> float:
 
 
 def forget() -> None:
-    """Empty what the model's functions remember from one call to the next."""
+    """Empty the caches of the model's and the counting library's functions."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("tirlens.model"):
+        if name.startswith(("tirlens.model", "tirlens_counting")):
             for value in vars(module).values():
                 if hasattr(value, "cache_clear"):
                     value.cache_clear()
