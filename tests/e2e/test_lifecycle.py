@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from support.robust import is_in_time
+from support.robust import is_in_time, kernel, marked, new_mark, until
 from support.rpc import CAPABILITIES, SERVER, Client, RpcError
 from tirlens.lsp import welcome
 
@@ -92,6 +93,75 @@ def test_end_of_input_ends_the_server_within_a_second(client: Client) -> None:
     client.process.stdin.close()
     assert client.wait_end(30) == 1
     assert is_in_time(began, 1.0)
+
+
+def _working(client: Client, folder: Path, python: Path, **params: Any) -> None:
+    """Start an analysis that does not end by itself."""
+    params = {"capabilities": CAPABILITIES, "initializationOptions": {"trusted": True}, **params}
+    client.request("initialize", params)
+    client.notify("initialized", {})
+    settings = {"tirlens": {"python": str(python)}}
+    client.notify("workspace/didChangeConfiguration", {"settings": settings})
+    uri = client.open(folder / "a.py", "import time\ntime.sleep(60)\n" + kernel(1024))
+    client.wait(lambda: "analyzing" in client.states(uri))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("is_working", [False, True])
+def test_ctrl_c_ends_the_server_with_130(
+    client: Client, tmp_path: Path, tvm_python: Path, is_working: bool
+) -> None:
+    if is_working:
+        _working(client, tmp_path, tvm_python)
+    else:
+        client.initialize()
+    client.process.send_signal(signal.SIGINT)
+    assert client.wait_end(10) == 130
+    assert b"Traceback" not in client.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="descriptors")
+@pytest.mark.parametrize("closing", ["os.close(2)", "r, w = os.pipe(); os.dup2(w, 2); os.close(r)"])
+def test_a_closed_standard_error_does_not_matter(closing: str, tmp_path: Path) -> None:
+    serve = "[sys.executable, '-m', 'tirlens', 'serve', '--stdio']"
+    code = f"import os, sys; {closing}; os.execv(sys.executable, {serve})"
+    with Client(command=("-c", code)) as client:
+        client.initialize()
+        client.notify("textDocument/didOpen", {"bad": 1})
+        client.open(tmp_path / "a.py", "x = 1\n")
+        assert client.command("tirlens.devices")
+        assert client.request("shutdown") is None
+        client.notify("exit")
+        assert client.wait_end() == 0
+        assert client.stray == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sleep")
+@pytest.mark.parametrize("is_working", [False, True])
+def test_the_server_ends_with_the_process_of_its_client(
+    tmp_path: Path, tvm_python: Path, is_working: bool
+) -> None:
+    mark = new_mark()
+    # Nobody asks for its status: it stays as a zombie.
+    editor = subprocess.Popen(["sleep", "60"])
+    with Client(environment=mark) as client:
+        if is_working:
+            _working(client, tmp_path, tvm_python, processId=editor.pid)
+        else:
+            client.request("initialize", {"processId": editor.pid, "capabilities": {}})
+        assert client.command("tirlens.devices")
+        editor.kill()
+        began = time.monotonic()
+        assert client.wait_end(10) == 1
+        assert is_in_time(began, 2.0)
+        until(lambda: not marked(mark), 2.0, "the end of all processes")
+    editor.wait()
+
+
+def test_a_client_in_another_container_is_served(client: Client) -> None:
+    client.request("initialize", {"processId": 2**22 + 1, "capabilities": {}})
+    time.sleep(0.7)
+    assert client.command("tirlens.devices")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from tirlens.cli.errors import UsageError
 
@@ -12,6 +13,9 @@ def execute(arguments: argparse.Namespace) -> int:
     from tirlens import lsp
 
     if arguments.tcp is None:
+        # As Python has them where a shell closes them (`<&-`).
+        if sys.stdin is None or sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise UsageError("standard input or standard output is closed")
         return lsp.serve_stdio(trust_workspace=arguments.trust_workspace)
     host, colon, port = arguments.tcp.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535:

@@ -14,6 +14,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from tirlens.lsp import client_process
 from tirlens.lsp.protocol import PlainJson
 from tirlens.lsp.server import Server
 
@@ -35,6 +36,8 @@ def _add_lifecycle(server: Server) -> None:
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         server.initialization_options = params.initialization_options
+        if params.process_id is not None and server.on_client_end is not None:
+            client_process.watch(params.process_id, server.on_client_end)
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:

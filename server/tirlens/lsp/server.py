@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ class Server(LanguageServer):
         self.trust_workspace = trust_workspace
         self.initialization_options: object = None
         self.client = Client(self)
+        self.on_client_end: Callable[[], None] | None = None
+        """Called when the process of the client has ended, in a thread."""
         self.started = time.monotonic()
 
     @cached_property

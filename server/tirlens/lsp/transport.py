@@ -44,6 +44,9 @@ class Transport:
     def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
+        self._received: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_ended = False
         self._to_send: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write_all, name="writer", daemon=True)
         self._writer.start()
@@ -57,10 +60,16 @@ class Transport:
         self._to_send.put(None)
         self._writer.join(_DRAIN_LIMIT_S)
 
+    def end(self) -> None:
+        """End `messages` now, as the end of input does. Any thread and a signal may call it."""
+        self._is_ended = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._received.put_nowait, None)
+
     async def messages(self) -> AsyncIterator[bytes]:
         """The bodies of the client's messages until its input ends."""
-        loop = asyncio.get_running_loop()
-        received: asyncio.Queue[bytes | None] = asyncio.Queue()
+        loop = self._loop = asyncio.get_running_loop()
+        received = self._received
 
         def read_all() -> None:
             body: bytes | None = b""
@@ -72,7 +81,7 @@ class Transport:
                 loop.call_soon_threadsafe(received.put_nowait, body)
 
         threading.Thread(target=read_all, name="reader", daemon=True).start()
-        while (body := await received.get()) is not None:
+        while not self._is_ended and (body := await received.get()) is not None:
             yield body
 
     def _write_all(self) -> None:
