@@ -188,10 +188,10 @@ def _command(server: Server, function: Callable[..., Any]) -> Any:
     def command(*arguments: Any) -> Any:
         return function(server, *arguments)
 
-    async def awaited(*arguments: Any) -> Any:
+    async def async_command(*arguments: Any) -> Any:
         return await function(server, *arguments)
 
-    return awaited if asyncio.iscoroutinefunction(function) else command
+    return async_command if asyncio.iscoroutinefunction(function) else command
 
 
 # What the first requests need, from the quickest to import to the slowest.
