@@ -40,7 +40,7 @@ def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
         tell(PROBLEM, codec.dumps(_syntax_problem(request, error)))
         tell(DONE, b"")
         return
-    from .frameworks import spans
+    from .frameworks.locations import spans
 
     patches.install(request.target)
     enter_folder(request.path)
@@ -102,8 +102,8 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
     Raises:
         Exception: there is something in its IR that is not understood.
     """
-    from .frameworks import spans
     from .frameworks.extract import extract
+    from .frameworks.locations import spans
 
     facts = extract(
         traced.function,
@@ -133,7 +133,7 @@ def _assumed_sizes(request: KernelRequest, facts: KernelFacts) -> Dict[str, int]
 
 def _lowering(request: KernelRequest, traced: Traced) -> Lowering:
     from .frameworks.extract import name_of
-    from .frameworks.lowering import LoweringError, lower
+    from .frameworks.lowering.lower import LoweringError, lower
 
     arch = str(request.lower_to.get("arch", ""))
     outcome = Lowering(request.name, name_of(traced.function, request.name), traced.call, arch)

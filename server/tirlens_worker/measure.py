@@ -39,7 +39,9 @@ def main() -> int:
     payload = stdio.read_message(reader)
     if payload is None:
         return 1
-    from .frameworks import detect, running, spans
+    from .frameworks import detect
+    from .frameworks.benchmarking import timing
+    from .frameworks.locations import spans
 
     detect()
     with spans.recording():
@@ -50,7 +52,7 @@ def main() -> int:
                 return 0
             for answer in session.answers(codec.loads(KernelRequest, payload)):
                 stdio.write_message(writer, codec.dumps(answer))
-            is_last = not running.is_usable()
+            is_last = not timing.is_usable()
             stdio.write_message(writer, codec.dumps(Answered(is_last)))
             if is_last:
                 return 0
@@ -89,8 +91,8 @@ class _Session:
     def _measure_kernel(
         self, kernel: KernelRequest, traced: Traced, facts: KernelFacts
     ) -> Measured:
-        from .frameworks.arguments import NotMeasuredError
-        from .frameworks.running import measure
+        from .frameworks.benchmarking.kernel_arguments import NotMeasuredError
+        from .frameworks.benchmarking.timing import measure
 
         sizes = {**facts.sizes, **self._request.sizes, **kernel.bindings}
         try:
@@ -106,7 +108,7 @@ def _with_launch(traced: Traced, facts: KernelFacts, timing: Optional[Timing]) -
     """`facts` with the launch of the code that was timed."""
     if facts.framework != "tilelang" or timing is None:
         return facts
-    from .frameworks.lowering import LoweringError, lower
+    from .frameworks.lowering.lower import LoweringError, lower
 
     try:
         return replace(facts, lowered=(lower(traced.function, timing.target),))

@@ -239,7 +239,8 @@ import sys
 sys.path.insert(0, {server!r})
 import tilelang, torch
 import tilelang.language as T
-from tirlens_worker.frameworks import detect, running
+from tirlens_worker.frameworks import detect
+from tirlens_worker.frameworks.benchmarking import timing
 from tirlens_worker.frameworks.extract import extract
 
 detect()
@@ -254,14 +255,14 @@ def gather(
             B[bx, j] = T.cast(A[I[bx], j], "float32") * T.cast(s, "float32")
 
 facts = extract(gather, definition="gather", span=None, call="", call_source="")
-profiler, (a, index, s, b) = running.compiled_by_tilelang(
+profiler, (a, index, s, b) = timing.compiled_by_tilelang(
     gather, facts, {{"s": 3}}, target="c", execution_backend="cython"
 )
 assert (index.min() >= 0) and (index.max() < 64) and index.unique().numel() > 32
 profiler.func(a, index, s, b)
 assert torch.equal(b, 3 * a[index.long()].float())
 print(profiler.do_bench(input_tensors=[a, index, s, b], quantiles=[0.5], backend="wall") > 0)
-print(running.is_usable())
+print(timing.is_usable())
 """
 
 

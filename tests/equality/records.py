@@ -28,8 +28,8 @@ from equality.language import DataError, RefusedError, TooBigError
 from equality.storage import compacted
 from equality.useful import Useful
 from tirlens_worker import codec
-from tirlens_worker.frameworks import spans
 from tirlens_worker.frameworks.extract import extract
+from tirlens_worker.frameworks.locations import spans
 from tirlens_worker.program import patches
 from tirlens_worker.program.document import Document
 from tirlens_worker.program.load import load

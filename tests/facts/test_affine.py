@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tirlens_worker.facts import Expr
-from tirlens_worker.frameworks.affine import trips
+from tirlens_worker.frameworks.symbolic.affine import trips
 
 _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 

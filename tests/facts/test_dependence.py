@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tirlens_worker.frameworks.reading.dependence import names
-from tirlens_worker.frameworks.state.ranges import Ranges
+from tirlens_worker.frameworks.symbolic.ranges import Ranges
 
 FLAT = ("+", ("*", ("+", ("*", "block", 256), "i"), 8), "j")
 

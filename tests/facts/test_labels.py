@@ -7,7 +7,7 @@ import pytest
 from facts.test_kernels import TILELANG, facts_of
 from tirlens.model.counting.facts_walk import walk_nodes
 from tirlens_worker.facts import Branch, Expr
-from tirlens_worker.frameworks.expression_text import text
+from tirlens_worker.frameworks.symbolic.expression_text import text
 
 
 @pytest.mark.parametrize(

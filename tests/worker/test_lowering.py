@@ -15,7 +15,7 @@ from tirlens import pipeline, source
 from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens_worker.facts import KernelFacts, Launch, LoweredLaunch, Move
-from tirlens_worker.frameworks import lowering
+from tirlens_worker.frameworks.lowering.lower import message
 from tirlens_worker.protocol import Analyze, Lowering, Problem, Result
 
 GEMM = """
@@ -161,7 +161,7 @@ def test_what_the_framework_refuses_is_told(lower: Lower) -> None:
     ],
 )  # fmt: skip
 def test_the_words_of_the_framework(raw: str, told: str) -> None:
-    assert lowering.message(raw) == told
+    assert message(raw) == told
 
 
 def _requests() -> tuple[Analyze, Analyze]:

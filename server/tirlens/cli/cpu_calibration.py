@@ -24,7 +24,7 @@ from tirlens.worker_client import find_interpreter
 TIMEOUT_S = 600.0
 _PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]);"
-    "from tirlens_worker.frameworks.calibration import main; main()"
+    "from tirlens_worker.frameworks.benchmarking.calibration import main; main()"
 )
 
 

@@ -1,9 +1,9 @@
 """A device file for this machine's CPU, from the operating system and the times of small kernels.
 
-The kernels and their steps are those of `tirlens_worker.frameworks.calibration`.  A clock is a
-quarter of the time of a dependent integer multiplication and addition.  They take three clocks and
-one on every x86 core of the last ten years, and four together on Arm's Neoverse cores (uops.info,
-Arm's optimisation guides).  All other times are measured in clocks.
+The kernels and their steps are those of `tirlens_worker.frameworks.benchmarking.calibration`.  A
+clock is a quarter of the time of a dependent integer multiplication and addition.  They take three
+clocks and one on every x86 core of the last ten years, and four together on Arm's Neoverse cores
+(uops.info, Arm's optimisation guides).  All other times are measured in clocks.
 """
 
 from __future__ import annotations

@@ -6,12 +6,14 @@ import sys
 from typing import Any, Callable, Optional, Tuple
 
 from ..facts import KernelFacts, Span
-from . import array_shapes, compile_options, dialect, spans, version
-from .compaction import compacted_storage
+from . import array_shapes, compile_options, version
+from .ir import dialect
+from .locations import spans
+from .passes.storage_compaction import compacted_storage
+from .passes.useful_work import annotate_useful_work
 from .reading.expressions import Expressions
 from .state.kernel_state import KernelState
 from .state.tensor_maps import resize_copies
-from .useful import annotate_useful_work
 from .walk.kernel_walk import walk
 
 

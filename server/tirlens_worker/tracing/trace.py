@@ -83,7 +83,7 @@ class Tracer:
             candidate = CallCandidate(call, source)
             try:
                 outcome = Outcome(self._evaluator.evaluate(request, candidate))
-                if all(self._is_plausible(item.function) for item in outcome.traced):
+                if all(self._is_launchable(item.function) for item in outcome.traced):
                     return outcome
                 doubtful.append(outcome)
             except BaseException as error:
@@ -99,11 +99,11 @@ class Tracer:
         )
         return self._failure_outcome(request, failures, missing)
 
-    def _is_plausible(self, function: Any) -> bool:
-        from ..frameworks.plausible import is_plausible
+    def _is_launchable(self, function: Any) -> bool:
+        from ..frameworks.passes.launch_check import is_launchable
 
         try:
-            return is_plausible(function, fake_gpu.current().shared_per_block_bytes)
+            return is_launchable(function, fake_gpu.current().shared_per_block_bytes)
         except Exception:
             return True
 

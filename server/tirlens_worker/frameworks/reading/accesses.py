@@ -7,9 +7,9 @@ from typing import Any, Iterator, List, Optional
 
 from ...facts import Access, AccessMode, Expr
 from ...ops.build import plus
-from .. import dialect
+from ..ir import dialect
+from ..ir.subexpressions import subexpressions
 from ..state.kernel_state import KernelState
-from ..subexpressions import subexpressions
 from .expressions import Expressions, bare
 from .guards import both_hold, is_implied
 from .regions import Regions

@@ -10,10 +10,10 @@ from math import gcd
 from typing import Any, Dict, FrozenSet, List, Optional, Tuple
 
 from ...facts import Expr
-from .. import dialect
-from ..scalar_writes import writes
+from ..ir import dialect
+from ..ir.stores import writes
 from ..state.kernel_state import KernelState
-from ..state.ranges import Ranges
+from ..symbolic.ranges import Ranges
 from .expressions import Expressions, is_integer
 
 #: The names that a value depends on; None if it depends on more than variables.

@@ -18,9 +18,9 @@ from typing import Any, Iterable, List, NamedTuple, Optional, Tuple
 
 from ... import ops
 from ...facts import Access, Arith, Expr
-from .. import dialect
+from ..ir import dialect
+from ..ir.subexpressions import SELECT
 from ..state.kernel_state import KernelState
-from ..subexpressions import SELECT
 from .accesses import Accesses, loads
 from .expressions import TRANSPARENT, Expressions, bare, is_integer
 from .guards import add_guard, both_hold

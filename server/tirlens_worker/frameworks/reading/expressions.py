@@ -6,11 +6,11 @@ from typing import Any, Optional, Union
 
 from ...facts import Buffer, Expr
 from ...ops.build import WARP
-from .. import dialect
-from ..compaction import Storage
-from ..dialect import BLOCK_TAGS
+from ..ir import dialect
+from ..ir.dialect import BLOCK_TAGS
+from ..ir.subexpressions import SELECT
+from ..passes.storage_compaction import Storage
 from ..state.kernel_state import KernelState
-from ..subexpressions import SELECT
 
 _BITS = {
     "bitwise_and": "&",

@@ -6,7 +6,7 @@ from typing import Any, Dict, Optional, Tuple, Union
 
 from ...facts import Access, Arith, Buffer, Expr
 from ...ops import Layout, Region, TensorMap
-from .. import dialect
+from ..ir import dialect
 from ..state.barriers import first_value
 from .expression_cost import Cost, ExpressionCost, Readers
 from .regions import variable_of

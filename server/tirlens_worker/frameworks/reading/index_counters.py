@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, Dict, List, Set
 
 from ... import ops
-from .. import dialect
-from ..scalar_writes import results
-from ..subexpressions import subexpressions
+from ..ir import dialect
+from ..ir.stores import results
+from ..ir.subexpressions import subexpressions
 from .expressions import is_integer
 
 

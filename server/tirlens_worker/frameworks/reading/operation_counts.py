@@ -6,7 +6,7 @@ from typing import Any, Dict, Optional, Set, Tuple
 
 from ... import ops
 from ...facts import Arith, Expr
-from .. import dialect
+from ..ir import dialect
 from ..state.kernel_state import KernelState
 from .dependence import Dependence, Variables
 from .expressions import Expressions, bare, is_integer

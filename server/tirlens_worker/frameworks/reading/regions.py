@@ -6,9 +6,9 @@ from typing import Any, Optional, Tuple
 
 from ...facts import Buffer, Expr
 from ...ops import Region, TensorMap
-from .. import dialect
-from ..row_major import advance, region_of_run
+from ..ir import dialect
 from ..state.kernel_state import KernelState
+from ..symbolic.row_major import advance, region_of_run
 from .expressions import Expressions, bare
 
 #: Calls that give the address of what stands in them, and those that only change its type.

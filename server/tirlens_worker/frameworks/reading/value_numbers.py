@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, Hashable, Tuple
 
-from .. import dialect
-from ..subexpressions import operands
+from ..ir import dialect
+from ..ir.subexpressions import operands
 
 _CONSTANTS = frozenset({"IntImm", "FloatImm", "StringImm"})
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from ...facts import Buffer, Expr, Span
-from .. import dialect
+from ..ir import dialect
 from .names import Names
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Tuple
 
 from ...facts import Expr, Loop, LoopKind, Node, Span
-from ..expression_text import text
+from ..symbolic.expression_text import text
 
 
 def bound_loop(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from ...facts import Expr, Let, Node, Span
-from .. import dialect
+from ..ir import dialect
 from .bound_loops import bound_loop, product
 
 Nodes = Tuple[Node, ...]

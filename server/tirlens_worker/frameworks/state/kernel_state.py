@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Iterable
 
+from ..symbolic.ranges import Ranges
 from .arrays import Arrays
 from .barriers import Barriers
 from .caveats import Caveats
 from .names import Names
 from .position import Position
-from .ranges import Ranges
 from .scalars import Scalars
 from .tensor_maps import TensorMaps
 from .thread_bindings import ThreadBindings

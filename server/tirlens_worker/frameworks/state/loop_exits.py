@@ -10,9 +10,9 @@ from typing import AbstractSet, Any, Iterator, List, Optional, Sequence, Set, Tu
 
 from ...facts import Expr
 from ...ops.build import plus, times
-from .. import dialect
-from ..affine import mentions, trips
-from .ranges import Ranges
+from ..ir import dialect
+from ..symbolic.affine import mentions, trips
+from ..symbolic.ranges import Ranges
 
 _ITERATION = "(iteration)"
 _NO_INDEX = "(no index)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional, Set
 
 from ...facts import Expr, Variable
-from .. import dialect
+from ..ir import dialect
 
 _INTEGERS = ("int", "uint", "bool")
 

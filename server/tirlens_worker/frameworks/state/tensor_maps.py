@@ -8,8 +8,8 @@ from typing import Any, Dict, Hashable, Mapping, Tuple
 from ...facts import Access, Branch, Buffer, Expr, Loop, Node, Statement, While
 from ...ops import Layout, Region, TensorMap
 from ...ops.intrinsics.tensor_map import as_row
-from .. import dialect
-from ..row_major import corner_offset
+from ..ir import dialect
+from ..symbolic.row_major import corner_offset
 from .arrays import Arrays
 from .names import Names
 

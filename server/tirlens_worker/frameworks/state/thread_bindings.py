@@ -6,7 +6,7 @@ import re
 from typing import Callable, Dict, Optional, Tuple
 
 from ...facts import Expr, Launch, Node
-from .. import dialect
+from ..ir import dialect
 from .bound_loops import product
 from .exec_scopes import ExecScopes, Index
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Tuple
 
 from ...facts import Expr, Let, Store
-from .. import dialect
+from ..ir import dialect
 from ..reading.dependence import Dependence
 from ..reading.expression_cost import Readers
 from .builder import NodeBuilder, Nodes

@@ -6,12 +6,12 @@ from typing import Any, Mapping
 
 from ...facts import Branch, Expr
 from ...ops.build import plus
-from .. import dialect
-from ..compaction import Storage
-from ..expression_text import text
+from ..ir import dialect
+from ..locations.spans import Locator
+from ..passes.storage_compaction import Storage
 from ..reading.expression_cost import Readers
-from ..spans import Locator
 from ..state.arrays import Window
+from ..symbolic.expression_text import text
 from .builder import NodeBuilder, Nodes
 from .thread_loops import ThreadLoops
 from .traversal import Traversal

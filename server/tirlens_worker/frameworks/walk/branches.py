@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, Dict, List, Optional, Sequence
 
 from ...facts import Branch, Expr, Node
-from .. import dialect
-from ..expression_text import text
+from ..ir import dialect
 from ..reading.expressions import Expressions
 from ..state.kernel_state import KernelState
 from ..state.scalars import unchanged_values
+from ..symbolic.expression_text import text
 from .builder import NodeBuilder, Nodes
 from .traversal import Scope, Traversal
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any, Optional, Tuple
 
 from ...facts import Evaluate, Expr, Node, Statement, Store
+from ..locations.spans import Locator
 from ..reading.expression_cost import Cost
 from ..reading.handler_context import HandlerContext
-from ..spans import Locator
 from ..state.kernel_state import KernelState
 
 Nodes = Tuple[Node, ...]

@@ -7,11 +7,11 @@ from typing import Any
 
 from ... import ops
 from ...facts import Call
-from .. import dialect
+from ..ir import dialect
+from ..ir.stores import results
 from ..reading.expression_cost import Readers
 from ..reading.guards import add_guard
 from ..reading.handler_context import HandlerContext
-from ..scalar_writes import results
 from .branches import Branches
 from .builder import NodeBuilder, Nodes
 from .traversal import Traversal

@@ -6,11 +6,11 @@ from typing import Any, Dict, List, Optional
 
 from ...facts import Expr
 from ...ops.build import plus, times
-from .. import dialect
-from ..affine import mentions
+from ..ir import dialect
+from ..ir.stores import Write, writes
 from ..reading.expressions import Expressions
-from ..scalar_writes import Write, writes
 from ..state.kernel_state import KernelState
+from ..symbolic.affine import mentions
 
 #: The amount that one iteration adds to each scalar, by buffer id.
 Steps = Dict[str, Expr]

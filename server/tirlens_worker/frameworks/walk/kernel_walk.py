@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from ..compaction import Storage
+from ..locations.spans import Locator
+from ..passes.storage_compaction import Storage
 from ..reading.accesses import Accesses
 from ..reading.expression_cost import Readers
 from ..reading.expressions import Expressions
 from ..reading.handler_context import HandlerContext
 from ..reading.index_counters import index_counters
 from ..reading.regions import Regions
-from ..spans import Locator
 from ..state.kernel_state import KernelState
 from .assignments import Assignments
 from .blocks import Blocks

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Dict
 
 from ...facts import Expr, Loop, LoopKind
-from .. import dialect
-from ..expression_text import text
+from ..ir import dialect
 from ..reading.expressions import Expressions
 from ..state.kernel_state import KernelState
 from ..state.loop_exits import LoopExits
+from ..symbolic.expression_text import text
 from .builder import NodeBuilder, Nodes
 from .induction import Induction
 from .thread_loops import ThreadLoops

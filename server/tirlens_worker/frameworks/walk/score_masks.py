@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from ...facts import Expr
-from .. import dialect
+from ..ir import dialect
+from ..ir.subexpressions import SELECT
 from ..reading.expressions import Expressions, bare
-from ..subexpressions import SELECT
 
 #: What masks write in place of infinity: the exponential of it is zero next to any score.
 _LOW = -1e4

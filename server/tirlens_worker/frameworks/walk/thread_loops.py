@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...facts import Expr, Let
-from .. import dialect
+from ..ir import dialect
+from ..locations.spans import Locator
 from ..reading.expressions import Expressions
-from ..spans import Locator
 from ..state.bound_loops import bound_loop
 from ..state.exec_scopes import Index
 from ..state.kernel_state import KernelState

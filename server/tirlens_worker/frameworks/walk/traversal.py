@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
 from ...facts import Expr
-from .. import dialect
-from ..spans import Locator
+from ..ir import dialect
+from ..locations.spans import Locator
 from ..state.kernel_state import KernelState
 from ..state.scalars import unchanged_values
 from .builder import Nodes

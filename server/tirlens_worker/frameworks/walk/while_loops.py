@@ -22,14 +22,14 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from ... import ops
 from ...facts import Barrier, Expr, Loop, Signal, While
-from .. import dialect
-from ..affine import trips
-from ..expression_text import text
+from ..ir import dialect
+from ..ir.stores import writes
 from ..reading.expressions import Expressions
 from ..reading.handler_context import HandlerContext
-from ..scalar_writes import writes
 from ..state.kernel_state import KernelState
 from ..state.loop_exits import LoopExits
+from ..symbolic.affine import trips
+from ..symbolic.expression_text import text
 from .branches import Branches
 from .builder import NodeBuilder, Nodes
 from .induction import Induction

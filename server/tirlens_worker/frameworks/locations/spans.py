@@ -15,8 +15,8 @@ import os
 import sys
 from typing import Any, Callable, Dict, Generator, List, Optional, Tuple
 
-from ..facts import Span
-from ..lines import split_lines
+from ...facts import Span
+from ...lines import split_lines
 from . import parsed_spans
 
 Sites = Tuple[Span, ...]

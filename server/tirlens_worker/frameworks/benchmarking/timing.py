@@ -12,11 +12,11 @@ import statistics
 import sys
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ..facts import KernelFacts
-from ..protocol import RUNS_FOR_COUNTERS, Timing
-from . import dialect
-from .arguments import NotMeasuredError, arguments, is_integer
-from .compile_options import COMPILE_FLAGS, PASS_CONFIGS
+from ...facts import KernelFacts
+from ...protocol import RUNS_FOR_COUNTERS, Timing
+from ..compile_options import COMPILE_FLAGS, PASS_CONFIGS
+from ..ir import dialect
+from .kernel_arguments import NotMeasuredError, arguments, is_integer
 
 # One sample lasts this long at the least, all of them this long at the most.
 _SAMPLE_S = 1e-3

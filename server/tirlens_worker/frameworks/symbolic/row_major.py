@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import List, Tuple
 
-from ..facts import Buffer, Expr
-from ..ops import Region
-from ..ops.build import bits, plus, times
+from ...facts import Buffer, Expr
+from ...ops import Region
+from ...ops.build import bits, plus, times
 
 
 def region_of_run(buffer: Buffer, offset: Expr, extent: Expr) -> Region:

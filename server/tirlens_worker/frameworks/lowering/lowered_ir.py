@@ -11,8 +11,8 @@ import math
 import re
 from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
-from ..facts import AccessMode, Route
-from . import dialect
+from ...facts import AccessMode, Route
+from ..ir import dialect
 
 #: The family of a matrix instruction by the start of its operation's name.
 _MATRIX = (

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Dict, Iterable, List, Tuple
 
-from . import dialect
+from ..ir import dialect
 
 _PASSES = (
     "CanonicalizeLoop",

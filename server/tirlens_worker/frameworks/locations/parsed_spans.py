@@ -10,7 +10,7 @@ import contextlib
 import sys
 from typing import Any, Dict, Generator, List, Optional, Tuple
 
-from ..facts import Span
+from ...facts import Span
 
 Sites = Tuple[Span, ...]
 

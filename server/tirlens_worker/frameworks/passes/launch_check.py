@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from . import dialect
+from ..ir import dialect
 
 
-def is_plausible(func: Any, shared_bytes_per_block: int) -> bool:
+def is_launchable(func: Any, shared_bytes_per_block: int) -> bool:
     """Whether the arrays of `func` have elements and its shared ones fit into a block's memory.
 
     Arrays whose lives do not overlap may share a place, so one that is refused may fit all the

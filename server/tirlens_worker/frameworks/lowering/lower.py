@@ -13,9 +13,9 @@ import importlib
 import re
 from typing import Any, Dict, List, Mapping, Set
 
-from ..facts import LoweredLaunch, Move
-from . import dialect
-from .compile_options import PASS_CONFIGS
+from ...facts import LoweredLaunch, Move
+from ..compile_options import PASS_CONFIGS
+from ..ir import dialect
 from .lowered_ir import DeviceFunction, MoveKey
 
 _MOST_LINES = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..facts import Expr
+from ...facts import Expr
 
 _PRECEDENCE = {
     "or": 1, "and": 2, "<": 4, "<=": 4, "==": 4, "!=": 4, ">": 4, ">=": 4, "|": 5, "^": 6, "&": 7,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from ..facts import (
+from ...facts import (
     Access,
     Branch,
     Buffer,
@@ -25,8 +25,8 @@ from ..facts import (
     Useful,
     While,
 )
-from ..ops.build import times
-from .state.ranges import Ranges
+from ...ops.build import times
+from ..symbolic.ranges import Ranges
 
 #: An array and the box of it that is meant.
 Key = Tuple[str, Tuple[Expr, ...], Tuple[Expr, ...]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, List, Mapping, Tuple
 
-from ..facts import Expr, KernelFacts
-from . import dialect
+from ...facts import Expr, KernelFacts
+from ..ir import dialect
 
 # A small integer is a valid index of any array, whatever it is used for.
 _MOST = 128

@@ -101,7 +101,7 @@ class CalibrationKernel:
         """Run the kernel several times and return its least time; the arrays are freed after."""
         import numpy
 
-        from . import dialect
+        from ..ir import dialect
 
         given: List[Any] = []
         for _, buffer in dialect.parameters(self.func):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Optional, Tuple
 
-from ..facts import Expr
-from ..ops.build import plus, times
+from ...facts import Expr
+from ...ops.build import plus, times
 
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 

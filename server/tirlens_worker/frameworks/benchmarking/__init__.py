@@ -1,0 +1,1 @@
+"""Compiled kernels: their times on this machine, and the calibration of a CPU."""

@@ -1,0 +1,1 @@
+"""The IR of the frameworks' versions, by one interface."""

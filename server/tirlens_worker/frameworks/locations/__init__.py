@@ -1,0 +1,1 @@
+"""Source lines of statements of the IR."""

@@ -1,0 +1,1 @@
+"""tilelang's own lowering of a kernel for one architecture."""

@@ -1,0 +1,1 @@
+"""Analysis passes over a kernel: storage, useful work, resources of a launch."""

@@ -1,0 +1,1 @@
+"""Arithmetic on the expressions of the facts: bounds, linear forms, offsets, text."""
