@@ -1,7 +1,8 @@
 # pyright: basic, reportMissingImports=false
 """What mkdocs does not do by itself: generated pages, links out of the folder, mathematics.
 
-Pages of advice rules come from the rules' docstrings, pages of devices from their files. A link to
+Pages of advice rules come from the rules' docstrings, pages of devices from their files, the page
+of constants from their registry. A link to
 a file of the repository that is no page becomes one to its place on GitHub. Equations are written
 as MathML, which browsers show without scripts or fonts from elsewhere.
 """
@@ -58,6 +59,7 @@ def _filled(nav: list) -> list:
     generated = {
         "generated: advice": list(pages.rules()),
         "generated: devices": list(pages.devices()),
+        "generated: constants": list(pages.constants()),
         "generated: project": list(MOUNTED),
     }
     found = []
@@ -76,7 +78,7 @@ def _filled(nav: list) -> list:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, the mounted documents and the assets."""
-    for path, text in {**pages.rules(), **pages.devices()}.items():
+    for path, text in {**pages.rules(), **pages.devices(), **pages.constants()}.items():
         files.append(File.generated(config, path, content=text))
     for path, source in {**MOUNTED, **ASSETS}.items():
         files.append(File.generated(config, path, abs_src_path=str(source)))

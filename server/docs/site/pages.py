@@ -1,4 +1,4 @@
-"""The generated pages: one a rule, from its docstring; one a device, from its file."""
+"""The generated pages: of advice rules, of devices, and of the constants of the model."""
 
 from __future__ import annotations
 
@@ -14,10 +14,26 @@ from typing import Any
 from tirlens.hardware import Device, MemoryLevel, catalogue, load
 from tirlens.hardware.audit import doubts
 from tirlens.ide import labels
+from tirlens.model.constants import KINDS, Constant, all_constants
 
 SERVER = Path(__file__).resolve().parents[2]
 RULES = SERVER / "tirlens" / "advice" / "rules"
 LEVELS = {"dram": "DRAM", "llc": "last-level cache", "l2": "L2"}
+# The folders of the model, in the order of its stages.
+STAGES = {
+    "tree": "Data that stages share",
+    "gpu.mapping": "Thread mapping",
+    "gpu.compiler": "GPU compiler",
+    "gpu.memory": "Memory hierarchy",
+    "gpu.units": "Units of the GPU",
+    "gpu.block": "Block",
+    "gpu.launch": "Launch",
+    "cpu.compiler": "CPU compiler",
+    "cpu.in_core": "CPU core",
+    "cpu.memory": "CPU caches and memory",
+    "cpu": "CPU kernel",
+    "reporting": "Report",
+}
 # What a page shows elsewhere than in its table of single numbers.
 SHOWN_APART = frozenset(
     {"id", "name", "vendor", "kind", "arch", "features", "aliases", "caveats", "sources"}
@@ -94,6 +110,50 @@ def table_of_devices() -> str:
             f"| {labels.rate(device.peaks['fp32'].flop_per_s, 'FLOP')} |"
         )
     return "\n".join(lines)
+
+
+@cache
+def constants() -> Mapping[str, str]:
+    """The page of the constants of the model, from their registry."""
+    entries = all_constants().values()
+    about = (
+        f"The {len(entries)} numbers and tables of the model. Numbers of a device or its "
+        "architecture are on the pages of the [devices](devices.md)."
+    )
+    lines = [
+        "# Constants",
+        "",
+        about,
+        "",
+        "| kind | meaning | number |",
+        "|---|---|--:|",
+    ]
+    for kind, meaning in KINDS.items():
+        number = sum(entry.kind == kind for entry in entries)
+        lines.append(f"| {kind} | {_sentence(meaning)} | {number} |")
+    for folder, title in STAGES.items():
+        rows = [_constant_row(entry) for entry in entries if _stage(entry) == folder]
+        if rows:
+            head = ["| constant | value | unit | meaning | kind, source |", "|---|--:|---|---|---|"]
+            lines += ["", f"## {title}", "", *head, *rows]
+    return {"constants.md": "\n".join([*lines, ""])}
+
+
+def _stage(entry: Constant) -> str:
+    """The folder of the model that declares a constant."""
+    path = entry.module.removeprefix("tirlens.model.")
+    return next(name for name in STAGES if f"{path}.".startswith(f"{name}."))
+
+
+def _constant_row(entry: Constant) -> str:
+    source = f"{entry.kind}: {entry.source}" if entry.source else entry.kind
+    if entry.rows:
+        source += f"; rows: {entry.rows}"
+    value = f"{entry.value:g}" if isinstance(entry.value, (int, float)) else "table"
+    if entry.bounds is not None:
+        value += " ({:g} to {:g})".format(*entry.bounds)
+    texts = (entry.unit, entry.meaning, source)
+    return " | ".join([f"| `{entry.name}`", value, *map(_escaped, texts)]) + " |"
 
 
 TABLES: Mapping[str, Callable[[], str]] = {

@@ -1,0 +1,35 @@
+"""The model with other values of its constants."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from measured.ablation import changed_constants
+from tirlens import model
+from tirlens.hardware import load
+from tirlens_worker.codec import from_json
+from tirlens_worker.facts import KernelFacts
+
+FILE = Path(__file__).parent / "facts" / "h200_tileops.json.gz"
+
+
+def test_a_changed_constant_changes_the_time_until_the_end() -> None:
+    content = json.loads(gzip.decompress(FILE.read_bytes()))
+    facts, device = from_json(KernelFacts, content["facts"][0]), load("h200")
+    time_s = model.analyze(facts, device).time_s
+    assert time_s is not None
+    with changed_constants({"BLOCK_START_S": 10e-6}) as analyze:
+        changed_s = analyze(facts, device).time_s
+        assert changed_s is not None and changed_s > time_s + 5e-6
+        assert model.analyze(facts, device).time_s == time_s
+    assert model.analyze(facts, device).time_s == time_s
+
+
+@pytest.mark.parametrize("name", ["NONE", "CALL_COST_RATIOS.none"])
+def test_a_name_must_be_known(name: str) -> None:
+    with pytest.raises(KeyError), changed_constants({name: 1.0}):
+        pass
