@@ -116,7 +116,7 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
         path=loaded.document.path,
     )
     return replace(
-        facts, asks_for_device=fake_gpu.was_asked(), assumed=_assumed_sizes(request, facts)
+        facts, asks_for_device=fake_gpu.was_queried(), assumed=_assumed_sizes(request, facts)
     )
 
 
@@ -127,7 +127,9 @@ def _assumed_sizes(request: KernelRequest, facts: KernelFacts) -> Dict[str, int]
     """
     if not request.allow_assumed or facts.call_source == "module-level":
         return {}
-    found = {item.name: assume.size(item.name, request.hints) for item in facts.variables}
+    found = {
+        variable.name: assume.size(variable.name, request.hints) for variable in facts.variables
+    }
     return {name: size for name, size in found.items() if size is not None}
 
 

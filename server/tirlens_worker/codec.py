@@ -39,15 +39,19 @@ def to_json(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         out: Dict[str, Any] = {"$": type(value).__name__}
         for name, default in _defaults(type(value)):
-            item = getattr(value, name)
-            if item is default or (default is not dataclasses.MISSING and item == default):
+            field_value = getattr(value, name)
+            if field_value is default or (
+                default is not dataclasses.MISSING and field_value == default
+            ):
                 continue
-            out[name] = to_json(item)
+            out[name] = to_json(field_value)
         return out
     if isinstance(value, (tuple, list)):
-        return [to_json(item) for item in cast(Sequence[Any], value)]
+        return [to_json(element) for element in cast(Sequence[Any], value)]
     if isinstance(value, Mapping):
-        return {str(key): to_json(item) for key, item in cast(Mapping[Any, Any], value).items()}
+        return {
+            str(key): to_json(element) for key, element in cast(Mapping[Any, Any], value).items()
+        }
     return value
 
 
@@ -82,11 +86,11 @@ def loads(cls: Type[T], payload: bytes) -> T:
 @functools.lru_cache(maxsize=None)
 def _defaults(cls: type) -> Tuple[Tuple[str, Any], ...]:
     out: List[Tuple[str, Any]] = []
-    for item in dataclasses.fields(cls):
-        default = item.default
-        if item.default_factory is not dataclasses.MISSING:
-            default = item.default_factory()
-        out.append((item.name, default))
+    for field in dataclasses.fields(cls):
+        default = field.default
+        if field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        out.append((field.name, default))
     return tuple(out)
 
 
@@ -98,14 +102,14 @@ def _decoders(cls: type) -> Dict[str, Any]:
 
 def _decode_dataclass(cls: type, data: Mapping[str, Any]) -> Any:
     decoders = _decoders(cls)
-    return cls(**{key: decoders[key](item) for key, item in data.items() if key != "$"})
+    return cls(**{key: decoders[key](entry) for key, entry in data.items() if key != "$"})
 
 
 def _tuples(value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(_tuples(item) for item in cast(List[Any], value))
+        return tuple(_tuples(element) for element in cast(List[Any], value))
     if isinstance(value, dict):
-        return {key: _tuples(item) for key, item in cast(Dict[str, Any], value).items()}
+        return {key: _tuples(element) for key, element in cast(Dict[str, Any], value).items()}
     return value
 
 
@@ -136,5 +140,5 @@ def _decoder(hint: Any) -> Callable[[Any], Any]:
         return _tuples
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
         element = _decoder(arguments[0])
-        return lambda data: tuple(element(item) for item in data)
+        return lambda data: tuple(element(part) for part in data)
     return _tuples

@@ -1,7 +1,7 @@
 """The sizes of a kernel's dynamic dimensions, from the array arguments of a call.
 
-A ``@tilelang.jit`` function of the eager style is called with its tensors.  Their shapes travel
-with the function as an attribute, under the names of its parameters.
+A ``@tilelang.jit`` function of the eager style is called with its tensors.  Their shapes are stored
+in an attribute of the function, by the names of its parameters.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ ATTRIBUTE = "tirlens.array_shapes"
 
 
 def attach_shapes(function: Any, given: Mapping[str, Any]) -> Any:
-    """`function` with the shapes of those of the arguments `given` that are arrays."""
+    """`function` with the shapes of the arrays among the arguments `given`."""
     shapes = {name: _shape(value) for name, value in given.items()}
     known = {name: shape for name, shape in shapes.items() if shape}
     return function.with_attr(ATTRIBUTE, known) if known else function
 
 
 def sizes(buffers: Sequence[Buffer], attributes: Mapping[str, Any]) -> Dict[str, int]:
-    """The size of each variable that is a dimension of one of the noted arrays."""
+    """The size of each variable that is a dimension of an array with a known shape."""
     shapes: Mapping[str, Any] = attributes.get(ATTRIBUTE) or {}
     out: Dict[str, int] = {}
     for buffer in buffers:

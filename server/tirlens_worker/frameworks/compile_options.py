@@ -1,18 +1,18 @@
-"""What a kernel asks of nvcc, as far as it changes what its operations cost."""
+"""The compile options of a kernel that affect its cost."""
 
 from __future__ import annotations
 
 import os
 from typing import Any, Dict, List, Mapping
 
-# Where a PrimFunc keeps the options of its compilation (tilelang/jit/__init__.py).
+# The attributes of a PrimFunc with its compile options (tilelang/jit/__init__.py).
 PASS_CONFIGS = "tilelang_pass_configs"
 COMPILE_FLAGS = "tilelang_compile_flags"
 FAST_MATH_FLAGS = ("--use_fast_math", "-use_fast_math")
 # tilelang/transform/pass_config.py
 _FAST_MATH = "tl.enable_fast_math"
 _FLAGS_OPTION = "tl.device_compile_flags"
-_LEFT_OUT = {
+_DISABLING_OPTIONS = {
     "tl.disable_tma_lower": "tma",
     "tl.disable_warp_specialized": "warp_specialized",
 }
@@ -21,8 +21,8 @@ _LEFT_OUT = {
 def fast_math(framework: str, attributes: Mapping[str, Any]) -> bool:
     """Whether the kernel is compiled with ``--use_fast_math``.
 
-    TVM does so unless an environment variable says no (tvm/support/nvcc.py), tilelang where an
-    option of the kernel's compilation or a flag of its own says so (tilelang/cuda/backend.py).
+    TVM uses the flag unless an environment variable disables it (tvm/support/nvcc.py).  tilelang
+    uses it if a pass option or a compile flag of the kernel sets it (tilelang/cuda/backend.py).
     """
     if framework != "tilelang":
         return not os.environ.get("TVM_CUDA_NVCC_NO_FAST_MATH")
@@ -31,10 +31,14 @@ def fast_math(framework: str, attributes: Mapping[str, Any]) -> bool:
     return bool(named.get(_FAST_MATH)) or any(flag in flags for flag in FAST_MATH_FLAGS)
 
 
-def left_out(attributes: Mapping[str, Any]) -> Dict[str, bool]:
-    """What tilelang would do with the kernel by itself and is asked not to, as false."""
+def disabled_transformations(attributes: Mapping[str, Any]) -> Dict[str, bool]:
+    """The default transformations of tilelang that the kernel disables, each as false."""
     named = _options(attributes)
-    return {what: False for option, what in _LEFT_OUT.items() if named.get(option)}
+    return {
+        transformation: False
+        for option, transformation in _DISABLING_OPTIONS.items()
+        if named.get(option)
+    }
 
 
 def _options(attributes: Mapping[str, Any]) -> Dict[str, Any]:

@@ -63,7 +63,7 @@ def extract(
         launch=state.bindings.launch(),
         body=annotate_useful_work(body, buffers),
         target=_target(attributes.get("target")),
-        attributes=compile_options.left_out(attributes),
+        attributes=compile_options.disabled_transformations(attributes),
         caveats=tuple(state.caveats.found),
         sizes=array_shapes.sizes(buffers, attributes),
         fast_math=compile_options.fast_math(framework, attributes),

@@ -60,13 +60,13 @@ def install(tvm: ModuleType) -> None:
     if hasattr(tvm, "tir") or not hasattr(tvm, "tirx"):
         return
     sys.meta_path.append(_Finder())
-    own = getattr(tvm, "__getattr__", None)
+    module_getattr = getattr(tvm, "__getattr__", None)
 
     def attribute(name: str) -> Any:
         if "tvm." + name in _BECAME:
             return importlib.import_module("tvm." + name)
-        if own is not None:
-            return own(name)
+        if module_getattr is not None:
+            return module_getattr(name)
         raise AttributeError("module 'tvm' has no attribute {!r}".format(name))
 
     tvm.__dict__["__getattr__"] = attribute
@@ -105,14 +105,14 @@ class _Finder(MetaPathFinder):
 def _became(name: str) -> Tuple[str, ...]:
     """The modules that are there and in which the old module `name` has gone on."""
     if name in _BECAME:
-        wanted = _BECAME[name]
+        candidates = _BECAME[name]
     else:
         parent, _, last = name.rpartition(".")
         parents = _became(parent) if parent else ()
-        wanted = tuple("{}.{}".format(one, last) for one in parents)
+        candidates = tuple("{}.{}".format(one, last) for one in parents)
         # What such a module had may have moved to the one around it.
-        wanted += parents if any(_is_there(one) for one in wanted) else ()
-    return tuple(one for one in wanted if _is_there(one))
+        candidates += parents if any(_is_there(one) for one in candidates) else ()
+    return tuple(one for one in candidates if _is_there(one))
 
 
 def _is_there(name: str) -> bool:
@@ -284,11 +284,11 @@ def _mark_as_scheduled() -> None:
             call_dtype = isinstance(decorator, doc.Call)
             target = decorator.func if call_dtype else decorator
             if getattr(self.eval_expr(target), "is_old", False):
-                place = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
-                yes = doc.keyword("s_tir", doc.Constant(True, None, *place))
-                func = doc.Attribute(target, "prim_func", doc.Load(), *place)
+                position = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+                yes = doc.keyword("s_tir", doc.Constant(True, None, *position))
+                func = doc.Attribute(target, "prim_func", doc.Load(), *position)
                 keywords = [*(decorator.keywords if call_dtype else ()), yes]
-                node.decorator_list[index] = doc.Call(func, [], keywords, *place)
+                node.decorator_list[index] = doc.Call(func, [], keywords, *position)
         visit(self, node)
 
     dispatch.register(token="tirx", type_name="FunctionDef")(visit_function)

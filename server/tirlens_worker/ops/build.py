@@ -98,13 +98,13 @@ def executor(*regions: Region) -> Executor:
     A ``local`` array (not a ``local.fragment``) is private to each thread, and tilelang lowers an
     operation on one to a loop that every thread runs (``IsLocalBuffer`` in ``src/op/copy.cc``).
     """
-    private = any(item.buffer.scope in ("local", "local.var") for item in regions)
+    private = any(region.buffer.scope in ("local", "local.var") for region in regions)
     return "thread" if private else "block"
 
 
 def label(name: str, *operands: Optional[Region]) -> str:
     """``T.copy(A, A_shared)``."""
-    return "T.{}({})".format(name, ", ".join(item.buffer.name for item in operands if item))
+    return "T.{}({})".format(name, ", ".join(region.buffer.name for region in operands if region))
 
 
 def binary_log(value: int) -> int:

@@ -101,10 +101,10 @@ def _nearness(region: Region) -> int:
 
 
 def _sized_like(region: Region, base: Region) -> Region:
-    wanted = [extent for extent in base.extents if extent != 1]
-    if sum(extent != 1 for extent in region.extents) != len(wanted):
+    sizes_of_base = [extent for extent in base.extents if extent != 1]
+    if sum(extent != 1 for extent in region.extents) != len(sizes_of_base):
         return region
-    sizes = iter(wanted)
+    sizes = iter(sizes_of_base)
     return Region(
         region.buffer,
         region.indices,

@@ -103,12 +103,12 @@ def call_extern(call: Any, context: Context) -> Statement:
             arith=(*inside, Arith(op="unknown:" + name, dtype=dtype_of(call))),
             accesses=reads,
         )
-    own: Tuple[Arith, ...] = ()
+    costs: Tuple[Arith, ...] = ()
     if product is not None:
-        own = (product,)
+        costs = (product,)
     elif operation:
-        own = (Arith(op=operation, dtype=dtype_of(call)),)
-    return Call(label=label(name), arith=(*inside, *own), accesses=reads)
+        costs = (Arith(op=operation, dtype=dtype_of(call)),)
+    return Call(label=label(name), arith=(*inside, *costs), accesses=reads)
 
 
 def _operation_of(name: str) -> Optional[str]:
@@ -124,6 +124,6 @@ def _width(name: str) -> int:
 def _of_arguments(
     arguments: Tuple[Any, ...], context: Context
 ) -> Tuple[Tuple[Access, ...], Tuple[Arith, ...]]:
-    reads = tuple(item for node in arguments for item in context.accesses(node))
-    inside = tuple(item for node in arguments for item in context.arith(node))
+    reads = tuple(read for node in arguments for read in context.accesses(node))
+    inside = tuple(operation for node in arguments for operation in context.arith(node))
     return reads, inside

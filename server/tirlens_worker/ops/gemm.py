@@ -103,8 +103,8 @@ def _gemm(
 def _where(leads: Expr, accesses: Tuple[Access, ...]) -> Tuple[Access, ...]:
     """What the first block of a pair does, which multiplies the tiles of both."""
     return tuple(
-        replace(item, guard=leads if item.guard is None else ("and", leads, item.guard))
-        for item in accesses
+        replace(access, guard=leads if access.guard is None else ("and", leads, access.guard))
+        for access in accesses
     )
 
 

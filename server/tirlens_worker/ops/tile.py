@@ -103,7 +103,9 @@ def gemm(call: Any, context: Context) -> Statement:
     k = rows if context.literal(call.args[first]) else columns
     accumulate = call.args[7 if scaled else 5] if asynchronous else None
     others = [context.region(node) for node in call.args[3 : 5 if scaled else 4]]
-    reads = [] if asynchronous and not scaled else [item for item in others if item is not None]
+    reads = (
+        [] if asynchronous and not scaled else [region for region in others if region is not None]
+    )
     if asynchronous and context.literal(accumulate) not in (False, 0):
         reads.append(d)
     return Gemm(
@@ -120,7 +122,7 @@ def gemm(call: Any, context: Context) -> Statement:
         accesses=(
             access(a, "read", "mma"),
             access(b, "read", "mma"),
-            *(access(item, "read", "mma") for item in reads),
+            *(access(region, "read", "mma") for region in reads),
             access(d, "write", "mma"),
         ),
         per=per(call, context),
@@ -142,13 +144,13 @@ def elementwise(call: Any, context: Context) -> Statement:
     if name not in _ELEMENTWISE:
         return not_understood(call, context, "an operation that is not known")
     target = context.region(call.args[0])
-    sources = [item for item in map(context.region, call.args[1:]) if item is not None]
+    sources = [region for region in map(context.region, call.args[1:]) if region is not None]
     if target is None:
         return not_understood(call, context, "the target is no region of a buffer")
     reducing = name in ("sum", "max", "min") and bool(sources)
     # A conversion has the type of what it converts.
     over = sources[0] if sources and (reducing or name == "cast") else target
-    reads = [access(item, "read", "tile") for item in sources]
+    reads = [access(region, "read", "tile") for region in sources]
     if reducing and len(call.args) > 3 and context.literal(call.args[3]):
         reads.append(access(target, "read", "tile"))
     made = Reduce if reducing else Map if _ELEMENTWISE[name] else Fill
@@ -189,7 +191,7 @@ def _absent(node: Optional[Any], context: Context) -> bool:
 @accounts("tirx.tile.binary_chain", "tirx.tile.reduce_negate")
 def composition(call: Any, context: Context) -> Statement:
     """Compositions: each of their operations once per element of the elementwise output."""
-    found = [item for item in map(context.region, call.args) if item is not None]
+    found = [region for region in map(context.region, call.args) if region is not None]
     name = short_name(call.op.name)
     if len(found) < 2:
         return not_understood(call, context, "an operand is no region of a buffer")
@@ -206,8 +208,8 @@ def composition(call: Any, context: Context) -> Statement:
         label=label(name, *found[:outputs]),
         arith=tuple(arith),
         accesses=(
-            *(access(item, "read", "tile") for item in found[outputs:]),
-            *(access(item, "write", "tile") for item in found[:outputs]),
+            *(access(region, "read", "tile") for region in found[outputs:]),
+            *(access(region, "write", "tile") for region in found[:outputs]),
         ),
         per=per(call, context),
     )

@@ -30,9 +30,9 @@ _captured: List[Any] = []
 
 def take_captured() -> List[Any]:
     """The functions whose compilation was asked for since the last call."""
-    taken = list(_captured)
+    captured = list(_captured)
     _captured.clear()
-    return taken
+    return captured
 
 
 def tuned_arguments(
@@ -61,10 +61,12 @@ def with_options(
 ) -> Any:
     """`function` with the options of its compilation in tilelang's own attributes."""
     if pass_configs:
-        own = dict(function.attrs.get(PASS_CONFIGS) or {})
+        options_of_function = dict(function.attrs.get(PASS_CONFIGS) or {})
         known = other_versions.known_options(pass_configs)
-        own.update({getattr(key, "value", key): value for key, value in known.items()})
-        function = function.with_attr(PASS_CONFIGS, own)
+        options_of_function.update(
+            {getattr(key, "value", key): value for key, value in known.items()}
+        )
+        function = function.with_attr(PASS_CONFIGS, options_of_function)
     if compile_flags:
         flags = [compile_flags] if isinstance(compile_flags, str) else list(compile_flags)
         before = list(function.attrs.get(COMPILE_FLAGS) or ())

@@ -78,13 +78,15 @@ class Document:
         node: ast.AST = self.tree
         path: List[Definition] = []
         for part in dotted.split("."):
-            inside = (item for item in ast.walk(node) if isinstance(item, _DEFINITIONS))
-            named = (item for item in inside if item.name == part)
+            inside = (inner for inner in ast.walk(node) if isinstance(inner, _DEFINITIONS))
+            named = (definition for definition in inside if definition.name == part)
             found = next(named, None)
             if found is None:
                 return []
             if line is not None and not _is_around(found, line):
-                found = next((item for item in named if _is_around(item, line)), found)
+                found = next(
+                    (definition for definition in named if _is_around(definition, line)), found
+                )
             path.append(found)
             node = found
         return path

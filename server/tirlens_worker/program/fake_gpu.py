@@ -60,10 +60,10 @@ def _nearest(capability: int) -> str:
 
 class _State:
     gpu = FakeGpu({})
-    asked = False
+    is_queried = False
 
 
-def stand_in(target: Mapping[str, Any]) -> None:
+def set_gpu(target: Mapping[str, Any]) -> None:
     """Set the GPU that programs see; `target` as in `patches.install`."""
     _State.gpu = FakeGpu(target)
 
@@ -75,10 +75,10 @@ def current() -> FakeGpu:
 
 def requested_gpu() -> FakeGpu:
     """The GPU, for an answer to the program, which may go another way with another one."""
-    _State.asked = True
+    _State.is_queried = True
     return _State.gpu
 
 
-def was_asked() -> bool:
+def was_queried() -> bool:
     """Whether the program has asked what GPU there is: another answer may give other kernels."""
-    return _State.asked
+    return _State.is_queried

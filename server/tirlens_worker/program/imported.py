@@ -139,4 +139,4 @@ class _Loader(SourceFileLoader):
 
 def _begins(statement: Any) -> int:
     decorators = getattr(statement, "decorator_list", ())
-    return min([statement.lineno, *(item.lineno for item in decorators)])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])

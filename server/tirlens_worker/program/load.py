@@ -37,19 +37,19 @@ class Loaded:
         self.problems: List[Problem] = []
         self._failed: Dict[str, Problem] = {}
         self._replaced = {node.lineno for node in document.replaced}
-        self._kept: Dict[int, Any] = {}
+        self._replaced_values: Dict[int, Any] = {}
 
     @property
     def namespace(self) -> Dict[str, Any]:
         """The names that the module has defined."""
         return self.module.__dict__
 
-    def keep(self, statement: ast.stmt) -> None:
-        """Keep what a definition has bound to its name, if a later one is to replace it."""
+    def store_replaced(self, statement: ast.stmt) -> None:
+        """Store the value of a definition that a later one of the same name replaces."""
         if statement.lineno in self._replaced and isinstance(
             statement, (ast.FunctionDef, ast.ClassDef)
         ):
-            self._kept[statement.lineno] = self.namespace[statement.name]
+            self._replaced_values[statement.lineno] = self.namespace[statement.name]
 
     def namespace_at(self, line: int) -> Dict[str, Any]:
         """The names for a kernel at `line`: its own is what stands there, though it is replaced.
@@ -61,8 +61,8 @@ class Loaded:
             return self.namespace
         names = dict(self.namespace)
         names.pop(replaced.name, None)
-        if replaced.lineno in self._kept:
-            names[replaced.name] = self._kept[replaced.lineno]
+        if replaced.lineno in self._replaced_values:
+            names[replaced.name] = self._replaced_values[replaced.lineno]
         return names
 
     def why_missing(self, name: str) -> Optional[Problem]:
@@ -119,7 +119,7 @@ class Loaded:
             )
             # Other failures are reported where a kernel needs a name that they leave undefined.
             defines = isinstance(statement, (ast.FunctionDef, ast.ClassDef))
-            if not defines and (isinstance(error, _REPORTED_AT_ONCE) or _wanted_network(error)):
+            if not defines and (isinstance(error, _REPORTED_AT_ONCE) or _is_network_refusal(error)):
                 self.problems.append(problem)
         for name in statements.bound_names(statement):
             self._failed[name] = problem
@@ -149,9 +149,9 @@ def load(
     document.fill_linecache()
     loaded = Loaded(document, module)
     loaded.note_old_names(old_tvm.find_old_name(document.text))
-    wanted = [item for item in document.tree.body if item.lineno not in leave_out]
-    wanted[:0] = printed_imports(document)
-    run_statements(loaded, wanted, module.__dict__, on_statement)
+    selected = [statement for statement in document.tree.body if statement.lineno not in leave_out]
+    selected[:0] = printed_imports(document)
+    run_statements(loaded, selected, module.__dict__, on_statement)
     return loaded
 
 
@@ -161,7 +161,7 @@ def printed_imports(document: Document) -> List[ast.stmt]:
     A text that binds their names itself does without.
     """
     found: List[ast.stmt] = []
-    bound = {name for item in document.tree.body for name in statements.bound_names(item)}
+    bound = {name for statement in document.tree.body for name in statements.bound_names(statement)}
     for number, line in enumerate(document.lines, 1):
         match = _PRINTED.match(line)
         if match and match.group("name") not in bound:
@@ -173,15 +173,15 @@ def printed_imports(document: Document) -> List[ast.stmt]:
 
 def run_statements(
     loaded: Loaded,
-    wanted: List[ast.stmt],
+    selected: List[ast.stmt],
     namespace: Dict[str, Any],
     on_statement: Callable[[int], None],
 ) -> None:
-    """Execute the `wanted` statements one by one in `namespace`, past those that fail."""
+    """Execute the `selected` statements one by one in `namespace`, past those that fail."""
     flags = statements.future_flags(loaded.document.tree)
     path = loaded.document.path
     modules = dict(sys.modules)
-    for statement in wanted:
+    for statement in selected:
         if _is_bare(statement):
             continue
         on_statement(statement.lineno)
@@ -189,7 +189,7 @@ def run_statements(
         if error is not None:
             loaded.record(statement, error)
         elif namespace is loaded.namespace:
-            loaded.keep(statement)
+            loaded.store_replaced(statement)
         for option in other_versions.unknown_options():
             loaded.note_option(statement, option)
         if len(sys.modules) < len(modules):
@@ -201,14 +201,14 @@ def execute(
     loaded: Loaded,
     statement: ast.stmt,
     namespace: Dict[str, Any],
-    place: Optional[Dict[str, Any]] = None,
+    local_names: Optional[Dict[str, Any]] = None,
 ) -> None:
-    """Execute one statement, letting its error through; what it binds goes to `place` if given."""
+    """Execute one statement, which may raise; it binds names in `local_names` if that is given."""
     flags = statements.future_flags(loaded.document.tree)
-    statements.execute(statement, loaded.document.path, flags, namespace, place)
+    statements.execute(statement, loaded.document.path, flags, namespace, local_names)
 
 
-def _wanted_network(error: BaseException) -> bool:
+def _is_network_refusal(error: BaseException) -> bool:
     """Whether it comes of what is refused here and would have worked elsewhere."""
     return any(isinstance(cause, NetworkClosedError) for cause in chain(error))
 
@@ -239,7 +239,7 @@ def search_folders(path: str, extra: Tuple[str, ...], levels: int = 0) -> List[s
 
 def _extend_search_path(path: str, extra: Tuple[str, ...], levels: int) -> None:
     folders = search_folders(path, extra, levels)
-    sys.path[:0] = [item for item in folders if item not in sys.path]
+    sys.path[:0] = [folder for folder in folders if folder not in sys.path]
     folder = os.path.dirname(os.path.abspath(path))
     if folder not in sys.path:
         sys.path.append(folder)

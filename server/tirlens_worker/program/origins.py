@@ -44,8 +44,8 @@ class Origins:
         last = name.rpartition(".")[2]
         for folder in self._folders if path is None else path:
             if path is None or not is_installed_at(folder):
-                place = os.path.join(folder, last)
-                self._missed.update((place + ".py", os.path.join(place, "__init__.py")))
+                path_stem = os.path.join(folder, last)
+                self._missed.update((path_stem + ".py", os.path.join(path_stem, "__init__.py")))
 
     def files(self) -> List[str]:
         """The paths so far, those of missing modules included; the document is none of them."""

@@ -60,8 +60,8 @@ def missing_part_message(error: ImportError) -> str:
     version = getattr(framework, "__version__", None)
     if version is None:
         return ""
-    wanted = _NAME.search(str(error))
-    what = "{}.{}".format(error.name, wanted.group(1)) if wanted else error.name
+    match = _NAME.search(str(error))
+    what = "{}.{}".format(error.name, match.group(1)) if match else error.name
     return "{} {} has no {}: the file is for another version".format(name[0], version, what)
 
 
@@ -92,8 +92,8 @@ def foreign_word(error: BaseException) -> str:
     tilelang = sys.modules.get("tilelang")
     if keyword and tilelang is not None:
         function, word = keyword.groups()
-        places = (tilelang, getattr(tilelang, "language", None))
-        if any(callable(getattr(place, function, None)) for place in places):
+        modules = (tilelang, getattr(tilelang, "language", None))
+        if any(callable(getattr(module, function, None)) for module in modules):
             return "tilelang {}: {}() has no argument '{}': the file is for another version".format(
                 getattr(tilelang, "__version__", ""), function, word
             )

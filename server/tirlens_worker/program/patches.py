@@ -35,7 +35,7 @@ def install(target: Mapping[str, Any]) -> None:
 
     `target` may have ``kind``, ``arch`` (``sm_90``) and ``sm_count``.
     """
-    fake_gpu.stand_in(target)
+    fake_gpu.set_gpu(target)
     _install((*_CAPTURES, *_ANSWERS))
 
 
@@ -72,9 +72,9 @@ def _patch_jit(jit: Any) -> None:
         names = self.signature.parameters
         # Sizes of ``T.const`` are given by name and are no parameters.
         arrays = {name: value for name, value in kwargs.items() if name in names}
-        given = self.signature.bind_partial(*args, **arrays).arguments
-        noted = array_shapes.attach_shapes(function, given)
-        return capture(with_options(noted, self.pass_configs, self.compile_flags))
+        bound_arguments = self.signature.bind_partial(*args, **arrays).arguments
+        with_shapes = array_shapes.attach_shapes(function, bound_arguments)
+        return capture(with_options(with_shapes, self.pass_configs, self.compile_flags))
 
     jit.cached = capture_cached
     jit.JITImpl.compile = compile_jit

@@ -16,8 +16,8 @@ def shorten(module: Any) -> None:
     """
 
     def stack(context: int = 1) -> List[Any]:
-        own = inspect.currentframe()
-        frame = own and own.f_back
+        this_frame = inspect.currentframe()
+        frame = this_frame and this_frame.f_back
         frames: List[Any] = []
         while frame is not None and frame.f_code.co_filename != statements.__file__:
             path, line = frame.f_code.co_filename, frame.f_lineno

@@ -36,25 +36,25 @@ def execute(
     path: str,
     flags: int,
     namespace: Dict[str, Any],
-    place: Optional[Dict[str, Any]] = None,
+    local_names: Optional[Dict[str, Any]] = None,
 ) -> None:
-    """Execute one statement, letting its error through; what it binds goes to `place` if given."""
+    """Execute one statement, which may raise; it binds names in `local_names` if that is given."""
     module = ast.Module(body=[statement], type_ignores=[])
     code = compile(module, path, "exec", flags, dont_inherit=True)
-    exec(code, namespace, namespace if place is None else place)
+    exec(code, namespace, namespace if local_names is None else local_names)
 
 
 def value_of(
     code: Union[CodeType, str],
     namespace: Dict[str, Any],
-    place: Optional[Dict[str, Any]] = None,
+    local_names: Optional[Dict[str, Any]] = None,
 ) -> Any:
-    """The value of an expression, whose names are those of `place` and then of `namespace`.
+    """The value of an expression, whose names are those of `local_names` and then of `namespace`.
 
     Raises:
         BaseException: whatever the expression raises.
     """
-    return eval(code, namespace, place)
+    return eval(code, namespace, local_names)
 
 
 def bound_names(statement: ast.stmt) -> List[str]:

@@ -82,8 +82,8 @@ class _Reader:
 
     def element(self, array: str) -> str:
         name = self._type_names.get(array, array + "_dtype")
-        own = self._types.get(array) or self._assumed_type(name)
-        return '"{}"'.format(own)
+        dtype = self._types.get(array) or self._assumed_type(name)
+        return '"{}"'.format(dtype)
 
     def read(self, body: Sequence[ast.stmt]) -> None:
         for statement in body:

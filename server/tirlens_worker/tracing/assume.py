@@ -157,11 +157,11 @@ _IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts]
 def by_name(name: str, annotation: Any = None, others: Collection[str] = ()) -> Texts:
     """Values for a parameter by its name and those `beside` it, then by its type; never empty."""
     others = {other.lower() for other in others}
-    for letter, wanted, unwanted, values in _IN_COMPANY:
+    for letter, required, excluded, values in _IN_COMPANY:
         if (
             name.lower() == letter
-            and all(others & one for one in wanted)
-            and not others & (unwanted - {letter})
+            and all(others & one for one in required)
+            and not others & (excluded - {letter})
         ):
             return values
     hint = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")

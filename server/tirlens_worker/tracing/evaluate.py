@@ -88,8 +88,9 @@ class Evaluator:
         if found is None:
             raise error or NoKernelError("{} gives no kernel".format(candidate.expression))
         (call, source), _ = found
-        kept = source == "assumed" or candidate.source == "defaults"
-        return replace(candidate, expression=call, source=source if kept else candidate.source)
+        if source != "assumed" and candidate.source != "defaults":
+            source = candidate.source
+        return replace(candidate, expression=call, source=source)
 
     def _first(
         self, calls: Iterator[Call], namespace: Dict[str, Any]
@@ -138,13 +139,13 @@ class Evaluator:
         definition = request.definition and self._document.statement_at(request.definition)
         if not isinstance(definition, (ast.FunctionDef, ast.ClassDef)):
             raise NoKernelError("the definition of {} was not found".format(request.name))
-        value = self._define_in_place(request, definition, namespace)
+        value = self._define_nested(request, definition, namespace)
         namespace[definition.name] = value
         if is_kernel(value) or not (callable(value) or hasattr(value, "specialize")):
             return value
         return self._call_with_assumed(value, definition.name, namespace, request)
 
-    def _define_in_place(
+    def _define_nested(
         self, request: KernelRequest, definition: Definition, namespace: Dict[str, Any]
     ) -> Any:
         """Execute `definition` within empty shells of the functions and classes around it.
@@ -156,16 +157,16 @@ class Evaluator:
         for node in reversed(around):
             is_function = isinstance(node, ast.FunctionDef)
             form = "def x():\n return {}" if is_function else "class x:\n {}"
-            shell: Any = ast.parse(form.format(reach)).body[0]
-            for part in ast.walk(shell):
+            enclosing: Any = ast.parse(form.format(reach)).body[0]
+            for part in ast.walk(enclosing):
                 ast.copy_location(part, definition)
-            shell.name = node.name
-            shell.body[: 0 if is_function else 1] = [statement]
-            statement = shell
+            enclosing.name = node.name
+            enclosing.body[: 0 if is_function else 1] = [statement]
+            statement = enclosing
             reach = node.name + "()" if is_function else "{}.{}".format(node.name, reach)
-        place: Dict[str, Any] = {}
-        load.execute(self._loaded, statement, namespace, place)
-        return statements.value_of(reach, namespace, place)
+        local_names: Dict[str, Any] = {}
+        load.execute(self._loaded, statement, namespace, local_names)
+        return statements.value_of(reach, namespace, local_names)
 
     def _call_with_assumed(
         self, value: Any, name: str, namespace: Dict[str, Any], request: KernelRequest

@@ -45,11 +45,11 @@ def required_problem(
     )
     inside = problem.span is not None and problem.kind != "directive"
     if isinstance(error, (NoKernelError, SyntaxError)) or not inside:
-        # What we say ourselves names the call already.
-        own = str(error) if isinstance(error, NoKernelError) else None
+        # The messages of `NoKernelError` name the call already.
+        message = str(error) if isinstance(error, NoKernelError) else None
         return Problem(
             kind="directive" if candidate.source == "directive" else "trace",
-            message=own
+            message=message
             or "{}: {}{}".format(
                 candidate.expression, describe(error), _sizes_by_name(loaded, request, error)
             ),
@@ -96,7 +96,7 @@ def explain(
         if isinstance(failure.error, NameError) and missing_name(failure.error) in missing:
             reason = describe(failure.error)
             return NeedsArguments(request.name, missing, request.span, reason)
-    given = [item for item in failures if item.candidate.source != "assumed"]
+    given = [failure for failure in failures if failure.candidate.source != "assumed"]
     first = (given or list(failures))[0]
     if isinstance(first.error, NameError):
         # No arguments give a name a meaning that is no parameter.
@@ -132,6 +132,6 @@ def _root_problem(
     cause = loaded.why_missing(name)
     if cause is None:
         return None
-    own = name == request.name.split(".")[0]
-    message = cause.message if own else "'{}' is missing: {}".format(name, cause.message)
+    is_kernel = name == request.name.split(".")[0]
+    message = cause.message if is_kernel else "'{}' is missing: {}".format(name, cause.message)
     return Problem(cause.kind, message, cause.span, request.name, cause.detail)

@@ -33,17 +33,21 @@ def functions(value: Any) -> List[Named]:
     if isinstance(value, CapturedKernel):
         return functions(value.prim_func)
     if isinstance(value, (list, tuple)):
-        return [item for part in cast(Sequence[Any], value) for item in functions(part)]
+        return [function for part in cast(Sequence[Any], value) for function in functions(part)]
     if isinstance(value, dict):
-        return [item for part in cast(Dict[Any, Any], value).values() for item in functions(part)]
+        return [
+            function
+            for part in cast(Dict[Any, Any], value).values()
+            for function in functions(part)
+        ]
     return []
 
 
 def choose(found: List[Named], request: KernelRequest) -> List[Named]:
     """Of several functions the one that the request names, of like ones the first."""
     if request.prim_func is not None and len(found) > 1:
-        named = [item for item in found if item[0] == request.prim_func]
-        named = named or [item for item in found if symbol(item[1]) == request.prim_func]
+        named = [pair for pair in found if pair[0] == request.prim_func]
+        named = named or [pair for pair in found if symbol(pair[1]) == request.prim_func]
         if named:
             return named[:1]
     return found

@@ -56,17 +56,17 @@ def required_around(document: Document, request: KernelRequest) -> Tuple[str, ..
     if not path or not isinstance(path[-1], ast.FunctionDef):
         return ()
     arguments = path[-1].args
-    names = [item.arg for item in arguments.args + arguments.kwonlyargs]
+    names = [argument.arg for argument in arguments.args + arguments.kwonlyargs]
     return tuple(name for name in names if name not in ("self", "cls"))
 
 
 def written_type(definition: Optional[ast.AST], name: str) -> Optional[str]:
     """The type that `definition` writes behind its parameter `name`, if that is a dotted name."""
     arguments = getattr(definition, "args", ast.arguments([], [], None, [], [], None, []))
-    for item in arguments.args + arguments.kwonlyargs:
-        if item.arg == name:
+    for argument in arguments.args + arguments.kwonlyargs:
+        if argument.arg == name:
             words: List[str] = []
-            node = item.annotation
+            node = argument.annotation
             while isinstance(node, ast.Attribute):
                 words.insert(0, node.attr)
                 node = node.value
@@ -79,9 +79,9 @@ def _parameters(document: Document, value: Any, request: KernelRequest) -> List[
     if not _is_method(document, value, request):
         return found
     return [
-        replace(item, position=None if item.position is None else item.position - 1)
-        for item in found
-        if item.name != "self"
+        replace(parameter, position=None if parameter.position is None else parameter.position - 1)
+        for parameter in found
+        if parameter.name != "self"
     ]
 
 
@@ -172,25 +172,25 @@ def _wrapped_signature(
     arguments = definition.args
     required = len(arguments.args) - len(arguments.defaults)
     parameters = [
-        _parameter(definition, item, default, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        for item, default in zip(arguments.args, [None] * required + arguments.defaults)
+        _parameter(definition, argument, default, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for argument, default in zip(arguments.args, [None] * required + arguments.defaults)
     ] + [
-        _parameter(definition, item, default, inspect.Parameter.KEYWORD_ONLY)
-        for item, default in zip(arguments.kwonlyargs, arguments.kw_defaults)
+        _parameter(definition, argument, default, inspect.Parameter.KEYWORD_ONLY)
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults)
     ]
     return inspect.Signature(parameters)
 
 
 def _parameter(
-    definition: Definition, item: ast.arg, default: Optional[ast.expr], kind: Any
+    definition: Definition, argument: ast.arg, default: Optional[ast.expr], kind: Any
 ) -> inspect.Parameter:
     """A parameter as written; its default is the syntax tree of one, or empty."""
     empty = inspect.Parameter.empty
-    hint = written_type(definition, item.arg) or empty
+    hint = written_type(definition, argument.arg) or empty
     if isinstance(default, ast.Constant) and default.value is None:
-        return inspect.Parameter(item.arg, kind, default=None, annotation=hint)
+        return inspect.Parameter(argument.arg, kind, default=None, annotation=hint)
     given = empty if default is None else default
-    return inspect.Parameter(item.arg, kind, default=given, annotation=hint)
+    return inspect.Parameter(argument.arg, kind, default=given, annotation=hint)
 
 
 def _call_text(name: str, parameters: Sequence[assume.Parameter], values: Mapping[str, str]) -> str:

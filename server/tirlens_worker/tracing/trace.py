@@ -43,7 +43,7 @@ class Tracer:
             candidates.append(CallCandidate(request.local_to or request.name, "module-level"))
         traced: List[Traced] = []
         problems: List[Problem] = []
-        for candidate in [item for item in candidates if item.required]:
+        for candidate in [candidate for candidate in candidates if candidate.required]:
             try:
                 traced += self._evaluator.evaluate(request, candidate)
             except BaseException as error:
@@ -83,7 +83,7 @@ class Tracer:
             candidate = CallCandidate(call, source)
             try:
                 outcome = Outcome(self._evaluator.evaluate(request, candidate))
-                if all(self._is_launchable(item.function) for item in outcome.traced):
+                if all(self._is_launchable(traced.function) for traced in outcome.traced):
                     return outcome
                 doubtful.append(outcome)
             except BaseException as error:

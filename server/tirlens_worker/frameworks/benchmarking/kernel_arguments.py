@@ -1,4 +1,4 @@
-"""Arrays and sizes with which a kernel can be run."""
+"""The arguments of a kernel that is run: arrays and sizes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any, Callable, List, Mapping, Tuple
 from ...facts import Expr, KernelFacts
 from ..ir import dialect
 
-# A small integer is a valid index of any array, whatever it is used for.
-_MOST = 128
+# Upper bound of random integers: small ones are valid indices of most arrays.
+_MAX_INTEGER = 128
 _INTEGER = re.compile(r"u?int\d+$")
 
-#: An array of a data type and a shape; integers are below the last argument.
+#: Makes an array of a data type and a shape; the last argument is the upper bound of integers.
 NewArray = Callable[[str, Tuple[int, ...], int], Any]
 
 
 class NotMeasuredError(Exception):
-    """There is nothing here to run the kernel on or with; the message says what is wanting."""
+    """A device, a compiler or an argument is missing; the message says which."""
 
 
 def arguments(
     prim_func: Any, facts: KernelFacts, sizes: Mapping[str, int], new_array: NewArray
 ) -> List[Any]:
-    """What to call the kernel with: a new array for each that it takes, sizes for the scalars.
+    """The arguments of a call of the kernel: a new array for each buffer, sizes for scalars.
 
     Raises:
         NotMeasuredError: a dynamic dimension or a scalar is not among `sizes`, or a parameter is a
@@ -34,7 +34,7 @@ def arguments(
         for buffer in facts.buffers
         if buffer.is_parameter
     }
-    below = max(1, min([_MOST] + [size for _, shape in arrays.values() for size in shape]))
+    below = max(1, min([_MAX_INTEGER] + [size for _, shape in arrays.values() for size in shape]))
     given: List[Any] = []
     for param, buffer in dialect.parameters(prim_func):
         if buffer is not None:
@@ -47,7 +47,7 @@ def arguments(
 
 
 def is_integer(dtype: str) -> bool:
-    """Whether values of this data type may be indices."""
+    """Whether `dtype` is an integer type."""
     return _INTEGER.match(dtype) is not None
 
 
@@ -63,7 +63,7 @@ _OPERATORS: Mapping[str, Callable[[int, int], int]] = {
 
 
 def evaluate(expr: Expr, sizes: Mapping[str, int]) -> int:
-    """The size that a shape's expression has.
+    """The value of an expression of a shape.
 
     Raises:
         NotMeasuredError: it depends on a size that is not given, or on data.

@@ -1,4 +1,4 @@
-"""Compile a kernel for the machine's own device and time it with the framework's own profiler.
+"""Times of kernels on the device of this machine, by the profiler of the framework.
 
 Sources: tilelang ``jit/kernel.py`` (JITKernel), ``profiler/__init__.py`` (Profiler.do_bench);
 TVM ``python/tvm/runtime/module.py`` (time_evaluator).
@@ -18,13 +18,13 @@ from ..compile_options import COMPILE_FLAGS, PASS_CONFIGS
 from ..ir import dialect
 from .kernel_arguments import NotMeasuredError, arguments, is_integer
 
-# One sample lasts this long at the least, all of them this long at the most.
+# Least time of one sample, greatest time of all samples.
 _SAMPLE_S = 1e-3
 _TOTAL_S = 1.0
-_MOST_SAMPLES = 100
+_MAX_SAMPLES = 100
 _FLUSHED_BYTES = 256 << 20
-# A launch takes some microseconds: less than a hundredth of what lasts longer than this.
-_LAUNCH_SEEN_MS = 1.0
+# A launch takes some microseconds: less than 1 % of a kernel that takes longer than this.
+_LAUNCH_RELEVANT_MS = 1.0
 _DECILES = [0.1, 0.5, 0.9]
 
 
@@ -43,7 +43,7 @@ def measure(
 
 
 def is_usable() -> bool:
-    """Whether the GPU still takes work: after an access out of bounds none of this process runs."""
+    """Whether the GPU is usable: after an access out of bounds, no kernel of this process runs."""
     try:
         if "torch" in sys.modules and sys.modules["torch"].cuda.is_initialized():
             sys.modules["torch"].cuda.synchronize()
@@ -85,7 +85,7 @@ def compiled_by_tilelang(
 ) -> Tuple[Any, List[Any]]:
     """tilelang's profiler of the compiled kernel, and arguments on its device.
 
-    The kernel is compiled with the options of its own compilation; `how` says otherwise.
+    The kernel is compiled with the options of its source; `how` overrides them.
     """
     torch = importlib.import_module("torch")
     new_param = importlib.import_module("tilelang.engine.param").KernelParam
@@ -100,10 +100,10 @@ def compiled_by_tilelang(
     profiler = (
         importlib.import_module("tilelang.jit.kernel").JITKernel(prim_func, **how).get_profiler()
     )
-    parameter_dtypes = {str(item.dtype): item.dtype for item in profiler.params}
+    parameter_dtypes = {str(parameter.dtype): parameter.dtype for parameter in profiler.params}
 
     def new_array(dtype: str, shape: Tuple[int, ...], below: int) -> Any:
-        # Values by tilelang's own supply, but for signed integers: its own may be negative.
+        # tilelang supplies the values, but for signed integers, where it may supply negative ones.
         values = profiler.supply(new_param(parameter_dtypes.get(dtype, dtype), list(shape)))
         if is_integer(dtype) and not dtype.startswith("u"):
             torch.randint(0, below, shape, out=values)
@@ -113,13 +113,13 @@ def compiled_by_tilelang(
 
 
 def _launch_ms(profiler: Any, given: Sequence[Any], median_ms: float) -> float:
-    """Milliseconds of what events measure that are not the kernel's; 0 where CUPTI cannot say."""
-    if median_ms > _LAUNCH_SEEN_MS:
+    """The launch time in ms that events include and CUPTI does not; 0 where CUPTI is missing."""
+    if median_ms > _LAUNCH_RELEVANT_MS:
         return 0.0
     try:
         kernel_ms = float(profiler.do_bench(input_tensors=given, backend="cupti"))
     except Exception:
-        # An older tilelang without it, or a machine that lends CUPTI to nobody.
+        # An older tilelang without CUPTI, or a machine that does not permit its use.
         return 0.0
     return median_ms - kernel_ms if 0 < kernel_ms < median_ms else 0.0
 
@@ -129,47 +129,47 @@ def _tvm(
 ) -> Optional[Timing]:
     tvm = importlib.import_module("tvm")
     on_gpu = bool(facts.launch.grid or facts.launch.threads)
-    place = _gpu(tvm) if on_gpu else _cpu(tvm)
+    tvm_device = _gpu(tvm) if on_gpu else _cpu(tvm)
     name = str(dialect.attributes(prim_func).get("global_symbol") or "main")
     function = prim_func.with_attr("global_symbol", name)
     # `tvm.compile` is patched while a file is executed; this is the original.
     compile_now = importlib.import_module("tvm.driver").compile
-    module = compile_now(function, target=tvm.target.Target(place.target)).mod
-    given = arguments(prim_func, facts, sizes, place.new_array)
+    module = compile_now(function, target=tvm.target.Target(tvm_device.target)).mod
+    given = arguments(prim_func, facts, sizes, tvm_device.new_array)
     if for_counters:
         for _ in range(RUNS_FOR_COUNTERS):
             module[name](*given)
-        place.device.sync()
+        tvm_device.device.sync()
         return None
-    once = module.time_evaluator(name, place.device, number=1, repeat=3)(*given).min
+    once = module.time_evaluator(name, tvm_device.device, number=1, repeat=3)(*given).min
     number = 1 if on_gpu else max(1, math.ceil(_SAMPLE_S / max(once, 1e-9)))
-    samples = max(5, min(_MOST_SAMPLES, int(_TOTAL_S / max(once * number, 1e-9))))
+    samples = max(5, min(_MAX_SAMPLES, int(_TOTAL_S / max(once * number, 1e-9))))
     timer = module.time_evaluator(
         name,
-        place.device,
+        tvm_device.device,
         number=number,
         repeat=samples,
         cache_flush_bytes=_FLUSHED_BYTES if on_gpu else 0,
     )
-    return _timing(list(timer(*given).results), place, on_gpu)
+    return _timing(list(timer(*given).results), tvm_device, on_gpu)
 
 
-def _timing(results: Sequence[float], place: _Place, flushed: bool) -> Timing:
+def _timing(results: Sequence[float], tvm_device: _TvmDevice, is_flushed: bool) -> Timing:
     deciles = statistics.quantiles(results, n=10, method="inclusive")
-    caches = "caches flushed before each run" if flushed else "warm caches"
+    caches = "caches flushed before each run" if is_flushed else "warm caches"
     return Timing(
         median_s=statistics.median(results),
         low_s=deciles[0],
         high_s=deciles[-1],
         samples=len(results),
         method="tvm time_evaluator, " + caches,
-        device=place.name,
-        target=place.target,
+        device=tvm_device.name,
+        target=tvm_device.target,
     )
 
 
-class _Place:
-    """Where TVM runs a kernel: its device, the name of that, and the target to compile for."""
+class _TvmDevice:
+    """A device on which TVM runs a kernel, with its name and the target of the compilation."""
 
     def __init__(self, device: Any, name: str, target: Dict[str, Any]) -> None:
         self.device, self.name, self.target = device, name, target
@@ -179,7 +179,7 @@ class _Place:
         numpy = importlib.import_module("numpy")
         random = numpy.random.default_rng(0)
         array = importlib.import_module("tvm").runtime.empty(shape, dtype, self.device)
-        # The values of types that numpy does not have do not matter for the time.
+        # Types that numpy does not have are not initialised: values do not affect the time.
         if hasattr(numpy, dtype):
             whole = is_integer(dtype)
             data = random.integers(0, below, shape) if whole else random.random(shape)
@@ -187,19 +187,19 @@ class _Place:
         return array
 
 
-def _cpu(tvm: Any) -> _Place:
-    asked = tvm.get_global_func("target.llvm_get_system_cpu", allow_missing=True)
-    if asked is None:
+def _cpu(tvm: Any) -> _TvmDevice:
+    system_cpu = tvm.get_global_func("target.llvm_get_system_cpu", allow_missing=True)
+    if system_cpu is None:
         raise NotMeasuredError("this TVM was built without LLVM and compiles nothing for a CPU")
-    name = str(asked())
-    return _Place(tvm.cpu(), name, {"kind": "llvm", "mcpu": name})
+    name = str(system_cpu())
+    return _TvmDevice(tvm.cpu(), name, {"kind": "llvm", "mcpu": name})
 
 
-def _gpu(tvm: Any) -> _Place:
+def _gpu(tvm: Any) -> _TvmDevice:
     if not tvm.runtime.enabled("cuda"):
         raise NotMeasuredError("this TVM was built without CUDA and runs nothing on a GPU")
     device = tvm.cuda(0)
     if not device.exist:
         raise NotMeasuredError("there is no GPU here: TVM finds no CUDA device")
     arch = "sm_" + str(device.compute_version).replace(".", "")
-    return _Place(device, str(device.device_name), {"kind": "cuda", "arch": arch})
+    return _TvmDevice(device, str(device.device_name), {"kind": "cuda", "arch": arch})

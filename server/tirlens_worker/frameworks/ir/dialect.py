@@ -102,7 +102,7 @@ def plain(value: Any) -> Any:
     if name in ("IntImm", "FloatImm", "StringImm", "Bool"):
         return value.value
     if name in ("Array", "List", "list", "tuple"):
-        return [plain(item) for item in value]
+        return [plain(element) for element in value]
     if name in ("Map", "Dict", "dict"):
         return {str(one): plain(other) for one, other in value.items()}
     return str(value)
@@ -186,7 +186,7 @@ def jump_of(stmt: Any) -> Optional[str]:
     return _JUMPS.get(kind(stmt))
 
 
-def jumps(stmt: Any, leaving: Iterable[str] = ("continue", "break", "return")) -> bool:
+def jumps(stmt: Any, exits: Iterable[str] = ("continue", "break", "return")) -> bool:
     """Whether anything below `stmt`, the body of a loop, leaves an iteration of it early.
 
     A jump out of a loop inside of it does not, unless it returns.
@@ -194,12 +194,12 @@ def jumps(stmt: Any, leaving: Iterable[str] = ("continue", "break", "return")) -
     if stmt is None:
         return False
     jump = jump_of(stmt)
-    if jump is not None and jump in leaving:
+    if jump is not None and jump in exits:
         return True
     if kind(stmt) in ("For", "While"):
-        leaving = tuple(way for way in leaving if way == "return")
+        exits = tuple(kind_of_exit for kind_of_exit in exits if kind_of_exit == "return")
     inner = [getattr(stmt, name, None) for name in _INNER]
-    return any(jumps(part, leaving) for part in (*getattr(stmt, "seq", ()), *inner))
+    return any(jumps(part, exits) for part in (*getattr(stmt, "seq", ()), *inner))
 
 
 def last_of(stmt: Any) -> Any:

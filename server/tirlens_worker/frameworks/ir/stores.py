@@ -1,4 +1,4 @@
-"""Which scalar arrays a statement changes, and how often."""
+"""The stores of a statement, with their number of executions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any, Iterator, NamedTuple, Optional
 
 from . import dialect
 
-#: Instructions that write no register of the thread, whatever their operands look like.
+#: Instructions without a destination register.
 _NO_RESULT = frozenset({"st", "red", "cp", "bar", "barrier", "fence", "prefetch"})
 _NO_RESULT_PARTS = ("mma", "_st", "_cp", "commit", "alloc", "arrive", "init")
-#: Instructions that write their first operand alone; others write all the registers in front.
+#: Instructions with one destination register; in others all leading registers are destinations.
 _ONE_RESULT = frozenset(
     ("add", "sub", "mul", "mad", "fma", "div", "rem", "min", "max", "abs", "neg")
     + ("and", "or", "xor", "not", "shl", "shr")
@@ -19,8 +19,8 @@ _ONE_RESULT = frozenset(
 class Write(NamedTuple):
     """One store to `buffer`.
 
-    `value` is the stored node, None for what an instruction writes.  A `certain` one happens
-    exactly `times` times whenever the statement is executed.
+    `value` is the stored node, None for a store by an instruction.  A `certain` store is executed
+    exactly `times` times per execution of the statement.
     """
 
     buffer: Any
@@ -30,7 +30,7 @@ class Write(NamedTuple):
 
 
 def writes(stmt: Any, certain: bool = True, times: int = 1) -> Iterator[Write]:
-    """The stores in `stmt`, in their order, to elements of arrays and to registers."""
+    """The stores in `stmt` to elements of arrays and to registers, in program order."""
     kind = dialect.kind(stmt)
     if stmt is None:
         return
@@ -57,7 +57,7 @@ def writes(stmt: Any, certain: bool = True, times: int = 1) -> Iterator[Write]:
 
 
 def results(call: Any) -> Iterator[Any]:
-    """The arrays whose elements a call gets by reference: an instruction's destinations."""
+    """The arrays that a call may write: address operands and destination registers."""
     if dialect.kind(call) != "Call":
         return
     name = dialect.op_name(call)

@@ -12,7 +12,7 @@ _OPERANDS = ("args", "indices", "a", "b", "value", "base", "vectors", "body", *S
 
 
 def subexpressions(node: Any) -> Iterator[Any]:
-    """`node` and the expressions in it, those in the indices of loads too, outermost first."""
+    """`node` and all expressions in it, also in indices of loads, outermost first."""
     if node is None or isinstance(node, (bool, int, float, str)):
         return
     yield node
@@ -21,9 +21,9 @@ def subexpressions(node: Any) -> Iterator[Any]:
 
 
 def operands(node: Any) -> Iterator[Any]:
-    """The operands of an expression, the indices of a load among them.
+    """The operands of an expression; the indices of a load are operands.
 
-    From apache-tvm 0.27 on expressions can be called too, so that only methods are left out.
+    Expressions are callable from apache-tvm 0.27 on; methods are left out as routines.
     """
     for name in _OPERANDS:
         part = getattr(node, name, None)

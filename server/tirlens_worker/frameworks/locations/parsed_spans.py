@@ -1,7 +1,7 @@
-"""Lines of TVMScript under a TVM that keeps none: tilelang's fork.
+"""Lines of TVMScript in tilelang's fork of TVM, whose IR has no spans.
 
-While the parser visits a statement of the text, the statements that appear in the builder's frame
-are that one's.  They are known again by a part that later passes leave alone.
+The statements that appear in the builder's frame while the parser visits a statement of the text
+get its lines.  A statement is identified by a part that later passes do not replace.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Sites = Tuple[Span, ...]
 
 _PARTS = {"For": "loop_var", "IfThenElse": "condition", "While": "condition"}
 _sites: Dict[int, Sites] = {}
-_kept: List[Any] = []
+_live_parts: List[Any] = []
 
 
 @contextlib.contextmanager
 def recording() -> Generator[None, None, None]:
-    """While active, the parser remembers the line of each statement that it appends."""
+    """While active, the lines of each statement that the parser appends are recorded."""
     parser = getattr(sys.modules.get("tvm.script.parser.core.parser"), "Parser", None)
     builder = getattr(sys.modules.get("tvm.script.ir_builder.base"), "IRBuilder", None)
     visit = getattr(parser, "visit", None)
@@ -37,12 +37,12 @@ def recording() -> Generator[None, None, None]:
             return
         source = self.diag.source
         first = source.start_line - 1
-        place = Span(line + first, 0, node.end_lineno + first, 0, str(source.source_name))
+        span = Span(line + first, 0, node.end_lineno + first, 0, str(source.source_name))
         for stmt in (_innermost_statements(builder) or [])[len(before) :]:
             part = _part(stmt)
-            # A hash is an identity only as long as its object lives.
-            _kept.append(part)
-            _sites.setdefault(hash(part), (place,))
+            # A hash identifies an object only while the object is alive.
+            _live_parts.append(part)
+            _sites.setdefault(hash(part), (span,))
 
     parser.visit = visit_and_record
     try:
@@ -52,12 +52,12 @@ def recording() -> Generator[None, None, None]:
 
 
 def sites_of(stmt: Any) -> Sites:
-    """The line at which the parser met what became `stmt`; empty if it met none."""
+    """The lines that the parser recorded for `stmt`; empty if it recorded none."""
     return _sites.get(hash(_part(stmt)), ()) if _sites else ()
 
 
 def _innermost_statements(builder: Any) -> Optional[List[Any]]:
-    """The statements of the innermost frame that has any."""
+    """The statements of the innermost frame with statements; None outside of a builder."""
     if not builder.is_in_scope():
         return None
     for frame in reversed(list(builder.current().frames)):
@@ -68,6 +68,6 @@ def _innermost_statements(builder: Any) -> Optional[List[Any]]:
 
 
 def _part(stmt: Any) -> Any:
-    """What of a statement stays the same object when a pass rebuilds it."""
+    """The part of a statement that remains the same object when a pass rebuilds it."""
     name = _PARTS.get(type(stmt).__name__)
     return stmt if name is None else getattr(stmt, name)

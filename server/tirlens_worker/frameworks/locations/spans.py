@@ -1,9 +1,9 @@
-"""Which source lines wrote a statement of the IR.
+"""The source lines of statements of the IR.
 
-apache-tvm 0.26 and later put a span on nearly every node; a macro gives a `SequentialSpan` from
-the call in the kernel to the line in the macro.  tilelang (0.1.13 and later) keeps the line of each
-statement, but only the innermost one: `recording` makes it keep the lines of the calls around a
-macro too.  Columns come from the syntax tree of the document.
+apache-tvm 0.26 and later sets a span on nearly every node; a macro has a `SequentialSpan` from the
+call in the kernel to the line in the macro.  tilelang (0.1.13 and later) stores only the innermost
+line of a statement: `recording` adds the lines of the calls of macros.  Columns come from the
+syntax tree of the document.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _stacks: List[Tuple[Tuple[str, int], ...]] = []
 
 @contextlib.contextmanager
 def recording() -> Generator[None, None, None]:
-    """While active, tilelang's statements remember the calls around the macro that wrote them."""
-    # tilelang/language/eager/builder.py: set_fileline remembers where the next statements begin,
-    # _stamp_new_parent_stmts where a loop or branch began, macro_fileline_stack the calls around
-    # the current macro.
+    """While active, tilelang's statements have the calls of the macros that they come from."""
+    # tilelang/language/eager/builder.py: set_fileline sets the line of the next statements,
+    # _stamp_new_parent_stmts that of a loop or branch, macro_fileline_stack has the calls of the
+    # current macros.
     builder = getattr(sys.modules.get("tilelang.language.eager.builder"), "Builder", None)
     set_line = getattr(builder, "set_fileline", None)
     stamp = getattr(builder, "_stamp_new_parent_stmts", None)
@@ -63,7 +63,7 @@ def recording() -> Generator[None, None, None]:
 
 
 def _file_with_stack(builder: Any, filename: str, line: int) -> str:
-    """`filename`, or in a macro a word for the whole stack of calls down to `line`."""
+    """`filename`, or in a macro a key of the stack of calls down to `line`."""
     outer = getattr(builder, "macro_fileline_stack", ())
     if not outer:
         return filename
@@ -88,8 +88,8 @@ def sites_of(stmt: Any) -> Sites:
     stack = ((name, line),)
     if name.startswith(_MARK):
         stack = _stacks[int(name[len(_MARK) :])]
-    own = [one for one in stack if not _is_library(one[0])] or list(stack[:1])
-    return tuple(Span(line, 0, line, 0, name) for name, line in own if line > 0)
+    user_lines = [one for one in stack if not _is_library(one[0])] or list(stack[:1])
+    return tuple(Span(line, 0, line, 0, name) for name, line in user_lines if line > 0)
 
 
 def _is_library(name: str) -> bool:
@@ -98,7 +98,7 @@ def _is_library(name: str) -> bool:
 
 
 class Locator:
-    """Gives the sites of statements, with columns in code points of the document."""
+    """Finds the sites of statements, with columns in code points of the document."""
 
     def __init__(
         self, text: str, path: Optional[str], sites_of: Optional[Callable[[Any], Sites]]
@@ -111,17 +111,17 @@ class Locator:
         self._seen: Dict[int, List[int]] = {}
 
     def line(self, sites: Sites) -> str:
-        """The text of a statement's line, in a macro the macro's own; empty if it is not known."""
+        """The text of a statement's innermost line; empty if it is not known."""
         if not sites:
             return ""
-        place = sites[-1]
-        if place.file is not None:
-            linecache.checkcache(place.file)
-            return linecache.getline(place.file, place.line).strip()
-        return self._lines[place.line - 1].strip() if place.line <= len(self._lines) else ""
+        span = sites[-1]
+        if span.file is not None:
+            linecache.checkcache(span.file)
+            return linecache.getline(span.file, span.line).strip()
+        return self._lines[span.line - 1].strip() if span.line <= len(self._lines) else ""
 
     def sites(self, stmt: Any) -> Sites:
-        """The places that wrote `stmt`, the kernel's own first; empty where nothing is known."""
+        """The source spans of `stmt`, that in the kernel first; empty if none is known."""
         found = () if self._sites_of is None else self._sites_of(stmt)
         if found:
             return tuple(self._complete_span(span, stmt) for span in found)
@@ -129,15 +129,15 @@ class Locator:
         if native is None:
             return ()
         parts = getattr(native, "spans", None)
-        places = tuple(self._native(one) for one in (parts if parts is not None else (native,)))
-        return tuple(place for place in places if place is not None)
+        spans = tuple(self._native(one) for one in (parts if parts is not None else (native,)))
+        return tuple(span for span in spans if span is not None)
 
     def launch(self, name: str, within: Sites) -> Sites:
-        """Where ``T.launch_thread`` binds the variable `name` in the function at `within`."""
+        """The ``T.launch_thread`` that binds the variable `name` in the function at `within`."""
         if not within or within[0].file is not None:
             return within
-        place = within[0]
-        for line in range(place.line, place.end_line + 1):
+        span = within[0]
+        for line in range(span.line, span.end_line + 1):
             for node in self._by_line().get(line, []):
                 call = _launch_of(node, name)
                 if call is not None:
@@ -196,14 +196,14 @@ class Locator:
 
     def _statement_at(self, line: int, stmt: Any) -> Optional[ast.stmt]:
         nodes = self._by_line().get(line, [])
-        wanted = {"For": (ast.For,), "IfThenElse": (ast.If,), "While": (ast.While,)}
-        classes = wanted.get(type(stmt).__name__)
+        node_classes = {"For": (ast.For,), "IfThenElse": (ast.If,), "While": (ast.While,)}
+        classes = node_classes.get(type(stmt).__name__)
         if classes is not None:
             return next((node for node in nodes if isinstance(node, classes)), _first(nodes))
         simple = [node for node in nodes if not isinstance(node, (ast.For, ast.If, ast.While))]
         if len(simple) < 2:
             return _first(simple or nodes)
-        # Several statements on a line: the IR has them in the order of the text.
+        # Statements on one line are in the IR in the order of the text.
         seen = self._seen.setdefault(line, [])
         if hash(stmt) not in seen:
             seen.append(hash(stmt))
@@ -227,7 +227,7 @@ class Locator:
 def _launch_of(node: ast.stmt, name: str) -> Optional[ast.Call]:
     """The call of ``launch_thread`` by which the statement binds `name`, if it does."""
     if isinstance(node, ast.With):
-        pairs = [(item.context_expr, item.optional_vars) for item in node.items]
+        pairs = [(entry.context_expr, entry.optional_vars) for entry in node.items]
     elif isinstance(node, ast.Assign):
         pairs = [(node.value, node.targets[0])]
     elif isinstance(node, ast.Expr):

@@ -18,14 +18,14 @@ from ..compile_options import PASS_CONFIGS
 from ..ir import dialect
 from .lowered_ir import DeviceFunction, MoveKey
 
-_MOST_LINES = 4
-_LONGEST = 400
-# A target as JSON, of which the architecture says enough.
+_MAX_MESSAGE_LINES = 4
+_MAX_MESSAGE_LENGTH = 400
+# A target as JSON, which a message replaces by its architecture.
 _TARGET = re.compile(r'target=\{(?:[^{}]|\{[^{}]*\})*"arch":"(\w+)"(?:[^{}]|\{[^{}]*\})*\}')
 
 
 class LoweringError(Exception):
-    """The framework does not lower the kernel for this target; the message is its own."""
+    """The framework does not lower the kernel for this target; the message is the framework's."""
 
 
 def lower(prim_func: Any, target: Mapping[str, Any]) -> LoweredLaunch:
@@ -34,12 +34,12 @@ def lower(prim_func: Any, target: Mapping[str, Any]) -> LoweredLaunch:
     A function of several kernels has the most threads and the most shared memory of any.
 
     Raises:
-        LoweringError: the framework refuses, or gives no kernel.
+        LoweringError: the framework raises an error, or yields no kernel.
     """
     kernels = [DeviceFunction(function) for function in _device_functions(prim_func, target)]
     if not kernels:
         raise LoweringError("the lowered code has no kernel")
-    asked = [kernel.registers for kernel in kernels if kernel.registers is not None]
+    register_requests = [kernel.registers for kernel in kernels if kernel.registers is not None]
     families = [kernel.matrix_instruction for kernel in kernels if kernel.matrix_instruction]
     moves: Dict[MoveKey, Set[int]] = {}
     for kernel in kernels:
@@ -49,7 +49,7 @@ def lower(prim_func: Any, target: Mapping[str, Any]) -> LoweredLaunch:
         arch=str(target.get("arch", "")),
         threads=max(kernel.threads for kernel in kernels),
         shared_bytes=max(kernel.shared_bytes for kernel in kernels),
-        registers_per_thread=max(asked, default=None),
+        registers_per_thread=max(register_requests, default=None),
         matrix_instruction=families[0] if families else None,
         moves=tuple(
             Move(buffer, mode, route, tuple(sorted(widths)))
@@ -61,32 +61,36 @@ def lower(prim_func: Any, target: Mapping[str, Any]) -> LoweredLaunch:
 def _device_functions(prim_func: Any, target: Mapping[str, Any]) -> List[Any]:
     tvm = importlib.import_module("tvm")
     engine = importlib.import_module("tilelang.engine.lower")
-    place = tvm.target.Target(dict(target, arch=exact_architecture(str(target.get("arch", "")))))
+    tvm_target = tvm.target.Target(
+        dict(target, arch=exact_architecture(str(target.get("arch", ""))))
+    )
     options: Mapping[Any, Any] = dialect.attributes(prim_func).get(PASS_CONFIGS) or {}
     config = {str(key): value for key, value in options.items()}
     try:
-        # The passes ask the context for the target, the code generators the argument.
-        with tvm.transform.PassContext(opt_level=3, config=config), place:
-            lowered = engine.lower(prim_func, target=place, enable_device_compile=False)
+        # Passes read the target of the context, code generators that of the argument.
+        with tvm.transform.PassContext(opt_level=3, config=config), tvm_target:
+            lowered = engine.lower(prim_func, target=tvm_target, enable_device_compile=False)
     except Exception as error:
         raise LoweringError(message(str(error)) or type(error).__name__) from error
     return [function for _, function in lowered.device_mod.functions.items()]
 
 
 def exact_architecture(arch: str) -> str:
-    """The architecture as tilelang names it for a device: ``sm_90a``, from sm_90 on."""
+    """The architecture with the suffix that tilelang adds from sm_90 on: ``sm_90a``."""
     digits = arch.partition("_")[2]
     return arch + "a" if digits.isdigit() and int(digits) >= 90 else arch
 
 
 def message(text: str) -> str:
-    """What a user can read of the framework's error: its own words behind the failed check."""
+    """The readable part of an error of the framework: the text after the failed check."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     start = next((i for i, line in enumerate(lines) if " is false: " in line), None)
     if start is not None:
         words = lines[start].partition(" is false: ")[2]
-        # A word alone says nothing without what was checked.
+        # A single word is not meaningful without the checked condition.
         lines[start] = words if " " in words else lines[start]
     relevant = [line for line in lines[start or 0 :] if not line.startswith(("File ", "Traceback"))]
-    joined = _TARGET.sub(r"target=\1", " ".join(relevant[:_MOST_LINES]))
-    return joined if len(joined) <= _LONGEST else joined[: _LONGEST - 3] + "..."
+    joined = _TARGET.sub(r"target=\1", " ".join(relevant[:_MAX_MESSAGE_LINES]))
+    if len(joined) <= _MAX_MESSAGE_LENGTH:
+        return joined
+    return joined[: _MAX_MESSAGE_LENGTH - 3] + "..."

@@ -1,7 +1,7 @@
-"""Read a device function of lowered tilelang IR: its launch and how it moves global arrays.
+"""Device functions of lowered tilelang IR: launch, matrix instruction, accesses of global arrays.
 
 Sources: tilelang ``src/op/builtin.cc`` and ``src/cuda/op/builtin.cc`` (the operations),
-``src/cuda/codegen/codegen_cuda.cc`` (what code they become).
+``src/cuda/codegen/codegen_cuda.cc`` (their code).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _DESCRIPTOR = re.compile(r"_desc(_\d+)?$")
 _ATOMIC = re.compile(r"atomic_\w+?(?:x(\d))?(?:_ret)?_elem_op$")
 _GLOBAL_INSTRUCTION = re.compile(r"(ldg|stg)(32|64|128|256)$")
 Pointer = Tuple[str, int]
-#: The name of a global array, and how it is moved.
+#: The name of a global array, the mode and the route of its accesses.
 MoveKey = Tuple[str, AccessMode, Route]
 
 
 class DeviceFunction:
-    """What one device function of lowered code says.
+    """The launch parameters and global accesses of one device function.
 
-    `moves` has the widths in bytes by array, mode and route; the other attributes are those of
-    `LoweredLaunch`.
+    `moves` has the access widths in bytes by array, mode and route; the other attributes are
+    those of `LoweredLaunch`.
     """
 
     def __init__(self, function: Any) -> None:
@@ -74,7 +74,7 @@ class DeviceFunction:
         if name == "set_max_nreg":
             self.registers = max(int(dialect.plain(call.args[0])), self.registers or 0)
         elif name == "address_of":
-            # The address of an element is no read of it.
+            # An element whose address is taken is not read.
             self._addressed.add(dialect.key(call.args[0]))
         elif name == "ptx_cp_async":
             source = self._pointer(call.args[1])
@@ -100,7 +100,7 @@ class DeviceFunction:
         self._move(None if name is None else (name, 1), mode, "thread", width_bytes(dtype))
 
     def _pointer(self, value: Any) -> Optional[Pointer]:
-        """The global array that a descriptor or an address is of, and its element's bytes."""
+        """The global array of a descriptor or an address, and the bytes of its elements."""
         if dialect.kind(value) == "Call":
             name = dialect.op_name(value).rpartition(".")[2]
             if name == "tvm_access_ptr":
@@ -125,7 +125,7 @@ class DeviceFunction:
 
 
 def width_bytes(dtype: str) -> int:
-    """Bytes of a value of `dtype` with all its lanes, at least one."""
+    """The bytes of a value of `dtype` with all its lanes; at least 1."""
     base, lanes = dialect.lanes_of(dtype)
     digits = re.search(r"\d+", base)
     return max(1, int(digits.group() if digits else 8) * lanes // 8)

@@ -1,5 +1,7 @@
-"""Whether a kernel that assumed arguments have made can be meant: search goes on past one that
-cannot."""
+"""Whether a kernel traced with assumed arguments can be launched.
+
+The search for arguments continues where it cannot.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from ..ir import dialect
 
 
 def is_launchable(func: Any, shared_bytes_per_block: int) -> bool:
-    """Whether the arrays of `func` have elements and its shared ones fit into a block's memory.
+    """Whether the arrays of `func` have elements and its shared arrays fit a block.
 
-    Arrays whose lives do not overlap may share a place, so one that is refused may fit all the
-    same: it is the choice where no other is better.
+    Arrays with disjoint live ranges may share memory, so that a rejected kernel may fit all the
+    same.  It is used if no other arguments yield a better one.
     """
-    given = (buffer for _, buffer in dialect.parameters(func) if buffer is not None)
-    if any(_elements(buffer) == 0 for buffer in given):
+    parameters = (buffer for _, buffer in dialect.parameters(func) if buffer is not None)
+    if any(_elements(buffer) == 0 for buffer in parameters):
         return False
     shared_bytes = sum(
         (_elements(buffer) or 0) * _bits(buffer) // 8
@@ -27,7 +29,7 @@ def is_launchable(func: Any, shared_bytes_per_block: int) -> bool:
 
 
 def _elements(buffer: Any) -> Optional[int]:
-    """How many elements an array has; None where that depends on a size."""
+    """The number of elements of an array; None if it depends on a dynamic size."""
     count = 1
     for extent in buffer.shape:
         size = dialect.plain(extent)

@@ -1,10 +1,10 @@
-"""How much of its own arrays in shared memory and registers TVM keeps.
+"""The storage of arrays in shared memory and registers after TVM's buffer compaction.
 
-A schedule writes a tile as an array of the shape of what it is a tile of: ``A_shared`` has all of
-``A``'s rows, of which a block uses 128.  TVM gives it the smallest box around what is used inside
-the loops that all its uses have in common, with the padding that the schedule has asked for
-(``storage_align``).  Its own passes are run here on a copy of the function, up to the one that
-does so; they take a millisecond and need no device.
+A schedule declares a tile with the shape of the whole array: ``A_shared`` has all rows of ``A``,
+although a block uses 128.  TVM shrinks it to the bounding box of the accesses inside the loops that
+enclose all of them, with the padding that the schedule sets (``storage_align``).  TVM's passes up
+to the compaction are run here on a copy of the function.  They take a millisecond and need no
+device.
 
 Source: ``python/tvm/s_tir/pipeline.py`` of 0.27 (``CompactBufferAllocation`` and what precedes it).
 """
@@ -30,10 +30,10 @@ Storage = Tuple[Tuple[Any, ...], Tuple[Any, ...]]
 
 
 def compacted_storage(prim_func: Any) -> Dict[str, Storage]:
-    """What the arrays which blocks allocate keep when compiled, by their names.
+    """The compacted storage of the arrays that blocks allocate, by their names.
 
-    Arrays in global memory are not asked about: they are the schedule's intermediate results.
-    An array is left out whose name others have too, or of whose box TVM knows no constant size.
+    Arrays in global memory are left out: they are intermediate results of the schedule.  So are
+    arrays that share a name, and boxes without a constant size.
     """
     before = _allocated_buffers(prim_func)
     if not before:
@@ -41,16 +41,18 @@ def compacted_storage(prim_func: Any) -> Dict[str, Storage]:
     try:
         after = _allocated_buffers(_lower(prim_func))
     except Exception:
-        # What TVM cannot compile keeps the shape it was written with.
+        # A function that TVM cannot compile has the declared shapes.
         return {}
-    kept_of: Dict[str, Storage] = {}
-    for name, written in before.items():
-        kept = after.get(name, [])
-        if len(written) == len(kept) == 1 and len(written[0].shape) == len(kept[0].shape):
-            box = tuple(kept[0].shape), tuple(kept[0].strides or ())
+    storage: Dict[str, Storage] = {}
+    for name, declared in before.items():
+        after_lowering = after.get(name, [])
+        if len(declared) == len(after_lowering) == 1 and len(declared[0].shape) == len(
+            after_lowering[0].shape
+        ):
+            box = tuple(after_lowering[0].shape), tuple(after_lowering[0].strides or ())
             if _is_constant(box[0] + box[1]):
-                kept_of[name] = box
-    return kept_of
+                storage[name] = box
+    return storage
 
 
 def _allocated_buffers(prim_func: Any) -> Dict[str, List[Any]]:

@@ -1,9 +1,9 @@
-"""Which part of a tile product contributes to a result: what lies inside the arrays and is kept.
+"""The useful part of tile products: elements inside the bounds of arrays and not masked.
 
-A tile that reaches over the edge of the array it is copied from holds nothing there, and a score
-that is masked is nothing either, but the product multiplies all of them.  This pass follows tiles
-through the copies, products and masks of a kernel.  It says nothing of a product if it has not seen
-where both operands come from: in another iteration, another branch, or by other means than copies.
+A product multiplies all elements of its tiles, also padding past the bounds of the array that a
+tile was copied from and scores that a mask discards.  This pass follows tiles through the copies,
+products and masks of a kernel.  A product is left as it is if the source of an operand is not
+known: it is written in another iteration or branch, or not by a copy.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from ...facts import (
 from ...ops.build import times
 from ..symbolic.ranges import Ranges
 
-#: An array and the box of it that is meant.
+#: A box of an array: its id, the indices of the corner, the extents.
 Key = Tuple[str, Tuple[Expr, ...], Tuple[Expr, ...]]
 
 
 class Mask(NamedTuple):
-    """The elements of a tile at (`row`, `column`) for which `kept` holds are not masked."""
+    """A mask of a tile: the element (`row`, `column`) is not masked where `unmasked` holds."""
 
     row: str
     column: str
-    kept: Expr
+    unmasked: Expr
 
 
 class Tile(NamedTuple):
-    """How many rows and columns of a tile hold something, and which elements of these."""
+    """The rows and columns of a tile that are inside its source array, and their mask."""
 
     rows: Expr
     columns: Expr
@@ -49,12 +49,12 @@ class Tile(NamedTuple):
 
 
 def annotate_useful_work(body: Tuple[Node, ...], buffers: Sequence[Buffer]) -> Tuple[Node, ...]:
-    """`body` with `Arith.useful` in every tile product whose operands are known."""
+    """`body` with `Arith.useful` set in each tile product whose operands are known."""
     return _Pass({buffer.id: buffer for buffer in buffers}).nodes(body)
 
 
 class LaterNodes(NamedTuple):
-    """Nodes that run later; `in_next_iteration` of the loop whose body they are."""
+    """Nodes that are executed later; `in_next_iteration` if by the next iteration of a loop."""
 
     nodes: Sequence[Node]
     in_next_iteration: bool = False
@@ -65,9 +65,9 @@ class _Pass:
         self.buffers = buffers
         self.ranges = Ranges()
         self.tiles: Dict[Key, Tile] = {}
-        #: Masks on arrays that a product is then added to.
+        #: Masks of arrays to which a product is added later.
         self.masks: Dict[str, Mask] = {}
-        #: The nodes that follow, in the enclosing bodies, outermost first.
+        #: The nodes after the current one in each enclosing body, outermost first.
         self.later: List[LaterNodes] = []
 
     def nodes(self, nodes: Sequence[Node]) -> Tuple[Node, ...]:
@@ -86,7 +86,7 @@ class _Pass:
         return tuple(out)
 
     def _inside(self, node: Node) -> Node:
-        """The tiles of a body are not known after it, nor in its next iteration."""
+        """`node` with its body annotated; tiles that the body writes are unknown after it."""
         if isinstance(node, Branch):
             then, orelse = self._visit_scope(node.then), self._visit_scope(node.orelse)
             self._forget(_written_buffers(node))
@@ -116,9 +116,9 @@ class _Pass:
         return out
 
     def _forget(self, names: Sequence[str]) -> None:
-        gone = set(names)
-        self.tiles = {key: tile for key, tile in self.tiles.items() if key[0] not in gone}
-        self.masks = {name: mask for name, mask in self.masks.items() if name not in gone}
+        overwritten = set(names)
+        self.tiles = {key: tile for key, tile in self.tiles.items() if key[0] not in overwritten}
+        self.masks = {name: mask for name, mask in self.masks.items() if name not in overwritten}
 
     def _apply(self, name: str, mask: Mask) -> None:
         self.masks[name] = mask
@@ -127,7 +127,7 @@ class _Pass:
                 self.tiles[key] = tile._replace(mask=mask)
 
     def _elementwise(self, loop: Loop) -> None:
-        """A tile that is computed from another element by element holds something where it does."""
+        """Propagate bounds and masks through an elementwise loop from its only tile operand."""
         for statement in _statements((loop,)):
             for write in statement.accesses:
                 if write.mode == "read" or self._reads(statement, write.buffer, write.indices):
@@ -162,11 +162,11 @@ class _Pass:
             tile = self._source_tile(node.accesses[0])
         self._forget([one.buffer for one in written if tile is None or one.extents == ()])
         if tile is not None:
-            self._put(written[0], tile)
+            self._set_tile(written[0], tile)
         return node
 
-    def _put(self, access: Access, tile: Tile) -> None:
-        """Other boxes of the array stay what they are if they cannot overlap with this one."""
+    def _set_tile(self, access: Access, tile: Tile) -> None:
+        """Set the tile of a box; boxes of the array that may overlap it become unknown."""
         key = _key(access)
         self.tiles = {
             other: known
@@ -187,7 +187,7 @@ class _Pass:
         ]
         return Tile(sides[0], sides[1]) if len(sides) == 2 else None
 
-    def _product(self, node: Gemm, turned: Tuple[bool, bool]) -> Gemm:
+    def _product(self, node: Gemm, transposes: Tuple[bool, bool]) -> Gemm:
         a, b, c = node.accesses[0], node.accesses[1], node.accesses[-1]
         left, right = self.tiles.get(_key(a)), self.tiles.get(_key(b))
         added = any(one.mode == "read" and one.buffer == c.buffer for one in node.accesses)
@@ -195,11 +195,13 @@ class _Pass:
         if left is None or right is None:
             self._forget((c.buffer,))
             return node
-        m, deep = (left.columns, left.rows) if turned[0] else (left.rows, left.columns)
-        depth, n = (right.columns, right.rows) if turned[1] else (right.rows, right.columns)
-        k = deep if deep == depth else ("min", deep, depth)
+        m, left_depth = (left.columns, left.rows) if transposes[0] else (left.rows, left.columns)
+        right_depth, n = (
+            (right.columns, right.rows) if transposes[1] else (right.rows, right.columns)
+        )
+        k = left_depth if left_depth == right_depth else ("min", left_depth, right_depth)
         out = before or _masked_later(self.later, c.buffer)
-        useful = _useful(m, n, k, left.mask, turned[0], right.mask, out)
+        useful = _useful(m, n, k, left.mask, transposes[0], right.mask, out)
         self.tiles[_key(c)] = Tile(m, n, before)
         arith = tuple(replace(one, useful=useful) if one.op == "mma" else one for one in node.arith)
         pair = any(one.guard is not None for one in node.arith)
@@ -211,18 +213,18 @@ def _useful(
     n: Expr,
     k: Expr,
     left: Optional[Mask],
-    turned: bool,
+    is_left_transposed: bool,
     right: Optional[Mask],
     out: Optional[Mask],
 ) -> Optional[Useful]:
-    """The multiply-accumulates with elements that are kept; None with masks on two sides."""
+    """The multiply-accumulates on unmasked elements; None with masks on two operands."""
     if right is not None or (left is not None and out is not None):
         return None
     if left is not None:
-        rows, columns = (k, m) if turned else (m, k)
-        return Useful(n, ((left.row, rows), (left.column, columns)), left.kept)
+        rows, columns = (k, m) if is_left_transposed else (m, k)
+        return Useful(n, ((left.row, rows), (left.column, columns)), left.unmasked)
     if out is not None:
-        return Useful(k, ((out.row, m), (out.column, n)), out.kept)
+        return Useful(k, ((out.row, m), (out.column, n)), out.unmasked)
     return Useful(times(m, n, k))
 
 
@@ -231,7 +233,7 @@ def _key(access: Access) -> Key:
 
 
 def _apart(one: Key, other: Key) -> bool:
-    """Whether two boxes of one size begin at different places along a dimension of size 1."""
+    """Whether two boxes of one size have different indices in a dimension of extent 1."""
     return one[2] == other[2] and any(
         size == 1 and isinstance(a, int) and isinstance(b, int) and a != b
         for a, b, size in zip(one[1], other[1], one[2])
@@ -239,7 +241,7 @@ def _apart(one: Key, other: Key) -> bool:
 
 
 def _mask(node: Node) -> Optional[Tuple[str, Mask]]:
-    """The array that a loop nest masks as a whole, and how."""
+    """The array that a loop nest masks, with the mask; None if it masks none."""
     if not isinstance(node, Loop) or node.kind != "parallel" or len(node.body) != 1:
         return None
     inner = node.body[0]
@@ -255,7 +257,7 @@ def _mask(node: Node) -> Optional[Tuple[str, Mask]]:
 
 
 def _masked_later(later: Sequence[LaterNodes], name: str) -> Optional[Mask]:
-    """The mask that is put on a product before anything else reads it."""
+    """The mask that is applied to a product before any other statement reads it."""
     for nodes, in_next_iteration in reversed(later):
         for node in nodes:
             found = _mask(node)

@@ -224,12 +224,17 @@ class ExpressionCost:
             outer, self._in_mask = self._in_mask, self._is_mask(node, arguments)
             if self._in_mask and not self._is_flag(arguments):
                 self._operations.add("select", dialect.dtype_of(node), guard, node)
-            chosen = self._operands_of(None, arguments[:1], guard)
+            condition_has_data = self._operands_of(None, arguments[:1], guard)
             self._in_mask = outer
             condition = self._expressions.expr(arguments[0])
-            taken = self.visit(arguments[1], both_hold(guard, condition))
-            other = self.visit(arguments[2], both_hold(guard, ("not", condition)))
-            return chosen or taken or other or not is_integer(dialect.dtype_of(node))
+            then_has_data = self.visit(arguments[1], both_hold(guard, condition))
+            else_has_data = self.visit(arguments[2], both_hold(guard, ("not", condition)))
+            return (
+                condition_has_data
+                or then_has_data
+                or else_has_data
+                or not is_integer(dialect.dtype_of(node))
+            )
         op = ops.scalar(full)
         if op is not None:
             data = self._operands_of(op, arguments, guard)

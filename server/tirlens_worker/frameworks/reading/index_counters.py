@@ -45,8 +45,8 @@ def index_counters(body: Any) -> Set[int]:
 
 
 def _may_count(buffer: Any) -> bool:
-    own = dialect.scope_of(buffer) in ("local", "local.var")
-    return own and is_integer(str(buffer.dtype))
+    is_register = dialect.scope_of(buffer) in ("local", "local.var")
+    return is_register and is_integer(str(buffer.dtype))
 
 
 def _depends_on_data(node: Any, numbers: Set[int], names: Dict[int, Any]) -> bool:

@@ -141,10 +141,10 @@ class ExecScopes:
         for scope in present:
             rest = views[scope]
             for one in self._indices[scope]:
-                own = rest if len(self._indices[scope]) == 1 else ("%", rest, _extent(one))
+                index = rest if len(self._indices[scope]) == 1 else ("%", rest, _extent(one))
                 rest = ("//", rest, _extent(one))
                 if one.name != name:
-                    lets.append(Let(one.name, own, sites=one.sites))
+                    lets.append(Let(one.name, index, sites=one.sites))
         body = (*lets, *nodes)
         return (bound_loop(name, _WITHIN[0], self.threads(), body, inside[0].sites),)
 

@@ -1,4 +1,4 @@
-"""How long a condition holds while a counter goes up from 0: the trips of a loop with a state."""
+"""Linear forms of expressions, and the trip counts of loops whose conditions are linear."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
 def trips(condition: Expr, counter: str, holds: bool = True) -> Optional[Expr]:
-    """The first value from 0 on of `counter` at which `condition` is not `holds` any more.
+    """The first value of `counter`, from 0 on, at which `condition` is not `holds`.
 
-    It may be negative where the condition never holds.  None where it is no comparison that is
-    linear in the counter, or one that always holds.
+    It may be negative if the condition never holds.  None if the condition is not a comparison
+    that is linear in the counter, or if it always holds.
     """
     if not isinstance(condition, tuple):
         return None
@@ -27,7 +27,7 @@ def trips(condition: Expr, counter: str, holds: bool = True) -> Optional[Expr]:
     if left is None or right is None:
         return None
     slope = left[0] - right[0]
-    # `operator` holds as long as slope * counter `operator` gap.
+    # The condition is: slope * counter `operator` gap.
     gap = minus(right[1], left[1])
     if operator in (">", ">="):
         operator, slope, gap = "<" if operator == ">" else "<=", -slope, minus(0, gap)
@@ -72,7 +72,7 @@ def mentions(value: Expr, name: str) -> bool:
 
 
 def minus(left: Expr, right: Expr) -> Expr:
-    """The difference, without subtractions of nothing."""
+    """The difference; no subtraction of 0, constants are folded."""
     if isinstance(left, int) and isinstance(right, int):
         return left - right
     return left if right == 0 else ("-", left, right)

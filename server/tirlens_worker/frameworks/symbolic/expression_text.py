@@ -1,4 +1,4 @@
-"""Expressions as short text, for labels."""
+"""Short text of expressions, for labels."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _PRECEDENCE = {
     "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%": 10,
 }  # fmt: skip
 _TRUNCATING = {"truncdiv": "//", "truncmod": "%"}
-_LONGEST = 80
+_MAX_LENGTH = 80
 
 
 def text(value: Expr) -> str:
-    """`value` as Python would write it, on one line, and cut where it is too long to be read."""
+    """`value` in Python's syntax, on one line of at most `_MAX_LENGTH` characters."""
     whole = _text(value, 0)
-    return whole if len(whole) <= _LONGEST else whole[: _LONGEST - 3] + "..."
+    return whole if len(whole) <= _MAX_LENGTH else whole[: _MAX_LENGTH - 3] + "..."
 
 
 def _text(value: Expr, outer: int) -> str:
@@ -34,7 +34,7 @@ def _text(value: Expr, outer: int) -> str:
     if op not in _PRECEDENCE:
         return "{}({})".format(op, ", ".join(_text(one, 0) for one in parts))
     level = _PRECEDENCE[op]
-    # The left operand of operators of one rank needs no parentheses, unless they compare.
+    # A left operand of the same precedence needs no parentheses, except in comparisons.
     inner = (_text(parts[0], level + (level == 4)), *(_text(one, level + 1) for one in parts[1:]))
     joined = " {} ".format(op).join(inner)
     return "({})".format(joined) if level < outer else joined

@@ -1,4 +1,4 @@
-"""Boxes of row-major arrays as runs of elements, and the offsets of their corners."""
+"""Regions of row-major arrays from linear offsets, and the offsets of their corners."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...ops.build import bits, plus, times
 
 
 def region_of_run(buffer: Buffer, offset: Expr, extent: Expr) -> Region:
-    """A run of `extent` elements from `offset`: a box of whole rows where it is one."""
+    """The region of `extent` elements from `offset`: a box if they are whole rows."""
     shape = _constant(buffer.shape)
     if isinstance(offset, int) and isinstance(extent, int) and shape is not None:
         rows = _whole_rows(shape, offset, extent)
@@ -35,7 +35,7 @@ def _corner(shape: Tuple[int, ...], offset: Expr) -> Tuple[Expr, ...]:
 
 
 def corner_offset(region: Region) -> Expr:
-    """How many elements of a row-major array lie before the corner of `region`."""
+    """The linear offset in elements of the corner of `region` in a row-major array."""
     total: Expr = 0
     for size, index in zip(region.buffer.shape, region.indices):
         total = plus(times(total, size), index)
@@ -43,7 +43,7 @@ def corner_offset(region: Region) -> Expr:
 
 
 def advance(region: Region, offset_bytes: Expr) -> Region:
-    """The element that lies `offset_bytes` after the corner of `region`."""
+    """The region whose corner is `offset_bytes` after the corner of `region`."""
     size = bits(region.buffer.dtype) // 8
     if offset_bytes == 0:
         return region
@@ -63,7 +63,7 @@ def _constant(shape: Tuple[Expr, ...]) -> "Tuple[int, ...] | None":
 def _whole_rows(
     shape: Tuple[int, ...], offset: int, extent: int
 ) -> "Tuple[Tuple[int, ...], Tuple[int, ...]] | None":
-    """Corner and size of the trailing dimensions that `extent` elements fill exactly."""
+    """The corner and extents of the box of whole trailing dimensions; None if it is none."""
     size, first = 1, len(shape)
     while first > 0 and size < extent:
         first -= 1

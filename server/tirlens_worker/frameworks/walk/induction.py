@@ -38,13 +38,13 @@ class Induction:
         scalars = self._scalars
         stores = self.writes(body)
         steps = self._steps(stores, dialect.jumps(body, ("continue",)))
-        held = dict(scalars.values)
+        entry_values = dict(scalars.values)
         for name in stores:
             scalars.forget(name)
-        before = {name: held[name] for name in steps}
+        before = {name: entry_values[name] for name in steps}
         now = {name: plus(before[name], times(steps[name], iteration)) for name in steps}
         scalars.values.update(now)
-        scalars.values.update(self._derive(body, stores, held, before, now))
+        scalars.values.update(self._derive(body, stores, entry_values, before, now))
         return steps
 
     def leave(self, steps: Steps, before: Dict[str, Expr], count: Expr) -> None:
@@ -55,11 +55,16 @@ class Induction:
     def _steps(self, stores: Dict[str, List[Write]], has_continue: bool) -> Steps:
         """The steps of the scalars that each iteration changes by a constant amount."""
         steps: Steps = {}
-        for name, own in stores.items():
+        for name, stores_of_scalar in stores.items():
             start = self._scalars.values.get(name)
-            if len(own) != 1 or start is None or own[0].value is None or has_continue:
+            if (
+                len(stores_of_scalar) != 1
+                or start is None
+                or stores_of_scalar[0].value is None
+                or has_continue
+            ):
                 continue
-            amount = self._step(name, own[0]) if own[0].certain else None
+            amount = self._step(name, stores_of_scalar[0]) if stores_of_scalar[0].certain else None
             if amount is not None and not any(mentions(amount, other) for other in stores):
                 steps[name] = amount
         return steps
@@ -82,7 +87,7 @@ class Induction:
         self,
         body: Any,
         stores: Dict[str, List[Write]],
-        held: Dict[str, Expr],
+        entry_values: Dict[str, Expr],
         before: Dict[str, Expr],
         now: Dict[str, Expr],
     ) -> Dict[str, Expr]:
@@ -96,8 +101,8 @@ class Induction:
         last = max((index for index, name in enumerate(order) if name in now), default=-1)
         values = self._scalars.values
         out: Dict[str, Expr] = {}
-        for name, own in stores.items():
-            (store, *more), start = own, held.get(name)
+        for name, stores_of_scalar in stores.items():
+            (store, *more), start = stores_of_scalar, entry_values.get(name)
             is_last = order.index(name) > last
             if more or start is None or store.value is None or not (store.certain and is_last):
                 continue

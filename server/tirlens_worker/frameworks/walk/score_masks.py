@@ -28,16 +28,16 @@ def kept_elements(store: Any, expressions: Expressions) -> Optional[Expr]:
         return None
     expr = expressions.expr
     holds = expressions.truth(condition)
-    own = ("load", expressions.buffer(dialect.buffer_of(store)).id, *map(expr, store.indices))
+    element = ("load", expressions.buffer(dialect.buffer_of(store)).id, *map(expr, store.indices))
     one, two = expr(then), expr(other)
-    if _drops(two, one, own):
+    if _drops(two, one, element):
         return holds
-    return ("not", holds) if _drops(one, two, own) else None
+    return ("not", holds) if _drops(one, two, element) else None
 
 
-def _drops(value: Expr, alternative: Expr, own: Expr) -> bool:
+def _drops(value: Expr, alternative: Expr, element: Expr) -> bool:
     """Whether `value` drops an element that `alternative` keeps."""
-    if alternative == own:
+    if alternative == element:
         return _is_low(value) or _is_zero(value)
     return _is_zero(alternative) and _is_low(value)
 

@@ -147,12 +147,12 @@ class WhileLoops:
             flag = self._state.arrays.id_of(dialect.buffer_of(store))
             if flag is None or len(stores[flag]) != 1:
                 continue
-            held = values.get(flag)
+            value_before = values.get(flag)
             values[flag] = expr(store.value)
             ends = expr(stmt.condition) is False
             values.pop(flag)
-            if held is not None:
-                values[flag] = held
+            if value_before is not None:
+                values[flag] = value_before
             if ends:
                 return StopFlag(index, part.condition, flag)
         return None

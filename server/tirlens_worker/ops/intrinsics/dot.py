@@ -87,10 +87,10 @@ def dp4a(call: Any, context: Context) -> Statement:
     return Call(
         label="T.dp4a()",
         arith=(
-            *(item for node in operands for item in context.arith(node)),
+            *(operation for node in operands for operation in context.arith(node)),
             Arith(op="fma", dtype="int8", count=4, accumulator="int32"),
         ),
-        accesses=tuple(item for node in operands for item in context.accesses(node)),
+        accesses=tuple(read for node in operands for read in context.accesses(node)),
     )
 
 
@@ -117,16 +117,16 @@ def call_llvm(call: Any, context: Context) -> Statement:
     if name is None:
         return not_understood(call, context, "an LLVM intrinsic by number")
     operands = tuple(call.args[1:])
-    own = _cost(name)
-    if own is None:
+    costs = _cost(name)
+    if costs is None:
         context.note(
             "the cost of LLVM's {!r} is not known; it is left out".format(name), function=name
         )
-        own = (Arith(op="unknown:" + name, dtype="handle"),)
+        costs = (Arith(op="unknown:" + name, dtype="handle"),)
     return Call(
         label=name + "()",
-        arith=(*(item for node in operands for item in context.arith(node)), *own),
-        accesses=tuple(item for node in operands for item in context.accesses(node)),
+        arith=(*(operation for node in operands for operation in context.arith(node)), *costs),
+        accesses=tuple(read for node in operands for read in context.accesses(node)),
     )
 
 

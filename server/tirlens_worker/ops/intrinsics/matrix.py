@@ -45,13 +45,13 @@ def transpose_matrix(call: Any, context: Context) -> Statement:
 def _move(
     call: Any, context: Context, shared_mode: AccessMode, local_mode: AccessMode
 ) -> Statement:
-    found = [item for item in map(context.region, call.args) if item is not None]
+    found = [region for region in map(context.region, call.args) if region is not None]
     shared = _first(found, "shared")
     count = _count(call, context)
     if shared is None or count is None:
         return not_understood(call, context, "not a constant number of matrices of a known buffer")
     width = max(count * _BYTES_OF_A_LANE * 8 // bits(shared.buffer.dtype), 1)
-    registers = next((item for item in found if item is not shared), None)
+    registers = next((region for region in found if region is not shared), None)
     accesses = [lanes(shared, shared_mode, "thread", width)]
     if registers is not None:
         accesses.append(lanes(registers, local_mode, "thread", width))
@@ -60,7 +60,7 @@ def _move(
 
 
 def _first(regions: List[Region], scope: str) -> Optional[Region]:
-    return next((item for item in regions if item.buffer.scope.startswith(scope)), None)
+    return next((region for region in regions if region.buffer.scope.startswith(scope)), None)
 
 
 def _count(call: Any, context: Context) -> Optional[int]:
@@ -83,8 +83,8 @@ def accumulator(call: Any, context: Context) -> Statement:
     the tile that the warp stores.
     """
     sizes = [context.literal(node) for node in call.args]
-    numbers = [item for item in sizes if isinstance(item, int) and not isinstance(item, bool)]
-    found = [item for item in map(context.region, call.args) if item is not None]
+    numbers = [size for size in sizes if isinstance(size, int) and not isinstance(size, bool)]
+    found = [region for region in map(context.region, call.args) if region is not None]
     if not found or not numbers:
         return not_understood(call, context, "no known buffer")
     if "fill" in call.op.name:
@@ -94,5 +94,5 @@ def accumulator(call: Any, context: Context) -> Statement:
         )
     share = max(numbers[0] * numbers[1] // 32, 1) if len(numbers) > 1 else 1
     accesses = [lanes(found[0], "write", "thread", share)]
-    accesses.extend(lanes(item, "read", "thread", share) for item in found[1:2])
+    accesses.extend(lanes(region, "read", "thread", share) for region in found[1:2])
     return Store(label=label("mma_store", *found[:1]), accesses=tuple(accesses))

@@ -41,7 +41,7 @@ def store(call: Any, context: Context) -> Statement:
     value = call.args[1:2]
     return Store(
         label=label(short_name(call.op.name), found[0]),
-        arith=tuple(item for node in value for item in context.arith(node)),
+        arith=tuple(operation for node in value for operation in context.arith(node)),
         accesses=(*(access for node in value for access in context.accesses(node)), found[1]),
     )
 

@@ -138,7 +138,7 @@ def matrix_core(call: Any, context: Context) -> Statement:
         if found:
             shape = tuple(int(part) for part in found.groups())
             types = [as_dtype(part) for part in re.split(r"[_x]|\d+x\d+x\d+", word) if part]
-            named = [item for item in types if item]
+            named = [dtype for dtype in types if dtype]
             return _statement(call, shape, [*named[1:], *named[:1]], context, instruction)
     return not_understood(call, context, "its shape is not constant")
 
@@ -151,7 +151,7 @@ def _instruction(
         found = _SHAPE.search(word)
         if found:
             shape = tuple(int(part) for part in found.groups())
-            types = [item for item in map(as_dtype, words) if item]
+            types = [dtype for dtype in map(as_dtype, words) if dtype]
             types = _operands_first(call, types)
             return _statement(call, shape, types, context, instruction, sparsity)
     return not_understood(call, context, "its shape is not constant")

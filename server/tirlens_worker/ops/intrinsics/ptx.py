@@ -145,18 +145,18 @@ def _arithmetic(call: Any, context: Context, words: List[str], modifiers: List[s
     if result is not None:
         context.assign(call.args[0], result)
     count = {"dp4a": 4, "dp2a": 2}.get(words[0], width)
-    own = Arith(op=operation, dtype=dtype, count=count)
+    arith = Arith(op=operation, dtype=dtype, count=count)
     if operation == "cast":
-        own = replace(own, count=1, accumulator=_target(words, modifiers))
+        arith = replace(arith, count=1, accumulator=_target(words, modifiers))
     return Call(
         label=_text(words, modifiers),
-        arith=(own, *_of_operands(call.args[1:], context)),
+        arith=(arith, *_of_operands(call.args[1:], context)),
         accesses=(
-            *(item for node in call.args[1:] for item in context.accesses(node)),
+            *(read for node in call.args[1:] for read in context.accesses(node)),
             *(
-                lanes(item, "write", "thread", 1)
-                for item in (context.region(call.args[0]),)
-                if item
+                lanes(region, "write", "thread", 1)
+                for region in (context.region(call.args[0]),)
+                if region
             ),
         ),
     )
@@ -199,7 +199,7 @@ def _move(call: Any, context: Context, words: List[str], modifiers: List[str]) -
         label=_text(words, modifiers),
         arith=tuple(_of_operands(sources, context)),
         accesses=(
-            *(item for node in sources for item in context.accesses(node)),
+            *(read for node in sources for read in context.accesses(node)),
             *(lanes(target, "write", "thread", 1) for target in targets),
         ),
     )
@@ -263,9 +263,9 @@ def _atomic(call: Any, context: Context, words: List[str], modifiers: List[str])
 
 def _bulk(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Statement:
     """``cp.async`` and ``cp.async.bulk``: destination, source, bytes."""
-    found = [item for item in map(context.region, call.args) if item is not None]
-    target = next((item for item in found if item.buffer.scope.startswith("shared")), None)
-    source = next((item for item in found if item.buffer.scope == "global"), None)
+    found = [region for region in map(context.region, call.args) if region is not None]
+    target = next((region for region in found if region.buffer.scope.startswith("shared")), None)
+    source = next((region for region in found if region.buffer.scope == "global"), None)
     size = next(filter(None, (_size(context.literal(node)) for node in call.args)), None)
     if "tensor" in words:
         return tensor_copy(call, context, words, modifiers)
@@ -288,6 +288,6 @@ def _size(value: Any) -> Optional[int]:
 
 def _pointer(call: Any, context: Context) -> Optional[Region]:
     """The operand that points into memory: the last one that is no array of registers."""
-    found = [item for item in map(context.region, call.args) if item is not None]
-    outside = [item for item in found if not item.buffer.scope.startswith("local")]
+    found = [region for region in map(context.region, call.args) if region is not None]
+    outside = [region for region in found if not region.buffer.scope.startswith("local")]
     return outside[-1] if outside else None

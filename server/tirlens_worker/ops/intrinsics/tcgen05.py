@@ -80,7 +80,7 @@ def _product(
 def _descriptor(call: Any, context: Context) -> Optional[int]:
     """The only constant among the arguments that is too large to be anything else."""
     found = (context.literal(node) for node in call.args[1:])
-    return next((item for item in found if isinstance(item, int) and item >= 1 << 17), None)
+    return next((value for value in found if isinstance(value, int) and value >= 1 << 17), None)
 
 
 #: By ``.kind``: the type of the operands and K of one instruction (PTX ISA, "tcgen05.mma").

@@ -80,10 +80,10 @@ def bulk_copy(call: Any, context: Context) -> Statement:
     if len(found) < 2:
         return not_understood(call, context, "an address is no element of a buffer")
     (_, target), (last, source) = found[0], found[1]
-    size = next((item for item in sizes[last + 1 :] if isinstance(item, int) and item > 0), None)
+    size = next((size for size in sizes[last + 1 :] if isinstance(size, int) and size > 0), None)
     if size is None:
         return not_understood(call, context, "its size is not constant")
-    read, written = (max(size * 8 // bits(item.buffer.dtype), 1) for item in (source, target))
+    read, written = (max(size * 8 // bits(region.buffer.dtype), 1) for region in (source, target))
     return Copy(
         label=label(short_name(call.op.name), source, target),
         accesses=(

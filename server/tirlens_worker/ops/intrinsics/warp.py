@@ -108,15 +108,19 @@ def thread_allreduce(call: Any, context: Context) -> Statement:
         Arith(op="shuffle", dtype=dtype_of(value), count=steps) for value in values[:-1] if steps
     )
     combined = tuple(
-        replace(item, count=item.count * steps)
-        for item in context.combination()
-        if steps and isinstance(item.count, int)
+        replace(operation, count=operation.count * steps)
+        for operation in context.combination()
+        if steps and isinstance(operation.count, int)
     )
     return Reduce(
         label=label("tvm_thread_allreduce"),
-        arith=(*(item for value in values for item in context.arith(value)), *exchanged, *combined),
+        arith=(
+            *(operation for value in values for operation in context.arith(value)),
+            *exchanged,
+            *combined,
+        ),
         accesses=(
-            *(item for value in values for item in context.accesses(value)),
+            *(read for value in values for read in context.accesses(value)),
             *(
                 Access(buffer=result.buffer.id, mode="write", indices=result.indices)
                 for result in results
@@ -129,8 +133,8 @@ def thread_allreduce(call: Any, context: Context) -> Statement:
 def _exchange(
     call: Any, context: Context, steps: int, combine: Tuple[Arith, ...], values: Tuple[Any, ...]
 ) -> Statement:
-    operands = tuple(item for value in values for item in context.arith(value))
-    reads = tuple(item for value in values for item in context.accesses(value))
+    operands = tuple(operation for value in values for operation in context.arith(value))
+    reads = tuple(read for value in values for read in context.accesses(value))
     return Shuffle(
         label="T.{}()".format(short_name(call.op.name)),
         arith=(*operands, Arith(op="shuffle", dtype=dtype_of(call), count=steps), *combine),

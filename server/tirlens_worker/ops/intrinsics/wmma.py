@@ -109,7 +109,7 @@ def simdgroup_move(call: Any, context: Context) -> Statement:
 @accounts("tir.simdgroup_multiply_accumulate")
 def simdgroup_multiply(call: Any, context: Context) -> Statement:
     """Metal's ``simdgroup_multiply_accumulate`` of 8 x 8 matrices."""
-    found = [item for item in map(context.region, call.args) if item is not None]
+    found = [region for region in map(context.region, call.args) if region is not None]
     dtype = found[1].buffer.dtype if len(found) > 1 else "float16"
     return Mma(
         instruction="simdgroup",
