@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 
 from tirlens import pipeline
 from tirlens.cli import delimited, file_analysis, outcome, sarif, table
-from tirlens.cli.output import console, stream
+from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.rows import Selection, selection
 from tirlens.pipeline import FileReport
 from tirlens.settings import DEFAULT_MIN_PERCENTAGE
@@ -36,8 +35,7 @@ def execute(arguments: argparse.Namespace) -> int:
                 if arguments.format == "sarif"
                 else pipeline.to_json(reports, device)
             )
-            json.dump(document, file, indent=2, ensure_ascii=False)
-            file.write("\n")
+            write_json(file, document)
     outcome.print_problems(reports)
     outcome.print_exceeded_budgets(reports)
     print_device_overrides(arguments, reports)

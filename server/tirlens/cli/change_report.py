@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,11 @@ from rich.text import Text
 
 from tirlens.cli import sarif
 from tirlens.cli.errors import UsageError
-from tirlens.cli.output import console
+from tirlens.cli.output import console, write_json
 from tirlens.cli.variants import Variant, variants_json
 from tirlens.gate import Change, Limits, most_grown_line, reasons
 from tirlens.ide import labels
+from tirlens.ide.escaping import code, prose
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
 from tirlens_worker.facts import Span
@@ -89,9 +89,9 @@ def format_of(path: str) -> str:
 def write(out: TextIO, report: ChangeReport, kind: str, color: bool | None) -> None:
     """Write `report` to `out` in the format `kind`; `color` is for tables alone."""
     if kind == "json":
-        _write_json(out, _json(report))
+        write_json(out, _json(report))
     elif kind == "sarif":
-        _write_json(out, _sarif(report))
+        write_json(out, _sarif(report))
     elif kind == "markdown":
         out.write(_markdown(report))
     elif kind == "github":
@@ -197,19 +197,26 @@ def _print_table(out: Console, report: ChangeReport) -> None:
     for change in report.changes:
         name = f"{_location(change)} {change.name}" if files else change.name
         style = "red" if change in refused else _STYLES.get(change.verdicts[0], "")
-        table.add_row(*map(Text, (name, change.device_id, *_row(change))), style=style)
+        cells = map(_one_line, (name, change.device_id, *_row(change)))
+        table.add_row(*map(Text, cells), style=style)
     out.print(table)
     out.print(Text(report.summary, style="bold red" if refused else "bold green"))
     for change in refused:
         place = _annotated_span(change)
-        out.print(Text(f"{change.path}:{place.line}: {explanation(change)}"), soft_wrap=True)
+        text = _one_line(f"{change.path}:{place.line}: {explanation(change)}")
+        out.print(Text(text), soft_wrap=True)
+
+
+def _one_line(text: str) -> str:
+    """`text` on one line: a second one could be a command of GitHub's workflows."""
+    return " ".join(text.split())
 
 
 def _markdown(report: ChangeReport) -> str:
     """A comment for a pull request: failures and changes, with unchanged kernels collapsed."""
     changed = [change for change in report.changes if change.verdicts != ("same",)]
     same = [change for change in report.changes if change.verdicts == ("same",)]
-    head = f"**TIRLens:** {report.summary}\n"
+    head = f"**TIRLens:** {prose(report.summary)}\n"
     parts = [head]
     if changed:
         parts.append(_markdown_table(report, changed))
@@ -223,13 +230,13 @@ def _markdown(report: ChangeReport) -> str:
 
 
 def _markdown_table(report: ChangeReport, changes: Sequence[Change]) -> str:
-    rows = [_headings(report), (":---", ":---", "---:", "---:", "---:", ":---", ":---")]
+    rows: list[tuple[str, ...]] = [tuple(map(prose, _headings(report)))]
+    rows.append((":---", ":---", "---:", "---:", "---:", ":---", ":---"))
     for change in changes:
         mark = ":x: " if change in report.refused else ""
-        where = f"{mark}`{change.name}` {_location(change)}"
-        rows.append((where, change.device_id, *_row(change)))
-    cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+        where = f"{mark}{code(change.name)} {prose(_location(change))}"
+        rows.append((where, *map(prose, (change.device_id, *_row(change)))))
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def _sarif(report: ChangeReport) -> dict[str, Any]:
@@ -252,9 +259,13 @@ def _rule_id(change: Change, report: ChangeReport) -> str:
 
 def _annotation(change: Change) -> str:
     """A command of GitHub's workflows, which shows a message at the line in the pull request."""
-    message = explanation(change).replace("%", "%25").replace("\n", "%0A")
-    path = change.path.replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
+    message = _command_text(explanation(change))
+    path = _command_text(change.path).replace(",", "%2C").replace(":", "%3A")
     return f"::error file={path},line={_annotated_span(change).line},title=TIRLens::{message}\n"
+
+
+def _command_text(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _json(report: ChangeReport) -> dict[str, Any]:
@@ -278,8 +289,3 @@ def _json(report: ChangeReport) -> dict[str, Any]:
             for change in report.changes
         ],
     }
-
-
-def _write_json(out: TextIO, data: dict[str, Any]) -> None:
-    json.dump(data, out, indent=2, ensure_ascii=False)
-    out.write("\n")

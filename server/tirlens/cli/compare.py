@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from tirlens.cli import base_comparison, file_analysis, outcome
 from tirlens.cli.errors import UsageError
-from tirlens.cli.output import console, stream
+from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.variants import Variant, variants_json
 from tirlens.ide import labels
 from tirlens.model.report import KernelReport
@@ -40,8 +39,7 @@ def execute(arguments: argparse.Namespace) -> int:
     found = _rows(variants)
     with stream(arguments.output) as file:
         if arguments.format == "json":
-            json.dump(variants_json(variants), file, indent=2, ensure_ascii=False)
-            file.write("\n")
+            write_json(file, variants_json(variants))
         elif arguments.format == "markdown":
             names = [variant.name for variant in variants]
             file.write("| kernel | " + " | ".join(names) + " |\n")

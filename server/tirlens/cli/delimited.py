@@ -8,6 +8,7 @@ from typing import TextIO
 
 from tirlens.cli.rows import Selection, rows, verdict
 from tirlens.ide import labels, tables
+from tirlens.ide.escaping import code, csv_cell, prose
 from tirlens.pipeline import FileReport
 
 COLUMNS = (
@@ -34,28 +35,28 @@ def write_csv(file: TextIO, reports: Iterable[FileReport], selected: Selection) 
                 kernel.time_s,
             )
             share = None if kernel.time_s is None else 1.0
-            writer.writerow((*head, 0, 0, *place, None, 1, *figures_, share, kernel.bound))
+            kernel_row = (*head, 0, 0, *place, None, 1, *figures_, share, kernel.bound)
+            writer.writerow(map(csv_cell, kernel_row))
             for row in rows(kernel, selected):
                 cost = row.cost
-                writer.writerow(
-                    (
-                        *head,
-                        row.number,
-                        row.depth + 1,
-                        cost.span.line,
-                        cost.span.column,
-                        cost.kind,
-                        cost.label,
-                        cost.trips,
-                        cost.executions,
-                        cost.flop,
-                        cost.global_bytes,
-                        cost.dram_bytes,
-                        cost.time_s,
-                        cost.share,
-                        cost.bound,
-                    )
+                cells = (
+                    *head,
+                    row.number,
+                    row.depth + 1,
+                    cost.span.line,
+                    cost.span.column,
+                    cost.kind,
+                    cost.label,
+                    cost.trips,
+                    cost.executions,
+                    cost.flop,
+                    cost.global_bytes,
+                    cost.dram_bytes,
+                    cost.time_s,
+                    cost.share,
+                    cost.bound,
                 )
+                writer.writerow(map(csv_cell, cells))
 
 
 def markdown(reports: Iterable[FileReport], selected: Selection) -> str:
@@ -63,11 +64,15 @@ def markdown(reports: Iterable[FileReport], selected: Selection) -> str:
     lines: list[str] = []
     for report in reports:
         for kernel in report.kernels:
-            lines += [f"## {labels.title(kernel)}", "", f"`{report.path}:{kernel.span.line}`", ""]
-            lines += [f"**{verdict(kernel)}**", ""]
+            lines += [f"## {prose(labels.title(kernel))}", ""]
+            lines += [code(f"{report.path}:{kernel.span.line}"), ""]
+            lines += [f"**{prose(verdict(kernel))}**", ""]
             if kernel.status != "ok":
                 continue
-            lines += [*(f"- {name}: {text}" for name, text in tables.particulars(kernel)), ""]
+            lines += [
+                *(f"- {name}: {prose(text)}" for name, text in tables.particulars(kernel)),
+                "",
+            ]
             lines += [
                 f"| id | line | where | {' | '.join(tables.LINE_COLUMNS)} |",
                 "|---:|---:|:---|---:|---:|---:|---:|---:|---:|:---|",
@@ -76,20 +81,16 @@ def markdown(reports: Iterable[FileReport], selected: Selection) -> str:
                 cost = row.cost
                 cells = (
                     str(row.number),
-                    tables.place(cost.span),
-                    "&nbsp;" * 2 * row.depth + f"`{_cell(' '.join(cost.label.split()))}`",
+                    prose(tables.place(cost.span)),
+                    "&nbsp;" * 2 * row.depth + code(cost.label),
                     *tables.line_cells(cost),
                 )
                 lines.append("| " + " | ".join(cells) + " |")
             lines.append("")
             lines += [
-                f"- **{a.rule}** (line {a.span.line}): {_cell(labels.advice(a))}"
+                f"- **{a.rule}** (line {a.span.line}): {prose(labels.advice(a))}"
                 for a in kernel.advice
             ]
-            lines += [f"- note: {_cell(c.message)}" for c in kernel.caveats]
+            lines += [f"- note: {prose(c.message)}" for c in kernel.caveats]
             lines.append("")
     return "\n".join(lines).rstrip() + "\n" if lines else ""
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from tirlens.cli.output import console, stream
+from tirlens.cli.output import console, stream, write_json
 from tirlens.hardware import DEFAULT_DEVICE, Device, for_target
 from tirlens.hardware.detect import Match, matches
 from tirlens.ide import labels
@@ -31,8 +30,7 @@ def execute(arguments: argparse.Namespace) -> int:
                 "cpu": {"name": cpu, "device": cpu_device.id, "cores": os.cpu_count()},
                 "default_device": _default(found),
             }
-            json.dump(table, file, indent=2, ensure_ascii=False)
-            file.write("\n")
+            write_json(file, table)
             return 0
         out = console(file, arguments.color)
         for match in found:

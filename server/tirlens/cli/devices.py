@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -13,7 +12,7 @@ from rich.table import Table
 from tirlens import hardware
 from tirlens.cli import cpu_calibration, detection, device_page
 from tirlens.cli.errors import UsageError
-from tirlens.cli.output import console, stream
+from tirlens.cli.output import console, stream, write_json
 from tirlens.hardware import Device, DeviceError
 from tirlens.ide import labels
 
@@ -42,8 +41,7 @@ def execute(arguments: argparse.Namespace) -> int:
     with stream(arguments.output) as file:
         if arguments.format == "json":
             made = [plain(device) for device in found]
-            json.dump(made[0] if arguments.id else made, file, indent=2, ensure_ascii=False)
-            file.write("\n")
+            write_json(file, made[0] if arguments.id else made)
             return 0
         out = console(file, arguments.color)
         if arguments.id is None:

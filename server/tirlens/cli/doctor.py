@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from rich.console import Console
 from tirlens import source
 from tirlens.cli import file_analysis
 from tirlens.cli.errors import UsageError
-from tirlens.cli.output import console, stream
+from tirlens.cli.output import console, stream, write_json
 from tirlens.pipeline import Options
 from tirlens.pipeline.device_choice import choose_device
 from tirlens.settings import Settings
@@ -29,8 +28,7 @@ def execute(arguments: argparse.Namespace) -> int:
     found = _findings(path, arguments.python)
     with stream(arguments.output) as file:
         if arguments.format == "json":
-            json.dump(found, file, indent=2)
-            file.write("\n")
+            write_json(file, found)
         else:
             _print(console(file, arguments.color), path, found)
     return 1 if found["problems"] else 0

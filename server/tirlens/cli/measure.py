@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import ast
 import itertools
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,7 +18,7 @@ from tirlens import pipeline, source
 from tirlens.cli import counters, file_analysis, outcome
 from tirlens.cli.errors import UsageError
 from tirlens.cli.measured_table import COLUMNS, Measurement, append, check, row
-from tirlens.cli.output import console, progress, stream
+from tirlens.cli.output import console, progress, stream, write_json
 from tirlens.hardware import for_target
 from tirlens.hardware.detect import FoundGpu, identify
 from tirlens.ide import labels
@@ -66,8 +65,7 @@ def execute(arguments: argparse.Namespace) -> int:
             rows = [
                 dict(zip(COLUMNS, row(measurement), strict=True)) for measurement in measurements
             ]
-            json.dump({"measurements": rows}, out, indent=2, ensure_ascii=False)
-            out.write("\n")
+            write_json(out, {"measurements": rows})
         elif measurements:
             console(out, arguments.color).print(_table(measurements))
     if not measurements and not status:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tirlens.cli.counters import Counters
 from tirlens.cli.errors import UsageError
+from tirlens.ide.escaping import csv_cell
 from tirlens.model.report import KernelReport
 from tirlens_worker.protocol import Timing
 
@@ -109,7 +110,7 @@ def append(path: Path, done: Sequence[Measurement]) -> None:
     """
     names = list(COLUMNS)
     try:
-        with path.open("a+", encoding="utf-8", newline="") as file:
+        with path.open("a+", encoding="utf-8", errors="replace", newline="") as file:
             file.seek(0)
             header = next(csv.reader(file), None)
             if header not in (None, names):
@@ -117,6 +118,6 @@ def append(path: Path, done: Sequence[Measurement]) -> None:
             writer = csv.writer(file, lineterminator="\n")
             if header is None:
                 writer.writerow(names)
-            writer.writerows(map(row, done))
+            writer.writerows(map(csv_cell, row(measurement)) for measurement in done)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 
@@ -36,12 +37,16 @@ def stream(path: str | None) -> Generator[TextIO, None, None]:
     """
     try:
         if path is not None:
-            with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+            with Path(path).open("w", encoding="utf-8", errors="replace", newline="\n") as file:
                 yield file
         elif sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
             # As Python has it where a shell closes it (`>&-`).
             raise UsageError("standard output is closed")
         else:
+            reconfigure = getattr(sys.stdout, "reconfigure", None)
+            if reconfigure is not None and sys.stdout.errors == "strict":
+                # A file name that is no UTF-8, or a terminal with fewer characters.
+                reconfigure(errors="backslashreplace")
             yield sys.stdout
             sys.stdout.flush()
     except OSError as error:
@@ -56,6 +61,12 @@ def stream(path: str | None) -> Generator[TextIO, None, None]:
 def _discard_standard_output() -> None:
     """Discard the rest of the buffer: Python would write it at its exit and fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def write_json(out: TextIO, data: Any) -> None:
+    """Write `data` as JSON with ``?`` for each lone surrogate, which UTF-8 cannot encode."""
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    out.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
 
 
 def console(file: TextIO, color: bool | None) -> Console:

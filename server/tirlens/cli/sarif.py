@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_from_bytes
 
 from tirlens.cli.rows import verdict
 from tirlens.ide import labels
@@ -83,5 +85,11 @@ def _physical(path: str, span: Span) -> dict[str, Any]:
     if (span.end_line, span.end_column) > (span.line, span.column):
         region |= {"endLine": span.end_line, "endColumn": span.end_column + 1}
     file = Path(span.file or path)
-    uri = file.absolute().as_uri() if file.is_absolute() else file.as_posix()
-    return {"artifactLocation": {"uri": uri}, "region": region}
+    return {"artifactLocation": {"uri": _uri(file)}, "region": region}
+
+
+def _uri(file: Path) -> str:
+    """A URI, relative where `file` is: all but letters, digits and ``_.-~/`` percent-encoded."""
+    if file.is_absolute():
+        return file.as_uri()
+    return quote_from_bytes(os.fsencode(file.as_posix()))

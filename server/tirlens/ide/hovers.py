@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from tirlens.ide import entries, labels, launch, lenses, tables
+from tirlens.ide.escaping import code, prose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,14 +48,15 @@ def hover(reports: Sequence[KernelReport], line: int, column: int) -> Hover | No
 def kernel(report: KernelReport) -> str:
     """The whole kernel."""
     if report.status != "ok":
-        return f"**{report.name}**: " + ", ".join(part.title for part in lenses.parts(report))
-    head = [f"**{report.name}**: {lenses.time(report)}"]
+        titles = (prose(part.title) for part in lenses.parts(report))
+        return f"**{prose(report.name)}**: " + ", ".join(titles)
+    head = [f"**{prose(report.name)}**: {lenses.time(report)}"]
     if lenses.bound(report):
         head.append(lenses.bound(report))
-    sections = [", ".join(head) + f" on {report.device_name}."]
+    sections = [", ".join(head) + f" on {prose(report.device_name)}."]
     sections.append(assumptions(report))
     if report.bound_reason:
-        sections.append(report.bound_reason)
+        sections.append(prose(report.bound_reason))
     rows = [
         ("FLOP", _with_formula(labels.flop(report.flop), report.formula.get("flop"))),
         ("useful", _useful(report)),
@@ -79,7 +81,7 @@ def kernel(report: KernelReport) -> str:
         ("band", _band(report)),
         ("launch", _launch(report)),
         ("registers", _format_known(report.registers_per_thread, "{} a thread (estimated)".format)),
-        ("arrays", launch.array_transfers(report)),
+        ("arrays", prose(launch.array_transfers(report))),
         ("occupancy", _occupancy(report)),
         ("waves", _waves(report)),
     ]
@@ -92,11 +94,11 @@ def kernel(report: KernelReport) -> str:
 
 def node(cost: BreakdownEntry, report: KernelReport) -> str:
     """One loop or operation."""
-    verdict = f"**{_code(cost.label)}**: {labels.seconds(cost.time_s)}"
+    verdict = f"**{code(cost.label)}**: {labels.seconds(cost.time_s)}"
     if not cost.time_s and cost.overlapped_s:
-        verdict = f"**{_code(cost.label)}**: {labels.seconds(cost.overlapped_s)}, all of it hidden"
+        verdict = f"**{code(cost.label)}**: {labels.seconds(cost.overlapped_s)}, all of it hidden"
     elif cost.share is not None:
-        verdict += f", {labels.percent(cost.share)} of {report.name}"
+        verdict += f", {labels.percent(cost.share)} of {prose(report.name)}"
     if cost.bound:
         verdict += f", {cost.bound}-bound"
     rows = [
@@ -112,7 +114,7 @@ def node(cost: BreakdownEntry, report: KernelReport) -> str:
         rows.append(("intensity", intensity(cost.flop / cost.dram_bytes, report.ridge_point)))
     if cost.overlapped_s:
         rows.append(("hidden behind other work", labels.seconds(cost.overlapped_s)))
-    rows.extend(cost.details)
+    rows.extend((prose(name), prose(text)) for name, text in cost.details)
     notes = [
         note.message
         for note in report.caveats
@@ -154,7 +156,7 @@ def inside(costs: Sequence[BreakdownEntry]) -> str:
     ]
     for cost in ordered[:_ROWS]:
         cells = (
-            _code(cost.label),
+            code(cost.label),
             _line(cost),
             labels.seconds(cost.time_s),
             labels.percent(cost.share),
@@ -170,24 +172,24 @@ def inside(costs: Sequence[BreakdownEntry]) -> str:
 
 def _line(cost: BreakdownEntry) -> str:
     """Where `cost` is written: ``38``, or ``common.py:38`` in another file."""
-    return tables.place(cost.sites[-1] if cost.sites else cost.span)
+    return prose(tables.place(cost.sites[-1] if cost.sites else cost.span))
 
 
 def assumptions(report: KernelReport) -> str:
     """The assumptions of the estimate in one line: arguments, bindings, device, framework."""
     items: list[str] = []
     if report.call:
-        items.append(f"{_code(report.call)} ({report.call_source})")
+        items.append(f"{code(report.call)} ({report.call_source})")
     if report.bindings:
-        items.append(_code(", ".join(f"{name}={value}" for name, value in report.bindings.items())))
-    items.append(f"{report.device_name} ({report.device_id})")
-    items.append(f"{report.framework} {report.framework_version}")
+        items.append(code(", ".join(f"{name}={value}" for name, value in report.bindings.items())))
+    items.append(prose(f"{report.device_name} ({report.device_id})"))
+    items.append(prose(f"{report.framework} {report.framework_version}"))
     return "Assumes " + ", ".join(items) + "."
 
 
 def caveats(notes: Sequence[str]) -> str:
     """The caveats of the estimate, one line each."""
-    items = [f"- {_prose(note)}" for note in dict.fromkeys(notes)]
+    items = [f"- {prose(note)}" for note in dict.fromkeys(notes)]
     return "Caveats\n" + "\n".join(items) if items else ""
 
 
@@ -219,7 +221,7 @@ def _read_write(read: float | None, write: float | None) -> str:
 
 
 def _with_formula(text: str, formula: str | None) -> str:
-    return f"{text} = {_code(formula)}" if formula else text
+    return f"{text} = {code(formula)}" if formula else text
 
 
 def _useful(report: KernelReport) -> str:
@@ -274,8 +276,7 @@ def _sites(cost: BreakdownEntry) -> str:
     if len(cost.sites) < 2:
         return ""
     places = [
-        f"line {site.line}" + (f" of {_code(site.file)}" if site.file else "")
-        for site in cost.sites
+        f"line {site.line}" + (f" of {code(site.file)}" if site.file else "") for site in cost.sites
     ]
     return "Called at " + ", written at ".join((places[0], places[-1])) + "."
 
@@ -284,23 +285,9 @@ def _advice(report: KernelReport, span: Span | None) -> str:
     items: list[str] = []
     for advice in report.advice:
         if span is None or span.line <= advice.span.line <= span.end_line:
-            items.append(f"- {_prose(labels.advice(advice))}")
+            items.append(f"- {prose(labels.advice(advice))}")
     return "Advice\n" + "\n".join(items) if items else ""
-
-
-def _code(text: str) -> str:
-    """Inline code that neither a backtick nor a bar in the text can break."""
-    flat = " ".join(text.split()).replace("`", "'").replace("|", "\\|")
-    return f"`{flat}`"
 
 
 def _cell(text: str) -> str:
     return " ".join(text.split())
-
-
-def _prose(text: str) -> str:
-    """`text` with the special characters of Markdown and HTML escaped."""
-    flat = " ".join(text.split())
-    for sign in "\\`*_<>[]|#":
-        flat = flat.replace(sign, "\\" + sign)
-    return flat

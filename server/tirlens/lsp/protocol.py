@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from tirlens.lsp.parameters import read_parameters
+from tirlens.lsp.welcome import is_id
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +77,7 @@ class Protocol(LanguageServerProtocol):
 
     def _admit(self, message: dict[str, Any]) -> None:
         identity = message.get("id")
-        has_id = _is_id(identity)
+        has_id = is_id(identity)
         method = message.get("method")
         if not isinstance(method, str):
             if "method" not in message and ("result" in message or "error" in message):
@@ -108,7 +110,7 @@ class Protocol(LanguageServerProtocol):
 
     def _handle(self, structured: Any, identity: Any) -> None:
         """Handle a message; whatever goes wrong in it, the server lives and its id is answered."""
-        if structured.method == types.CANCEL_REQUEST and not _is_id(structured.params.id):
+        if structured.method == types.CANCEL_REQUEST and not is_id(structured.params.id):
             return
         if identity is not None:
             self._unanswered.add(identity)
@@ -159,8 +161,16 @@ class Protocol(LanguageServerProtocol):
 
     def _send_plain(self, message: dict[str, Any]) -> None:
         if self.writer is not None:
-            body = json.dumps(message).encode()
-            self.writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+            self.writer.write(frame(message))
+
+    def _send_data(self, data: Any) -> None:
+        """Send a message as UTF-8. pygls' own escapes lone surrogates, which no decoder accepts."""
+        if not data or self.writer is None:
+            return
+        try:
+            self.writer.write(frame(data, self._serialize_message))
+        except (TypeError, ValueError, RecursionError):
+            logger.exception("A message could not be written")
 
     def _refuse(self, identity: Any, code: int, message: str) -> None:
         self._send_response(identity, error=types.ResponseError(code=code, message=message))
@@ -173,5 +183,11 @@ class Protocol(LanguageServerProtocol):
         self._shutdown = True
 
 
-def _is_id(value: object) -> bool:
-    return isinstance(value, (int, str)) and not isinstance(value, bool)
+def frame(message: Any, serialize: Callable[[Any], Any] | None = None) -> bytes:
+    """A message with its header; each lone surrogate becomes ``?``.
+
+    `serialize` gives the JSON of what is not JSON.
+    """
+    text = json.dumps(message, default=serialize, ensure_ascii=False)
+    body = text.encode("utf-8", "replace")
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)

@@ -7,6 +7,7 @@ beforehand.  The answer is therefore written here by hand; a test holds it to wh
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, cast
 
 from tirlens.version import __version__
@@ -27,6 +28,8 @@ COMMANDS = (
     "tirlens.manageTrust",
 )
 
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
 
 def answer(body: bytes) -> tuple[Any, bytes] | None:
     """The id of the `initialize` request in `body` and the reply to it.
@@ -42,7 +45,7 @@ def answer(body: bytes) -> tuple[Any, bytes] | None:
     request = cast("dict[str, Any]", message)
     identity, params = request.get("id"), request.get("params")
     plain = request.get("jsonrpc") == "2.0" and request.get("method") == "initialize"
-    if not plain or type(identity) not in (int, str) or not isinstance(params, dict):
+    if not plain or not is_id(identity) or not isinstance(params, dict):
         return None
     if not isinstance(cast("dict[str, Any]", params).get("capabilities"), dict):
         return None
@@ -52,6 +55,13 @@ def answer(body: bytes) -> tuple[Any, bytes] | None:
     }
     reply = json.dumps({"jsonrpc": "2.0", "id": identity, "result": result}).encode()
     return identity, b"Content-Length: %d\r\n\r\n" % len(reply) + reply
+
+
+def is_id(value: object) -> bool:
+    """Whether `value` can be the id of a request: an integer, or text that can be sent back."""
+    if isinstance(value, str):
+        return _SURROGATE.search(value) is None
+    return type(value) is int
 
 
 def capabilities(encoding: str) -> dict[str, Any]:
