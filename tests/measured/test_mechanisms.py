@@ -1,0 +1,135 @@
+"""A measured kernel that needs each mechanism: without it the predicted time is further off.
+
+On the whole of the measured rows these mechanisms change little.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from measured.tables import board, measurements
+from tirlens.model import analyze
+from tirlens.model.gpu.compiler.load_reuse import issued_load_share, reads_per_load
+from tirlens.model.gpu.compiler.loop_carried import find_carried_dependence
+from tirlens.model.gpu.compiler.spills import add_spill_time
+from tirlens.model.gpu.launch.imbalance import block_times_s
+from tirlens.model.gpu.memory.row_efficiency import row_efficiency
+from tirlens.model.gpu.units import with_read_write_mix
+from tirlens_worker.codec import from_json
+from tirlens_worker.facts import KernelFacts
+
+FACTS = Path(__file__).parent / "facts"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A row of a file of facts, and the errors with the mechanism and without it.
+
+    Attributes
+    ----------
+    file, row
+        The file of facts, and the row of its table.
+    error
+        The largest relative error with the mechanism.
+    error_without
+        The smallest relative error without it.
+    """
+
+    file: str
+    row: int
+    error: float
+    error_without: float
+
+
+def first(value: Any, *_: Any) -> Any:
+    return value
+
+
+def unity(*_: Any) -> float:
+    return 1.0
+
+
+def nothing(*_: Any) -> None:
+    return None
+
+
+CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Kernel]] = {
+    # Pure writes of a stream on an L40 are faster than a copy.
+    "mix of reads and writes": (
+        with_read_write_mix,
+        first,
+        Kernel("streams", 164, 0.02, 0.06),
+    ),
+    # A product with weights of 4 bits on an H200, whose scales the elements of a thread share.
+    "loads that elements of a tile share": (
+        issued_load_share,
+        unity,
+        Kernel("h200_tileops", 193, 0.09, 0.19),
+    ),
+    # A product with mma in unrolled loops on an RTX 4090.
+    "loads that unrolled iterations share": (
+        reads_per_load,
+        unity,
+        Kernel("boards_tvm", 43, 0.01, 0.25),
+    ),
+    # Causal attention with sinks on an H800: the last rows have the most columns.
+    "imbalance of blocks": (
+        block_times_s,
+        nothing,
+        Kernel("tilelang_attention", 0, 0.02, 0.10),
+    ),
+    # A reduction on an A100 whose sums depend on each other.
+    "loop-carried dependences": (
+        find_carried_dependence,
+        nothing,
+        Kernel("tutorials_tvm", 55, 0.09, 0.15),
+    ),
+    # A product of CLBlast on an RTX 3090 with 256 accumulators a thread.
+    "register spills": (
+        add_spill_time,
+        first,
+        Kernel("sweeps", 206, 0.12, 0.85),
+    ),
+    # A product of few rows on an H100, whose weights come in rows of 64 bytes.
+    "half lines": (
+        row_efficiency,
+        unity,
+        Kernel("tiles", 69, 0.18, 0.36),
+    ),
+}
+
+
+def relative_error(kernel: Kernel) -> float:
+    """The relative error of the predicted time of a row."""
+    content = json.loads(gzip.decompress((FACTS / f"{kernel.file}.json.gz").read_bytes()))
+    measurement = measurements(content["table"])[kernel.row]
+    entry = next(one for one in content["rows"] if one["row"] == kernel.row)
+    ((number,),) = entry["alternatives"]
+    facts = from_json(KernelFacts, content["facts"][number])
+    report = analyze(facts, board(measurement.device_id), entry.get("bindings", {}))
+    assert report.time_s is not None
+    return abs(report.time_s + measurement.harness_s - measurement.measured_s) / (
+        measurement.measured_s
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_kernel_needs_the_mechanism(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism, neutral, kernel = CASES[name]
+    assert relative_error(kernel) <= kernel.error
+    replaced = 0
+    for module in [one for key, one in sys.modules.items() if key.startswith("tirlens.model")]:
+        for attribute, value in list(vars(module).items()):
+            if value is mechanism:
+                monkeypatch.setattr(module, attribute, neutral)
+                replaced += 1
+    assert replaced
+    assert relative_error(kernel) >= kernel.error_without
