@@ -21,7 +21,7 @@ _SEVERITIES = ("error", "warning", "info", "hint")
 
 def advise(question: Question) -> tuple[Advice, ...]:
     """The advice of every rule, errors first, then by predicted saving."""
-    if question.report.status != "ok":
+    if not question.report.has_counts:
         return ()
     found = [advice for rule in _rules() for advice in rule(question)]
     found.sort(key=lambda one: (_SEVERITIES.index(one.severity), -(one.saving_s or 0.0)))

@@ -94,7 +94,10 @@ def _cells(row: Sequence[KernelReport | None]) -> list[str]:
         if kernel is None:
             out.append("-")
             continue
-        text = f"{labels.seconds(kernel.time_s)} {kernel.bound or kernel.status}"
+        if kernel.time_s is None:
+            out.append(f"{kernel.status}: {labels.shorten(kernel.message, 60)}".removesuffix(": "))
+            continue
+        text = f"{labels.seconds(kernel.time_s)} {kernel.bound}"
         if column and first and kernel.time_s:
             text += f" ({labels.number(first / kernel.time_s)}x)"
         out.append(text)

@@ -67,7 +67,7 @@ def markdown(reports: Iterable[FileReport], selected: Selection) -> str:
             lines += [f"## {prose(labels.title(kernel))}", ""]
             lines += [code(f"{report.path}:{kernel.span.line}"), ""]
             lines += [f"**{prose(verdict(kernel))}**", ""]
-            if kernel.status != "ok":
+            if not kernel.has_counts:
                 continue
             lines += [
                 *(f"- {name}: {prose(text)}" for name, text in tables.particulars(kernel)),

@@ -70,7 +70,7 @@ def _summary(files: Sequence[FileReport]) -> str:
     for number, (file, kernel) in enumerate(found, 1):
         name = f'<a href="#kernel-{number}">{escape(labels.title(kernel))}</a>'
         place = f"{PurePath(file.path).name}:{kernel.span.line}"
-        if kernel.status == "ok":
+        if kernel.has_counts:
             share = kernel.time_s / longest_s if kernel.time_s and longest_s else None
             figures = tables.kernel_cells(kernel)
             cost_cells = cells(columns, [figures[name] for name in columns], share)

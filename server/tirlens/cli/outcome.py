@@ -20,7 +20,7 @@ def status(reports: Sequence[FileReport]) -> int:
     if any(kernel.over_budget for file in reports for kernel in file.kernels):
         return LIMIT_EXCEEDED
     failed = any(
-        file.problems or file.needs or any(kernel.status != "ok" for kernel in file.kernels)
+        file.problems or file.needs or not all(kernel.has_counts for kernel in file.kernels)
         for file in reports
     )
     return 1 if failed else 0

@@ -64,7 +64,7 @@ def kernels_by_device(kernels: list[KernelReport]) -> dict[str, list[KernelRepor
 
 def wide_table(kernels: list[KernelReport], room: int) -> Table:
     """One row for each kernel, of at most `room` characters."""
-    figures = [tables.kernel_cells(kernel) if kernel.status == "ok" else {} for kernel in kernels]
+    figures = [tables.kernel_cells(kernel) if kernel.has_counts else {} for kernel in kernels]
     out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     # Only its cells are not to be wrapped: the column itself gives way where the line is full.
     out.add_column("kernel", min_width=_LEAST_TITLE, style="bold")

@@ -62,7 +62,7 @@ def rows(report: KernelReport, selected: Selection) -> Iterator[Row]:
 
 def verdict(kernel: KernelReport) -> str:
     """The lens of a kernel, or the reason why it has none and the options that it needs."""
-    if kernel.status == "ok":
+    if kernel.has_counts:
         return lenses.lens(kernel)
     if not kernel.needs:
         return kernel.message or kernel.status

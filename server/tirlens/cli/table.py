@@ -38,7 +38,7 @@ def print_kernel(
         overflow="ignore",
         crop=False,
     )
-    if kernel.status != "ok":
+    if not kernel.has_counts:
         console.print(Text("  " + verdict(kernel), style="red"))
         console.print()
         return

@@ -135,11 +135,11 @@ def _verdicts(
 ) -> tuple[tuple[Verdict, ...], str]:
     if new_kernel is None:
         return ("removed",), ""
-    if new_kernel.status != "ok":
+    if not new_kernel.has_counts:
         why = new_kernel.message or f"needs {', '.join(new_kernel.needs)}"
         return ("failed" if old_kernel is None else _loss_verdict(old_kernel),), why
     over: tuple[Verdict, ...] = ("over-budget",) if new_kernel.over_budget else ()
-    if old_kernel is None or old_kernel.status != "ok":
+    if old_kernel is None or not old_kernel.has_counts:
         return (*over, "new"), ""
     if (
         _work_key(old_kernel) != _work_key(new_kernel)
@@ -163,7 +163,7 @@ def _verdicts(
 
 
 def _loss_verdict(old_kernel: KernelReport) -> Verdict:
-    return "lost" if old_kernel.status == "ok" else "unknown"
+    return "lost" if old_kernel.has_counts else "unknown"
 
 
 def _growth_verdicts(

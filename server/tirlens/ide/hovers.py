@@ -47,7 +47,7 @@ def hover(reports: Sequence[KernelReport], line: int, column: int) -> Hover | No
 
 def kernel(report: KernelReport) -> str:
     """The whole kernel."""
-    if report.status != "ok":
+    if not report.has_counts:
         titles = (prose(part.title) for part in lenses.parts(report))
         return f"**{prose(report.name)}**: " + ", ".join(titles)
     head = [f"**{prose(report.name)}**: {lenses.time(report)}"]

@@ -66,7 +66,7 @@ def body(report: KernelReport, verdict: str, source: str = "") -> str:
 
     Lines are links to ``#<source>12``.  Their ``data-line`` has the number for scripts of a client.
     """
-    if report.status != "ok":
+    if not report.has_counts:
         return f'<p class="failed">{escape(verdict)}</p>'
     parts = [f'<p class="verdict">{escape(verdict)}</p>']
     if report.bound_reason:

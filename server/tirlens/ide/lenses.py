@@ -37,7 +37,7 @@ def parts(report: KernelReport) -> list[Part]:
             Part(f"needs {', '.join(report.needs)}: click to set", "call"),
             Part(report.device_id, "device"),
         ]
-    if report.status != "ok":
+    if not report.has_counts:
         return [Part(failure(report.message or report.status), "report")]
     found = [Part(time(report), "report")]
     if bound(report):
@@ -55,7 +55,9 @@ def lens(report: KernelReport) -> str:
 
 
 def time(report: KernelReport) -> str:
-    """``87.1 us est.``, or ``87.1 us lower bound, unscheduled``."""
+    """``87.1 us est.``, ``87.1 us lower bound, unscheduled`` or ``no time: <reason>``."""
+    if report.time_s is None:
+        return f"no time: {labels.shorten(labels.ascii_(report.message), 80)}"
     if report.schedule == "unscheduled":
         return f"{labels.seconds(report.time_s)} lower bound, unscheduled"
     return f"{labels.seconds(report.time_s)} est."

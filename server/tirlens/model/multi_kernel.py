@@ -34,7 +34,7 @@ def split_kernels(facts: KernelFacts) -> tuple[KernelFacts, ...]:
 def merge_reports(reports: Sequence[KernelReport]) -> KernelReport:
     """One report of kernels that run in sequence: sums, and launch and bound of the longest."""
     for report in reports:
-        if report.status != "ok":
+        if not report.has_counts:
             return report
     longest = max(reports, key=lambda report: report.time_s or 0.0)
     time_s = _sum_known([report.time_s for report in reports])
@@ -51,8 +51,11 @@ def merge_reports(reports: Sequence[KernelReport]) -> KernelReport:
     moved = _sum_read_write([report.dram_bytes for report in reports])
     dram = moved.total
     parts = [(report, (report.time_s or 0.0) / time_s if time_s else 0.0) for report in reports]
+    unknown = next((report for report in reports if report.time_s is None), longest)
     return replace(
         longest,
+        status=unknown.status,
+        message=unknown.message,
         flop=flop,
         useful_flop=_sum_counts([report.useful_flop for report in reports]),
         masked_flop=_sum_counts([report.masked_flop for report in reports]),

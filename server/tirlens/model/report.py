@@ -120,8 +120,9 @@ class KernelReport:
     The fields are those of the contract's JSON (``--format json``), which documents them.
     `useful_flop` of `flop` contribute to the result: tile products neither beyond the edge of an
     array nor behind a mask (these are `masked_flop`), and all that is no tile product.
-    `status` is ``ok``, ``needs-bindings``, ``unsupported`` or ``error``; numbers of a kernel that
-    is not ``ok`` are None.  `device_source` says who chose the device (``directive``, ``project``,
+    `status` is ``ok``, ``no-time``, ``needs-bindings``, ``unsupported`` or ``error``.  A kernel
+    without a time has its counts, and `message` has the reason; a kernel with any other status but
+    ``ok`` has no numbers.  `device_source` says who chose the device (``directive``, ``project``,
     ``option``, ``target``, ``machine``, ``default``).  `budget` is what the text or the project
     allows it on this device.  `uncertainty` has the parts of the
     time band by name, of the logarithm of the time (`band`).
@@ -181,6 +182,11 @@ class KernelReport:
     caveats: tuple[CaveatNote, ...] = ()
     device_source: str = ""
     budget: Budget = NO_BUDGET
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether the kernel is counted, be its time known or not."""
+        return self.status in ("ok", "no-time")
 
     @property
     def over_budget(self) -> tuple[str, ...]:

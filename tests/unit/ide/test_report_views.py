@@ -74,7 +74,10 @@ def test_lens_of_the_contract() -> None:
             "latency-bound, dram 36% busy",
         ),
         ({"bound": "l2", "utilisation": {"l2": 0.83, "dram": 0.3}}, "l2-bound, 83% busy | "),
-        ({"time_s": None, "flop": None}, "? s est. | tensor-bound, 71% of peak | ? FLOP, 1.21 GB"),
+        (
+            {"status": "no-time", "message": "some counts are not", "time_s": None, "flop": None},
+            "no time: some counts are not | tensor-bound, 71% of peak | ? FLOP, 1.21 GB",
+        ),
         ({"status": "error", "message": "it broke"}, "not analysed: it broke"),
         ({"call": "main", "bindings": {"M": 64}}, " | M=64 | h100-sxm"),
     ],

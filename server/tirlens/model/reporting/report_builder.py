@@ -144,6 +144,7 @@ def add_unknown_time(
 ) -> KernelReport:
     """The report with the reason `reason` why it has no time, and the other numbers by line."""
     report = add_caveat(report, f"the time is not known: {reason}")
+    report = report.replace(status="no-time", message=reason)
     if by_line:
         report = report.replace(loops=_breakdown(report, items, timed, known=False))
     return report
