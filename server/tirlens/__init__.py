@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from tirlens.version import __version__
 
 if TYPE_CHECKING:
-    from tirlens.api import AnalysisResult, Analyzer
+    from tirlens.api import AnalysisResult, Analyzer, UnboundSizesError
 
-__all__ = ["AnalysisResult", "Analyzer", "__version__"]
+__all__ = ["AnalysisResult", "Analyzer", "UnboundSizesError", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     # Imported when asked for: the language server does not need it and must start quickly.
-    if name in ("AnalysisResult", "Analyzer"):
+    if name in ("AnalysisResult", "Analyzer", "UnboundSizesError"):
         from tirlens import api
 
         return getattr(api, name)

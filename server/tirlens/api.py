@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from tirlens.collector import scanning_new_objects_only
-from tirlens.hardware import Device, DeviceError, load
-from tirlens.hardware.detect import FoundGpu, identify
+from tirlens.hardware import Device, load
+from tirlens.hardware.architecture import from_architecture
+from tirlens.ide import labels, tables
 from tirlens.model.report import KernelReport
 from tirlens.pipeline.report_cache import evaluate_kernel
 from tirlens.pipeline.report_json import kernel_json
-from tirlens_worker.facts import Span
+from tirlens_worker.facts import KernelFacts, Span
 
 
 @dataclass(frozen=True)
@@ -66,16 +67,57 @@ class AnalysisResult:
 
     @property
     def bandwidth_GBps(self) -> float | None:  # noqa: N802 - the contract's name
+        """10^9 issued bytes of global memory per second, as tilelang's Analyzer defines it."""
+        return _rate(self.total_global_bytes, self.estimated_time, 1e9)
+
+    @property
+    def dram_GBps(self) -> float | None:  # noqa: N802 - the contract's name
         """10^9 bytes of DRAM per second at the estimated time."""
         dram_bytes = _sum(report.dram_bytes.total for report in self.reports)
         return _rate(dram_bytes, self.estimated_time, 1e9)
+
+    def __str__(self) -> str:
+        """A table with a row for each kernel, and the caveats."""
+        columns = ["kernel", *tables.kernel_columns(self.reports)]
+        rows = [dict(zip(columns, columns, strict=True))]
+        rows += [{"kernel": labels.title(r), **tables.kernel_cells(r)} for r in self.reports]
+        widths = {name: max(len(row[name]) for row in rows) for name in columns}
+        lines = [f"on {self.device.name}"]
+        lines += ["  ".join(row[name].ljust(widths[name]) for name in columns) for row in rows]
+        notes = (
+            f"{labels.title(report)}: {caveat.message}"
+            for report in self.reports
+            for caveat in report.caveats
+        )
+        return "\n".join(line.rstrip() for line in (*lines, *dict.fromkeys(notes)))
+
+
+class UnboundSizesError(ValueError):
+    """Sizes of dynamic dimensions have no value; the message says how to bind them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The sizes.
+    """
+
+    def __init__(self, kernel: str, names: tuple[str, ...]) -> None:
+        sizes = ", ".join(f'"{name}": 4096' for name in names)
+        verb = "has" if len(names) == 1 else "have"
+        super().__init__(
+            f"{', '.join(names)} of {kernel} {verb} no value; bind, for example, "
+            f"Analyzer.analysis(fn, device, bindings={{{sizes}}})"
+        )
+        self.names = names
 
 
 class Analyzer:
     """Analyses functions of tvm and tilelang in this process."""
 
     @staticmethod
-    def analysis(fn: Any, device: Any, bindings: Mapping[str, int] | None = None) -> AnalysisResult:
+    def analysis(
+        fn: Any, device: Any, bindings: Mapping[str, int] | None = None, lower: bool = True
+    ) -> AnalysisResult:
         """Estimate what a function costs on a device.
 
         Parameters
@@ -84,9 +126,13 @@ class Analyzer:
             A PrimFunc, or an IRModule with one or more of them.
         device
             An id of the catalogue, a `Device`, the path of a device file, or any object with a
-            ``compute_capability`` (tilelang's ``CUDA``).
+            ``compute_capability`` (tilelang's ``CUDA``), whose own SM count, L2 size and bandwidth
+            are used.
         bindings
             Sizes of dynamic dimensions by name.
+        lower
+            Whether tilelang lowers its kernels for the device, which gives the threads, the shared
+            memory and the vector widths that it launches with.  Takes up to seconds.
 
         Returns
         -------
@@ -99,26 +145,46 @@ class Analyzer:
             `fn` is no function of tvm or tilelang.
         DeviceError
             There is no such device.
+        UnboundSizesError
+            A dynamic dimension has no size in `bindings`.
         """
         chosen = _device(device)
         functions = list(_functions(fn))
         if not functions:
             raise TypeError(f"expected a PrimFunc or an IRModule with one, not {type(fn).__name__}")
         return AnalysisResult(
-            chosen, tuple(_report(name, item, chosen, bindings or {}) for name, item in functions)
+            chosen,
+            tuple(_report(name, item, chosen, bindings or {}, lower) for name, item in functions),
         )
 
 
-def _report(name: str, function: Any, device: Device, bindings: Mapping[str, int]) -> KernelReport:
-    # Imported here, for it imports tvm or tilelang.
+def _report(
+    name: str, function: Any, device: Device, bindings: Mapping[str, int], lower: bool
+) -> KernelReport:
+    # Imported late, because it imports tvm or tilelang.
     from tirlens_worker.frameworks.extract import extract
 
     facts = extract(
         function, definition=name, span=Span(1, 0, 1, 0), call=name, call_source="module-level"
     )
+    if lower and facts.framework == "tilelang" and device.arch.startswith("sm_"):
+        facts = _lower(facts, function, device)
     with scanning_new_objects_only():
         report = evaluate_kernel(facts, device, bindings, advice=True)
+    if report.needs:
+        raise UnboundSizesError(name, report.needs)
     return replace(report, device_source="option")
+
+
+def _lower(facts: KernelFacts, function: Any, device: Device) -> KernelFacts:
+    """The facts with the launch that tilelang lowers the function to, or the reason it refuses."""
+    from tirlens_worker.frameworks.lowering import LoweringError, lower
+
+    try:
+        launch = lower(function, {"kind": "cuda", "arch": device.arch})
+    except LoweringError as error:
+        return replace(facts, refused={device.arch: str(error)})
+    return replace(facts, lowered=(launch,))
 
 
 def _functions(fn: Any) -> Iterator[tuple[str, Any]]:
@@ -143,25 +209,12 @@ def _device(device: Any) -> Device:
         return device
     if isinstance(device, (str, Path)):
         return load(device)
-    capability = getattr(device, "compute_capability", None)
-    if capability is None:
+    if not hasattr(device, "compute_capability"):
         raise TypeError(
             "device must be an id, a Device, the path of a device file or an object with a "
             f"compute_capability, not {type(device).__name__}"
         )
-    arch = "sm_" + _dotted_version(capability).replace(".", "")
-    found = identify(FoundGpu(str(getattr(device, "name", "")), "NVIDIA", arch)).device
-    if found is None:
-        raise DeviceError(f"no device of the catalogue has compute capability {capability}")
-    return found
-
-
-def _dotted_version(capability: Any) -> str:
-    """``9.0`` for ``(9, 0)``, ``90``, ``"90"``, ``"sm_90a"`` and ``9.0``."""
-    if isinstance(capability, (tuple, list)):
-        return ".".join(map(str, capability))  # pyright: ignore[reportUnknownArgumentType]
-    digits = str(capability).removeprefix("sm_").rstrip("af")
-    return digits if "." in digits else f"{digits[:-1]}.{digits[-1:]}"
+    return from_architecture(device)
 
 
 def _sum(values: Iterator[Any]) -> Any:

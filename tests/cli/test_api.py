@@ -28,8 +28,8 @@ try:
 except TypeError as error:
     wrong = str(error)
 print(json.dumps([one.total_flops, one.total_global_bytes, one.estimated_time, one.tflops,
-                  one.bandwidth_GBps, one.kernels[0]["bound"], both.total_flops,
-                  both.device.arch, wrong]))
+                  one.bandwidth_GBps, one.dram_GBps, one.kernels[0]["bound"], both.total_flops,
+                  both.device.arch, wrong, str(one)]))
 """
 TILELANG = """
 import json, sys
@@ -37,7 +37,8 @@ sys.path.insert(0, "tests/examples")
 from gemm_tilelang import batched_matmul
 from tirlens import Analyzer
 fn = batched_matmul.get_tir(2, 256, 512, 1024)
-print(json.dumps([Analyzer.analysis(fn, "h100-sxm").total_flops]))
+found = [Analyzer.analysis(fn, "h100-sxm", lower=lower) for lower in (True, False)]
+print(json.dumps([[one.total_flops, one.kernels[0]["launch_facts"]] for one in found]))
 """
 
 
@@ -51,14 +52,51 @@ def run(python: Path, code: str) -> Any:
 
 
 def test_tvm(tvm_python: Path) -> None:
-    flops, issued, time_s, tflops, bandwidth, bound, both, arch, wrong = run(tvm_python, TVM)
+    found = run(tvm_python, TVM)
+    flops, issued, time_s, tflops, bandwidth, dram, bound, both, arch, wrong, table = found
     assert flops == 2 * 1024**3
     assert issued > 3 * 4 * 1024**2
     assert tflops == pytest.approx(flops / time_s / 1e12)
-    assert bandwidth > 0 and bound
+    assert bandwidth == pytest.approx(issued / time_s / 1e9)
+    assert 0 < dram < bandwidth and bound
+    assert "on NVIDIA H100 SXM5 80 GB" in table and "2.15 GFLOP" in table and bound in table
     assert (both, arch) == (2 * flops, "sm_80")
     assert "PrimFunc" in wrong
 
 
 def test_tilelang(tilelang_python: Path) -> None:
-    assert run(tilelang_python, TILELANG) == [2 * 2 * 256 * 512 * 1024]
+    flop = 2 * 2 * 256 * 512 * 1024
+    assert run(tilelang_python, TILELANG) == [[flop, "lowered"], [flop, "source"]]
+
+
+UNBOUND = """
+import json, sys
+sys.path.insert(0, "tests/examples")
+import tvm
+from tvm.script import tirx as T
+from tirlens import Analyzer, UnboundSizesError
+
+@T.prim_func
+def scale(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range(n):
+        B[i] = A[i] * T.float32(2)
+
+try:
+    Analyzer.analysis(scale, "h100-sxm")
+except UnboundSizesError as error:
+    message = str(error)
+bound = Analyzer.analysis(scale, "h100-sxm", bindings={"n": 1024})
+print(json.dumps([message, bound.total_flops]))
+"""
+
+
+def test_unbound_sizes_say_what_to_bind(tvm_python: Path) -> None:
+    message, flop = run(tvm_python, UNBOUND)
+    assert message == (
+        "n of scale has no value; bind, for example, "
+        'Analyzer.analysis(fn, device, bindings={"n": 4096})'
+    )
+    assert flop == 1024
