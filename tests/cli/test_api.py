@@ -70,11 +70,8 @@ def test_tilelang(tilelang_python: Path) -> None:
 
 
 UNBOUND = """
-import json, sys
-sys.path.insert(0, "tests/examples")
-import tvm
 from tvm.script import tirx as T
-from tirlens import Analyzer, UnboundSizesError
+
 
 @T.prim_func
 def scale(a: T.handle, b: T.handle):
@@ -83,6 +80,12 @@ def scale(a: T.handle, b: T.handle):
     B = T.match_buffer(b, (n,), "float32")
     for i in range(n):
         B[i] = A[i] * T.float32(2)
+"""
+UNBOUND_CALL = """
+import json, sys
+sys.path.insert(0, FOLDER)
+from unbound import scale
+from tirlens import Analyzer, UnboundSizesError
 
 try:
     Analyzer.analysis(scale, "h100-sxm")
@@ -93,8 +96,9 @@ print(json.dumps([message, bound.total_flops]))
 """
 
 
-def test_unbound_sizes_say_what_to_bind(tvm_python: Path) -> None:
-    message, flop = run(tvm_python, UNBOUND)
+def test_unbound_sizes_say_what_to_bind(tvm_python: Path, tmp_path: Path) -> None:
+    (tmp_path / "unbound.py").write_text(UNBOUND)
+    message, flop = run(tvm_python, UNBOUND_CALL.replace("FOLDER", repr(str(tmp_path))))
     assert message == (
         "n of scale has no value; bind, for example, "
         'Analyzer.analysis(fn, device, bindings={"n": 4096})'

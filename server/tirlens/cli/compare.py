@@ -18,6 +18,9 @@ from tirlens.ide import labels
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
 
+# The name of a kernel, and its report in each variant; None where it has none.
+_Row = tuple[str, list[KernelReport | None]]
+
 
 def execute(arguments: argparse.Namespace) -> int:
     """Compare what the options name, and give the exit status."""
@@ -47,17 +50,44 @@ def execute(arguments: argparse.Namespace) -> int:
             for name, cells in found:
                 file.write(f"| {name} | " + " | ".join(_cells(cells)) + " |\n")
         else:
-            table = Table(box=box.SIMPLE_HEAD, show_edge=False)
-            table.add_column("kernel", no_wrap=True, style="bold")
-            for variant in variants:
-                table.add_column(variant.name, justify="right")
-            for name, cells in found:
-                table.add_row(name, *map(Text, _cells(cells)))
-            console(file, arguments.color).print(table)
+            screen = console(file, arguments.color)
+            table = _wide_table(variants, found)
+            unlimited = screen.options.update(max_width=1 << 16)
+            if screen.measure(table, options=unlimited).maximum > screen.width:
+                table = _long_table(variants, found)
+            screen.print(table)
     reports = [report for variant in variants for report in variant.reports]
     outcome.print_problems(list(variants[-1].reports))
     outcome.print_exceeded_budgets(reports)
     return outcome.status(reports)
+
+
+def _wide_table(variants: Sequence[Variant], found: Sequence[_Row]) -> Table:
+    """A row for each kernel, a column for each variant."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    table.add_column("kernel", no_wrap=True, style="bold")
+    for variant in variants:
+        table.add_column(Text(variant.name), justify="right")
+    for name, reports in found:
+        table.add_row(Text(name), *map(Text, _cells(reports)))
+    return table
+
+
+def _long_table(variants: Sequence[Variant], found: Sequence[_Row]) -> Table:
+    """A row for each variant of each kernel, for more variants than there is room for columns."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    table.add_column("kernel", style="bold", overflow="fold")
+    table.add_column("with", overflow="fold")
+    table.add_column("result", no_wrap=True)
+    for name, reports in found:
+        rows = [
+            (variant.name, cell)
+            for variant, report, cell in zip(variants, reports, _cells(reports), strict=True)
+            if report is not None
+        ]
+        for number, (variant, cell) in enumerate(rows):
+            table.add_row(Text("" if number else name), Text(variant), Text(cell))
+    return table
 
 
 def _only(reports: Sequence[FileReport], call: str) -> Variant:
@@ -73,9 +103,7 @@ def _plain(call: str) -> str:
     return "".join(call.split())
 
 
-def _rows(
-    variants: Sequence[Variant],
-) -> list[tuple[str, list[KernelReport | None]]]:
+def _rows(variants: Sequence[Variant]) -> list[_Row]:
     """The kernels by name, with their report in each variant that has them."""
     names: dict[tuple[str, str], list[KernelReport | None]] = {}
     for column, variant in enumerate(variants):

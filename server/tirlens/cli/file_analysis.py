@@ -7,7 +7,7 @@ import glob
 import math
 import os
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -172,7 +172,33 @@ def trace_in(warm: Workers, arguments: argparse.Namespace) -> list[Traced]:
         raise UsageError(f"no kernels in {', '.join(arguments.files)}")
     if not any(selected_kernels(file.source, file.options) for file in traced):
         _refuse_selection(arguments, traced)
+    _check_bindings(options.bindings, traced)
     return traced
+
+
+def _check_bindings(bindings: Mapping[str, int], traced: Sequence[Traced]) -> None:
+    """Check that each name of ``--bind`` is a size or a parameter of a kernel.
+
+    Raises:
+        UsageError: no kernel has one of the names.
+    """
+    if any(item.result.problems for item in traced):
+        # A kernel that was not traced may have the name.
+        return
+    names = {name for item in traced for name in _bindable_names(item)}
+    unknown = [name for name in bindings if name not in names]
+    if unknown:
+        known = ", ".join(sorted(names)) or "none"
+        raise UsageError(f"--bind {unknown[0]}: no kernel has this name; there are: {known}")
+
+
+def _bindable_names(traced: Traced) -> Iterator[str]:
+    for kernel in selected_kernels(traced.source, traced.options):
+        yield from kernel.parameters
+    for facts in traced.result.kernels:
+        yield from (variable.name for variable in facts.variables)
+    for needs in traced.result.needs:
+        yield from needs.names
 
 
 def trace_file(

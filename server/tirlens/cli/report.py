@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich import box
 from rich.table import Table
@@ -13,6 +13,7 @@ from rich.text import Text
 
 from tirlens.cli import file_analysis, html_report, outcome, table
 from tirlens.cli.analyze import apply_min_percentage, print_device_overrides
+from tirlens.cli.columns import fitting_columns
 from tirlens.cli.output import console, stream
 from tirlens.cli.rows import selection
 from tirlens.ide import labels, tables
@@ -22,7 +23,6 @@ from tirlens.model.report import KernelReport
 _LEAST_TITLE = 20
 _LEAST_IMPORTANT = (
     "compulsory", "issued", "waves", "occupancy", "FLOP/B", "peak", "band", "rate", "FLOP", "DRAM",
-    "bound",
 )  # fmt: skip
 
 
@@ -68,7 +68,9 @@ def wide_table(kernels: list[KernelReport], room: int) -> Table:
     out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     # Only its cells are not to be wrapped: the column itself gives way where the line is full.
     out.add_column("kernel", min_width=_LEAST_TITLE, style="bold")
-    columns = _fitting(tables.kernel_columns(kernels), figures, room - _LEAST_TITLE)
+    columns = fitting_columns(
+        tables.kernel_columns(kernels), figures, room - _LEAST_TITLE, _LEAST_IMPORTANT
+    )
     for name in columns:
         justify = "left" if name in tables.WORDS else "right"
         out.add_column(name, justify=justify, no_wrap=True)
@@ -77,18 +79,6 @@ def wide_table(kernels: list[KernelReport], room: int) -> Table:
         row = [cells[name] for name in columns] if cells else [Text(kernel.status, style="red")]
         out.add_row(title, *row)
     return out
-
-
-def _fitting(names: list[str], rows: Sequence[Mapping[str, str]], room: int) -> list[str]:
-    """The columns that fit into `room` characters; the least important ones are omitted first."""
-    widths = {
-        name: max(len(text) for text in (name, *(r.get(name, "") for r in rows))) + 2
-        for name in names
-    }
-    for name in _LEAST_IMPORTANT:
-        if sum(widths.values()) > room:
-            widths.pop(name, None)
-    return list(widths)
 
 
 _POINT_MARKS = string.ascii_uppercase + string.ascii_lowercase + string.digits

@@ -9,11 +9,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tirlens.cli.columns import fitting_columns
 from tirlens.cli.rows import Row, Selection, rows, verdict
 from tirlens.ide import labels, tables
 from tirlens.model.report import KernelReport
 from tirlens.pipeline import FileReport
 
+_LEAST_IMPORTANT = ("DRAM", "trips", "global", "FLOP", "share")
+# Characters of a label, and of the columns "id" and "line" with their padding.
+_LEAST_LABEL = 20
+_NUMBERS = 15
 _SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "hint": "dim"}
 
 
@@ -45,34 +50,37 @@ def print_kernel(
     console.print(Text("  " + verdict(kernel), style="bold green"))
     for name, text in tables.particulars(kernel):
         console.print(Text(f"  {name}: {text}", style="dim"))
-    console.print(breakdown(kernel, selected))
+    console.print(breakdown(kernel, selected, console.width))
     notes(console, kernel)
     console.print()
 
 
-def breakdown(kernel: KernelReport, selected: Selection) -> Table:
-    """The annotated loop nest."""
+def breakdown(kernel: KernelReport, selected: Selection, room: int) -> Table:
+    """The annotated loop nest, in lines of `room` characters."""
+    shown = list(rows(kernel, selected))
+    cells = [
+        dict(zip(tables.LINE_COLUMNS, tables.line_cells(row.cost), strict=True)) for row in shown
+    ]
+    left = room - _LEAST_LABEL - _NUMBERS
+    columns = fitting_columns(tables.LINE_COLUMNS, cells, left, _LEAST_IMPORTANT)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=True, show_edge=False)
     for name in ("id", "line"):
         table.add_column(name, justify="right", no_wrap=True)
     # Only the cells are not wrapped: the column itself shrinks where the line is full.
-    table.add_column("where", min_width=20)
-    for name in tables.LINE_COLUMNS:
+    table.add_column("where", min_width=_LEAST_LABEL)
+    for name in columns:
         justify = "left" if name in tables.WORDS else "right"
         table.add_column(name, justify=justify, no_wrap=True)
-    for row in rows(kernel, selected):
-        table.add_row(*_cells(row), style=_heat(row))
+    for row, figures in zip(shown, cells, strict=True):
+        label = "  " * row.depth + " ".join(row.cost.label.split())
+        table.add_row(
+            str(row.number),
+            tables.place(row.cost.span),
+            Text(label, no_wrap=True, overflow="ellipsis"),
+            *(figures[name] for name in columns),
+            style=_heat(row),
+        )
     return table
-
-
-def _cells(row: Row) -> tuple[str | Text, ...]:
-    cost = row.cost
-    return (
-        str(row.number),
-        tables.place(cost.span),
-        Text("  " * row.depth + " ".join(cost.label.split()), no_wrap=True, overflow="ellipsis"),
-        *tables.line_cells(cost),
-    )
 
 
 def _heat(row: Row) -> str:

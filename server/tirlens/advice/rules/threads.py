@@ -16,8 +16,8 @@ products of 128 x 128 x 64 reach about half of an H200's peak with one and three
 Evidence
 --------
 A caveat and the row "spills" say that registers spill, or the breakdown shows exposed latency at
-the product. The saving is the difference between two predictions. The rule tries twice the threads,
-and four times where registers spill.
+the product. The saving is the difference between two predictions. The rule tries the next power of
+two of threads, and the one after it where registers spill.
 
 How to change it
 ----------------
@@ -83,9 +83,8 @@ def check(question: Question) -> Iterator[Advice]:
     most = question.device.limits.threads_per_block
     options = [
         (saving_s, -threads)
-        for threads in ((2 * loop.extent, 4 * loop.extent) if spills else (2 * loop.extent,))
-        if threads <= most
-        and (changed := rewrite.with_threads(facts, threads)) is not None
+        for threads in _larger_blocks(loop.extent, most)[: 2 if spills else 1]
+        if (changed := rewrite.with_threads(facts, threads)) is not None
         and (saving_s := question.saving_s(changed)) is not None
     ]
     saving_s, threads = max(options, default=(None, 0))
@@ -104,6 +103,11 @@ def check(question: Question) -> Iterator[Advice]:
             saving_s=saving_s,
             change=Threads(span, -threads),
         )
+
+
+def _larger_blocks(threads: int, most: int) -> list[int]:
+    """The powers of two above `threads` up to `most`, whose warps divide tiles evenly."""
+    return [size for size in (1 << power for power in range(5, 11)) if threads < size <= most]
 
 
 def _multiplies(facts: KernelFacts) -> bool:
