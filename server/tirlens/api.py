@@ -14,7 +14,7 @@ from typing import Any
 
 from tirlens.collector import scanning_new_objects_only
 from tirlens.hardware import Device, load
-from tirlens.hardware.architecture import from_architecture
+from tirlens.hardware.architecture_object import from_architecture
 from tirlens.ide import labels, tables
 from tirlens.model.report import KernelReport
 from tirlens.pipeline.report_cache import evaluate_kernel

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tirlens.hardware import DeviceError, load
-from tirlens.hardware.architecture import from_architecture
+from tirlens.hardware.architecture_object import from_architecture
 
 H100 = from_architecture(SimpleNamespace(compute_capability="90"))
 PLACEHOLDER = [750, 12080]
