@@ -57,9 +57,9 @@ def print_kernel(
 
 def breakdown(kernel: KernelReport, selected: Selection, room: int) -> Table:
     """The annotated loop nest, in lines of `room` characters."""
-    shown = list(rows(kernel, selected))
+    visible = list(rows(kernel, selected))
     cells = [
-        dict(zip(tables.LINE_COLUMNS, tables.line_cells(row.cost), strict=True)) for row in shown
+        dict(zip(tables.LINE_COLUMNS, tables.line_cells(row.cost), strict=True)) for row in visible
     ]
     left = room - _LEAST_LABEL - _NUMBERS
     columns = fitting_columns(tables.LINE_COLUMNS, cells, left, _LEAST_IMPORTANT)
@@ -71,7 +71,7 @@ def breakdown(kernel: KernelReport, selected: Selection, room: int) -> Table:
     for name in columns:
         justify = "left" if name in tables.WORDS else "right"
         table.add_column(name, justify=justify, no_wrap=True)
-    for row, figures in zip(shown, cells, strict=True):
+    for row, figures in zip(visible, cells, strict=True):
         label = "  " * row.depth + " ".join(row.cost.label.split())
         table.add_row(
             str(row.number),

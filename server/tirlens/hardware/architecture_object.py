@@ -36,7 +36,7 @@ def from_architecture(architecture: Any) -> Device:
         No device of the catalogue has this compute capability.
     """
     capability = architecture.compute_capability
-    arch = "sm_" + _dotted(capability).replace(".", "")
+    arch = "sm_" + _capability_text(capability).replace(".", "")
     device = identify(FoundGpu(str(getattr(architecture, "name", "")), "NVIDIA", arch)).device
     if device is None:
         raise DeviceError(f"no device of the catalogue has compute capability {capability}")
@@ -89,7 +89,7 @@ _OVERRIDES: Mapping[str, _Override] = {
 }
 
 
-def _dotted(capability: Any) -> str:
+def _capability_text(capability: Any) -> str:
     """``9.0`` for ``(9, 0)``, ``90``, ``"90"``, ``"sm_90a"`` and ``9.0``."""
     if isinstance(capability, (tuple, list)):
         return ".".join(map(str, capability))  # pyright: ignore[reportUnknownArgumentType]

@@ -51,11 +51,9 @@ def merge_reports(reports: Sequence[KernelReport]) -> KernelReport:
     moved = _sum_read_write([report.dram_bytes for report in reports])
     dram = moved.total
     parts = [(report, (report.time_s or 0.0) / time_s if time_s else 0.0) for report in reports]
-    unknown = next((report for report in reports if report.time_s is None), longest)
     return replace(
-        longest,
-        status=unknown.status,
-        message=unknown.message,
+        # Without its time the sequence has none, for the same reason.
+        next((report for report in reports if report.time_s is None), longest),
         flop=flop,
         useful_flop=_sum_counts([report.useful_flop for report in reports]),
         masked_flop=_sum_counts([report.masked_flop for report in reports]),
