@@ -178,7 +178,7 @@ def _report(
 
 def _lower(facts: KernelFacts, function: Any, device: Device) -> KernelFacts:
     """The facts with the launch that tilelang lowers the function to, or the reason it refuses."""
-    from tirlens_worker.frameworks.lowering import LoweringError, lower
+    from tirlens_worker.frameworks.lowering.lower import LoweringError, lower
 
     try:
         launch = lower(function, {"kind": "cuda", "arch": device.arch})
