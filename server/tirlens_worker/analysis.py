@@ -1,6 +1,6 @@
-"""One analysis: execute the text, trace its kernels, read their IR, and send each result at once.
+"""One analysis: execute the text, trace its kernels, extract their facts.
 
-Results sent before a kernel hangs or crashes are not lost.
+Each result is sent at once, so that it is not lost if a later kernel hangs or crashes.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from .tracing.trace import Outcome, Tracer
 KERNEL, LOWERED, NEEDS, PROBLEM, FILE, PROGRESS, BEGIN, END, LINE, DONE = (
     b"K", b"W", b"N", b"P", b"F", b"G", b"B", b"E", b"L", b"D",
 )  # fmt: skip
-Tell = Callable[[bytes, bytes], None]
+Send = Callable[[bytes, bytes], None]
 
 
-def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
+def analyse(request: Analyze, only: Sequence[int], send: Send) -> None:
     """Analyse the kernels of `request` with the indices `only`.
 
-    ``BEGIN`` and ``END`` frame the pieces of one kernel, with its index; ``LINE`` says at
-    which line of the text something is about to be done.  ``DONE`` is the last piece.
+    ``BEGIN`` and ``END`` frame the pieces of one kernel, with its index; ``LINE`` is the line of
+    the text that is executed next.  ``DONE`` is the last piece.
     """
     try:
         document = Document(request.path, request.text)
     except (SyntaxError, ValueError) as error:
-        tell(PROBLEM, codec.dumps(_syntax_problem(request, error)))
-        tell(DONE, b"")
+        send(PROBLEM, codec.dumps(_syntax_problem(request, error)))
+        send(DONE, b"")
         return
     from .frameworks.locations import spans
 
@@ -49,33 +49,33 @@ def analyse(request: Analyze, only: Sequence[int], tell: Tell) -> None:
         loaded = load.load(
             document,
             request.sys_path,
-            lambda line: tell(LINE, b"%d" % line),
+            lambda line: send(LINE, b"%d" % line),
             frozenset(request.leave_out),
         )
         for problem in loaded.problems:
-            tell(PROBLEM, codec.dumps(problem))
+            send(PROBLEM, codec.dumps(problem))
         # Sent again at the end, which not every analysis reaches.
-        _tell_files(origins, tell)
+        _send_files(origins, send)
         tracer = Tracer(loaded)
         for done, index in enumerate(only):
             kernel = request.kernels[index]
-            tell(BEGIN, b"%d" % index)
-            tell(LINE, b"%d" % kernel.span.line)
+            send(BEGIN, b"%d" % index)
+            send(LINE, b"%d" % kernel.span.line)
             patches.install(request.target)
             progress = Progress(request.id, kernel.name, done, len(only))
-            tell(PROGRESS, codec.dumps(progress))
-            _kernel(loaded, tracer, kernel, tell)
-            tell(END, b"%d" % index)
-        _tell_files(origins, tell)
-    tell(DONE, b"")
+            send(PROGRESS, codec.dumps(progress))
+            _send_kernel(loaded, tracer, kernel, send)
+            send(END, b"%d" % index)
+        _send_files(origins, send)
+    send(DONE, b"")
 
 
-def _tell_files(origins: Origins, tell: Tell) -> None:
+def _send_files(origins: Origins, send: Send) -> None:
     for path in origins.files():
-        tell(FILE, codec.dumps(path))
+        send(FILE, codec.dumps(path))
 
 
-def _kernel(loaded: Loaded, tracer: Tracer, request: KernelRequest, tell: Tell) -> None:
+def _send_kernel(loaded: Loaded, tracer: Tracer, request: KernelRequest, send: Send) -> None:
     try:
         outcome = tracer.trace(request)
     except BaseException as error:
@@ -84,23 +84,23 @@ def _kernel(loaded: Loaded, tracer: Tracer, request: KernelRequest, tell: Tell) 
     for traced in outcome.traced:
         try:
             if request.lower_to:
-                tell(LOWERED, codec.dumps(_lowering(request, traced)))
+                send(LOWERED, codec.dumps(_lowering(request, traced)))
             else:
-                tell(KERNEL, codec.dumps(facts_of(loaded, request, traced)))
+                send(KERNEL, codec.dumps(facts_of(loaded, request, traced)))
         except Exception as error:
             problem = loaded.document.problem("unsupported", error, request.name, at=request.span)
-            tell(PROBLEM, codec.dumps(problem))
+            send(PROBLEM, codec.dumps(problem))
     for problem in outcome.problems:
-        tell(PROBLEM, codec.dumps(problem))
+        send(PROBLEM, codec.dumps(problem))
     if outcome.needs is not None:
-        tell(NEEDS, codec.dumps(outcome.needs))
+        send(NEEDS, codec.dumps(outcome.needs))
 
 
 def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFacts:
     """The facts of a traced function.
 
     Raises:
-        Exception: there is something in its IR that is not understood.
+        Exception: the IR is not understood.
     """
     from .frameworks.extract import extract
     from .frameworks.locations import spans
@@ -121,9 +121,9 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
 
 
 def _assumed_sizes(request: KernelRequest, facts: KernelFacts) -> Dict[str, int]:
-    """Sizes for what a factory leaves to run time, as for its parameters.
+    """Assumed sizes of the dynamic dimensions of a kernel from a factory.
 
-    A function that stands alone is given none: it is what its author says of it, for any size.
+    A module-level function has none, because it is written for any size.
     """
     if not request.allow_assumed or facts.call_source == "module-level":
         return {}
@@ -148,14 +148,14 @@ def _lowering(request: KernelRequest, traced: Traced) -> Lowering:
 def _syntax_problem(request: Analyze, error: Exception) -> Problem:
     if not isinstance(error, SyntaxError):
         return Problem("syntax", str(error))
-    # An empty document of the same lines knows how to place the error.
+    # An empty document with the same lines locates the error.
     blank = Document(request.path, "")
     blank.text, blank.lines = request.text, split_lines(request.text, True)
     return blank.problem("syntax", error)
 
 
 def enter_folder(path: str) -> None:
-    """Work in the document's folder: relative paths of the program mean that."""
+    """Change to the folder of the document, to which relative paths of the program refer."""
     folder = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(folder):
         os.chdir(folder)

@@ -1,8 +1,8 @@
-"""Plain dataclasses to JSON values and back, driven by their annotations.
+"""Conversion of dataclasses to JSON values and back, by their annotations.
 
-A dataclass is written with a ``"$"`` key that names the class, from which a member of a union, or a
-subclass of one, is read again.  Fields that have their
-default are left out.  Runs on Python 3.8 with the standard library alone.
+The key ``"$"`` of a JSON object names the dataclass, so that members of unions and subclasses are
+decoded.  Fields with default values are left out.  This module runs on Python 3.8 and imports only
+the standard library.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ T = TypeVar("T")
 
 
 class DecodeError(ValueError):
-    """The data does not have the form of the class that was asked for."""
+    """The data does not match the class to decode."""
 
 
 def to_json(value: Any) -> Any:
-    """A JSON value for `value`, which is built of dataclasses, tuples, mappings and scalars."""
+    """The JSON value of `value`, which consists of dataclasses, tuples, mappings and scalars."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         out: Dict[str, Any] = {"$": type(value).__name__}
         for name, default in _defaults(type(value)):
@@ -56,10 +56,10 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(cls: Type[T], data: Any) -> T:
-    """The `cls` that `to_json` wrote.
+    """The `cls` that `to_json` encoded.
 
     Raises:
-        DecodeError: a field is missing or `data` is of another form.
+        DecodeError: a field is missing or `data` does not match `cls`.
     """
     try:
         return _decode_dataclass(cls, data)
@@ -75,10 +75,10 @@ def dumps(value: Any) -> bytes:
 
 
 def loads(cls: Type[T], payload: bytes) -> T:
-    """The `cls` that `dumps` wrote.
+    """The `cls` that `dumps` encoded.
 
     Raises:
-        DecodeError: a field is missing or the data is of another form.
+        DecodeError: a field is missing or the data does not match `cls`.
     """
     return from_json(cls, json.loads(payload.decode("utf-8", "surrogatepass")))
 

@@ -1,22 +1,22 @@
-"""What a kernel does, extracted from its IR: all that the worker tells the server of it.
+"""The facts of a kernel: what the worker extracts from its IR and sends to the server.
 
-Facts know no device and no editor.  They are a tree of loops, branches and statements in which
-every extent, index and guard is an expression over the loop variables and the shape variables of
-the kernel, so that a model can count and re-count them for any binding without the framework.
+Facts depend on no device and no editor.  They are a tree of loops, branches and statements.  Each
+extent, index and guard is an expression over the loop variables and shape variables of the kernel,
+so that a model evaluates them for any sizes without the framework.
 
-An expression (`Expr`) is plain data that survives JSON:
+An expression (`Expr`) is plain data, which JSON can represent:
 
 * an ``int``, a ``float`` or a ``bool``;
-* a ``str``: a variable, unique within the kernel (a loop variable, a let, a shape variable);
+* a ``str``: a variable, unique in the kernel (a loop variable, a let, a shape variable);
 * a tuple ``(operator, operand, ...)`` with one of these operators:
 
   ``+ - * // % min max`` (floor division and modulo as in Python), ``/`` on floats, ``truncdiv``
   and ``truncmod`` (towards zero, as in C), ``< <= == != > >=``, ``and or not``,
   ``select`` (condition, then, else), ``& | ^ << >> ~``, ``cast`` (dtype name, value),
-  ``load`` (buffer id, index, ...): the value is data and not known before the run,
-  ``opaque`` (text): anything else that is not known before the run.
+  ``load`` (buffer id, index, ...): the content of an array,
+  ``opaque`` (text): any other value that is not known before the kernel runs.
 
-This module runs on Python 3.8 and imports nothing but the standard library.
+This module runs on Python 3.8 and imports only the standard library.
 """
 
 from __future__ import annotations
@@ -28,52 +28,52 @@ Expr = Union[int, float, bool, str, Tuple[Any, ...]]
 
 
 def no_entries() -> Dict[str, Any]:
-    """The default of a mapping: `dict` with its types, which Python 3.8 cannot write there."""
+    """An empty mapping, as the typed default of a field (Python 3.8 cannot subscript `dict`)."""
     return {}
 
 
-#: Who executes a statement: ``thread``, each thread in whose loops it is; ``block``, the threads of
-#: a block together; ``warp`` and ``warpgroup``, each 32 or 128 of the threads together.
+#: The threads that execute a statement together: ``thread``, each thread separately; ``warp``, 32
+#: threads; ``warpgroup``, 128 threads; ``block``, all threads of a block.
 Executor = Literal["thread", "warp", "warpgroup", "block"]
-#: What an access does: ``atomic`` is read-modify-write.
+#: The kind of an access; ``atomic`` is read-modify-write.
 AccessMode = Literal["read", "write", "atomic"]
-#: How bytes travel: ``thread`` (load and store instructions of one thread), ``tile`` (a cooperative
-#: copy of the whole block), ``tma``, ``async`` (cp.async), ``mma`` (operands of a tensor-core
+#: The mechanism of an access: ``thread`` (load and store instructions of one thread), ``tile`` (a
+#: cooperative copy by the block), ``tma``, ``async`` (cp.async), ``mma`` (operands of a tensor-core
 #: instruction).
 Route = Literal["thread", "tile", "tma", "async", "mma"]
-#: ``grid`` is blockIdx and ``block`` threadIdx; ``parallel`` is tilelang's T.Parallel or TVM's
-#: T.parallel.
+#: ``grid`` is a loop over blockIdx, ``block`` over threadIdx; ``parallel`` is tilelang's T.Parallel
+#: or TVM's T.parallel.
 LoopKind = Literal[
     "grid", "cluster", "block", "serial", "pipelined", "parallel", "vectorized", "unroll",
     "persistent",
 ]  # fmt: skip
-#: ``if`` (written by the user), ``predicate`` (T.where), ``init`` (T.init: at the first step of the
-#: reduction).
+#: ``if`` (of the source), ``predicate`` (T.where), ``init`` (T.init: the first iteration of the
+#: reduction axes).
 BranchKind = Literal["if", "predicate", "init"]
-#: What a statement does to a barrier (see `Signal`).
+#: The operation of a statement on a barrier (see `Signal`).
 SignalKind = Literal["wait", "arrive", "sync", "commit", "fetch", "bring", "drain"]
-#: What a synchronisation costs the threads that execute it: ``wait`` (for each other, for a phase
-#: of a barrier or for what they have started), ``arrive`` (arrivals, commits, fences and the set-up
-#: of barriers, which wait for nothing), ``wgmma`` (part of a product by wgmma).
+#: The kind of a synchronisation: ``wait`` (for other threads, a phase of a barrier or asynchronous
+#: operations), ``arrive`` (arrivals, commits, fences and initialisation of barriers, which do not
+#: wait), ``wgmma`` (part of a product by wgmma).
 BarrierKind = Literal["wait", "arrive", "wgmma"]
 #: A family of matrix instructions.
 MatrixInstruction = Literal["mma", "wmma", "wgmma", "tcgen05", "mfma", "rdna_wmma", "simdgroup"]
-#: How tilelang divides a product among the warps of a block (``GemmWarpPolicy``).
+#: The division of a tilelang product among the warps of a block (``GemmWarpPolicy``).
 WarpPolicy = Literal["square", "full_row", "full_col"]
-#: ``divide``: warps hand registers to each other (``setmaxnreg``); ``keep``: the compiler must not
-#: have them do so (``no_set_max_nreg``).
+#: ``divide``: registers are reallocated between warps (``setmaxnreg``); ``keep``: the compiler must
+#: not reallocate them (``no_set_max_nreg``).
 RegisterRequest = Literal["divide", "keep"]
 
-# How many threads execute a statement together, by its `per`; ``block`` is all of a block's.
+# The number of threads that execute a statement together, by its `per`; ``block`` means all.
 THREADS_TOGETHER = {"thread": 1, "warp": 32, "warpgroup": 128}
 
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of source text.
+    """A range of source text.
 
     Lines are 1-based, columns 0-based in code points, the end is exclusive.  `file` is None for
-    the document that was analysed and a path for any other file (a macro in a library).
+    the analysed document and a path for another file (a macro in a library).
     """
 
     line: int
@@ -89,10 +89,10 @@ class Buffer:
 
     `scope` is the storage scope in tilelang's and TVM's spelling: ``global``, ``shared``,
     ``shared.dyn``, ``shared.tmem``, ``shared.barrier``, ``local``, ``local.fragment``,
-    ``local.var``, ``wmma.matrix_a`` and so on.  `strides` is in elements and empty for a compact
+    ``local.var``, ``wmma.matrix_a`` and so on.  `strides` are in elements, empty for a compact
     row-major array.  `alias_of` is the id of the buffer whose memory this one views.
-    `may_overlap`: its pointer is not ``__restrict__``, and others' are not either, so that no
-    compiler moves a load from it over a store to one of them.
+    `may_overlap`: the pointer is not ``__restrict__``, so that no compiler moves a load from this
+    array across a store to another such array.
     """
 
     id: str
@@ -112,14 +112,14 @@ class Buffer:
 class Access:
     """One read or write of a box of a buffer, once per execution of its statement.
 
-    `indices` is the box's lower corner and `extents` its size, both in elements and of the
-    buffer's rank; empty `extents` means a single element.  `lanes` is the vector width of one
-    element access.  With `clipped` the part of the box outside the buffer is not touched (tile
-    copies); `guard` is the condition under which the access happens at all, beyond the
-    statement's own.  `route` says how the bytes travel.
-    `path` names the operations, the first one first, that what is read goes through until it is the
-    statement's result, ``fma`` for a product and the sum that it goes into; None: not known, as in
-    kernels with threads, or not part of the result.
+    `indices` is the lower corner of the box and `extents` its size, both in elements and of the
+    rank of the buffer; empty `extents` mean a single element.  `lanes` is the vector width of an
+    element access.  With `clipped`, the part of the box outside the buffer is not accessed (tile
+    copies).  `guard` is a condition of the access in addition to those of the statement.  `route`
+    is the mechanism.
+    `path` are the operations from the value that is read to the result of the statement, in order;
+    ``fma`` for a product with the sum that uses it.  None: not known, as in kernels with threads,
+    or not part of the result.
     """
 
     buffer: str
@@ -135,10 +135,10 @@ class Access:
 
 @dataclass(frozen=True)
 class Useful:
-    """How many operations contribute to the result: `count` at each point where `guard` holds.
+    """The operations that contribute to the result: `count` at each point where `guard` holds.
 
-    The points are those of `loops`, each a variable that runs from 0 and its extent, inside of the
-    loops around the statement.
+    The points are those of `loops`, variables from 0 with their extents, inside the loops that
+    enclose the statement.
     """
 
     count: Expr
@@ -154,17 +154,17 @@ class Arith:
     cast`` or the name of a mathematical function (``exp exp2 log log2 sqrt rsqrt rcp sin cos tanh
     erf pow pow_of_constant sigmoid ...``), ``mma`` for a tensor-core matrix multiply-accumulate
     (then `count` is the number of multiply-accumulates, M*N*K, and `shape` its M, N, K),
-    ``shuffle`` for a warp exchange, ``place`` for the place of an element that a mask asks, or
-    ``unknown:<name>``.  `dtype` is the operands' type, `accumulator` the result's where it differs
-    (mma, cast).  A scalar of integer type used only for addresses is ``index=True`` and is no
-    arithmetic on data.  `sparsity` is 2 for 2:4 structured operands.  `useful` says which part of a
-    product of tiles lies inside the arrays that these come
-    from and behind no mask; None: not known.  Other operations are all useful.
-    Of `count`, `again` compute what the statement has computed already, which a compiler does once;
-    0 in kernels with threads, where that is not looked for.
-    `over` are the loop variables that the result depends on, through names and indices too, so that
-    a compiler computes it once for all values of the others; None: not known, or on what the loops
-    around it change.
+    ``shuffle`` for a warp exchange, ``place`` for the computation of the index that a mask
+    compares, or ``unknown:<name>``.  `dtype` is the type of the operands, `accumulator` that of the
+    result where it differs (mma, cast).  ``index=True`` marks integer arithmetic for addresses
+    only, which is no arithmetic on data.  `sparsity` is 2 for 2:4 structured operands.
+    `useful` is the part of a product of tiles inside the bounds of arrays and not masked; None: not
+    known.  All other operations are useful.
+    `again` of the `count` operations repeat a computation of the statement, which a compiler does
+    once (common subexpressions); 0 in kernels with threads, where they are not searched for.
+    `over` are the loop variables that the result depends on, directly or through names and indices;
+    it is invariant in other loops.  None: not known, or dependent on values that the enclosing
+    loops change.
     """
 
     op: str
@@ -182,17 +182,17 @@ class Arith:
 
 @dataclass(frozen=True)
 class Signal:
-    """What a statement does to a barrier, or to what its threads have started.
+    """An operation of a statement on a barrier, or on asynchronous operations of its threads.
 
-    `kind`: ``wait`` (until a phase of the barrier is over), ``arrive``, ``sync`` (both), ``commit``
-    (an arrival when the products started so far are done), ``fetch`` (one when what its threads
-    copy by cp.async is there), ``bring`` (the phase is not over before what the statement copies is
-    there), ``drain`` (no barrier: a wait for all products that its threads have started but the
-    last `count`).
-    `barrier` is the id of an array of `slots` barriers, or empty for the barriers that a block has
-    by number; `index` says which.  `count` threads have to arrive to end a phase (None: not known).
-    `parity` is the one that the first execution of a wait waits for (None: not known).
-    `guard` is the condition under which it happens, beyond the statement's own.
+    `kind`: ``wait`` (for the end of a phase), ``arrive``, ``sync`` (both), ``commit`` (an arrival
+    when all products issued so far are complete), ``fetch`` (an arrival when the cp.async copies of
+    the threads are complete), ``bring`` (the phase ends after the copy of the statement is
+    complete), ``drain`` (no barrier: a wait for all products of the threads except the last
+    `count`).
+    `barrier` is the id of an array of `slots` barriers, or empty for the numbered barriers of a
+    block; `index` selects one.  `count` threads arrive in a phase (None: not known).
+    `parity` is the parity for which the first execution of a wait waits (None: not known).
+    `guard` is a condition in addition to those of the statement.
     """
 
     kind: SignalKind
@@ -208,14 +208,14 @@ class Signal:
 class Statement:
     """A leaf of the tree: the base of all classes of statements.
 
-    `display_name` is a short name of the class and `label` what to show, near to the source text.
-    Both are for display alone: what a model needs to know is in the class and its fields.
-    `per` says who executes it: ``thread`` once by each thread in whose loops it stands, ``block``
-    once by the threads of a block together (tile operations, bodies of parallel tile loops),
-    ``warp`` and ``warpgroup`` once by each 32 or 128 of the threads together (tile operations of
-    TVM's execution scopes): as often as by thread, divided by `THREADS_TOGETHER`.
-    `sites` runs from the place in the kernel's own text to the innermost macro; the first is
-    where a cost is shown.  `signals` are what it does to barriers, in their order.
+    `display_name` is a short name of the class and `label` a text close to the source.  Both are
+    for display only; a model reads the class and its other fields.
+    `per` are the threads that execute it: ``thread``, each thread in the enclosing loops;
+    ``block``, the threads of a block together (tile operations, bodies of parallel tile loops);
+    ``warp`` and ``warpgroup``, each 32 or 128 threads together (tile operations of TVM's execution
+    scopes), that is, the executions by thread divided by `THREADS_TOGETHER`.
+    `sites` are the source spans from the kernel's text to the innermost macro; costs are displayed
+    at the first.  `signals` are the operations on barriers, in program order.
     """
 
     display_name: ClassVar[str] = ""
@@ -232,7 +232,7 @@ class Statement:
 class Store(Statement):
     """A value is computed and stored, once for each element.
 
-    `kept` is the condition under which a store that masks an array leaves its element as it is;
+    `kept` is the condition under which a store that masks an array does not change the element;
     None for any other store.
     """
 
@@ -250,10 +250,10 @@ class Evaluate(Statement):
 
 @dataclass(frozen=True)
 class Load(Statement):
-    """A load instruction of one thread, into its registers.
+    """A load instruction of one thread, into registers.
 
-    `read_only`: through the read-only path (``ld.global.nc``, ``__ldg``), so that nothing writes
-    what it loads while the kernel runs.
+    `read_only`: by the read-only path (``ld.global.nc``, ``__ldg``); the kernel does not write the
+    array.
     """
 
     display_name: ClassVar[str] = "load"
@@ -263,9 +263,9 @@ class Load(Statement):
 
 @dataclass(frozen=True)
 class Call(Statement):
-    """A function or instruction without a class of its own; `arith` and `accesses` have its cost.
+    """Any other function or instruction; `arith` and `accesses` are its cost.
 
-    One of unknown cost has an operation ``unknown:<name>`` or none, and a caveat.
+    If the cost is unknown, there is an operation ``unknown:<name>`` or none, and a caveat.
     """
 
     display_name: ClassVar[str] = "call"
@@ -282,9 +282,9 @@ class Barrier(Statement):
 
 @dataclass(frozen=True)
 class Copy(Statement):
-    """A box is copied; the routes of its accesses say how.
+    """A box is copied; the routes of its accesses are the mechanism.
 
-    `may_use_tma`: the source does not forbid TMA (``disable_tma``).
+    `may_use_tma`: the source does not disable TMA (``disable_tma``).
     """
 
     display_name: ClassVar[str] = "copy"
@@ -303,10 +303,10 @@ class Transpose(Statement):
 class Gemm(Statement):
     """A product of tiles (``T.gemm``).
 
-    `m_n_k` are the rows and columns of the result and the depth, in elements; `transposes` tells
-    whether A and B are stored transposed; None: not known.  `instruction` is the family of matrix
-    instructions that its name asks for, None where the framework chooses.  An asynchronous one is
-    only started: a later statement waits for it.
+    `m_n_k` are the rows and columns of the result and the depth, in elements; `transposes`, whether
+    A and B are stored transposed; None: not known.  `instruction` is the family of matrix
+    instructions that the operation requires, None where the framework chooses.  A later statement
+    waits for an asynchronous product.
     """
 
     display_name: ClassVar[str] = "gemm"
@@ -320,11 +320,11 @@ class Gemm(Statement):
 
 @dataclass(frozen=True)
 class Mma(Statement):
-    """A matrix instruction that the kernel issues itself.
+    """A matrix instruction in the source.
 
-    An asynchronous one is only started: a barrier tells when it is done.  `operand_bytes` is what
-    it reads of shared memory through descriptors, `filled` the share of the tensor cores that it
-    keeps busy, in (0, 1].
+    A barrier signals the completion of an asynchronous one.  `operand_bytes` are the bytes that it
+    reads from shared memory through descriptors, `filled` is the utilisation of the tensor cores,
+    in (0, 1].
     """
 
     display_name: ClassVar[str] = "mma"
@@ -339,8 +339,7 @@ class Mma(Statement):
 class Reduce(Statement):
     """Elements are combined.
 
-    `dim` is the dimension of the tile that is read along which it is reduced; None: not a constant,
-    or not a tile.
+    `dim` is the reduced dimension of the operand; None: not a constant, or not a tile.
     """
 
     display_name: ClassVar[str] = "reduce"
@@ -350,7 +349,7 @@ class Reduce(Statement):
 
 @dataclass(frozen=True)
 class Scan(Statement):
-    """A running combination (``T.cumsum``) along the dimension `dim`; None: not a constant."""
+    """A prefix sum (``T.cumsum``) along the dimension `dim`; None: not a constant."""
 
     display_name: ClassVar[str] = "scan"
 
@@ -387,7 +386,7 @@ class Shuffle(Statement):
 
 @dataclass(frozen=True)
 class Annotate(Statement):
-    """A hint to the compiler, an allocation, a descriptor: it takes no time of the kernel."""
+    """A compiler hint, an allocation or a descriptor, which takes no time."""
 
     display_name: ClassVar[str] = "annotate"
 
@@ -396,10 +395,10 @@ class Annotate(Statement):
 
 @dataclass(frozen=True)
 class Loop:
-    """`body` runs for `var` in ``range(start, start + extent * step, step)``.
+    """`body` is executed for `var` in ``range(start, start + extent * step, step)``.
 
     `tag` is the thread tag of a grid or block loop (``blockIdx.x``).
-    `annotations` keeps what the schedule says (``num_stages`` ...).
+    `annotations` are those of the schedule (``num_stages`` ...).
     """
 
     kind: LoopKind
@@ -416,7 +415,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Branch:
-    """`then` runs where `condition` holds, `orelse` elsewhere."""
+    """`then` is executed where `condition` holds, `orelse` elsewhere."""
 
     condition: Expr
     then: Tuple[Node, ...]
@@ -428,9 +427,9 @@ class Branch:
 
 @dataclass(frozen=True)
 class While:
-    """`body` repeats while `condition` holds; how often is not known before the run.
+    """`body` is executed while `condition` holds; the trip count is not known before the run.
 
-    `var` is what counts the turns from 0, in what the body tells of places.
+    `var` is the iteration number from 0, a variable of the expressions in the body.
     """
 
     condition: Expr
@@ -442,7 +441,7 @@ class While:
 
 @dataclass(frozen=True)
 class Let:
-    """From here to the end of the enclosing body, `var` is a name for `value`."""
+    """`var` is `value` in the rest of the enclosing body."""
 
     var: str
     value: Expr
@@ -455,7 +454,7 @@ Node = Union[Loop, Branch, While, Let, Statement]
 
 @dataclass(frozen=True)
 class Variable:
-    """A shape variable that must be bound to a size before numbers can be given."""
+    """A shape variable, which must be bound to a size for numeric results."""
 
     name: str
     dtype: str = "int32"
@@ -463,11 +462,11 @@ class Variable:
 
 @dataclass(frozen=True)
 class Launch:
-    """How the kernel is started, as far as its source says.
+    """The launch parameters in the source.
 
     `grid` and `threads` are the x, y, z extents (all empty: no thread bindings, so no GPU
     kernel).  `panel` and `panel_order` are tilelang's block rasterisation (T.use_swizzle).
-    `shared_bytes` is what the source itself asks for of dynamic shared memory, for a block.
+    `shared_bytes` is the dynamic shared memory per block that the source states.
     """
 
     grid: Tuple[Expr, ...] = ()
@@ -480,11 +479,11 @@ class Launch:
 
 @dataclass(frozen=True)
 class Move:
-    """How lowered code moves a global array.
+    """The accesses of lowered code to a global array.
 
-    `buffer` is the array's name.  `route` is ``thread``, ``async`` or ``tma``; `widths_bytes` are
-    the bytes that one instruction of one thread moves, each width that occurs, the narrowest first
-    (none for ``tma``, which moves whole boxes).
+    `buffer` is the name of the array.  `route` is ``thread``, ``async`` or ``tma``; `widths_bytes`
+    are the distinct bytes per instruction and thread, in ascending order (none for ``tma``, which
+    copies boxes).
     """
 
     buffer: str
@@ -495,13 +494,13 @@ class Move:
 
 @dataclass(frozen=True)
 class LoweredLaunch:
-    """What the framework's own lowering for one architecture makes of a kernel's launch.
+    """The launch of a kernel after the framework's lowering for one architecture.
 
-    `arch` is the architecture (``sm_90``).  `threads` is what a block is launched with, a TMA
-    producer beside the threads of the source included; `shared_bytes` what it takes of shared
-    memory, dynamic and static, barriers included.  `registers_per_thread` is the most that warps
-    ask for by ``setmaxnreg``, None where none does.  `matrix_instruction` is the family that the
-    products use (``mma``, ``wgmma``, ``tcgen05``, ``wmma``), None without any.
+    `arch` is the architecture (``sm_90``).  `threads` are the threads of a block, including a TMA
+    producer that lowering adds; `shared_bytes` its dynamic and static shared memory, including
+    barriers.  `registers_per_thread` is the greatest request by ``setmaxnreg``, None without one.
+    `matrix_instruction` is the family of matrix instructions (``mma``, ``wgmma``, ``tcgen05``,
+    ``wmma``), None without any.
     """
 
     arch: str
@@ -514,9 +513,9 @@ class LoweredLaunch:
 
 @dataclass(frozen=True)
 class Caveat:
-    """Something that was not understood or was assumed, at `span` (None: the whole kernel).
+    """An assumption, or code that was not understood, at `span` (None: the whole kernel).
 
-    `function` is the function whose cost is left out, where that is what the message says.
+    `function` is the function whose cost is left out, if the message is about one.
     """
 
     message: str
@@ -528,19 +527,19 @@ class Caveat:
 class KernelFacts:
     """One kernel, traced with one set of arguments.
 
-    `name` is the PrimFunc's name, `definition` the name in the user's text to look for (the
-    factory or function whose `def` is at `span`).  `call` is the Python expression that produced
-    it and `call_source` one of the contract's words (``directive``, ``option``, ``settings``,
-    ``typecheck``, ``call-site``, ``defaults``, ``autotune``, ``module-level``, ``assumed``,
-    ``captured``).  `variables` are the free shape variables in the order of their appearance.
-    `target` is the kernel's own target, if it names one (``{"kind": "cuda", "arch": "sm_90"}``).
-    `asks_for_device` tells that the program asked what GPU there is before it gave the kernel.
-    `sizes` are those of the variables that the arrays given in the call tell, `assumed` those that
-    are taken for variables of which nothing tells.
-    `fast_math` tells that it is compiled with nvcc's ``--use_fast_math``.  `attributes` name what
-    the framework is asked not to do with it: ``tma``, ``warp_specialized`` (false).
-    `lowered` has the launch for each architecture that the kernel has been lowered for, `refused`
-    the framework's words for each that it does not lower for; both are put in afterwards.
+    `name` is the name of the PrimFunc, `definition` the name in the user's text (of the factory or
+    function whose `def` is at `span`).  `call` is the Python expression that yields the kernel and
+    `call_source` its origin (``directive``, ``option``, ``settings``, ``typecheck``, ``call-site``,
+    ``defaults``, ``autotune``, ``module-level``, ``assumed``, ``captured``).  `variables` are the
+    free shape variables in the order of their appearance.
+    `target` is the target in the source, if any (``{"kind": "cuda", "arch": "sm_90"}``).
+    `asks_for_device`: the program queried the GPU before it yielded the kernel.
+    `sizes` are sizes of variables from the arrays in the call, `assumed` default sizes of variables
+    that nothing determines.
+    `fast_math`: nvcc compiles with ``--use_fast_math``.  `attributes` are the transformations that
+    the kernel disables: ``tma``, ``warp_specialized`` (false).
+    `lowered` has the launch for each architecture that the kernel was lowered for, `refused` the
+    error of the framework for each that it cannot be lowered for; both are set later.
     """
 
     name: str
@@ -565,5 +564,5 @@ class KernelFacts:
     refused: Mapping[str, str] = field(default_factory=no_entries)
 
     def lowered_for(self, arch: str) -> Optional[LoweredLaunch]:
-        """The launch as lowering for an architecture has it; None if it has not been lowered."""
+        """The lowered launch for an architecture; None if the kernel was not lowered for it."""
         return next((launch for launch in self.lowered if launch.arch == arch), None)

@@ -1,7 +1,7 @@
-"""Compile and time kernels on the machine's own device, one after the other.
+"""The process that compiles and times kernels on the device of this machine.
 
-Started as ``PYTHON .../tirlens_worker/__main__.py measure``.  Unlike an analysis this runs the
-user's kernels for real: the device is the machine's own, and nothing is kept from it.
+It is started as ``PYTHON .../tirlens_worker/__main__.py measure``.  Unlike an analysis it runs the
+user's kernels, with access to the device.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Answer = Union[Measured, NeedsArguments, Problem]
 def main() -> int:
     """Read a `Measure` from the pipe and answer each `KernelRequest` that follows it.
 
-    The process ends with the pipe, and after a kernel that has left the device unusable.
+    The process ends with the pipe, or after a kernel that leaves the device unusable.
     """
     reader, writer = stdio.claim()
     payload = stdio.read_message(reader)
@@ -59,14 +59,14 @@ def main() -> int:
 
 
 class _Session:
-    """One text, read when its first kernel is asked for."""
+    """One text, which is executed at the request for its first kernel."""
 
     def __init__(self, request: Measure) -> None:
         self._request = request
         self._read: Optional[Tuple[Loaded, Tracer]] = None
 
     def answers(self, kernel: KernelRequest) -> Iterator[Answer]:
-        """What comes of one kernel; with the first, what is wrong with the text as a whole."""
+        """The answers about one kernel; with the first, the problems of the text."""
         if self._read is None:
             try:
                 document = Document(self._request.path, self._request.text)
@@ -77,7 +77,7 @@ class _Session:
             analysis.enter_folder(self._request.path)
             loaded = load(document, self._request.sys_path, lambda line: None)
             yield from loaded.problems
-            # What the file has imported may be compiled by now.
+            # The file may have imported modules to patch.
             patches.install_captures()
             self._read = loaded, Tracer(loaded)
         loaded, tracer = self._read
@@ -105,7 +105,7 @@ class _Session:
 
 
 def _with_launch(traced: Traced, facts: KernelFacts, timing: Optional[Timing]) -> KernelFacts:
-    """`facts` with the launch of the code that was timed."""
+    """`facts` with the launch of the timed code."""
     if facts.framework != "tilelang" or timing is None:
         return facts
     from .frameworks.lowering.lower import LoweringError, lower

@@ -1,11 +1,11 @@
-"""The messages between the server and its workers, and how they are framed.
+"""The messages between the server and its workers, and their framing.
 
-Each message is a JSON object in UTF-8 behind a ``Content-Length: N`` header and an empty line, as
-in the language server protocol.  The worker speaks first, with a `Hello` that every version can
-read; then the server sends one `Analyze` at a time and gets any number of `Progress` messages and
+Each message is a JSON object in UTF-8 after a ``Content-Length: N`` header and an empty line, as
+in the Language Server Protocol.  The worker sends a `Hello` first, which every version can read.
+The server then sends one `Analyze` at a time and receives any number of `Progress` messages and
 one `Result` with the same id.  The server ends a worker by closing the pipe.
 
-This module runs on Python 3.8 and imports nothing but the standard library and `facts`.
+This module runs on Python 3.8 and imports only the standard library and `facts`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from .facts import KernelFacts, LoweredLaunch, Span, no_entries
 
 PROTOCOL_VERSION = 1
 
-#: What is in the memory that server and worker share: the line of the text that is executed, or 0.
+#: The format of the memory that server and worker share: the line that is executed, or 0.
 MARK = struct.Struct("<I")
 
 
 @dataclass(frozen=True)
 class FrameworkInfo:
-    """A framework that the worker's interpreter has: ``tvm`` or ``tilelang``.
+    """A framework installed in the worker's interpreter: ``tvm`` or ``tilelang``.
 
-    `version` is None and `error` says why where it is installed and cannot be imported.
+    If it cannot be imported, `version` is None and `error` is the reason.
     """
 
     name: str
@@ -36,9 +36,9 @@ class FrameworkInfo:
 
 @dataclass(frozen=True)
 class Hello:
-    """A worker's first words; `pid` is its process id as the server sees it.
+    """The first message of a worker; `pid` is its process id in the server's namespace.
 
-    One that `isolates` runs each analysis in a process of its own, and is the same after it.
+    A worker that `isolates` runs each analysis in a separate process.
     """
 
     protocol: int
@@ -54,8 +54,8 @@ class CallCandidate:
     """A Python expression, evaluated in the analysed module, that yields a kernel.
 
     `expression` is for example ``matmul(1024, 1024, 1024)``; it may return a PrimFunc, a JIT
-    function or an IRModule.  `required` candidates (directives, options) fail loudly; the others
-    are tried in order and the first that traces wins.
+    function or an IRModule.  A failure of a `required` candidate (directives, options) is reported.
+    The others are tried in order, and the first that yields a kernel is used.
     """
 
     expression: str
@@ -72,19 +72,18 @@ class KernelRequest:
     of PrimFuncs, or ``Class.method``); `prim_func` the inner `def` if it differs.  `style` is
     ``prim_func``, ``ir_module``, ``factory`` (a plain or jitted function that returns a
     PrimFunc), ``eager`` (a jitted function that is the kernel).  All required candidates are
-    analysed; of the others the first that traces.  `bindings` are values that a directive or
-    option gives to parameters and shape variables by name: what is assumed must agree with them.
-    `hints` are expressions to assume first, by name.
+    analysed, and of the others the first that yields a kernel.  `bindings` are values of parameters
+    and shape variables by name, from a directive or option; assumed arguments agree with them.
+    `hints` are preferred expressions for assumed arguments, by name.
 
-    A kernel that a function defines and does not return has `local_to`, that function's dotted
-    name (``test_add``, ``TestAdd.test_basic``), and `name` is dotted too (``test_add.main``).  To
-    get at it: in a copy of the module's namespace bind the keyword arguments of a candidate (which
-    is a call of `local_to` with keywords only, ``test_add(dtype='float32')``), execute the
-    statements of the text that start at the `prelude` spans, in their order, then the `def` or
-    `class` at `definition`.
+    A kernel that a function defines and does not return has `local_to`, the dotted name of the
+    function (``test_add``, ``TestAdd.test_basic``); `name` is dotted too (``test_add.main``).  It
+    is evaluated in a copy of the module's namespace: the keyword arguments of a candidate are bound
+    (a call of `local_to` with keywords only, ``test_add(dtype='float32')``), then the statements at
+    the `prelude` spans are executed in order, then the `def` or `class` at `definition`.
 
-    With `lower_to`, a target (``{"kind": "cuda", "arch": "sm_90"}``), what the candidates yield is
-    lowered for it and a `Lowering` comes back in place of facts.
+    With `lower_to`, a target (``{"kind": "cuda", "arch": "sm_90"}``), the kernels are lowered for
+    it, and the answer has a `Lowering` instead of facts.
     """
 
     name: str
@@ -103,10 +102,10 @@ class KernelRequest:
 
 @dataclass(frozen=True)
 class Analyze:
-    """A text, and those of its kernels whose facts are wanted.
+    """A request for the facts of kernels of a text.
 
-    The top-level statements that start at the lines `leave_out` bind nothing that these kernels
-    need and are not executed.
+    The top-level statements that start at the lines `leave_out` bind no names that these kernels
+    use; they are not executed.
     """
 
     id: int
@@ -121,14 +120,14 @@ class Analyze:
 
 @dataclass(frozen=True)
 class Cancel:
-    """Give up the analysis `id`; its `Result` comes at once, with a problem ``cancelled``."""
+    """Cancels the analysis `id`; its `Result` is sent at once, with a problem ``cancelled``."""
 
     id: int
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the analysis `id` is: `done` of `total` kernels, and what it does now."""
+    """The progress of the analysis `id`: `done` of `total` kernels, and the current step."""
 
     id: int
     message: str
@@ -138,7 +137,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that could not be analysed.
+    """A failure of an analysis or of one of its kernels.
 
     `kind`: ``syntax``, ``import``, ``trace``, ``directive``, ``unsupported``, ``timeout``,
     ``crash``, ``memory``, ``interpreter``, ``untrusted``, ``cancelled``.
@@ -155,7 +154,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class NeedsArguments:
-    """A kernel that was found and whose parameters `names` no candidate could give."""
+    """A kernel without a candidate that gives values to its parameters `names`."""
 
     kernel: str
     names: Tuple[str, ...]
@@ -165,11 +164,11 @@ class NeedsArguments:
 
 @dataclass(frozen=True)
 class Lowering:
-    """The outcome of lowering one kernel: its launch, or the `error` with which it was refused.
+    """The outcome of lowering one kernel: its launch, or the `error` of the framework.
 
     `kernel`, `name` and `call` are the `definition`, `name` and `call` of the kernel's facts.
-    `unfinished` says why there is neither (time, a crash); then `name` is empty for all functions
-    of the call.
+    `unfinished` is the reason if there is neither (time limit, crash); an empty `name` then means
+    all functions of the call.
     """
 
     kernel: str
@@ -185,8 +184,8 @@ class Lowering:
 class Result:
     """The answer to an `Analyze`.
 
-    `files` are the paths of the user's own modules that the text has imported, or has failed to:
-    of those that were not found, the places where they would have been.
+    `files` are the paths of the user's modules that the text imports; for missing modules, the
+    paths at which they would be found.
     """
 
     id: int
@@ -199,18 +198,18 @@ class Result:
     output: str = ""
 
 
-#: The first run loads the code, the last is the one to look at.
+#: Runs of a kernel for a profiler: the first loads the code, the last is evaluated.
 RUNS_FOR_COUNTERS = 3
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A text of which kernels are to be compiled and timed on the machine's own device.
+    """A request to compile and time kernels of a text on the device of this machine.
 
     `sizes` are those of the dynamic dimensions.  With `for_counters` each kernel is run
-    `RUNS_FOR_COUNTERS` times and not timed, for a profiler that watches.  A `KernelRequest` follows
-    for each kernel.  It is answered by a `Measured` for each function that it yields, by `Problem`
-    and `NeedsArguments` where it could not be traced, and by `Answered` at the end.
+    `RUNS_FOR_COUNTERS` times under a profiler and not timed.  A `KernelRequest` follows for each
+    kernel.  The answers are a `Measured` for each function that it yields, `Problem` and
+    `NeedsArguments` where it could not be traced, and `Answered` at the end.
     """
 
     path: str
@@ -222,9 +221,9 @@ class Measure:
 
 @dataclass(frozen=True)
 class Answered:
-    """All has been said of a kernel that was to be measured; the next may be asked for.
+    """The end of the answers about a kernel; the next request may follow.
 
-    After the last one the process ends, since the kernel has left the device unusable to it.
+    With `is_last` the process ends, because the kernel left the device unusable.
     """
 
     is_last: bool = False
@@ -232,10 +231,10 @@ class Answered:
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of one call: the median of `samples` and the 10th and 90th percentile.
+    """The time of one call in seconds: the median of `samples`, the 10th and 90th percentile.
 
-    `method` says who timed it and what was in the caches.  `device` is the name of what it ran on
-    and `target` the framework's word for it (``{"kind": "cuda", "arch": "sm_90"}``).
+    `method` is the profiler and the state of the caches.  `device` is the name of the device and
+    `target` the target of the framework (``{"kind": "cuda", "arch": "sm_90"}``).
     """
 
     median_s: float
@@ -249,7 +248,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Measured:
-    """A kernel and its time, or the `error` for which there is none."""
+    """A kernel with its time, or with the `error` that prevented the measurement."""
 
     facts: KernelFacts
     timing: Optional[Timing] = None

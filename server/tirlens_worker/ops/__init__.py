@@ -1,14 +1,14 @@
-"""How each tile operation and intrinsic of tilelang and TVM is accounted, as `Statement` facts.
+"""The cost of tile operations and intrinsics of tilelang and TVM, as `Statement` facts.
 
-`lookup` gives the handler of an operation that stands as a statement, or inside an expression
-where it does more than scalar arithmetic (a shuffle, an atomic with a result): the walk then takes
-the `arith` and `accesses` of the handler's statement.  `scalar` names the arithmetic of a plain
-scalar call (``tir.exp`` -> ``exp``).  An operation that neither knows is the walk's to report.
+`lookup` returns the handler of an operation.  The operation is a statement, or part of an
+expression if it is more than scalar arithmetic (a shuffle, an atomic with a result); the walk then
+uses the `arith` and `accesses` of the handler's statement.  `scalar` returns the arithmetic of a
+scalar call (``tir.exp`` -> ``exp``).  The walk reports operations that neither knows.
 
-Every module of this package is imported at the first question; adding an operation is adding a
-module.  How counts are meant: a statement with ``per="block"`` states what all threads of a block
-do together; with ``per="thread"`` what one thread does, so an instruction that 32 lanes execute
-together states a 32nd of its work, always an integer.
+The first lookup imports every module of this package; a new operation is a new module.  The counts
+of a statement with ``per="block"`` are those of all threads of a block, with ``per="thread"`` those
+of one thread.  An instruction that 32 lanes execute together therefore has a 32nd of its work,
+always an integer.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ def _discover() -> None:
 
 
 def lookup(name: str) -> Optional[Handler]:
-    """The handler of the operation `name` in any framework's spelling, None if there is none."""
+    """The handler of the operation `name` in any framework's spelling; None if there is none."""
     _discover()
     return find_handler(name)
 
 
 def scalar(name: str) -> Optional[str]:
-    """The `Arith.op` of the scalar function `name`, or several, apart by spaces.
+    """The `Arith.op` of the scalar function `name`, or several, separated by spaces.
 
-    The empty string means that it costs nothing (constants, reinterpretation of bits); None that
-    `name` is no scalar function known here.
+    The empty string means no cost (constants, reinterpretation of bits), None that `name` is not a
+    known scalar function.
     """
     _discover()
     return find_scalar(name)

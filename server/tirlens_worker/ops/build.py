@@ -1,4 +1,4 @@
-"""The few forms that the handlers of this package build facts from."""
+"""Constructors of facts for the handlers of operations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBER = (int, float)
 
 
 def times(*factors: Expr) -> Expr:
-    """The product, with the constant factors multiplied out."""
+    """The product; constant factors are folded."""
     constant = 1
     rest: Optional[Expr] = None
     for factor in factors:
@@ -28,7 +28,7 @@ def times(*factors: Expr) -> Expr:
 
 
 def plus(left: Expr, right: Expr) -> Expr:
-    """The sum, without additions of nothing."""
+    """The sum; no addition of 0, constants are folded."""
     if isinstance(left, _NUMBER) and isinstance(right, _NUMBER):
         return left + right
     if left == 0:
@@ -37,16 +37,15 @@ def plus(left: Expr, right: Expr) -> Expr:
 
 
 def elements(region: Region) -> Expr:
-    """How many elements a region has."""
+    """The number of elements of a region."""
     return times(*region.extents)
 
 
 def elements_inside(context: Context, *regions: Region) -> Expr:
-    """How many elements of boxes of one size lie inside the global array among them.
+    """The number of elements of equally sized boxes inside the bounds of the first global array.
 
-    What reaches over the edge of an array is predicated off in the lowered loop, and so is the
-    arithmetic on it (``MakePredicate`` in tilelang's ``src/op/copy.cc``).  Of several global arrays
-    the first given decides.
+    The lowered loop predicates elements outside the bounds, with the arithmetic on them
+    (``MakePredicate`` in tilelang's ``src/op/copy.cc``).
     """
     region = next((one for one in regions if one.buffer.scope == "global"), regions[0])
     if region.buffer.scope != "global":
@@ -56,7 +55,7 @@ def elements_inside(context: Context, *regions: Region) -> Expr:
 
 
 def access(region: Region, mode: AccessMode, route: Route, guard: Optional[Expr] = None) -> Access:
-    """One access of the whole region; what lies outside a global array is not touched."""
+    """One access of the whole region; elements outside a global array are not accessed."""
     return Access(
         buffer=region.buffer.id,
         mode=mode,
@@ -76,7 +75,7 @@ def lanes(region: Region, mode: AccessMode, route: Route, count: int) -> Access:
 
 
 def registers(call: Any, context: Context, mode: AccessMode) -> Iterator[Access]:
-    """A thread's registers among the operands, those next to each other as one access."""
+    """The registers of a thread among the operands; adjacent registers are one access."""
     run: List[Region] = []
     for region in map(context.region, call.args):
         if region is None or region.buffer.scope != "local" or len(region.indices) != 1:
@@ -93,10 +92,10 @@ def registers(call: Any, context: Context, mode: AccessMode) -> Iterator[Access]
 
 
 def executor(*regions: Region) -> Executor:
-    """Who executes a tile operation: each thread for itself where an array is its own.
+    """The executor of a tile operation: ``thread`` if an array is private to threads.
 
-    A ``local`` array (not a ``local.fragment``) is private to each thread, and tilelang lowers an
-    operation on one to a loop that every thread runs (``IsLocalBuffer`` in ``src/op/copy.cc``).
+    A ``local`` array (not a ``local.fragment``) is private to each thread; tilelang lowers an
+    operation on it to a loop that every thread executes (``IsLocalBuffer`` in ``src/op/copy.cc``).
     """
     private = any(region.buffer.scope in ("local", "local.var") for region in regions)
     return "thread" if private else "block"
@@ -108,13 +107,13 @@ def label(name: str, *operands: Optional[Region]) -> str:
 
 
 def binary_log(value: int) -> int:
-    """The number of halvings that bring `value` to 1, rounded up."""
+    """The binary logarithm of `value`, rounded up."""
     return max(value - 1, 0).bit_length()
 
 
 def not_understood(call: Any, context: Context, what: str) -> Statement:
-    """A statement of unknown cost: `what` says which part of the call was not understood."""
-    context.note("{}: {}; its cost is left out".format(call.op.name, what))
+    """A statement of unknown cost, with a caveat; `what` is the unknown part of the call."""
+    context.add_caveat("{}: {}; its cost is left out".format(call.op.name, what))
     return Call(label=short_name(call.op.name))
 
 
@@ -124,7 +123,7 @@ def short_name(name: str) -> str:
 
 
 def hints_of(call: Any) -> Mapping[str, Any]:
-    """The call's annotations by name; empty where this version of the framework has none."""
+    """The annotations of the call by name; empty if the framework version has none."""
     found = getattr(call, "annotations", None)
     return {} if found is None else {str(key): value for key, value in found.items()}
 
@@ -134,7 +133,7 @@ _LANES = re.compile(r"x(\d+)$")
 
 
 def bits(dtype: str) -> int:
-    """The width of one element of `dtype` in bits, 128 of ``uint32x4``; ``bool`` 8, a handle 64."""
+    """The bits of one element of `dtype`: 128 of ``uint32x4``, 8 of ``bool``, 64 of a handle."""
     if dtype in ("bool", "handle"):
         return 8 if dtype == "bool" else 64
     found, vector = _BITS.search(dtype), _LANES.search(dtype)
@@ -142,5 +141,5 @@ def bits(dtype: str) -> int:
 
 
 def regions(context: Context, nodes: Iterable[Any]) -> Tuple[Optional[Region], ...]:
-    """The boxes that arguments denote; None for those that denote none."""
+    """The boxes that arguments denote; None for an argument that denotes none."""
     return tuple(context.region(node) for node in nodes)

@@ -151,9 +151,9 @@ def im2col(call: Any, context: Context) -> Statement:
         or padding is None
         or len(image.buffer.shape) != 4
     ):
-        context.note("im2col: not a constant convolution window; its reads are left out")
+        context.add_caveat("im2col: not a constant convolution window; its reads are left out")
     else:
-        context.note("im2col: which elements of the image a tile reads is approximated")
+        context.add_caveat("im2col: which elements of the image a tile reads is approximated")
         window = _Window(kernel, stride, dilation, padding)
         reads = (_read_by(window, image, row_step, column_step, rows, columns),)
     return Copy(

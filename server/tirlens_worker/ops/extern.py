@@ -95,7 +95,7 @@ def call_extern(call: Any, context: Context) -> Statement:
     reads, inside = _of_arguments(arguments, context)
     operation = FUNCTIONS.get(bare) or _operation_of(bare)
     if operation is None and product is None:
-        context.note(
+        context.add_caveat(
             "the cost of the function {!r} is not known; it is left out".format(name), function=name
         )
         return Call(

@@ -1,14 +1,15 @@
-"""Which operation is accounted by which function, and what those functions are given.
+"""The registry of handlers of operations, and the interface that handlers use.
 
-A module of this package accounts one family of operations.  It registers a handler for each name::
+A module of this package accounts for one family of operations.  It registers a handler for each
+name::
 
     @accounts("tl.tileop.copy")
     def copy(call, context):
         return Copy(...)
 
-A name may end in ``*``.  The namespaces ``tir.``, ``tirx.`` and ``prim.`` are one and the same
-(they differ by framework version) and so are ``tl.tileop.`` and ``tl.``: a name is registered and
-looked up without them, ``tir.exp`` as ``exp`` and ``tl.tileop.copy`` as ``tl.copy``.
+A name may end in ``*``.  The namespaces ``tir.``, ``tirx.`` and ``prim.`` are equivalent (they
+differ between framework versions), and so are ``tl.tileop.`` and ``tl.``.  Names are registered and
+looked up in canonical form: ``exp`` for ``tir.exp``, ``tl.copy`` for ``tl.tileop.copy``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..facts import Access, Arith, Buffer, Expr, Statement
 
 @dataclass(frozen=True)
 class Region:
-    """A box of `buffer`: lower corner and size in elements, one of each a dimension."""
+    """A box of `buffer`: the lower corner and the size in elements, for each dimension."""
 
     buffer: Buffer
     indices: Tuple[Expr, ...]
@@ -29,7 +30,7 @@ class Region:
 
 
 class Layout(NamedTuple):
-    """How a tensor map sees an array, outermost dimension first; `strides` are in elements."""
+    """The layout in a tensor map, outermost dimension first; `strides` are in elements."""
 
     dtype: str
     shape: Tuple[Expr, ...]
@@ -38,18 +39,18 @@ class Layout(NamedTuple):
 
 
 class TensorMap(NamedTuple):
-    """The global array of a tensor map and, where it is known, the box that one copy moves."""
+    """The global array of a tensor map and the box of one copy (None: not known)."""
 
     array: Buffer
     box: Optional[Tuple[Expr, ...]] = None
 
 
 class Context(Protocol):
-    """What a handler may ask of the walk that met the call."""
+    """The interface of the walk at the call that a handler accounts for."""
 
     @property
     def threads(self) -> Expr:
-        """The number of threads of a block, 1 where nothing is bound to threads."""
+        """The number of threads of a block, 1 without thread bindings."""
         ...
 
     @property
@@ -62,27 +63,27 @@ class Context(Protocol):
         ...
 
     def literal(self, node: Any) -> Union[int, float, str, bool, None]:
-        """The value of a constant (also a StringImm), None where `node` is no constant."""
+        """The value of a constant (also a StringImm); None if `node` is not constant."""
         ...
 
     def region(self, node: Any) -> Optional[Region]:
-        """The box that `node` denotes, None where it denotes none.
+        """The box that `node` denotes; None if it denotes none.
 
-        Understands ``tl.region``, BufferRegion and TensorRegion, BufferLoad (one element),
-        a whole buffer, its data pointer, ``tvm_access_ptr``, ``tl.access_ptr``, ``address_of``.
+        `node` may be ``tl.region``, a BufferRegion or TensorRegion, a BufferLoad (one element), a
+        buffer, its data pointer, ``tvm_access_ptr``, ``tl.access_ptr`` or ``address_of``.
         """
         ...
 
     def tensor_map(self, node: Any, dtype: str, rank: int) -> Optional[TensorMap]:
-        """What a tensor map describes; one that is a parameter has elements of `dtype`."""
+        """The array and box of a tensor map; a parameter has elements of `dtype`."""
         ...
 
-    def copies(self, array: Buffer, box: Tuple[Expr, ...]) -> None:
-        """A copy by the tensor map of `array`, which does not tell its box, moves `box` at most."""
+    def limit_copy_box(self, array: Buffer, box: Tuple[Expr, ...]) -> None:
+        """Record that a copy by the tensor map of `array`, whose box is unknown, fits in `box`."""
         ...
 
-    def describe(self, node: Any, array: Region, layout: Layout) -> None:
-        """The tensor map `node` is made for an array from a corner of it on."""
+    def define_tensor_map(self, node: Any, array: Region, layout: Layout) -> None:
+        """Record that the tensor map `node` describes an array from the corner of `array` on."""
         ...
 
     @property
@@ -91,58 +92,59 @@ class Context(Protocol):
         ...
 
     def assign(self, target: Any, value: Expr) -> None:
-        """The scalar that `target` denotes, or whose address it is, holds `value` from here on."""
+        """Assign `value` to the scalar that `target` denotes or points at."""
         ...
 
-    def points(self, target: Any, address: Any) -> None:
-        """The scalar that `target` denotes holds `address`, or that of another block of a cluster.
+    def assign_pointer(self, target: Any, address: Any) -> None:
+        """Assign `address`, possibly in another block of the cluster, to the scalar `target`.
 
-        What blocks of a cluster do to each other's memory, each of them does to its own.
+        Accesses to the memory of another block are counted as accesses to the own memory: the
+        blocks of a cluster are symmetric.
         """
         ...
 
     def clip(self, index: Expr, extent: Expr, size: Expr) -> Expr:
-        """The length of the part of ``range(index, index + extent)`` in ``range(size)``."""
+        """The number of indices in both ``range(index, index + extent)`` and ``range(size)``."""
         ...
 
-    def inside(self, node: Any, guard: Optional[Expr] = None) -> Optional[Expr]:
-        """When the load `node` happens at all, beyond `guard`; None for always."""
+    def guard_of_load(self, node: Any, guard: Optional[Expr] = None) -> Optional[Expr]:
+        """The guard of the load `node`, `guard` included; None if it is always executed."""
         ...
 
-    def first(self, node: Any) -> Optional[int]:
-        """The value that `node` has where it is computed for the first time, if that is known."""
+    def first_value(self, node: Any) -> Optional[int]:
+        """The value of `node` at its first evaluation; None if it is not known."""
         ...
 
     def set_arrivals(self, barrier: Region, arrivals: Expr) -> None:
-        """So many arrivals end a phase of the barrier that is made here, or of all in a loop."""
+        """Set the arrivals that end a phase of the barrier, or of all barriers of a loop."""
         ...
 
     def arrivals(self, barrier: Buffer) -> Tuple[Expr, ...]:
-        """How many arrivals end a phase of each barrier of an array, as far as that is known."""
+        """The arrivals that end a phase of each barrier of an array, as far as they are known."""
         ...
 
     def reducer(self, buffer: Buffer) -> Optional[str]:
-        """What an explicit reducer of tilelang combines by (``sum``), None for other arrays."""
+        """The operation of a reducer of tilelang (``sum``, ``max`` ...); None for other arrays."""
         ...
 
-    def number(self, index: Any) -> Optional[int]:
-        """How many values an index takes, None where that is not known."""
+    def value_count(self, index: Any) -> Optional[int]:
+        """The number of values that `index` can have; None if it is not known."""
         ...
 
     def combination(self) -> Tuple[Arith, ...]:
-        """The arithmetic that combines two values in the reduction around the call."""
+        """The arithmetic that combines two partial results of the enclosing reduction."""
         ...
 
-    def note(self, message: str, function: Optional[str] = None) -> None:
-        """A caveat at this statement, about the cost of `function` if it says that."""
+    def add_caveat(self, message: str, function: Optional[str] = None) -> None:
+        """Add a caveat at the current statement, such as the unknown cost of `function`."""
         ...
 
     def arith(self, node: Any) -> Tuple[Arith, ...]:
-        """The arithmetic on data inside a scalar expression."""
+        """The arithmetic on data in a scalar expression."""
         ...
 
     def accesses(self, node: Any) -> Tuple[Access, ...]:
-        """The loads inside a scalar expression."""
+        """The loads in a scalar expression."""
         ...
 
 
@@ -156,7 +158,7 @@ _scalars: Dict[str, str] = {}
 
 
 def canonical(name: str) -> str:
-    """`name` without the part that differs between versions of the frameworks."""
+    """`name` without the namespace that differs between versions of the frameworks."""
     if name.startswith("tl.tileop."):
         return "tl." + name[len("tl.tileop.") :]
     for namespace in _NAMESPACES:
@@ -173,7 +175,7 @@ def accounts(*names: str) -> Callable[[Handler], Handler]:
             key = canonical(name)
             if key.endswith("*"):
                 _families.append((key[:-1], handler))
-                # The longest prefix wins, whatever the order of the modules.
+                # The longest prefix is matched first, independent of the order of imports.
                 _families.sort(key=lambda family: len(family[0]), reverse=True)
             elif key in _handlers:
                 raise ValueError("two modules account for " + key)
@@ -185,7 +187,7 @@ def accounts(*names: str) -> Callable[[Handler], Handler]:
 
 
 def scalars(op: str, *names: str) -> None:
-    """Registers `names` as scalar functions that cost one `op`, or one of each word of it."""
+    """Registers `names` as scalar functions with the cost `op`: operations separated by spaces."""
     for name in names:
         key = canonical(name)
         if _scalars.setdefault(key, op) != op:
@@ -193,7 +195,7 @@ def scalars(op: str, *names: str) -> None:
 
 
 def find_handler(name: str) -> Optional[Handler]:
-    """What accounts for calls of `name`, or of the family that its first words tell."""
+    """The handler of `name`, or of the longest registered prefix; None if there is none."""
     key = canonical(name)
     handler = _handlers.get(key)
     if handler is not None:
@@ -205,5 +207,5 @@ def find_handler(name: str) -> Optional[Handler]:
 
 
 def find_scalar(name: str) -> Optional[str]:
-    """The operations that a scalar function of this name costs; None if it is none."""
+    """The operations of the scalar function `name`; None if it is not a scalar function."""
     return _scalars.get(canonical(name))

@@ -102,7 +102,7 @@ def _signals(name: str, operands: List[Any], context: Context) -> Iterator[Signa
     if name in _SIGNALS and operands:
         kind = _SIGNALS[name]
         operands = _without_result(operands, context)
-        parity = context.first(operands[1]) if kind == "wait" and len(operands) > 1 else None
+        parity = context.first_value(operands[1]) if kind == "wait" and len(operands) > 1 else None
         found = signal(kind, operands[0], context, parity)
         if found is not None:
             yield found

@@ -59,7 +59,7 @@ def per(call: Any, context: Context) -> Executor:
     scope = getattr(call, "scope", None)
     name = str(getattr(scope, "name", scope) or "")
     if name == "cluster":
-        context.note("a cluster's operation is counted once for each of its blocks")
+        context.add_caveat("a cluster's operation is counted once for each of its blocks")
     return _PER.get(name, "block")
 
 

@@ -1,1 +1,1 @@
-"""The user's program: its text, and what comes of running it without a GPU."""
+"""Execution of the user's program without a GPU."""

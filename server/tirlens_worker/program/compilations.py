@@ -1,4 +1,4 @@
-"""Compilations that a program has asked for: the functions, with the options they were to have."""
+"""The compilations that a program requests: the functions with their compile options."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from . import other_versions
 
 
 class NotRunError(RuntimeError):
-    """The program wanted to compile or run something; only the definitions are read."""
+    """The program compiles or runs a kernel; an analysis does neither."""
 
 
 class CapturedKernel:
-    """What a compilation returns here: the function that would have been compiled."""
+    """The result of a compilation in an analysis: the function that is not compiled."""
 
     def __init__(self, prim_func: Any) -> None:
         self.prim_func = prim_func
@@ -29,7 +29,7 @@ _captured: List[Any] = []
 
 
 def take_captured() -> List[Any]:
-    """The functions whose compilation was asked for since the last call."""
+    """The functions whose compilation was requested since the last call."""
     captured = list(_captured)
     _captured.clear()
     return captured
@@ -38,7 +38,7 @@ def take_captured() -> List[Any]:
 def tuned_arguments(
     configs: Any, names: List[str], args: Tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Dict[str, Any]:
-    """The first of autotuning's configurations, or nothing if the call sets one of its values."""
+    """The first autotuning configuration; empty if the call sets one of its values."""
     first = first_configuration(configs, args, kwargs)
     if any(key in kwargs or key in names[: len(args)] for key in first):
         return {}
@@ -48,7 +48,7 @@ def tuned_arguments(
 def first_configuration(
     configs: Any, args: Tuple[Any, ...] = (), kwargs: Optional[Mapping[str, Any]] = None
 ) -> Dict[str, Any]:
-    """The first entry of a list of configurations, or of what a function of the call gives."""
+    """The first of a list of configurations, or of those that a function of the call returns."""
     if callable(configs):
         configs = configs(*args, **(kwargs or {}))
     for config in configs or ():
@@ -59,7 +59,7 @@ def first_configuration(
 def with_options(
     function: Any, pass_configs: Optional[Mapping[Any, Any]], compile_flags: Any = None
 ) -> Any:
-    """`function` with the options of its compilation in tilelang's own attributes."""
+    """`function` with its compile options in the attributes that tilelang reads."""
     if pass_configs:
         options_of_function = dict(function.attrs.get(PASS_CONFIGS) or {})
         known = other_versions.known_options(pass_configs)
@@ -75,6 +75,6 @@ def with_options(
 
 
 def capture(function: Any) -> CapturedKernel:
-    """Note that `function` was to be compiled; what the program gets instead of a kernel."""
+    """Record the compilation of `function`; the object that replaces the compiled kernel."""
     _captured.append(function)
     return CapturedKernel(function)

@@ -1,4 +1,4 @@
-"""The analysed text as the worker sees it: its syntax tree, and where in it an error belongs."""
+"""The analysed text: its syntax tree, and the locations of errors in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Definition = Union[ast.FunctionDef, ast.ClassDef]
 class Document:
     """One version of one file.
 
-    `raised_in` are the files through which the errors have come that were made a `problem` of.
+    `raised_in` are the files in the tracebacks of the errors that became a `problem`.
 
     Raises:
         SyntaxError: the text is not Python for this interpreter.
@@ -36,14 +36,14 @@ class Document:
         self.text = text
         self.raised_in: Set[str] = set()
         self.lines: List[str] = split_lines(text, True)
-        # A byte order mark is no part of the program; columns of the first line count it.
+        # A byte order mark is not part of the program, but counts in columns of the first line.
         self.tree = ast.parse(text[1:] if text[:1] == "\ufeff" else text, path)
         self._by_position: Optional[Dict[Tuple[int, int], ast.stmt]] = None
 
     def fill_linecache(self) -> None:
-        """Let `inspect` and the frameworks' parsers read the unsaved text and not the file.
+        """Make `inspect` and the parsers of the frameworks read the unsaved text, not the file.
 
-        An entry without a modification time is not dropped by `linecache.checkcache`.
+        `linecache.checkcache` does not drop an entry without a modification time.
         """
         lines = split_lines(self.text, True)
         if lines and not lines[-1].endswith("\n"):
@@ -51,7 +51,7 @@ class Document:
         linecache.cache[self.path] = (len(self.text), None, lines, self.path)
 
     def statement_at(self, span: Span) -> Optional[ast.stmt]:
-        """The statement that starts where `span` does; a decorated one from either start."""
+        """The statement at the start of `span`, which may be the start of its first decorator."""
         if self._by_position is None:
             self._by_position = {}
             for node in ast.walk(self.tree):
@@ -63,7 +63,7 @@ class Document:
         return self._by_position.get((span.line, span.column))
 
     def definitions(self, container: ast.AST) -> Dict[str, ast.stmt]:
-        """The functions and classes defined directly in `container`'s body, the last of a name."""
+        """The functions and classes defined in the body of `container`; the last of a name."""
         return {
             node.name: node
             for node in getattr(container, "body", ())
@@ -71,9 +71,9 @@ class Document:
         }
 
     def definitions_along(self, dotted: str, line: Optional[int] = None) -> List[Definition]:
-        """The definitions that a dotted name goes through, all of them or none.
+        """The definitions along a dotted name; empty if one is missing.
 
-        Of several of a name it is the one around `line`, else the first.
+        Of several definitions of a name, the one that contains `line` is used, else the first.
         """
         node: ast.AST = self.tree
         path: List[Definition] = []
@@ -93,7 +93,7 @@ class Document:
 
     @property
     def replaced(self) -> List[Definition]:
-        """The definitions at the top of the text whose name is defined there again further down."""
+        """The top-level definitions that a later definition of the same name replaces."""
         last = self.definitions(self.tree)
         return [
             node
@@ -102,7 +102,7 @@ class Document:
         ]
 
     def replaced_at(self, line: int) -> Optional[Definition]:
-        """The one of the `replaced` definitions that is around `line`."""
+        """The `replaced` definition that contains `line`."""
         return next((node for node in self.replaced if _is_around(node, line)), None)
 
     def span_of(self, node: Any) -> Span:
@@ -116,7 +116,7 @@ class Document:
         return Span(node.lineno, start, end_line, end_column)
 
     def span_of_line(self, line: int) -> Span:
-        """The whole of a line without its indentation."""
+        """The span of a line without its indentation."""
         line = min(max(line, 1), max(len(self.lines), 1))
         text = self._line(line).rstrip()
         start = len(text) - len(text.lstrip())
@@ -129,7 +129,7 @@ class Document:
         kernel: Optional[str] = None,
         at: Optional[Span] = None,
     ) -> Problem:
-        """`error`, at the place in this text that caused it, or else at `at`."""
+        """The problem of `error`, at its location in this text, or else at `at`."""
         span, message = self._locate(error)
         self.raised_in.update(_files_of(error))
         return Problem(
@@ -146,7 +146,7 @@ class Document:
         for cause in chain(error):
             node = getattr(cause, "node", None)
             if type(cause).__name__ == "ParserError" and getattr(node, "lineno", None):
-                # Columns and lines of TVM's own syntax nodes count from the function's text.
+                # Lines and columns of TVM's syntax nodes are relative to the function.
                 message = first_line(str(cause)) or describe(error)
                 return self._diagnostic_span(error) or self._frame_span(error), message
         span = self._diagnostic_span(error)
@@ -202,7 +202,7 @@ def _is_around(node: Definition, line: int) -> bool:
 
 
 def describe(error: BaseException) -> str:
-    """One line that says what went wrong."""
+    """A one-line description of an error."""
     name = type(error).__name__
     text = _diagnostic_message(str(error)) if "-->" in str(error) else first_line(str(error))
     if isinstance(error, ImportError):
@@ -221,13 +221,13 @@ def first_line(text: str) -> str:
 
 
 def trace_text(error: BaseException) -> str:
-    """The traceback, its end if it is long: the end is where the cause stands."""
+    """The traceback; only the end of a long one, which has the cause."""
     parts = traceback.format_exception(type(error), error, error.__traceback__)
     return "".join(parts)[-_TRACEBACK_LIMIT:]
 
 
 def _diagnostic_message(text: str) -> str:
-    """What TVM's renderer says after ``error:``."""
+    """The message after ``error:`` in the output of TVM's renderer."""
     for line in text.splitlines():
         plain = re.sub(r"\x1b\[[0-9;]*m", "", line).strip()
         if plain.startswith("error:"):
@@ -236,7 +236,7 @@ def _diagnostic_message(text: str) -> str:
 
 
 def chain(error: Optional[BaseException]) -> List[BaseException]:
-    """`error` and what it came from, the innermost last."""
+    """`error` and its causes, the innermost last."""
     found: List[BaseException] = []
     while error is not None and error not in found:
         found.append(error)
@@ -245,7 +245,7 @@ def chain(error: Optional[BaseException]) -> List[BaseException]:
 
 
 def _files_of(error: BaseException) -> Iterator[str]:
-    """The files through which `error` has come, or that could not be read for it."""
+    """The files in the tracebacks of `error`, and those with syntax errors."""
     for cause in chain(error):
         if isinstance(cause, SyntaxError) and cause.filename:
             yield cause.filename
@@ -262,15 +262,15 @@ def _code_points(line: str, utf8_offset: int) -> int:
 
 
 def relative_levels(tree: ast.AST) -> int:
-    """How many folders up the relative imports of a text reach: 2 for ``from ..ops import x``."""
+    """The greatest level of the relative imports of a text: 2 for ``from ..ops import x``."""
     return max((n.level for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)), default=0)
 
 
 def package_of(path: str, levels: int = 0) -> Tuple[str, str]:
-    """The dotted name of `path` as a module and the folder that must be on the search path.
+    """The dotted name of `path` as a module, and the folder that must be on the search path.
 
-    The nearest `levels` folders are packages whether or not they say so: a folder without
-    ``__init__.py`` is one too (PEP 420), and relative imports show which.
+    The nearest `levels` folders are packages also without ``__init__.py`` (PEP 420), because
+    relative imports refer to them.
     """
     folder = os.path.dirname(os.path.abspath(path))
     names = [os.path.splitext(os.path.basename(path))[0]]

@@ -52,7 +52,7 @@ class FakeGpu:
 
 
 def _nearest(capability: int) -> str:
-    """The newest product in the table that is not newer."""
+    """The product of the greatest compute capability in the table up to `capability`."""
     known = sorted(int(name[3:]) for name in _PRODUCTS)
     below = [number for number in known if number <= capability]
     return "sm_{}".format(below[-1] if below else known[0])
@@ -74,11 +74,11 @@ def current() -> FakeGpu:
 
 
 def requested_gpu() -> FakeGpu:
-    """The GPU, for an answer to the program, which may go another way with another one."""
+    """The GPU, for an answer to a query of the program, which is recorded."""
     _State.is_queried = True
     return _State.gpu
 
 
 def was_queried() -> bool:
-    """Whether the program has asked what GPU there is: another answer may give other kernels."""
+    """Whether the program has queried the GPU: its kernels may depend on the answer."""
     return _State.is_queried

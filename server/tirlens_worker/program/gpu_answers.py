@@ -1,4 +1,4 @@
-"""What torch and tilelang answer of the machine's GPU: what the one that is asked for would."""
+"""Answers of torch and tilelang to queries of the GPU: those of the GPU in `fake_gpu`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import fake_gpu
 
 
 def _answer(value: Callable[[], Any]) -> Callable[..., Any]:
-    """A function of any arguments that gives what `value` gives when it is called."""
+    """A function of any arguments that returns ``value()``."""
 
     def answer(*args: Any, **kwargs: Any) -> Any:
         return value()
@@ -19,7 +19,7 @@ def _answer(value: Callable[[], Any]) -> Callable[..., Any]:
 
 
 def patch_torch_cuda(cuda: Any) -> None:
-    """Let ``torch.cuda`` answer."""
+    """Patch the queries of ``torch.cuda``."""
 
     def properties(device: Any = None) -> Any:
         fake = fake_gpu.requested_gpu()
@@ -49,7 +49,7 @@ def patch_torch_cuda(cuda: Any) -> None:
 
 
 def patch_driver(driver: Any) -> None:
-    """Let tilelang's queries of the CUDA driver answer."""
+    """Patch tilelang's queries of the CUDA driver."""
     driver.get_num_sms = _answer(lambda: fake_gpu.requested_gpu().sm_count)
     driver.get_cuda_device_properties = _answer(
         lambda: sys.modules["torch"].cuda.get_device_properties()
@@ -71,7 +71,7 @@ def _shared_memory(size_bytes: Callable[[], int]) -> Callable[..., int]:
 
 
 def patch_arch(arch: Any) -> None:
-    """Let tilelang's description of an architecture be the GPU's."""
+    """Patch tilelang's description of an architecture."""
 
     def create(self: Any, target: Any) -> None:
         fake = fake_gpu.requested_gpu()
@@ -88,7 +88,7 @@ def patch_arch(arch: Any) -> None:
         self.max_smem_usage = 2 * self.smem_cap
         self.sm_partition = 4
         self.l2_cache_size_bytes = fake.l2_bytes
-        # As tilelang/carver/arch/cuda.py has them for every GPU.
+        # The values of tilelang/carver/arch/cuda.py for every GPU.
         self.transaction_size = [32, 128]
         self.bandwidth = [750, 12080]
         self.available_tensor_instructions = None
@@ -97,5 +97,5 @@ def patch_arch(arch: Any) -> None:
 
 
 def patch_target(module: Any) -> None:
-    """Let the target that is looked for be the GPU."""
+    """Patch the detection of the target."""
     module.auto_detect_target = _answer(lambda: fake_gpu.current().target())

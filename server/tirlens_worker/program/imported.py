@@ -1,9 +1,9 @@
-"""The user's own modules, imported as far as they go.
+"""Import of the user's modules, past statements that fail.
 
-A kernel's file imports helpers that import what this environment lacks (another library, another
-version of a framework), or that need a GPU.  Such a module is executed as the analysed text is:
-a statement that fails does not take the ones after it with it.  A name that it leaves undefined is
-reported where a kernel needs it.
+Helpers of a kernel's file may import modules that this environment does not have (another library,
+another version of a framework), or need a GPU.  Such a module is executed like the analysed text:
+the statements after one that fails are executed too.  An undefined name is reported where a kernel
+uses it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .document import describe, missing_name, trace_text
 _OWN_FOLDER = os.path.dirname(os.path.dirname(__file__))
 # Their modules are never executed statement by statement, wherever they are.
 _FRAMEWORKS = ("tvm", "tilelang", "torch", "numpy", "tirlens", "tirlens_worker")
-# No program goes on after these.
+# The import ends with these.
 _ENDS = (SystemExit, KeyboardInterrupt, MemoryError, RecursionError, EOFError, NetworkClosedError)
 _NAME = re.compile(r"cannot import name '(\w+)'")
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a module of the user's has not a name: what a statement of it raised."""
+    """The error of a statement of a user's module, which left names undefined."""
 
     kind: str
     message: str
@@ -48,19 +48,19 @@ _causes: Dict[str, Cause] = {}
 
 
 def cause_of(name: str) -> Optional[Cause]:
-    """Why one of the user's modules has not defined `name`, if one has failed to."""
+    """The error that left `name` undefined in a user's module; None if there was none."""
     return _causes.get(name)
 
 
 def import_error_message(error: ImportError) -> str:
-    """What to say of a name that cannot be imported because its module has failed to define it."""
+    """The message about a name that its module failed to define; empty for other errors."""
     match = _NAME.search(str(error))
     cause = _causes.get(match.group(1)) if match else None
     return "cannot import '{}': {}".format(match.group(1), cause) if match and cause else ""
 
 
 class Importer(MetaPathFinder):
-    """Finds the user's modules, as the search path has them, in a `with` block."""
+    """A finder of the user's modules on the search path, active in a `with` block."""
 
     def __enter__(self) -> Importer:
         sys.meta_path.insert(0, self)
@@ -73,7 +73,7 @@ class Importer(MetaPathFinder):
     def find_spec(
         self, name: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
     ) -> Optional[ModuleSpec]:
-        """Finds the user's own modules, which are run statement by statement."""
+        """The spec of a user's module, which is executed statement by statement."""
         if name.partition(".")[0] in _FRAMEWORKS:
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -85,7 +85,7 @@ class Importer(MetaPathFinder):
 
 
 def is_installed(path: str) -> bool:
-    """Whether the file at `path` is an installed package's, the language's or our own."""
+    """Whether `path` is in an installed package, the standard library or this package."""
     return "site-packages" in path or path.startswith((sys.base_prefix, _OWN_FOLDER))
 
 
@@ -99,10 +99,10 @@ class _Loader(SourceFileLoader):
             line = self._line(error)
             if line is None:
                 raise
-            self._go_on(module, line, error)
+            self._execute_rest(module, line, error)
 
     def _line(self, error: BaseException) -> Optional[int]:
-        """The line of the module's own level that raised `error`; None if it was none of it."""
+        """The line at the module's top level that raised `error`; None if there is none."""
         trace = error.__traceback__
         while trace is not None:
             code = trace.tb_frame.f_code
@@ -111,22 +111,22 @@ class _Loader(SourceFileLoader):
             trace = trace.tb_next
         return None
 
-    def _go_on(self, module: ModuleType, line: int, error: Exception) -> None:
-        """Execute what stands behind the statement of `line`, which has raised `error`."""
+    def _execute_rest(self, module: ModuleType, line: int, error: Exception) -> None:
+        """Execute the statements after that of `line`, which raised `error`."""
         tree = ast.parse(self.get_data(self.path), self.path)
         flags = statements.future_flags(tree)
         for statement in tree.body:
             if (statement.end_lineno or statement.lineno) < line:
                 continue
             raised: Optional[BaseException] = error
-            if _begins(statement) > line or isinstance(statement, (ast.Import, ast.ImportFrom)):
+            if _first_line(statement) > line or isinstance(statement, (ast.Import, ast.ImportFrom)):
                 raised = statements.attempt(statement, self.path, flags, module.__dict__)
             if isinstance(raised, _ENDS):
                 raise raised
             if raised is not None:
-                self._note(statement, raised)
+                self._record(statement, raised)
 
-    def _note(self, statement: ast.stmt, error: BaseException) -> None:
+    def _record(self, statement: ast.stmt, error: BaseException) -> None:
         first = isinstance(error, NameError) and _causes.get(missing_name(error))
         kind = "import" if isinstance(error, ImportError) else "trace"
         what = other_versions.missing_part_message(error) if isinstance(error, ImportError) else ""
@@ -137,6 +137,7 @@ class _Loader(SourceFileLoader):
             _causes.setdefault(name, cause)
 
 
-def _begins(statement: Any) -> int:
+def _first_line(statement: Any) -> int:
+    """The line of a statement or of its first decorator."""
     decorators = getattr(statement, "decorator_list", ())
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])

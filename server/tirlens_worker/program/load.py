@@ -1,8 +1,8 @@
-"""Execute the text of a document as a module, as far as it goes.
+"""Execution of the text of a document as a module, past statements that fail.
 
-Kernels need the definitions of their file and nothing of what its programs do.  The text is
-therefore run statement by statement under a name that is not ``__main__``: bare expressions are
-left out, and a statement that fails is remembered and does not stop the ones after it.
+Kernels need the definitions of their file, not the effects of its program.  The text is therefore
+executed statement by statement under a name other than ``__main__``.  Bare expressions are left
+out.  A failure is recorded, and the statements after it are executed.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ..protocol import Problem
 from . import imported, other_versions, statements
 from .document import Document, chain, missing_name, package_of, relative_levels
 
-# Calls that are made for their effect and on which later definitions depend.
+# Methods with effects on which later definitions may depend.
 _EFFECTS = frozenset(["append", "extend", "insert", "update", "add", "setdefault"])
-# No program goes on after these, on no machine; the lack of a GPU, say, is another matter.
+# Errors that end the program on any machine, unlike a missing GPU.
 _REPORTED_AT_ONCE = (EOFError, KeyboardInterrupt, RecursionError)
 _PRINTED = re.compile(r"#[ \t]*(?P<text>from tvm\.script import \w+ as (?P<name>\w+))[ \t]*$")
 
 
 class Loaded:
-    """The module, and what failed while it was executed."""
+    """An executed module, with the failures of its statements."""
 
     def __init__(self, document: Document, module: ModuleType) -> None:
         self.document = document
@@ -52,9 +52,9 @@ class Loaded:
             self._replaced_values[statement.lineno] = self.namespace[statement.name]
 
     def namespace_at(self, line: int) -> Dict[str, Any]:
-        """The names for a kernel at `line`: its own is what stands there, though it is replaced.
+        """The names for a kernel at `line`, with the definition at that line for its name.
 
-        A script or an exported notebook has version after version of a kernel, all of one name.
+        A script or an exported notebook may define several versions of a kernel with one name.
         """
         replaced = self.document.replaced_at(line) if self._replaced else None
         if replaced is None:
@@ -66,7 +66,7 @@ class Loaded:
         return names
 
     def why_missing(self, name: str) -> Optional[Problem]:
-        """The failure that left `name` undefined, here or in a module of the user's."""
+        """The failure that left `name` undefined, in this text or in a user's module."""
         found = self._failed.get(name)
         if found is None:
             cause = imported.cause_of(name)
@@ -74,16 +74,16 @@ class Loaded:
         return found
 
     def _cause(self, error: BaseException) -> Optional[Problem]:
-        """The earlier failure behind a name that is not defined."""
+        """The earlier failure that left a name undefined."""
         return self.why_missing(missing_name(error)) if isinstance(error, NameError) else None
 
     def note_option(self, statement: ast.stmt, option: str) -> None:
-        """Tell that this version of tilelang has no `option`, which is left out."""
+        """Report an `option` that the installed tilelang does not have; it is left out."""
         message = "tilelang has no option {} in this version: it is left out".format(option)
         self.problems.append(Problem("unsupported", message, self.document.span_of(statement)))
 
     def note_old_names(self, mention: Optional[Tuple[int, str]]) -> None:
-        """Tell of the line that uses names of earlier versions, which are read as others."""
+        """Report the line that uses names of earlier versions, which are translated."""
         if mention is not None:
             line, message = mention
             self.problems.append(Problem("unsupported", message, self.document.span_of_line(line)))
@@ -139,7 +139,7 @@ def load(
     name, _ = package_of(document.path, levels)
     package = name.rpartition(".")[0]
     _extend_search_path(document.path, sys_path, levels)
-    # A file that is called like a module of the standard library must not stand in for it.
+    # A file must not replace a module of the standard library of the same name.
     module = ModuleType(name if package else "tirlens_document")
     module.__file__ = document.path
     module.__package__ = package
@@ -156,9 +156,9 @@ def load(
 
 
 def printed_imports(document: Document) -> List[ast.stmt]:
-    """The imports that TVM writes as comments above what it prints (``# from tvm.script ...``).
+    """The imports in comments of TVM's printer (``# from tvm.script ...``).
 
-    A text that binds their names itself does without.
+    Imports of names that the text binds are left out.
     """
     found: List[ast.stmt] = []
     bound = {name for statement in document.tree.body for name in statements.bound_names(statement)}
@@ -193,7 +193,7 @@ def run_statements(
         for option in other_versions.unknown_options():
             loaded.note_option(statement, option)
         if len(sys.modules) < len(modules):
-            # The frameworks do not work without the modules that they have imported.
+            # The frameworks need their modules, which the statement removed.
             sys.modules.update(dict(modules, **sys.modules))
 
 
@@ -209,12 +209,12 @@ def execute(
 
 
 def _is_network_refusal(error: BaseException) -> bool:
-    """Whether it comes of what is refused here and would have worked elsewhere."""
+    """Whether the cause of an error is the network, which the sandbox refuses."""
     return any(isinstance(cause, NetworkClosedError) for cause in chain(error))
 
 
 def _is_bare(statement: ast.stmt) -> bool:
-    """Whether it is an expression on its own that no later definition can depend on."""
+    """Whether `statement` is an expression on which no later definition can depend."""
     if not isinstance(statement, ast.Expr):
         return False
     call = statement.value
@@ -230,8 +230,11 @@ def _is_dotted(node: ast.expr) -> bool:
 
 
 def search_folders(path: str, extra: Tuple[str, ...], levels: int = 0) -> List[str]:
-    """Where the user's modules are looked for: a package's parent, or else the document's folder,
-    as ``python file.py`` has it, and then `extra`."""
+    """The search path of the user's modules.
+
+    The parent of a package, or else the folder of the document as in ``python file.py``, then
+    `extra`.
+    """
     name, root = package_of(path, levels)
     first = root if "." in name else os.path.dirname(os.path.abspath(path))
     return list(dict.fromkeys((first, *extra)))

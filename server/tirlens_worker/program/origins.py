@@ -1,8 +1,7 @@
-"""The user's own files that an analysis depends on: to be read again when one of them changes.
+"""The user's files that an analysis depends on.
 
-They are the modules that it has imported, those whose code has raised an error, and the places at
-which a module that was not found would have been: an analysis of a text whose helper is missing
-depends on the file that is not there.
+They are the imported modules, the modules whose code raised an error, and the paths at which a
+missing module would be found: the creation of such a file changes the analysis.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from .imported import is_installed as is_installed_at
 
 
 class Origins:
-    """Watches what is imported in a `with` block.
+    """Records the modules that are imported in a `with` block.
 
-    `folders` are those of the search path in which the user keeps modules.
+    `folders` are the folders of the search path with the user's modules.
     """
 
     def __init__(self, document: Document, folders: Iterable[str]) -> None:
@@ -29,7 +28,7 @@ class Origins:
         self._missed: Set[str] = set()
 
     def __enter__(self) -> Origins:
-        # The last of the finders is asked for what no other has found.
+        # The last finder is called for modules that no other has found.
         sys.meta_path.append(self)
         return self
 
@@ -40,7 +39,7 @@ class Origins:
     def find_spec(
         self, name: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
     ) -> None:
-        """Remember where the user's module `name` would have been; as a finder, find nothing."""
+        """Record the paths at which the missing module `name` would be found; finds nothing."""
         last = name.rpartition(".")[2]
         for folder in self._folders if path is None else path:
             if path is None or not is_installed_at(folder):
@@ -48,7 +47,7 @@ class Origins:
                 self._missed.update((path_stem + ".py", os.path.join(path_stem, "__init__.py")))
 
     def files(self) -> List[str]:
-        """The paths so far, those of missing modules included; the document is none of them."""
+        """The paths so far, including those of missing modules, without the document."""
         modules = (sys.modules[name] for name in set(sys.modules) - self._known)
         imported = {file_of(module) for module in modules if not is_installed(module)}
         raised = {
@@ -60,13 +59,13 @@ class Origins:
 
 
 def is_installed(module: Any) -> bool:
-    """Whether a module is a package's or the language's, or has no file."""
+    """Whether a module is in an installed package or the standard library, or has no file."""
     path = file_of(module)
     return not path or is_installed_at(path)
 
 
 def file_of(module: Any) -> str:
-    """The file of a module, or nothing."""
-    # Not by `getattr`: modules that load themselves when they are touched must not do so here.
+    """The file of a module; empty without one."""
+    # `getattr` would load lazy modules.
     found = getattr(module, "__dict__", {}).get("__file__")
     return found if isinstance(found, str) else ""

@@ -1,7 +1,7 @@
-"""Names that kernels have from other versions of the frameworks than the one at hand.
+"""Names of other framework versions than the installed one.
 
-An option of tilelang's compilation that this version does not know changes nothing of what is read
-here, so it is left out and reported, and does not prevent the analysis of the file.
+A compile option that the installed tilelang does not have does not affect an analysis.  It is left
+out and reported.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _unknown: List[str] = []
 
 
 def unknown_options() -> List[str]:
-    """The options that the program has named in vain since the last call."""
+    """The options without a definition that the program used since the last call."""
     found = list(dict.fromkeys(_unknown))
     _unknown.clear()
     return found
 
 
 def known_options(options: Any) -> Dict[Any, Any]:
-    """Those of the `options` of a compilation that this version of tilelang knows."""
+    """Those of the compile `options` that the installed tilelang has."""
     return {key: value for key, value in options.items() if not isinstance(key, UnknownOption)}
 
 
 def allow_unknown_options(module: Any) -> None:
-    """Let ``PassConfigKey.NAME`` be an option that is left out, where there is none of the name.
+    """Make ``PassConfigKey.NAME`` an option that is left out if the name is not defined.
 
     `module` is tilelang's ``transform.pass_config``.
     """
@@ -54,7 +54,7 @@ def allow_unknown_options(module: Any) -> None:
 
 
 def missing_part_message(error: ImportError) -> str:
-    """What to say of a part of a framework that the version at hand does not have."""
+    """The message about a part of a framework that the installed version does not have."""
     name = (error.name or "").partition(".")
     framework = sys.modules.get(name[0]) if name[0] in ("tvm", "tilelang") else None
     version = getattr(framework, "__version__", None)
@@ -66,7 +66,7 @@ def missing_part_message(error: ImportError) -> str:
 
 
 def _why_not_imported(name: str) -> str:
-    """What stops the import of a module that is there; nothing for one that is not."""
+    """The error of the import of an existing module; empty for a missing module."""
     try:
         importlib.import_module(name)
     except ImportError as error:
@@ -77,9 +77,9 @@ def _why_not_imported(name: str) -> str:
 
 
 def foreign_word(error: BaseException) -> str:
-    """What to say of an error that comes of a word which the framework at hand does not have.
+    """The message about an error due to a name that the installed framework does not have.
 
-    Forks and other versions have words of their own: no arguments of a kernel change that.
+    The name is from a fork or another version; no arguments of the kernel avoid the error.
     """
     attribute = _ATTRIBUTE.fullmatch(str(error)) if isinstance(error, AttributeError) else None
     if attribute:

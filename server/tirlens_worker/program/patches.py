@@ -1,12 +1,12 @@
-"""Let kernels be traced where there is no GPU, and keep anything from being compiled or run.
+"""Patches of the frameworks: kernels are traced without a GPU, and nothing is compiled or run.
 
-Kernel files ask the machine about its GPU while they are imported and traced (the number of
-multiprocessors for persistent kernels, the compute capability for the choice of an instruction)
-and compile what they define.  Here those questions are answered as the asked target would answer
-them, and a compilation yields its function, captured.
+Kernel files query the GPU while they are imported and traced (the number of multiprocessors for
+persistent kernels, the compute capability for the choice of an instruction), and compile their
+kernels.  The patched queries return the values of the requested target.  A patched compilation
+records its function.
 
-The frameworks are reached through `sys.modules` only: what the user's program has not imported
-needs no patch.  `install` may be called again after more has been imported.
+The frameworks are patched in `sys.modules`, as far as the user's program has imported them.
+`install` may be called again after further imports.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _done: Set[str] = set()
 
 
 def install(target: Mapping[str, Any]) -> None:
-    """Answer as the GPU `target` from now on and capture compilations.
+    """Patch the queries of the GPU, for the GPU `target`, and the compilations.
 
     `target` may have ``kind``, ``arch`` (``sm_90``) and ``sm_count``.
     """
@@ -40,7 +40,7 @@ def install(target: Mapping[str, Any]) -> None:
 
 
 def install_captures() -> None:
-    """Capture compilations from now on, and let the machine answer for its GPU itself."""
+    """Patch the compilations; queries return the values of the machine's GPU."""
     _install(_CAPTURES)
 
 
@@ -52,7 +52,7 @@ def _install(patches: Tuple[Tuple[str, Callable[[Any], None]], ...]) -> None:
             try:
                 patch(module)
             except AttributeError:
-                # Another version of the framework that lacks the place: nothing to redirect.
+                # Another version of the framework, without the attribute to patch.
                 continue
 
 
@@ -108,7 +108,7 @@ def _patch_lower(module: Any) -> None:
 
 def _patch_torch(torch: Any) -> None:
     def leave(model: Any = None, **_: Any) -> Any:
-        """`torch.compile` as it is without a compiler, which takes seconds to import."""
+        """`torch.compile` without a compiler, whose import takes seconds."""
         return leave if model is None else model
 
     torch.compile = leave
@@ -121,7 +121,7 @@ def _patch_tvm(tvm: Any) -> None:
 
 
 def _patch_relax_operators(op: Any) -> None:
-    """A kernel that is handed to a graph shows itself; no graph is built around it here."""
+    """Record kernels that become operators of a graph; no graph is built."""
 
     def handed_over(func: Any, name_hint: str, args: Any, *others: Any, out: Any = None) -> Any:
         capture(func)

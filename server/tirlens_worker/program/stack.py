@@ -1,4 +1,4 @@
-"""`inspect.stack` as programs would see it."""
+"""A faster `inspect.stack`, without the frames of the worker."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from . import statements
 
 
 def shorten(module: Any) -> None:
-    """End `inspect.stack` where user code begins, as it would for ``python file.py``.
+    """Patch `inspect.stack` to end at the first frame of user code, as in ``python file.py``.
 
-    TVM's parser asks for the stack, with source lines, at each function: half of its time.
+    TVM's parser requests the stack with source lines for each function, half of its time.
     """
 
     def stack(context: int = 1) -> List[Any]:
@@ -24,7 +24,7 @@ def shorten(module: Any) -> None:
             lines = linecache.getlines(path, frame.f_globals)
             first = max(0, min(line - 1 - context // 2, len(lines) - context))
             source = lines[first : first + context] if context > 0 else []
-            # `inspect.getframeinfo` would look through all modules for the one of this path.
+            # `inspect.getframeinfo` would search all modules for this path.
             info = (path, line, frame.f_code.co_name, source or None, line - 1 - first)
             frames.append(module.FrameInfo(frame, *info))
             frame = frame.f_back

@@ -1,6 +1,7 @@
-"""Execute a module statement by statement: one that fails does not take the rest with it.
+"""Execution of a module statement by statement, past those that fail.
 
-All of the user's code is started here, by `execute` and `value_of`: so `stack` knows where it ends.
+All user code is started by `execute` and `value_of`; `stack` identifies the end of user code by
+them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _FUTURE_FLAGS = {
 def attempt(
     statement: ast.stmt, path: str, flags: int, namespace: Dict[str, Any]
 ) -> Optional[BaseException]:
-    """Execute one statement as far as it goes; what it raises, if it fails."""
+    """Execute one statement, and the parts of an import that fails; the error, if it fails."""
     try:
         execute(statement, path, flags, namespace)
     except BaseException as error:
@@ -49,10 +50,10 @@ def value_of(
     namespace: Dict[str, Any],
     local_names: Optional[Dict[str, Any]] = None,
 ) -> Any:
-    """The value of an expression, whose names are those of `local_names` and then of `namespace`.
+    """The value of an expression with the names of `local_names`, then of `namespace`.
 
     Raises:
-        BaseException: whatever the expression raises.
+        BaseException: the error of the expression.
     """
     return eval(code, namespace, local_names)
 
@@ -81,7 +82,7 @@ def future_flags(tree: ast.Module) -> int:
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.stmt]:
-    """The parts of a failed import, one name each: some of them may exist."""
+    """The parts of a failed import with one name each, some of which may succeed."""
     if isinstance(statement, (ast.Import, ast.ImportFrom)) and len(statement.names) > 1:
         for alias in statement.names:
             if isinstance(statement, ast.Import):

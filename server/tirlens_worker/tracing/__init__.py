@@ -1,1 +1,1 @@
-"""From a kernel that the text names to its IR function: which call of it, with which arguments."""
+"""Tracing: the calls that yield the IR functions of a kernel, and their arguments."""

@@ -1,9 +1,9 @@
 """Plausible values for the parameters of a kernel for which the file gives no arguments.
 
-What people call the parameters of kernels is remarkably uniform, so that a value can be assumed
-by name: block sizes, threads, data types, heads, lengths.  A value that the file itself uses under
-the same name (`tirlens.source.literal_values`) goes first.  Values are Python expressions as text,
-for the call made of them is shown to the user, who can paste it.
+The names of parameters of kernels are uniform enough to assume values by name: block sizes,
+threads, data types, heads, lengths.  A value that the file uses under the same name
+(`tirlens.source.literal_values`) is tried first.  Values are Python expressions as text, because
+the user sees the call and can copy it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Texts = Tuple[str, ...]
 class Parameter:
     """A parameter that needs a value.
 
-    `optional` if the kernel has a value of its own; `position` if it can be given by position.
+    `optional` if the kernel has a default; `position` if it can be passed by position.
     """
 
     name: str
@@ -129,12 +129,13 @@ _BY_TYPE: Mapping[str, Texts] = {
     "str": ('"float16"',),
 }
 _UNKNOWN: Texts = ("128", "1", '"float16"', "None", "1.0")
-_MOST_ATTEMPTS = 16
+_MAX_ATTEMPTS = 16
 
 
-# What a letter means shows in those beside it: k is a head's dimension beside v or h, where no
-# product has its m or n; n is the batch of (n, s, h, d).  Each: letter, beside one of each of
-# these, beside none of those, its values.  The first that applies decides.
+# The meaning of a letter depends on the other parameters: k is a head dimension with v or h and
+# without the m or n of a product; n is the batch of (n, s, h, d).  Each row: the letter, sets of
+# names of which one each is required, names that are excluded, the values.  The first row that
+# applies is used.
 _HEADS = frozenset(["h", "hq", "qh", "heads", "num_heads", "nheads"])
 _IMAGES = frozenset(["ih", "iw", "oh", "ow", "ic", "oc"])
 _IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts], ...] = (
@@ -155,7 +156,7 @@ _IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts]
 
 
 def by_name(name: str, annotation: Any = None, others: Collection[str] = ()) -> Texts:
-    """Values for a parameter by its name and those `beside` it, then by its type; never empty."""
+    """Values for a parameter by its name and the `others`, then by its type; never empty."""
     others = {other.lower() for other in others}
     for letter, required, excluded, values in _IN_COMPANY:
         if (
@@ -184,7 +185,7 @@ def by_name(name: str, annotation: Any = None, others: Collection[str] = ()) -> 
 
 
 def size(name: str, hints: Mapping[str, Texts]) -> Optional[int]:
-    """A size for a dynamic dimension; None where neither the file nor the name says one."""
+    """A size for a dynamic dimension; None if neither the file nor the name implies one."""
     named = next((v for pattern, v in _PATTERNS if pattern.fullmatch(name.lower())), ())
     return next((int(text) for text in hints.get(name, ()) + named if _is_size(text)), None)
 
@@ -200,8 +201,8 @@ def attempts(
 ) -> Iterator[Dict[str, str]]:
     """Assignments of values to `parameters`, the most plausible first, at most 16.
 
-    `bindings` are given by the user and hold in all of them.  Optional parameters are given a
-    value only after nothing worked without.
+    `bindings` are values from the user and part of all assignments.  Optional parameters get values
+    after all assignments without them.
     """
     fixed = {name: (str(value),) for name, value in bindings.items()}
     seen: List[Dict[str, str]] = []
@@ -209,7 +210,7 @@ def attempts(
         if assignment not in seen:
             seen.append(assignment)
             yield assignment
-        if len(seen) == _MOST_ATTEMPTS:
+        if len(seen) == _MAX_ATTEMPTS:
             return
 
 
@@ -233,10 +234,10 @@ def _assignments(
 
 
 def flags_of(function: ast.AST) -> FrozenSet[str]:
-    """The names that `function` asks whether they are true: ``if reduce:``, ``a if reduce else b``.
+    """The names that `function` tests for truth: ``if reduce:``, ``a if reduce else b``.
 
-    A parameter of such a name is a flag (the annotation ``flag``), unless the name is known for
-    something else: ``if window_size:`` asks for a size that is not 0.
+    A parameter of such a name is a flag (the annotation ``flag``), unless the name has another
+    known meaning: ``if window_size:`` tests for a size other than 0.
     """
     found: Set[str] = set()
     for node in ast.walk(function):

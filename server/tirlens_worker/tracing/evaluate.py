@@ -1,4 +1,4 @@
-"""What the call of a kernel yields: its value in the loaded module, and the IR functions in it."""
+"""Evaluation of calls of kernels in the loaded module, and the IR functions that they yield."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Evaluator:
         """The functions that `candidate` yields.
 
         Raises:
-            BaseException: whatever the user's code raises.
+            BaseException: the error of the user's code.
         """
         compilations.take_captured()
         if request.local_to is not None:
@@ -62,10 +62,10 @@ class Evaluator:
         )
 
     def lookup(self, request: KernelRequest) -> Any:
-        """What the dotted name of `request` is in the module.
+        """The value of the dotted name of `request` in the module.
 
         Raises:
-            NameError, AttributeError: it is nothing.
+            NameError, AttributeError: the name is not defined.
         """
         first, *rest = request.name.split(".")
         names = self._names(request)
@@ -82,7 +82,7 @@ class Evaluator:
     def _call_of_factory(
         self, value: Any, candidate: CallCandidate, request: KernelRequest
     ) -> CallCandidate:
-        """The call of what `candidate` gives, another factory: ``build(2)(4096)``."""
+        """The call of the factory that `candidate` returns: ``build(2)(4096)``."""
         calls = parameters.calls(self._document, value, candidate.expression, request)
         found, error = self._first(calls, self._names(request))
         if found is None:
@@ -95,7 +95,7 @@ class Evaluator:
     def _first(
         self, calls: Iterator[Call], namespace: Dict[str, Any]
     ) -> Tuple[Optional[Tuple[Call, Any]], Optional[Exception]]:
-        """The first call that gives a kernel, with the kernel, and the first error on the way."""
+        """The first call that yields a kernel, with the kernel, and the first error before it."""
         error: Optional[Exception] = None
         for call in calls:
             try:
@@ -107,7 +107,7 @@ class Evaluator:
         return None, error
 
     def _is_called_again(self, value: Any) -> bool:
-        """Whether a factory gave another one: a jitted function, or one of the text."""
+        """Whether a factory returned another: a jitted function, or a function of the text."""
         if hasattr(getattr(value, "jit_impl", value), "get_tir"):
             return True
         code = getattr(value, "__code__", None)
@@ -118,7 +118,7 @@ class Evaluator:
         try:
             value = statements.value_of(code, namespace)
         except Exception:
-            # A wrapper that compiles a kernel and then runs it has shown us the kernel.
+            # A wrapper that compiles a kernel and then runs it has compiled the kernel.
             captured = compilations.take_captured()
             if not captured:
                 raise
@@ -126,7 +126,7 @@ class Evaluator:
         return value if is_kernel(value) else compilations.take_captured() or value
 
     def _local(self, request: KernelRequest, expression: str) -> Any:
-        """A kernel inside a function, got by executing what it depends on and its definition."""
+        """A kernel in a function, by execution of its definition and what that depends on."""
         namespace = dict(self._loaded.namespace)
         call = ast.parse(expression.strip(), mode="eval").body
         for keyword in getattr(call, "keywords", ()):
@@ -148,9 +148,9 @@ class Evaluator:
     def _define_nested(
         self, request: KernelRequest, definition: Definition, namespace: Dict[str, Any]
     ) -> Any:
-        """Execute `definition` within empty shells of the functions and classes around it.
+        """Execute `definition` inside empty copies of the functions and classes that enclose it.
 
-        It so gets its true qualified name, by which TVM's parser looks for its source.
+        It then has its qualified name, by which TVM's parser finds its source.
         """
         statement, reach = definition, definition.name
         around = self._document.definitions_along(request.local_to or "", request.span.line)
@@ -182,7 +182,7 @@ class Evaluator:
         raise error or NoKernelError("{} is not a kernel".format(name))
 
     def _span(self, request: KernelRequest, function_name: Optional[str]) -> Span:
-        """The `def` of one function of several; the request's own for all else."""
+        """The span of the `def` of one function of several, else that of the request."""
         if function_name is not None and function_name != request.prim_func:
             path = self._document.definitions_along(request.name, request.span.line)
             found = self._document.definitions(path[-1] if path else self._document.tree)

@@ -1,4 +1,4 @@
-"""What to tell of calls that yielded no kernel: a problem, or the arguments that are needed."""
+"""Reports of calls that yield no kernel: a problem, or the missing arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .kernels import NoKernelError
 
 @dataclass(frozen=True)
 class Failure:
-    """A call that was tried and what it raised."""
+    """A call and its error."""
 
     candidate: CallCandidate
     error: BaseException
@@ -33,9 +33,9 @@ class ArgumentsError(Exception):
 def required_problem(
     loaded: Loaded, request: KernelRequest, candidate: CallCandidate, error: BaseException
 ) -> Problem:
-    """The problem of a call that the user asked for: at the asking, unless it is in the code.
+    """The problem of a call that the user requires: at the failing line, else at the directive.
 
-    A call of an option has no place in the text: its problem is at the kernel.
+    The problem of a call in an option is at the kernel.
     """
     root = _root_problem(loaded, request, error)
     if root is not None:
@@ -61,7 +61,7 @@ def required_problem(
 
 
 def _sizes_by_name(loaded: Loaded, request: KernelRequest, error: BaseException) -> str:
-    """How an eager kernel is given sizes, if they were given in the place of its arrays."""
+    """A hint on how to pass sizes to an eager kernel, if they were passed instead of arrays."""
     path = loaded.document.definitions_along(request.name, request.span.line)
     names = assume.constants_of(path[-1]) if path and request.style == "eager" else ()
     if not names or not isinstance(error, (AttributeError, TypeError)):
@@ -78,7 +78,7 @@ def explain(
     failures: Sequence[Failure],
     missing: Tuple[str, ...],
 ) -> Union[Problem, NeedsArguments]:
-    """Why no call of a kernel worked; `missing` are parameters that nothing gives a value."""
+    """The reason why no call yields a kernel; `missing` are parameters without a value."""
     if not failures:
         return NeedsArguments(request.name, missing, request.span)
     for failure in failures:
@@ -99,7 +99,7 @@ def explain(
     given = [failure for failure in failures if failure.candidate.source != "assumed"]
     first = (given or list(failures))[0]
     if isinstance(first.error, NameError):
-        # No arguments give a name a meaning that is no parameter.
+        # No arguments define a name that is not a parameter.
         at = loaded.document.problem("trace", first.error, request.name, at=request.span)
         return replace(at, message=at.message + _stars(loaded))
     if missing and not given:
@@ -110,7 +110,7 @@ def explain(
 
 
 def _stars(loaded: Loaded) -> str:
-    """The modules of the frameworks whose ``*`` may have defined a name in another version."""
+    """A hint on the import by ``*`` that may define the name in another framework version."""
     modules = [
         node.module
         for node in ast.walk(loaded.document.tree)
@@ -125,7 +125,7 @@ def _stars(loaded: Loaded) -> str:
 def _root_problem(
     loaded: Loaded, request: KernelRequest, error: BaseException
 ) -> Optional[Problem]:
-    """The statement that failed while the module was executed, if that is behind `error`."""
+    """The problem of the statement of the module whose failure caused `error`, if any."""
     if not isinstance(error, NameError):
         return None
     name = missing_name(error)

@@ -1,4 +1,4 @@
-"""Which values are kernels, and the IR functions in them."""
+"""Values that are kernels, and their IR functions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ Named = Tuple[Optional[str], Any]
 
 
 class NoKernelError(Exception):
-    """A call gave something that is not a kernel."""
+    """A call did not yield a kernel."""
 
 
 def is_kernel(value: Any) -> bool:
-    """Whether there is an IR function in `value`."""
+    """Whether `value` contains an IR function."""
     return bool(functions(value))
 
 
 def functions(value: Any) -> List[Named]:
-    """The IR functions in `value`, each with its name if it stands in a module."""
+    """The IR functions in `value`, each with its name if it is in a module."""
     name = type(value).__name__
     if name == "PrimFunc":
         return [(None, value)]
@@ -44,7 +44,7 @@ def functions(value: Any) -> List[Named]:
 
 
 def choose(found: List[Named], request: KernelRequest) -> List[Named]:
-    """Of several functions the one that the request names, of like ones the first."""
+    """The function that the request names, or all; the first of several of that name."""
     if request.prim_func is not None and len(found) > 1:
         named = [pair for pair in found if pair[0] == request.prim_func]
         named = named or [pair for pair in found if symbol(pair[1]) == request.prim_func]

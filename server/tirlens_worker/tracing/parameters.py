@@ -1,4 +1,4 @@
-"""The parameters of a factory or eager kernel, and the calls of it that may be meant, as text."""
+"""The parameters of a factory or eager kernel, and calls of it with assumed arguments, as text."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from ..program.compilations import first_configuration
 from ..program.document import Definition, Document
 from ..protocol import KernelRequest
 from . import assume
-from .arrays import is_array
-from .arrays import written_shapes as new_arrays
+from .array_arguments import is_array, new_arrays
 
-#: A call as text, and the word for where its arguments come from.
+#: A call as text, and the origin of its arguments (`KernelFacts.call_source`).
 Call = Tuple[str, str]
 
 
 def calls(document: Document, value: Any, name: str, request: KernelRequest) -> Iterator[Call]:
-    """The calls of `value`, which is known as `name`, with arguments that are assumed."""
+    """Calls of `value`, named `name` in the text, with assumed arguments."""
     method = ".specialize" if hasattr(value, "specialize") else ""
     plain = "autotune" if hasattr(value, "jit_impl") else "defaults"
     parameters = _parameters(document, value, request)
-    # A method is called on an object of its class, made of nothing.
+    # A method is called on an object of its class, constructed without arguments.
     owner, _, last = name.rpartition(".")
     callee = "{}().{}".format(owner, last) if _is_method(document, value, request) else name
     for values in assume.attempts(parameters, request.hints, request.bindings):
-        # A parameter that autotuning sets is no assumption of ours.
+        # A parameter that autotuning sets is not assumed.
         source = "assumed" if values else plain
         values = dict(values, **_new_arrays(document, value, request, values))
         yield _call_text(callee + method, parameters, values), source
 
 
 def calls_around(document: Document, request: KernelRequest) -> Iterator[Call]:
-    """The calls of the function that keeps a kernel to itself, with arguments that are assumed."""
+    """Calls of the function in which a local kernel is defined, with assumed arguments."""
     path = document.definitions_along(request.local_to or "", request.span.line)
     parameters = [
         assume.Parameter(name, written_type(path[-1], name))
@@ -46,12 +45,12 @@ def calls_around(document: Document, request: KernelRequest) -> Iterator[Call]:
 
 
 def required_names(document: Document, value: Any, request: KernelRequest) -> Tuple[str, ...]:
-    """The parameters of a factory or eager kernel that something must give a value."""
+    """The required parameters of a factory or eager kernel."""
     return tuple(p.name for p in _parameters(document, value, request) if not p.optional)
 
 
 def required_around(document: Document, request: KernelRequest) -> Tuple[str, ...]:
-    """The parameters of the function that keeps a kernel to itself."""
+    """The parameters of the function in which a local kernel is defined."""
     path = document.definitions_along(request.local_to or "", request.span.line)
     if not path or not isinstance(path[-1], ast.FunctionDef):
         return ()
@@ -61,7 +60,7 @@ def required_around(document: Document, request: KernelRequest) -> Tuple[str, ..
 
 
 def written_type(definition: Optional[ast.AST], name: str) -> Optional[str]:
-    """The type that `definition` writes behind its parameter `name`, if that is a dotted name."""
+    """The annotation of the parameter `name` in `definition`; None if it is no dotted name."""
     arguments = getattr(definition, "args", ast.arguments([], [], None, [], [], None, []))
     for argument in arguments.args + arguments.kwonlyargs:
         if argument.arg == name:
@@ -98,7 +97,7 @@ def _definition(document: Document, value: Any, request: KernelRequest) -> Optio
 def _new_arrays(
     document: Document, value: Any, request: KernelRequest, values: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """Arrays for those of the parameters in `values` that are annotated as ones."""
+    """New arrays for the parameters in `values` that are annotated as arrays."""
     definition = _definition(document, value, request)
     if not isinstance(definition, ast.FunctionDef):
         return {}
@@ -119,9 +118,9 @@ def _is_method(document: Document, value: Any, request: KernelRequest) -> bool:
 def _without_value(
     value: Any, request: KernelRequest, definition: Optional[Definition]
 ) -> List[assume.Parameter]:
-    """The parameters of a factory or eager kernel that have no value of their own.
+    """The parameters of a factory or eager kernel without a default.
 
-    `definition` is its syntax tree, or None if that was not found.
+    `definition` is its syntax tree, None if that was not found.
     """
     if hasattr(value, "specialize") and hasattr(value, "constexpr_names"):
         given = set(value.constexpr_defaults)
@@ -164,7 +163,7 @@ def _without_value(
 def _wrapped_signature(
     signature: inspect.Signature, definition: Optional[Definition]
 ) -> inspect.Signature:
-    """That of a definition behind a wrapper which takes whatever it is given."""
+    """The signature of a definition whose wrapper takes ``*args`` and ``**kwargs``."""
     passed_on = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     kinds = [parameter.kind for parameter in signature.parameters.values()]
     if not isinstance(definition, ast.FunctionDef) or not kinds or set(kinds) - set(passed_on):
@@ -184,7 +183,7 @@ def _wrapped_signature(
 def _parameter(
     definition: Definition, argument: ast.arg, default: Optional[ast.expr], kind: Any
 ) -> inspect.Parameter:
-    """A parameter as written; its default is the syntax tree of one, or empty."""
+    """A parameter of the source; its default is a syntax tree, or empty."""
     empty = inspect.Parameter.empty
     hint = written_type(definition, argument.arg) or empty
     if isinstance(default, ast.Constant) and default.value is None:
@@ -211,7 +210,7 @@ def _tuned_names(value: Any) -> Sequence[str]:
     if configs is None or not hasattr(value, "jit_impl"):
         return ()
     if callable(configs):
-        # What a function of the arguments gives is not known before there are arguments.
+        # The result of a function of the arguments is not known.
         signature = value.jit_impl.signature
         return [n for n, p in signature.parameters.items() if p.default is None]
     return list(first_configuration(configs))

@@ -1,4 +1,4 @@
-"""From a kernel that the text names to its IR functions: try the calls that might yield it."""
+"""Tracing of a kernel: its candidate calls, then calls with assumed arguments."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from . import parameters
 from .evaluate import Evaluator, Traced
 from .failures import Failure, explain, required_problem
 
-# Assuming arguments is a search; it may not eat the time of the file's other kernels.  Processor
-# time: a busy machine should find what an idle one does.
+# Limit of the search for arguments, which leaves time for other kernels of the file.  It is
+# processor time, so that the result does not depend on the load of the machine.
 _ASSUME_LIMIT_S = 6.0
-# Arguments that make a kernel which cannot be meant are many where its sizes are its own.
-_MOST_DOUBTFUL = 6
+# Most kernels that cannot be launched: more where the sizes do not depend on the arguments.
+_MAX_UNLAUNCHABLE = 6
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a kernel's calls: IR functions, or why there are none."""
+    """The outcome of the calls of a kernel: IR functions, or the reasons why there are none."""
 
     traced: Tuple[Traced, ...] = ()
     problems: Tuple[Problem, ...] = ()
@@ -36,7 +36,7 @@ class Tracer:
         self._evaluator = Evaluator(loaded)
 
     def trace(self, request: KernelRequest) -> Outcome:
-        """All required candidates of `request`, else the first that yields a kernel."""
+        """The kernels of all required candidates of `request`, else of the first that works."""
         candidates = list(request.candidates)
         is_value = request.style in ("prim_func", "ir_module")
         if is_value and not candidates:
@@ -74,24 +74,24 @@ class Tracer:
             else parameters.calls(document, value, request.name, request)
         )
         deadline = time.process_time() + _ASSUME_LIMIT_S
-        doubtful: List[Outcome] = []
+        unlaunchable: List[Outcome] = []
         for call, source in calls:
             if call in tried:
                 continue
-            if time.process_time() > deadline or len(doubtful) == _MOST_DOUBTFUL:
+            if time.process_time() > deadline or len(unlaunchable) == _MAX_UNLAUNCHABLE:
                 break
             candidate = CallCandidate(call, source)
             try:
                 outcome = Outcome(self._evaluator.evaluate(request, candidate))
                 if all(self._is_launchable(traced.function) for traced in outcome.traced):
                     return outcome
-                doubtful.append(outcome)
+                unlaunchable.append(outcome)
             except BaseException as error:
                 failures.append(Failure(candidate, error))
                 if other_versions.foreign_word(error):
                     break
-        if doubtful:
-            return doubtful[0]
+        if unlaunchable:
+            return unlaunchable[0]
         missing = (
             parameters.required_around(document, request)
             if request.local_to

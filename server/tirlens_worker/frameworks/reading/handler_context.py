@@ -1,4 +1,4 @@
-"""What the handlers of operations ask of the walk."""
+"""The interface of the walk for handlers of operations."""
 
 from __future__ import annotations
 
@@ -58,24 +58,24 @@ class HandlerContext:
         """The array and the box that a tensor map describes."""
         return self._readers.regions.tensor_map(node, dtype, rank)
 
-    def copies(self, array: Buffer, box: Tuple[Expr, ...]) -> None:
-        """Note that a copy by the tensor map of `array`, which has no box, moves `box` at most."""
+    def limit_copy_box(self, array: Buffer, box: Tuple[Expr, ...]) -> None:
+        """Record that a copy by the tensor map of `array`, whose box is unknown, fits in `box`."""
         self._state.tensor_maps.limit_box(array.id, box)
 
-    def describe(self, node: Any, array: Region, layout: Layout) -> None:
-        """Note that the tensor map `node` shows an array from a corner of it on."""
+    def define_tensor_map(self, node: Any, array: Region, layout: Layout) -> None:
+        """Record that the tensor map `node` describes an array from the corner of `array` on."""
         var = variable_of(node)
         if var is not None:
-            self._state.tensor_maps.describe(var, array, layout)
+            self._state.tensor_maps.define(var, array, layout)
 
     def assign(self, target: Any, value: Expr) -> None:
-        """Note that the call assigns `value` to a scalar."""
+        """Record that the call assigns `value` to a scalar."""
         region = self.region(target)
         if region is not None and all(size == 1 for size in region.buffer.shape):
             self._assigned[region.buffer.id] = value
 
-    def points(self, target: Any, address: Any) -> None:
-        """Note that the call assigns an address to a scalar."""
+    def assign_pointer(self, target: Any, address: Any) -> None:
+        """Record that the call assigns an address to a scalar."""
         region = self.region(address)
         if dialect.kind(target) in dialect.LOADS and region is not None:
             buffer = self._expressions.buffer(dialect.buffer_of(target))
@@ -93,18 +93,18 @@ class HandlerContext:
         """The number of the `extent` indices from `index` on that are within an axis of `size`."""
         return self._state.ranges.clip(index, extent, size)
 
-    def inside(self, node: Any, guard: Optional[Expr] = None) -> Optional[Expr]:
+    def guard_of_load(self, node: Any, guard: Optional[Expr] = None) -> Optional[Expr]:
         """The guard of a load, `guard` included; None if it always happens."""
         return self._readers.accesses.guard_of(node, guard)
 
-    def first(self, node: Any) -> Optional[int]:
-        """The value that `node` has where it is computed for the first time, if it is known."""
+    def first_value(self, node: Any) -> Optional[int]:
+        """The value of `node` at its first evaluation; None if it is not known."""
         ranges = self._state.ranges
         initial = self._state.scalars.initial
         return first_value(self.expr(node), initial, lambda name: ranges.of(name)[0])
 
     def set_arrivals(self, barrier: Region, arrivals: Expr) -> None:
-        """Note that `arrivals` end a phase of the barrier, or of all barriers in a loop."""
+        """Set the arrivals that end a phase of the barrier, or of all barriers of a loop."""
         index, (slots, *_) = barrier.indices[0], barrier.buffer.shape
         last = index if isinstance(index, int) else slots - 1 if isinstance(slots, int) else 0
         self._state.barriers.set_arrivals(barrier.buffer.id, last, arrivals)
@@ -117,7 +117,7 @@ class HandlerContext:
         """The operation of a reducer of tilelang (``sum``, ``max`` ...); None for other arrays."""
         return self._state.arrays.reducers.get(buffer.id)
 
-    def number(self, index: Any) -> Optional[int]:
+    def value_count(self, index: Any) -> Optional[int]:
         """The number of values that `index` can have; None if its range is not known."""
         low, high = self._state.ranges.of(self.expr(index))
         return None if low is None or high is None else high - low + 1
@@ -131,8 +131,8 @@ class HandlerContext:
             self._state.names.define(value, ("opaque", str(value.name)))
         return tuple(one for result in combiner.result for one in self.arith(result))
 
-    def note(self, message: str, function: Optional[str] = None) -> None:
-        """Note a caveat of the statement at hand, such as the unknown cost of `function`."""
+    def add_caveat(self, message: str, function: Optional[str] = None) -> None:
+        """Add a caveat at the current statement, such as the unknown cost of `function`."""
         self._state.caveats.note(message, function)
 
     def arith(self, node: Any) -> Tuple[Arith, ...]:

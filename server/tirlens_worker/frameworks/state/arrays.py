@@ -92,7 +92,7 @@ class Arrays:
         self._ids[dialect.key(buffer)] = buffer_id
 
     def mark_overlap(self, pointers: Iterable[Any]) -> None:
-        """Note that the arrays of these data pointers may overlap, if there are two at least."""
+        """Record that the arrays of these data pointers may overlap, if there are two at least."""
         owners = set(map(self.owner_of_data, pointers)) - {None}
         if len(owners) > 1:
             self.buffers[:] = [

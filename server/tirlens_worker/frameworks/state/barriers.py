@@ -42,7 +42,7 @@ class Barriers:
         self.arrivals: Dict[str, Tuple[Expr, ...]] = {}
 
     def set_arrivals(self, barrier: str, number: int, arrivals: Expr) -> None:
-        """Note that `arrivals` end a phase of the barrier `number` of an array."""
+        """Record that `arrivals` end a phase of the barrier `number` of an array."""
         known = self.arrivals.get(barrier, ())
         self.arrivals[barrier] = (*known, *((arrivals,) * (number + 1 - len(known))))
 

@@ -32,7 +32,7 @@ class KernelState:
         self.caveats = Caveats()
 
     def forget(self, buffers: Iterable[Any]) -> None:
-        """Note that the values of the scalars among `buffers` are not known any more."""
+        """Record that the values of the scalars among `buffers` are not known any more."""
         for buffer in buffers:
             known = self.arrays.id_of(buffer)
             if known is not None:

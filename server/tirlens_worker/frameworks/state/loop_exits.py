@@ -37,11 +37,11 @@ class LoopExits:
         return dialect.key(stmt) in self._top_level
 
     def end_iteration(self, condition: Expr) -> None:
-        """Note that an iteration ends here where `condition` holds."""
+        """Record that an iteration ends here where `condition` holds."""
         self._continue_conditions.append(condition)
 
     def end_loop(self, condition: Expr, varying: AbstractSet[str], ranges: Ranges) -> bool:
-        """Note that the loop ends here where `condition` holds.
+        """Record that the loop ends here where `condition` holds.
 
         `varying` are the names whose value may be another in the next iteration.  Returns whether
         the number of iterations that begin is known.

@@ -41,7 +41,7 @@ class Scalars:
         return self.loaded.get(buffer_id) if known is None else known
 
     def forget(self, buffer_id: str) -> None:
-        """Note that the value of a scalar is not known any more, in whatever thread."""
+        """Record that the value of a scalar is not known any more, in whatever thread."""
         before = self.values.pop(buffer_id, None)
         if before is not None:
             self.initial.setdefault(buffer_id, before)
@@ -50,7 +50,7 @@ class Scalars:
         self.other_threads.pop(buffer_id, None)
 
     def assign(self, buffer_id: str, value: Expr) -> None:
-        """Note that a scalar holds `value` from here on."""
+        """Record that a scalar holds `value` from here on."""
         if not self._properties.holds_data(value):
             self.values[buffer_id] = value
         elif describes_its_loads(value):
@@ -70,7 +70,7 @@ class Scalars:
     def change_in_branch(
         self, name: str, value: Expr, earlier: Tuple[Expr, ...], conditions: Sequence[Expr]
     ) -> None:
-        """Note that a scalar keeps `value` only in threads for which `conditions` do not hold.
+        """Record that a scalar keeps `value` only in threads for which `conditions` do not hold.
 
         `earlier` are the conditions of the branches that have changed it before.
         """

@@ -38,8 +38,8 @@ class TensorMaps:
             (region.buffer.id, *region.indices), region.buffer.name, dtype, rank
         )
 
-    def describe(self, var: Any, array: Region, layout: Layout) -> None:
-        """Note that the tensor map `var` shows `array`, from its corner on, as `layout`."""
+    def define(self, var: Any, array: Region, layout: Layout) -> None:
+        """Record that the tensor map `var` shows `array`, from its corner on, as `layout`."""
         view = Buffer(
             self._names.unique("{}_{}".format(array.buffer.name, var.name)),
             array.buffer.name,
@@ -53,7 +53,7 @@ class TensorMaps:
         self._add(dialect.key(var), TensorMap(view, layout.box))
 
     def limit_box(self, array: str, box: Tuple[Expr, ...]) -> None:
-        """Note that a copy by the tensor map of an array moves no more than `box`.
+        """Record that a copy by the tensor map of an array moves no more than `box`.
 
         All copies of a tensor map move one size.  The tile in shared memory, whose size is `box`,
         may have room for several boxes, so that the least size is kept.

@@ -34,7 +34,7 @@ class ThreadBindings:
         self._panel: Tuple[Optional[int], str] = (None, "row")
 
     def bind(self, tag: str, extent: Expr) -> None:
-        """Note that `tag` has `extent` values; of several loops over one tag the largest counts."""
+        """Record the `extent` of `tag`; of several loops over one tag, the largest is used."""
         self._extents[tag] = _larger(self._extents.get(tag), extent)
 
     def index(self, tag: str) -> Optional[str]:

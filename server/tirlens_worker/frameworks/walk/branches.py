@@ -142,7 +142,7 @@ class Branches:
         return jump in ("continue", "break") and self._jumps.exits.is_top_level(stmt)
 
     def _resolve(self, jump: Any, condition: Expr) -> None:
-        """Note that a loop or its iteration ends where `condition` holds, if the count follows."""
+        """Record that a loop or its iteration ends where `condition` holds, if a count results."""
         exits = self._jumps.exits
         if exits is not None and dialect.jump_of(jump) == "break":
             computed = self._state.properties.computed

@@ -119,7 +119,7 @@ def call_llvm(call: Any, context: Context) -> Statement:
     operands = tuple(call.args[1:])
     costs = _cost(name)
     if costs is None:
-        context.note(
+        context.add_caveat(
             "the cost of LLVM's {!r} is not known; it is left out".format(name), function=name
         )
         costs = (Arith(op="unknown:" + name, dtype="handle"),)

@@ -131,7 +131,9 @@ def cp_async(call: Any, context: Context) -> Statement:
     # A source that is given by its data pointer is not guarded.
     element = arguments[1].args[0]
     inside = (
-        context.inside(element, guard) if in_elements and hasattr(element, "indices") else guard
+        context.guard_of_load(element, guard)
+        if in_elements and hasattr(element, "indices")
+        else guard
     )
     return Copy(
         label=label("cp_async", source, target),

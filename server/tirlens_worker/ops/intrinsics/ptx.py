@@ -105,7 +105,7 @@ def instruction(call: Any, context: Context) -> Statement:
     modifiers = strings(call, context)
     family = words[0]
     if family == "mapa":
-        context.points(call.args[0], call.args[1])
+        context.assign_pointer(call.args[0], call.args[1])
     if family in _FREE:
         return Call(label=_text(words, modifiers))
     if family == "mov":

@@ -39,7 +39,7 @@ def encode(call: Any, context: Context) -> Statement:
         strides = [1, *(_elements(stride, size) for stride in numbers[dims : 2 * dims - 1])]
         shape, box = numbers[:dims], numbers[2 * dims - 1 :]
         layout = Layout(kind, tuple(shape[::-1]), tuple(strides[::-1]), tuple(box[::-1]))
-        context.describe(made, array, layout)
+        context.define_tensor_map(made, array, layout)
     return Call(label="cuTensorMapEncodeTiled()")
 
 
@@ -60,7 +60,7 @@ def tensor_copy(call: Any, context: Context, words: List[str], modifiers: List[s
     corner = tuple(context.expr(node) for node in operands[first : first + rank])
     if found.box is None:
         box = _in_rows(box, corner[0])
-        context.copies(found.array, box)
+        context.limit_copy_box(found.array, box)
     memory = Region(found.array, corner[::-1], box)
     guard = predicate(call, context)
     mode: AccessMode = "read" if loading else "atomic" if "reduce" in words else "write"

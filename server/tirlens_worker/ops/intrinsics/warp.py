@@ -99,7 +99,7 @@ def thread_allreduce(call: Any, context: Context) -> Statement:
     results = map(context.region, call.args[2 + count : 2 + 2 * count])
     threads = 1
     for index in call.args[2 + 2 * count :]:
-        number = context.number(index)
+        number = context.value_count(index)
         if number is None:
             return not_understood(call, context, "how many threads reduce is not known")
         threads *= number

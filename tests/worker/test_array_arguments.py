@@ -1,4 +1,4 @@
-"""What a function says of the arrays it is given, and the arrays that are made of it."""
+"""Array arguments that are inferred from the statements of a function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tirlens_worker.tracing import arrays
+from tirlens_worker.tracing import array_arguments
 
 GEMV = """
 def f(x, w, out_dtype, group_size):
@@ -47,11 +47,11 @@ def f(x, w, out_dtype, group_size):
         ),
     ],
 )
-def test_arrays_are_what_the_function_says_of_them(text: str, wanted: tuple[str, str]) -> None:
+def test_new_arrays_follow_from_the_function(text: str, wanted: tuple[str, str]) -> None:
     (definition,) = ast.parse(text).body
     assert isinstance(definition, ast.FunctionDef)
     values = {"out_dtype": '"float16"', "group_size": "64"}
-    found = arrays.written_shapes(definition, {"x": "Tensor", "w": "nn.Tensor"}, values, {})
+    found = array_arguments.new_arrays(definition, {"x": "Tensor", "w": "nn.Tensor"}, values, {})
     first, second = wanted
     assert found["x"].startswith("Tensor.placeholder(" + first)
     assert found["w"].startswith("nn.Tensor.placeholder(" + second)

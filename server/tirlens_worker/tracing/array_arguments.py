@@ -1,8 +1,8 @@
-"""Arrays for the parameters of a function that builds a kernel for those it is given.
+"""Array arguments of functions that build a kernel for the shapes of their arguments.
 
-Such a function (mlc-llm's operators of ``tvm.relax.frontend.nn``) says itself what its arrays are:
-it unpacks their shapes into names, and asserts what it takes for granted.  The sizes are assumed
-by those names, what is computed from them is computed, and the assertions then decide.
+Such a function (mlc-llm's operators of ``tvm.relax.frontend.nn``) unpacks the shapes of its arrays
+into names and asserts its preconditions.  Sizes are assumed by these names, derived values are
+computed, and assertions override both.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from typing import Any, Dict, Iterator, List, Mapping, Sequence, Set, Tuple, cas
 from . import assume
 
 _NEW = "{}.placeholder([{}], {})"
-_MOST_DIMENSIONS = 8
+_MAX_RANK = 8
 
 
 def is_array(annotation: Any) -> bool:
-    """Whether a parameter of this type is an array of relax's frontend, made of a shape."""
+    """Whether a parameter of this type is an array of relax's frontend."""
     module = str(getattr(annotation, "__module__", ""))
     name = getattr(annotation, "__name__", "")
     return name == "Tensor" and module.startswith("tvm.relax.frontend")
 
 
-def written_shapes(
+def new_arrays(
     definition: ast.FunctionDef,
     arrays: Mapping[str, str],
     values: Mapping[str, str],
     namespace: Mapping[str, Any],
 ) -> Dict[str, str]:
-    """A new array for each of `arrays`, as text; these are the types of parameters as written.
+    """A new array for each parameter in `arrays`, as text; the values are their types as written.
 
-    `values` are the texts of the other arguments, which sizes may be computed from.
+    `values` are the texts of the other arguments, on which sizes may depend.
     """
     reader = _Reader(definition, arrays, namespace)
     for name, text in values.items():
@@ -39,7 +39,7 @@ def written_shapes(
             reader.known[name] = eval(text, dict(namespace))
         except Exception:
             continue
-    # What is asserted of a size last decides over what was computed from it before.
+    # The second pass recomputes values from sizes that later assertions set.
     for _ in range(2):
         reader.read(definition.body)
     return {
@@ -51,7 +51,7 @@ def written_shapes(
 
 
 class _Reader:
-    """Reads the statements of a function for what they say of its arrays."""
+    """Infers the shapes and types of the arrays of a function from its statements."""
 
     def __init__(
         self, definition: ast.FunctionDef, arrays: Mapping[str, str], namespace: Mapping[str, Any]
@@ -136,7 +136,7 @@ class _Reader:
             elif array and what == "dtype" and isinstance(right, str):
                 self._types[array] = right
             elif array and what == "ndim" and isinstance(right, int):
-                self._ranks[array] = min(right, _MOST_DIMENSIONS)
+                self._ranks[array] = min(right, _MAX_RANK)
             elif tail_array and _are_sizes(right):
                 self._last[tail_array] = list(right)
                 self._ranks[tail_array] = beginning + len(right)
@@ -144,7 +144,7 @@ class _Reader:
                 self._single.setdefault(single, {})[index] = right
 
     def _part(self, node: ast.expr) -> Tuple[str, str]:
-        """The array and the word of ``x.shape``, or nothing."""
+        """The array and the attribute of ``x.shape``; empty for other expressions."""
         array = getattr(getattr(node, "value", None), "id", "")
         return (
             (array, node.attr)
@@ -153,7 +153,7 @@ class _Reader:
         )
 
     def _tail(self, node: ast.expr) -> Tuple[str, int]:
-        """The array and the first dimension of ``x.shape[1:]``, or nothing."""
+        """The array and the first dimension of ``x.shape[1:]``; empty for other expressions."""
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
             array, what = self._part(node.value)
             first = getattr(node.slice.lower, "value", None)
@@ -181,17 +181,17 @@ class _Reader:
 
 
 def _ranks(definition: ast.FunctionDef) -> Dict[str, int]:
-    """The dimensions that ``x.shape[2]`` shows each array to have at least."""
+    """The least rank of each array, by subscripts like ``x.shape[2]``."""
     out: Dict[str, int] = {}
     for node in ast.walk(definition):
         array, index = _dimension(node)
-        if array and index < _MOST_DIMENSIONS:
+        if array and index < _MAX_RANK:
             out[array] = max(out.get(array, 0), index + 1)
     return out
 
 
 def _dimension(node: ast.AST) -> Tuple[str, int]:
-    """The array and the number in ``x.shape[2]``, or nothing."""
+    """The array and the dimension in ``x.shape[2]``; empty for other expressions."""
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
         array, index = node.value.value, getattr(node.slice, "value", None)
         if node.value.attr == "shape" and isinstance(array, ast.Name) and isinstance(index, int):
