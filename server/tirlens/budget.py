@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -70,6 +71,9 @@ def bytes_(text: str) -> float:
 
 def _amount(text: str, units: Mapping[str, float], expected: str) -> float:
     match = _AMOUNT.fullmatch(text)
-    if match is None or match["unit"] not in units:
-        raise ValueError(f"{text!r} is not {expected}")
-    return float(match["number"]) * units[match["unit"]]
+    amount = math.inf
+    if match is not None and match["unit"] in units:
+        amount = float(match["number"]) * units[match["unit"]]
+    if amount == math.inf:
+        raise ValueError(f"{text[:80]!r} is not {expected}")
+    return amount

@@ -14,6 +14,7 @@ from tirlens.budget import Budget, budget_of
 from tirlens.toml_reader import TomlError, read_in_time, read_toml
 
 DEFAULT_TIMEOUT_S = 20.0
+MAX_TIMEOUT_S = 86_400
 DEFAULT_MIN_PERCENTAGE = 1.0
 
 
@@ -66,7 +67,7 @@ class Settings:
             if reader is None:
                 near = difflib.get_close_matches(name, _READERS, 1)
                 hint = f"; did you mean {near[0].replace('_', '-')}?" if near else ""
-                problems.append(f"unknown setting {key!r}{hint}")
+                problems.append(f"unknown setting {str(key)[:80]!r}{hint}")
             elif value not in (None, ""):
                 try:
                     values[name] = reader(value)
@@ -151,8 +152,8 @@ def _as_float(value: int | float) -> float:
 
 def _duration(value: Any) -> float:
     number = _number(value)
-    if number == 0:
-        raise ValueError("must be a number of seconds above 0")
+    if not 0 < number <= MAX_TIMEOUT_S:
+        raise ValueError(f"must be a number of seconds above 0 and at most {MAX_TIMEOUT_S:,}")
     return number
 
 
@@ -176,16 +177,16 @@ def _calls(value: Any) -> tuple[str, ...]:
 def _check_call(text: str) -> None:
     try:
         ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError):
-        raise ValueError(f"{text!r} is no call such as 'matmul(1024, 1024)'") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError(f"{text[:80]!r} is no call such as 'matmul(1024, 1024)'") from None
 
 
 def _bindings(value: Any) -> dict[str, int]:
     if isinstance(value, Mapping):
         pairs = cast("Mapping[str, Any]", value)
-        if all(type(size) is int and size >= 0 for size in pairs.values()):
+        if all(type(size) is int and 0 <= size < 2**63 for size in pairs.values()):
             return dict(pairs)
-    raise ValueError("must map names to whole numbers, none below 0")
+    raise ValueError("must map names to whole numbers from 0 to 2^63 - 1")
 
 
 def _budgets(value: Any) -> dict[str, Budget]:
@@ -194,7 +195,7 @@ def _budgets(value: Any) -> dict[str, Budget]:
     found: dict[str, Budget] = {}
     for name, limits in cast("Mapping[str, Any]", value).items():
         if not isinstance(limits, Mapping):
-            raise ValueError(f"{name}: expected {{ max-time = '120us', max-dram = '1.2GB' }}")
+            raise ValueError(f"{name[:80]}: expected {{ max-time = '120us', max-dram = '1.2GB' }}")
         found[name] = budget_of(cast("Mapping[str, Any]", limits))
     return found
 

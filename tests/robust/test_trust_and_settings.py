@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 from pathlib import Path
@@ -246,3 +247,62 @@ def test_20_files_that_cannot_be_read_are_named_at_their_place(
     assert said == f"{tmp_path / 'project' / 'pyproject.toml'}: is no regular file"
     with pytest.raises(RpcError, match="is no regular file"):
         client.command("tirlens.setDevice", good[0], str(pipe))
+
+
+_KERNEL = kernel(1024)
+_HUGE = "0x" + "1" * 100_000
+HUGE: dict[str, tuple[str, dict[str, Any], str]] = {
+    "a time limit": (_KERNEL, {"timeout": 1e10}, "above 0 and at most 86,400"),
+    "a size in a directive": (f"# tirlens: M={_HUGE}\n{_KERNEL}", {}, "below 2^63"),
+    "digits in a directive": (f"# tirlens: M={'1' * 100_000}\n{_KERNEL}", {}, "below 2^63"),
+    "powers": (f"# tirlens: M={'(' * 9}9{'**64)' * 9}\n{_KERNEL}", {}, "below 2^63"),
+    "a budget": (f"# tirlens: max-time={'9' * 400}us\n{_KERNEL}", {}, "is no budget"),
+    "a size in the settings": (_KERNEL, {"bindings": {"M": 10**400}}, "from 0 to 2^63 - 1"),
+    "a constant": (f"{_KERNEL}\nN = {_HUGE}\nscale(N)\n", {}, ""),
+    "digits": (f"{_KERNEL}\nN = {'1' * 100_000}\n", {}, "Exceeds the limit"),
+    "signs": (f"{_KERNEL}\nN = {'-' * 100_000}1\n", {}, "nested too deeply"),
+    "sums": (f"{_KERNEL}\nN = 1{'+1' * 100_000}\n", {}, "nested too deeply"),
+    "lines": (f"{_KERNEL}\n" + "x = 1\n" * 1_100_000, {}, "longer than 1,000,000 lines"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "settings", "expected"), HUGE.values(), ids=HUGE)
+def test_20_numbers_and_files_that_are_too_large_are_named(
+    start: Start,
+    tmp_path: Path,
+    tvm_python: Path,
+    text: str,
+    settings: dict[str, Any],
+    expected: str,
+) -> None:
+    client = start()
+    client.initialize(trusted=True, interpreter=str(tvm_python), settings=settings)
+    uri = client.open(tmp_path / "a.py", text)
+    client.wait_ready(uri)
+    said = [p["message"] for name, p in client.notifications if name == "window/logMessage"]
+    said += [found["message"] for found in client.diagnostics(uri)]
+    assert any(expected in message for message in said) or (not expected and not said)
+    assert all(len(message) < 1000 for message in said)
+    assert "Traceback" not in client.stderr.decode()
+    assert "analysing" not in str(client.lenses(uri))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
+def test_20_a_report_that_cannot_be_written_is_a_message(
+    start: Start, tmp_path: Path, tvm_python: Path
+) -> None:
+    folder = tmp_path / "cache" / "tirlens" / "reports"
+    folder.mkdir(parents=True)
+    client = start(XDG_CACHE_HOME=str(tmp_path / "cache"))
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    uri = client.open(tmp_path / "a.py", _KERNEL)
+    client.wait_ready(uri)
+    name = hashlib.sha256(uri.encode()).hexdigest()[:16]
+    (folder / f"{name}.html").symlink_to("/dev/full")
+    assert client.command("tirlens.showReport", uri, None) is None
+    messages = "window/showMessage"
+    client.wait(lambda: messages in [method for method, _ in client.notifications])
+    (said,) = [p["message"] for method, p in client.notifications if method == messages]
+    assert "No space left on device" in said

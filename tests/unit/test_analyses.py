@@ -10,7 +10,7 @@ import pytest
 from tirlens.session import readings
 from tirlens.session.analysis import Reading
 from tirlens.session.configuration import Configuration
-from tirlens.session.events import Event, Status
+from tirlens.session.events import Event, Status, ViewChanged
 from tirlens.session.session import Session
 
 URI = "file:///k.py"
@@ -26,6 +26,9 @@ def test_a_defect_of_the_server_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
         session.open(URI, Path("/k.py"), 1, "")
         while not isinstance(event := await events.get(), Status):
             pass
+        # The lens stays on no "analysing..." that never ends.
+        assert session.documents[URI].is_cancelled
+        assert isinstance(await events.get(), ViewChanged)
         await session.shut_down()
         return event
 

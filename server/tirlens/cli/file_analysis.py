@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import glob
-import math
 import os
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from tirlens.cli.output import ShowProgress, progress
 from tirlens.hardware import DeviceError, load
 from tirlens.pipeline import FileReport, Options
 from tirlens.pipeline.analysis_request import root_name, selected_kernels
-from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
+from tirlens.settings import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Settings
 from tirlens.source import SourceFile
 from tirlens.source.directives import integer
 from tirlens.worker_client import BlockingClient, Interpreter, find_interpreter
@@ -83,8 +82,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
     for call in arguments.call:
         if root_name(call) is None:
             raise UsageError(f"--call {call!r} is no call such as 'matmul(1024, 1024)'")
-    if arguments.timeout is not None and not 0 < arguments.timeout < math.inf:
-        raise UsageError("--timeout must be a number of seconds above 0")
+    check_timeout(arguments.timeout)
     return Options(
         device=arguments.device[0] if arguments.device else None,
         bindings=dict(_binding(item) for item in arguments.bind),
@@ -94,12 +92,25 @@ def options_of(arguments: argparse.Namespace) -> Options:
     )
 
 
+def check_timeout(timeout_s: float | None) -> None:
+    """Check the option ``--timeout``.
+
+    Raises:
+        UsageError: it is no time, or too long.
+    """
+    if timeout_s is not None and not 0 < timeout_s <= MAX_TIMEOUT_S:
+        raise UsageError(
+            f"--timeout must be a number of seconds above 0 and at most {MAX_TIMEOUT_S:,}"
+        )
+
+
 def _binding(text: str) -> tuple[str, int]:
     name, equals, value = text.partition("=")
     size = integer(value) if equals else None
     if size is None or not name.strip().isidentifier():
         raise UsageError(
-            f"--bind {text!r}: expected NAME=VALUE with a whole number, such as M=4096"
+            f"--bind {text[:80]!r}: expected NAME=VALUE with a whole number below 2^63, "
+            "such as M=4096"
         )
     return name.strip(), size
 

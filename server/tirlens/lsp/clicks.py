@@ -39,7 +39,7 @@ def show_report(server: Server, uri: object = None, kernel: object = None) -> No
     if report is None:
         _say(server, _NOTHING)
     else:
-        _begin(_open(server, _store(str(uri), report["html"])))
+        _begin(_show_report(server, str(uri), report["html"]))
 
 
 def choose_device(server: Server, *_: object) -> None:
@@ -110,7 +110,12 @@ async def _ask(server: Server, message: str, answers: Sequence[str]) -> str | No
     return chosen.title if chosen is not None and chosen.title in answers else None
 
 
-async def _open(server: Server, file: Path) -> None:
+async def _show_report(server: Server, uri: str, html: str) -> None:
+    try:
+        file = await asyncio.to_thread(_store, uri, html)
+    except OSError as error:
+        _say(server, f"The report cannot be written: {error}")
+        return
     if get_capability(server.client_capabilities, "window.show_document.support", False):
         params = types.ShowDocumentParams(uri=file.as_uri(), external=True)
         if (await server.window_show_document_async(params)).success:

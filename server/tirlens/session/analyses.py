@@ -144,7 +144,9 @@ class Analyses:
             if document.generation == generation:
                 self._end_progress(document)
                 message = f"internal error: {type(error).__name__}: {error}"
+                document.is_cancelled = True
                 self._emit(Status(document.uri, "error", message))
+                self._emit(ViewChanged(document, hints=False, lenses=True))
 
     async def _analyze(
         self, document: Document, generation: int, configuration: Configuration

@@ -24,6 +24,9 @@ _EXPECTED = (
     "expected a call like matmul(1024, 1024), a size like M=1024, device=ID, max-time=120us, "
     "max-dram=1.2GB or off"
 )
+_SIZE_BITS = 63
+# The most characters of an item in a message about it.
+_QUOTED = 80
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def parse_directive(payload: str, span: Span) -> Directive:
         if limit := _BUDGET.fullmatch(item):
             found = _budget(limit["name"], limit["value"])
             if found is None:
-                return Directive(span, error=f"{item!r} is no budget: {_EXPECTED}")
+                return Directive(span, error=f"{_quote(item)} is no budget: {_EXPECTED}")
             budget = budget.merge(found)
             continue
         binding = _BINDING.fullmatch(item)
@@ -97,7 +100,7 @@ def parse_directive(payload: str, span: Span) -> Directive:
             off = True
         elif binding is None:
             if not is_call(item):
-                return Directive(span, error=f"{item!r} is no directive: {_EXPECTED}")
+                return Directive(span, error=f"{_quote(item)} is no directive: {_EXPECTED}")
             calls.append(item)
         elif binding["name"] == "device":
             device = binding["value"].strip("'\" ")
@@ -115,8 +118,12 @@ def _no_size(item: str, name: str) -> str:
     """The error of ``name=...`` without a size: a wrong value, or a misspelt name."""
     near = difflib.get_close_matches(name, ("device",), 1)
     if near:
-        return f"{item!r} is no directive; did you mean {near[0]}?"
-    return f"{item!r}: the size of {name} must be a whole number"
+        return f"{_quote(item)} is no directive; did you mean {near[0]}?"
+    return f"{_quote(item)}: the size of {name} must be a whole number below 2^63"
+
+
+def _quote(item: str) -> str:
+    return repr(item if len(item) <= _QUOTED else f"{item[:_QUOTED]}...")
 
 
 def _budget(name: str, value: str) -> Budget | None:
@@ -150,20 +157,31 @@ def is_call(text: str) -> bool:
     """Whether the text is one Python expression that calls something or names it."""
     try:
         tree = ast.parse(text, mode="eval")
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return isinstance(tree.body, (ast.Call, ast.Name, ast.Attribute))
 
 
 def integer(text: str) -> int | None:
-    """The value of an integer expression (``4096``, ``32*1024``); None for any other text."""
+    """The value of an integer expression (``4096``, ``32*1024``) below 2^63.
+
+    None for any other text.
+    """
     try:
         return _integer(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ValueError, ZeroDivisionError):
+    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
         return None
 
 
 def _integer(node: ast.expr) -> int:
+    # An inner value too: the next power of it could take minutes.
+    value = _value(node)
+    if value.bit_length() > _SIZE_BITS:
+        raise ValueError("too large")
+    return value
+
+
+def _value(node: ast.expr) -> int:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     if isinstance(node, ast.BinOp):

@@ -87,7 +87,8 @@ def _literal(value: ast.AST | None) -> str | None:
         inner = _literal(value.operand)
         return None if inner is None else "-" + inner
     if isinstance(value, ast.Constant) and isinstance(value.value, (bool, int, float)):
-        return repr(value.value)
+        is_size = not isinstance(value.value, int) or value.value.bit_length() < 64
+        return repr(value.value) if is_size else None
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return f'"{value.value}"' if re.fullmatch(r"[\w.\-]+", value.value) else None
     if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):

@@ -14,6 +14,10 @@ from tirlens.source.source_file import SyntaxProblem
 from tirlens_worker.facts import Span
 
 _MAX_REPAIRS = 40
+# The tree of a longer text takes minutes and gigabytes.
+_MAX_LINES = 1_000_000
+_MAX_CHARACTERS = 32 << 20
+_TOO_LONG = f"it is longer than {_MAX_LINES:,} lines or {_MAX_CHARACTERS >> 20} MiB"
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,8 @@ class Text:
 def parse(text: str) -> Text:
     """The lines and tree of `text`; what does not parse is a problem and left out of the tree."""
     lines = re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
+    if len(lines) > _MAX_LINES or len(text) > _MAX_CHARACTERS:
+        return _make_text(lines, ast.Module([], []), [_unreadable(_TOO_LONG)])
     work, pieces = list(lines), Pieces()
     problems: list[SyntaxProblem] = []
     for _ in range(_MAX_REPAIRS):
@@ -86,10 +92,17 @@ def parse(text: str) -> Text:
                 problems.append(_problem(error, lines))
             if not _neutralise(work, error, pieces):
                 break
-        except (ValueError, RecursionError, MemoryError) as error:
-            problems.append(SyntaxProblem(f"cannot be parsed: {error}", Span(1, 0, 1, 0)))
+        except (RecursionError, MemoryError):
+            problems.append(_unreadable("expressions are nested too deeply"))
+            break
+        except ValueError as error:
+            problems.append(_unreadable(str(error)))
             break
     return _make_text(lines, ast.Module([], []), problems)
+
+
+def _unreadable(reason: str) -> SyntaxProblem:
+    return SyntaxProblem(f"cannot be parsed: {reason}", Span(1, 0, 1, 0))
 
 
 def _make_text(lines: list[str], tree: ast.Module, problems: list[SyntaxProblem]) -> Text:

@@ -204,6 +204,8 @@ def render(value: Value, torch: str) -> str:
 def _literal(value: Any) -> str:
     if isinstance(value, float) and (math.isinf(value) or math.isnan(value)):
         return f"float('{value}')"
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        raise UnknownValueError("too large")
     if isinstance(value, (bool, int, float, str, type(None))):
         return repr(value)
     if isinstance(value, (list, tuple)):
