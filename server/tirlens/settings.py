@@ -186,7 +186,7 @@ def _bindings(value: Any) -> dict[str, int]:
         pairs = cast("Mapping[str, Any]", value)
         if all(type(size) is int and 0 <= size < 2**63 for size in pairs.values()):
             return dict(pairs)
-    raise ValueError("must map names to whole numbers from 0 to 2^63 - 1")
+    raise ValueError("must map names to whole numbers, none below 0 or from 2^63")
 
 
 def _budgets(value: Any) -> dict[str, Budget]:
