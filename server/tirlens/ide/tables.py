@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tirlens.model.report import BreakdownEntry, KernelReport
     from tirlens_worker.facts import Span
 
-LINE_COLUMNS = ("trips", "time", "share", "FLOP", "global", "DRAM", "bound")
+LINE_COLUMNS: tuple[str, ...] = ("trips", "time", "share", "FLOP", "global", "DRAM", "bound")
 WORDS = frozenset({"bound", "device"})
 """The columns that hold words and not numbers."""
 
