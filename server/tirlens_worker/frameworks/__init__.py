@@ -1,4 +1,4 @@
-"""The only importers of tvm and tilelang: what is installed, and their IR read into facts."""
+"""The only importers of tvm and tilelang: installed frameworks, and facts from their IR."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..protocol import FrameworkInfo
 
 
 def detect() -> Tuple[FrameworkInfo, ...]:
-    """The frameworks that this interpreter has, tilelang first (it brings a `tvm` of its own).
+    """The frameworks of this interpreter, tilelang first, because it contains a fork of `tvm`.
 
-    Importing is the only proof that a framework works, and the warm worker needs it imported.
+    A framework is imported to prove that it works; the warm worker needs it imported anyway.
     """
     found: List[FrameworkInfo] = []
     for name in ("tilelang", "tvm"):
@@ -21,13 +21,13 @@ def detect() -> Tuple[FrameworkInfo, ...]:
         info = _probe_import(name)
         found.append(info)
         if name == "tilelang" and info.error is None:
-            # The `tvm` beside tilelang is tilelang's fork, not an apache-tvm of the user's.
+            # The `tvm` of tilelang is its fork, not an installed apache-tvm.
             break
     return tuple(found)
 
 
 def version(name: str) -> str:
-    """The version of an imported framework, ``unknown`` if it does not say."""
+    """The version of an imported framework, ``unknown`` without one."""
     return str(getattr(importlib.import_module(name), "__version__", "unknown"))
 
 

@@ -1,4 +1,4 @@
-"""One PrimFunc to one `KernelFacts`."""
+"""Extraction of the facts of a PrimFunc."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def extract(
 ) -> KernelFacts:
     """The facts of a PrimFunc of any supported framework.
 
-    `sites_of` gives a statement's lines where the framework's own spans do not tell all; `text`
-    and `path` are the document's, for columns and to tell its lines from those of other files.
-    What is not understood is a caveat of the result.
+    `sites_of` returns the source spans of a statement where those of the framework are incomplete.
+    `text` and `path` are those of the document, for columns and to distinguish it from other files.
+    Code that is not understood becomes a caveat.
     """
     framework = _framework(prim_func)
     locator = spans.Locator(text or "", path, sites_of)
@@ -71,13 +71,13 @@ def extract(
 
 
 def name_of(prim_func: Any, definition: str) -> str:
-    """The function's own name, or the last part of the name by which it is defined."""
+    """The ``global_symbol`` of the function, or the last part of the name of its definition."""
     symbol = dialect.attributes(prim_func).get("global_symbol")
     return str(symbol or definition.rpartition(".")[2])
 
 
 def _framework(prim_func: Any) -> str:
-    """``tilelang`` for its kernels, else ``tvm``; tilelang's own TVM has plain TVMScript too."""
+    """``tilelang`` for tilelang kernels, else ``tvm``, also for TVMScript of tilelang's TVM."""
     return "tilelang" if "tilelang" in sys.modules and dialect.is_tilelang(prim_func) else "tvm"
 
 

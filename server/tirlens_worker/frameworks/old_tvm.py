@@ -1,12 +1,13 @@
 """The names of apache-tvm's ``tir`` until 0.24, translated to those of the installed version.
 
-Most TVMScript there is was written as ``from tvm.script import tir as T``, with ``T.block`` and
-``T.alloc_buffer``.  Those versions cannot be had any more, and the meaning is still there under
-other names: ``tvm.tir`` has become ``tvm.tirx`` and ``tvm.s_tir`` ("scheduled"), a block an
-``sblock``, and a function of blocks says so itself (``s_tir=True``).  The old names are modules
-here, found where the framework has none of them, so that the text is read as it stands.
+Most existing TVMScript has ``from tvm.script import tir as T``, ``T.block`` and
+``T.alloc_buffer``.  These versions are no longer available; the meaning is available under other
+names: ``tvm.tir`` became ``tvm.tirx`` and ``tvm.s_tir`` ("scheduled"), a block became an
+``sblock``, and functions of blocks are marked (``s_tir=True``).  This module adds a finder for
+modules of the old names, which is used if the framework does not have them.  The text is not
+changed.
 
-Sources: apache/tvm: ``python/tvm/script/ir_builder/tir/ir.py`` and ``tir`` of 0.19, beside
+Sources: apache/tvm: ``python/tvm/script/ir_builder/tir/ir.py`` and ``tir`` of 0.19, with
 ``tirx/script/builder/ir.py``, ``s_tir`` and ``backend/cuda/op.py`` of 0.26 and 0.27.
 """
 
@@ -21,9 +22,9 @@ from importlib.abc import Loader, MetaPathFinder
 from types import FunctionType, ModuleType
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple, cast
 
-#: The modules that an old name's attributes are looked for in, in this order.  A module that is
-#: inside of an old one is inside of those that it has become, unless it is named here.
-_BECAME: Dict[str, Tuple[str, ...]] = {
+#: The modules in which the attributes of an old module are looked up, in order.  A submodule of an
+#: old module is a submodule of these, unless it is listed.
+_REPLACEMENTS: Dict[str, Tuple[str, ...]] = {
     "tvm.tir": ("tvm.tirx", "tvm.s_tir"),
     "tvm.script.tir": ("tvm.tirx.script",),
     "tvm.script.parser.tir": ("tvm.tirx.script.parser",),
@@ -32,8 +33,8 @@ _BECAME: Dict[str, Tuple[str, ...]] = {
     "tvm.dlight": ("tvm.s_tir.dlight",),
     "tvm.meta_schedule": ("tvm.s_tir.meta_schedule",),
 }
-# The words that have replaced others, of 0.27 and of 0.26.
-_WORDS: Dict[str, Tuple[str, ...]] = {
+# Renamed attributes: the names in 0.27 and in 0.26.
+_RENAMED: Dict[str, Tuple[str, ...]] = {
     "block": ("sblock",),
     "block_attr": ("sblock_attr",),
     "ptx_mma": ("ptx_legacy.mma", "ptx.mma.legacy"),
@@ -46,24 +47,24 @@ _WORDS: Dict[str, Tuple[str, ...]] = {
     "BlockScope": ("SBlockScope",),
     "BlockDependenceInfo": ("SBlockDependenceInfo",),
 }
-# Arguments of buffers that are no more; they said how a buffer of several axes becomes flat.
-_NO_MORE = ("axis_separators", "buffer_type", "type")
+# Arguments of buffers that were removed; they described the flattening of several axes.
+_REMOVED_ARGUMENTS = ("axis_separators", "buffer_type", "type")
 _MENTION = re.compile(
     r"\btvm\.(?:script\.)?tir\b|^[ \t]*from[ \t]+tvm(?:\.script)?[ \t]+import\b[^\n]*\btir\b"
 )
-# TVM says above what it prints which names it means.
+# The import in a comment of TVM's printer.
 _PRINTED = re.compile(r"[ \t]*from tvm\.script import tir as \w+[ \t]*$")
 
 
 def install(tvm: ModuleType) -> None:
-    """Let what `tvm` does not have of the old names be found; nothing where it has ``tvm.tir``."""
+    """Make the old names of `tvm` importable; no effect if it has ``tvm.tir``."""
     if hasattr(tvm, "tir") or not hasattr(tvm, "tirx"):
         return
     sys.meta_path.append(_Finder())
     module_getattr = getattr(tvm, "__getattr__", None)
 
     def attribute(name: str) -> Any:
-        if "tvm." + name in _BECAME:
+        if "tvm." + name in _REPLACEMENTS:
             return importlib.import_module("tvm." + name)
         if module_getattr is not None:
             return module_getattr(name)
@@ -91,31 +92,31 @@ def find_old_name(text: str) -> Optional[Tuple[int, str]]:
 
 
 class _Finder(MetaPathFinder):
-    """Finds the old modules; it is asked for what no other finder has found."""
+    """A finder of the old modules, for names that no other finder has found."""
 
     def find_spec(
         self, name: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
     ) -> Optional[importlib.machinery.ModuleSpec]:
-        became = _became(name)
-        if not became:
+        replacements = _replacements(name)
+        if not replacements:
             return None
-        return importlib.machinery.ModuleSpec(name, _Loader(became), is_package=True)
+        return importlib.machinery.ModuleSpec(name, _Loader(replacements), is_package=True)
 
 
-def _became(name: str) -> Tuple[str, ...]:
-    """The modules that are there and in which the old module `name` has gone on."""
-    if name in _BECAME:
-        candidates = _BECAME[name]
+def _replacements(name: str) -> Tuple[str, ...]:
+    """The existing modules that replace the old module `name`."""
+    if name in _REPLACEMENTS:
+        candidates = _REPLACEMENTS[name]
     else:
         parent, _, last = name.rpartition(".")
-        parents = _became(parent) if parent else ()
+        parents = _replacements(parent) if parent else ()
         candidates = tuple("{}.{}".format(one, last) for one in parents)
-        # What such a module had may have moved to the one around it.
-        candidates += parents if any(_is_there(one) for one in candidates) else ()
-    return tuple(one for one in candidates if _is_there(one))
+        # Attributes of the module may have moved to its parent.
+        candidates += parents if any(_exists(one) for one in candidates) else ()
+    return tuple(one for one in candidates if _exists(one))
 
 
-def _is_there(name: str) -> bool:
+def _exists(name: str) -> bool:
     try:
         importlib.import_module(name)
     except ImportError:
@@ -124,40 +125,40 @@ def _is_there(name: str) -> bool:
 
 
 class _Loader(Loader):
-    def __init__(self, became: Tuple[str, ...]) -> None:
-        self._became = became
+    def __init__(self, replacements: Tuple[str, ...]) -> None:
+        self._replacements = replacements
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        return _OldModule(spec.name, tuple(sys.modules[name] for name in self._became))
+        return _OldModule(spec.name, tuple(sys.modules[name] for name in self._replacements))
 
     def exec_module(self, module: ModuleType) -> None:
-        """Its attributes are looked up when they are asked for."""
+        """Attributes are looked up on access."""
 
 
 class _OldModule(ModuleType):
-    """A module of the old names, which has what the modules have that took its place."""
+    """An old module, whose attributes are those of the modules that replace it."""
 
-    def __init__(self, name: str, became: Tuple[ModuleType, ...]) -> None:
+    def __init__(self, name: str, replacements: Tuple[ModuleType, ...]) -> None:
         super().__init__(name)
-        self._became = became
-        self.__all__ = [word for one in became for word in getattr(one, "__all__", dir(one))]
+        self._replacements = replacements
+        self.__all__ = [word for one in replacements for word in getattr(one, "__all__", dir(one))]
         if name == "tvm.script.tir":
-            self.__dict__.update(_script(became[0]))
+            self.__dict__.update(_script(replacements[0]))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        for module in self._became:
-            for word in _WORDS.get(name, (name,)):
+        for module in self._replacements:
+            for word in _RENAMED.get(name, (name,)):
                 found: Any = module
                 for part in word.split("."):
                     found = getattr(found, part, None)
-                if isinstance(found, ModuleType) and _became(self.__name__ + "." + name):
+                if isinstance(found, ModuleType) and _replacements(self.__name__ + "." + name):
                     found = importlib.import_module(self.__name__ + "." + name)
                 if found is not None:
                     setattr(self, name, found)
                     return found
-        where = " and ".join(module.__name__ for module in self._became)
+        where = " and ".join(module.__name__ for module in self._replacements)
         raise AttributeError(
             "nothing in {} corresponds to {}.{} of earlier versions".format(
                 where, self.__name__, name
@@ -166,7 +167,7 @@ class _OldModule(ModuleType):
 
 
 def _script(script: Any) -> Dict[str, Any]:
-    """The words of ``tvm.script.tir`` that differ in more than their names."""
+    """The attributes of ``tvm.script.tir`` that differ in more than their names."""
 
     def allocate(extents: Any, dtype: str, scope: str = "global", *_: Any, **__: Any) -> Any:
         """Storage; buffers are declared on its pointer."""
@@ -176,12 +177,12 @@ def _script(script: Any) -> Dict[str, Any]:
         script.Return(value)
 
     def evaluate(value: Any) -> None:
-        """As before, but for ``T.evaluate(T.ret(value))``, whose statement is there by now."""
+        """``T.evaluate``, but for ``T.evaluate(T.ret(value))``, whose statement exists already."""
         if value is not None:
             script.evaluate(value)
 
     def size_var(_name: str = "", dtype: str = "int32") -> Any:
-        """A variable that is not negative; it has the name that it is assigned to."""
+        """A variable that is not negative; the assignment names it."""
         return getattr(script, dtype)()
 
     return {
@@ -200,19 +201,19 @@ def _script(script: Any) -> Dict[str, Any]:
 
 
 def _buffers(make: Callable[..., Any]) -> Callable[..., Any]:
-    """`make` without those arguments that are no more."""
+    """`make` without the removed arguments."""
 
     def make_without(*args: Any, **kwargs: Any) -> Any:
-        return make(*args, **{key: kwargs[key] for key in kwargs if key not in _NO_MORE})
+        return make(*args, **{key: kwargs[key] for key in kwargs if key not in _REMOVED_ARGUMENTS})
 
     return make_without
 
 
 def _scalar(dtype: Any) -> Any:
-    """``T.int64``, which could say of a variable that it is not negative (``is_size_var=True``).
+    """``T.int64`` with the argument ``is_size_var=True`` of variables that are not negative.
 
-    Annotations are identified by the class, which therefore stays one of the framework's.  Where it
-    is a function, as in tilelang's TVM, there is none.
+    Annotations are identified by their class, which is therefore derived from the framework's.  In
+    tilelang's TVM it is a function, without a class.
     """
     if isinstance(dtype, FunctionType):
 
@@ -232,14 +233,14 @@ def _scalar(dtype: Any) -> Any:
 
 
 class _Buffer:
-    """``T.Buffer(shape, dtype)``, and ``T.Buffer[shape, dtype]`` as it was written at first."""
+    """``T.Buffer(shape, dtype)``, and its earliest form ``T.Buffer[shape, dtype]``."""
 
     def __init__(self, script: Any) -> None:
         self._make = _buffers(script.Buffer)
         self._declare = _buffers(script.decl_buffer)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # One on storage that is there was declared by its first use.
+        # A buffer on existing storage was declared by its first use.
         is_on_storage = len(args) > 2 or kwargs.get("data") is not None
         return (self._declare if is_on_storage else self._make)(*args, **kwargs)
 
@@ -250,10 +251,10 @@ class _Buffer:
 
 
 def mark_scheduled(prim_func: Any) -> Any:
-    """`prim_func`, a copy of it, by which `_mark_as_scheduled` knows a function of blocks.
+    """A copy of `prim_func` by which `_mark_as_scheduled` identifies functions of blocks.
 
-    It does not ask whether today's rules call a function of earlier versions well-formed.
-    A function around it would be one frame more than the parser expects above a class.
+    It does not check well-formedness, whose rules differ from those of earlier versions.  A wrapper
+    would add a frame, which the parser does not expect above a class.
     """
     copy = FunctionType(
         prim_func.__code__,
@@ -273,7 +274,7 @@ def mark_scheduled(prim_func: Any) -> Any:
 
 
 def _mark_as_scheduled() -> None:
-    """Have the parser read a function of the old ``T.prim_func`` as ``T.prim_func(s_tir=True)``."""
+    """Make the parser treat the old ``T.prim_func`` as ``T.prim_func(s_tir=True)``."""
     core = importlib.import_module("tvm.script.parser._core")
     importlib.import_module("tvm.tirx.script.parser.parser")
     dispatch, doc = core.dispatch, core.doc
@@ -295,7 +296,7 @@ def _mark_as_scheduled() -> None:
 
 
 def _alias_blocks(schedule: Any) -> None:
-    """Give a schedule the methods whose names have said ``block`` instead of ``sblock``."""
+    """Add methods with ``block`` in their names to a schedule, for those with ``sblock``."""
     for name in dir(schedule):
         old = name.replace("sblock", "block")
         if not hasattr(schedule, old):

@@ -1,5 +1,7 @@
-"""Operations that take no time of the kernel: hints, register budgets, allocation of tensor memory,
-descriptors that are built once, the host side of a lowered function, printing and assertions.
+"""Operations without cost.
+
+They are hints, register budgets, allocations of tensor memory, descriptors, the host side of a
+lowered function, printing and assertions.
 
 Sources: tilelang ``src/op/builtin.cc``, ``src/cuda/op/builtin.cc``; TVM ``tirx/op.py``,
 ``src/tirx/op/builtin.cc`` and ``backend/cuda/cpp/instrument.py``.
@@ -38,7 +40,7 @@ TVM = """
     ptx.cp_async_bulk_tensor_prefetch*
 """
 
-#: What the operations about the registers of warps ask of the compiler.
+#: The register requests of operations.
 _REGISTER_REQUESTS: Dict[str, RegisterRequest] = {
     "setmaxnreg": "divide",
     "set_max_nreg": "divide",

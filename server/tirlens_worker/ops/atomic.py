@@ -22,7 +22,7 @@ _KINDS = (("add", "add"), ("max", "max"), ("min", "min"), ("or", "bitwise"), ("a
 
 @accounts("tl.tileop.atomicadd", "tl.tileop.atomicmax", "tl.tileop.atomicmin")
 def tile(call: Any, context: Context) -> Statement:
-    """``atomic_add(value, target)`` of two tiles: an update of each element, once a block."""
+    """``atomic_add(value, target)`` of two tiles: one update of each element per block."""
     source, target = context.region(call.args[0]), context.region(call.args[1])
     if target is None:
         return not_understood(call, context, "the target is no region of a buffer")
@@ -31,7 +31,7 @@ def tile(call: Any, context: Context) -> Statement:
     if source is not None:
         reads = (access(source, "read", route),)
     if source is not None and elements(target) == 1 and len(source.extents) <= len(target.extents):
-        # The target may name its first element only: the source says how many updates there are.
+        # If the target is only the first element, the extents are those of the source.
         missing = len(target.extents) - len(source.extents)
         target = Region(target.buffer, target.indices, (1,) * missing + source.extents)
     count = elements_inside(context, target)

@@ -1,10 +1,10 @@
 """Tile copies: ``T.copy``, ``T.async_copy``, ``T.tma_copy``, the gather and scatter of four rows.
 
-One block moves a box once.  The part of the box outside a global array is not touched: the
-lowered loop guards each element with the array's bounds, and TMA predicates in hardware.  Where
-the two boxes have different sizes, the loop runs over the one nearer to the registers (the source
-if they are equally near) and its extents hold for both, matched in order over the dimensions that
-are not 1.  A copy between element types converts each element.
+A block copies a box once.  Elements outside a global array are not accessed: the lowered loop
+guards each element with the bounds of the array, and TMA has predicates in hardware.  If the two
+boxes have different sizes, the loop iterates over the box closer to the registers (the source if
+both are equally close).  Its extents apply to both boxes, in order of the dimensions other than 1.
+A copy between element types converts each element.
 
 Sources: tilelang ``src/op/copy.cc`` (MakeIterVars, MakeIndices, MakePredicate, MakeSIMTLoop) and
 ``tilelang/language/copy_op.py`` (gather4_rows, scatter4).
@@ -22,19 +22,19 @@ from .sync import signal
 
 @accounts("tl.tileop.copy", "tl.tileop.ascend_copy")
 def copy(call: Any, context: Context) -> Statement:
-    """``T.copy(src, dst)``: which way it goes is decided when it is lowered."""
+    """``T.copy(src, dst)``: lowering chooses the mechanism."""
     return _copy(call, context, "copy", "tile")
 
 
 @accounts("tl.tileop.async_copy")
 def async_copy(call: Any, context: Context) -> Statement:
-    """``T.async_copy(src, dst)``: by cp.async, which is only started here."""
+    """``T.async_copy(src, dst)``: issues cp.async."""
     return _copy(call, context, "async_copy", "async")
 
 
 @accounts("tl.tileop.tma_copy")
 def tma_copy(call: Any, context: Context) -> Statement:
-    """``T.tma_copy(src, dst)``: by TMA, which is only started here."""
+    """``T.tma_copy(src, dst)``: issues TMA."""
     return _copy(call, context, "tma_copy", "tma")
 
 
@@ -114,7 +114,7 @@ def _sized_like(region: Region, base: Region) -> Region:
 
 @accounts("tl.tileop.transpose")
 def transpose(call: Any, context: Context) -> Statement:
-    """``T.transpose(src, dst)``: each element moves once (``src/op/transpose.cc``)."""
+    """``T.transpose(src, dst)``: one read and write of each element (``src/op/transpose.cc``)."""
     source, target = context.region(call.args[0]), context.region(call.args[1])
     if source is None or target is None:
         return not_understood(call, context, "an operand is no region of a buffer")
@@ -131,9 +131,9 @@ def im2col(call: Any, context: Context) -> Statement:
 
     The tile of `col` has rows ``nhw_step * rows + i`` (an output pixel) and columns
     ``c_step * columns + j`` (a tap and a channel).  Each of its elements reads one element of the
-    NHWC image, or padding.  Which elements those are depends on divisions of the row and column;
-    the box given here covers the image rows that a tile within one image and one tap reads, so
-    its size is exact for a stride of 1 away from the borders and the address approximate.
+    NHWC image, or padding, at indices with divisions of the row and column.  The access is
+    approximated by the box of image rows that a tile in one image and one tap reads.  Its size is
+    exact for a stride of 1 away from the borders, its address is approximate.
     """
     image, tile = context.region(call.args[0]), context.region(call.args[1])
     if image is None or tile is None:
@@ -164,7 +164,7 @@ def im2col(call: Any, context: Context) -> Statement:
 
 
 class _Window(NamedTuple):
-    """A convolution's window: sizes in elements along one side."""
+    """The window of a convolution: sizes in elements along one side."""
 
     kernel: int
     stride: int

@@ -1,9 +1,8 @@
-"""Calls of functions that the IR does not show: CUDA's own by name, LLVM intrinsics, the rest.
+"""Calls of external functions: functions of CUDA by name, LLVM intrinsics, unknown functions.
 
-What CUDA and tilelang's templates define is accounted like the operation it is (``__expf``,
-``AtomicAdd``, which versions of tilelang before 0.1.7 called by name).  The cost of any other
-function is not known: the statement says ``unknown:<name>`` and a caveat names the function.  A
-packed function called from within a kernel is of that kind.
+Functions of CUDA and of tilelang's templates have the cost of their operation (``__expf``,
+``AtomicAdd``, which tilelang before 0.1.7 called by name).  The cost of any other function, also of
+a packed function, is not known: the statement has an operation ``unknown:<name>`` and a caveat.
 
 Sources: tilelang ``language/atomic.py`` of 0.1.6, ``src/tl_templates/cuda/atomic.h``; the CUDA
 math API for the scalar names.
@@ -48,7 +47,7 @@ _OTHERS = {
 
 
 def _functions() -> Dict[str, str]:
-    """The operation of `Arith` for each name; CUDA has four spellings of an elementary one."""
+    """The operation of `Arith` for each name; elementary functions of CUDA have four names."""
     out = {name: op for op, names in _OTHERS.items() for name in names.split()}
     for name in _ELEMENTARY.split():
         out.update({name: name, name + "f": name, "h" + name: name, "h2" + name: name})
@@ -76,7 +75,7 @@ _SYNCHRONIZING = (
 @accounts("tir.tvm_call_packed*", "tir.tvm_call_cpacked*", "tir.tvm_call_trace_packed*")
 @accounts("tir.call_ffi_kernel", "tir.call_spirv_pure_glsl450", "tir.anylist_setitem_call_*")
 def call_extern(call: Any, context: Context) -> Statement:
-    """A call by name: an operation that the name tells, else of unknown cost."""
+    """A call by name: the operation of that name, else a call of unknown cost."""
     found = context.literal(call.args[0]) if len(call.args) else None
     name = found if isinstance(found, str) else call.op.name
     arguments = tuple(call.args[1:])
@@ -112,7 +111,7 @@ def call_extern(call: Any, context: Context) -> Statement:
 
 
 def _operation_of(name: str) -> Optional[str]:
-    """The operation of the instruction that a function is named after."""
+    """The operation of the instruction in the name of a function; None without one."""
     found = _INSTRUCTION.search(name)
     return None if found is None else _APPROXIMATE.get(found[1], "fast_" + found[1])
 

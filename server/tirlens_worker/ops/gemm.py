@@ -1,8 +1,8 @@
 """Matrix multiplication of tiles: ``T.gemm`` and its Hopper, Blackwell, block-scaled and 2:4 forms.
 
-A block does M*N*K multiply-accumulates, reads A and B once and reads and writes C (no read where
-`clear_accum` holds).  The dense forms have A, B, C at 0-2, the transposes at 3-4, M, N, K at 5-7,
-policy and clear_accum at 8-9, and block-scaled ones the scales at 13-14; ``gemm_sp`` has A, E
+A block executes M*N*K multiply-accumulates, reads A and B once and reads and writes C (no read
+where `clear_accum` holds).  The dense forms have A, B, C at 0-2, the transposes at 3-4, M, N, K at
+5-7, policy and clear_accum at 8-9, and block-scaled ones the scales at 13-14; ``gemm_sp`` has A, E
 (the positions of the non-zeros), B, C at 0-3, the transposes at 4-6 and M, N, K at 7-9.  K is the
 logical depth of a 2:4 product: half of its multiply-accumulates are executed.  The dtype is that
 of A; float32 operands are rounded to tf32 and run on the tensor cores from sm_80 on.
@@ -101,7 +101,7 @@ def _gemm(
 
 
 def _where(leads: Expr, accesses: Tuple[Access, ...]) -> Tuple[Access, ...]:
-    """What the first block of a pair does, which multiplies the tiles of both."""
+    """The accesses with the guard of the first block of a pair, which multiplies both tiles."""
     return tuple(
         replace(access, guard=leads if access.guard is None else ("and", leads, access.guard))
         for access in accesses
@@ -121,7 +121,7 @@ def _accumulator(context: Context, c: Region, clear: Any) -> List[Access]:
 
 
 def _transposes(call: Any, context: Context, sizes: int) -> Tuple[bool, bool]:
-    """Whether A and B are transposed; that of E stands between them in the sparse form."""
+    """Whether A and B are transposed; the sparse form has the argument of E between theirs."""
     first, second = (sizes - 3, sizes - 1) if sizes == 7 else (sizes - 2, sizes - 1)
     return bool(context.literal(call.args[first])), bool(context.literal(call.args[second]))
 

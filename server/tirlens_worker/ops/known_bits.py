@@ -1,4 +1,4 @@
-"""The bits of a value that are known though others of them are made at run time."""
+"""Known-bits analysis: the bits of a value that are constant although the value is not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..facts import Expr
 
 
 class Bits(NamedTuple):
-    """`value` has the bits that `known` has; the others of it are 0."""
+    """The known bits of a value: `known` is their mask; other bits of `value` are 0."""
 
     value: int
     known: int
@@ -23,7 +23,7 @@ _NOTHING = Bits(0, 0)
 
 
 def known_bits(value: Expr) -> Bits:
-    """What is known of the lowest 64 bits of `value`."""
+    """The known bits among the lowest 64 bits of `value`."""
     if isinstance(value, int):
         return Bits(value & _ALL, _ALL)
     if not isinstance(value, tuple):
@@ -52,6 +52,6 @@ def _shift(bits: Bits, by: int) -> Bits:
     if by >= 0:
         filled = (1 << by) - 1
         return Bits(bits.value << by & _ALL, (bits.known << by | filled) & _ALL)
-    # What is shifted in from above is 0.
+    # The bits shifted in are 0.
     filled = _ALL & ~(_ALL >> -by)
     return Bits(bits.value >> -by, bits.known >> -by | filled)

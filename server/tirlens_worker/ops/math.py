@@ -1,10 +1,10 @@
-"""Scalar functions of TVM and tilelang: which operation of `Arith` each of them is.
+"""The operations (`Arith.op`) of the scalar functions of TVM and tilelang.
 
-An operation has the name of its cost class (``exp``, ``rsqrt``, ``bitwise``).  A fast approximation
-(``tl.__exp``) has one of its own (``fast_exp``), for it costs less than the exact function; the
-packed forms (``tl.add2``) are the operation on a two-lane type.  A function of several operations
-has the names of all.  What turns into no instruction of
-its own (constants, reinterpretation of bits, thread numbers, hints) is the empty string.
+An operation is named by its cost class (``exp``, ``rsqrt``, ``bitwise``).  A fast approximation
+(``tl.__exp``) has a class of its own (``fast_exp``), because it costs less than the exact function.
+Packed forms (``tl.add2``) are the operation on a two-lane type.  A function of several operations
+has the names of all.  Functions without an instruction (constants, reinterpretation of bits, thread
+indices, hints) have the empty string.
 
 Sources: TVM ``tirx/op.py``; tilelang ``language/math_intrinsics.py``, ``src/op/math.cc``,
 ``src/op/builtin.cc``, ``src/cuda/op/builtin.cc``.

@@ -1,13 +1,13 @@
-"""``T.reduce`` (sum, max, min, absolute and bitwise forms): a tile is combined along one dimension.
+"""``T.reduce`` (sum, max, min, absolute and bitwise forms): reduction of a tile in one dimension.
 
-For a tile of `m` outputs of `n` elements each, a block performs m*n combining operations (the
-first combines with the identity or with the old output), reads the tile once, writes m outputs and
-also reads them where `clear` does not hold; ``abssum`` and ``absmax`` take as many absolute values.
+For a tile of `m` outputs of `n` elements each, a block executes m*n combining operations (the
+first combines with the identity or with the old output), reads the tile once and writes m outputs.
+It also reads them if `clear` does not hold.  ``abssum`` and ``absmax`` compute m*n absolute values.
 
-The threads that share an output exchange partial results.  How many those are is decided when the
-layout of the fragment is inferred, after the source; it is taken to be what an even split of the
-block over the outputs gives, at least the 4 threads that share a row of a tensor-core accumulator
-and at most a warp, and each of them then issues the binary logarithm of that in shuffles.
+The threads that share an output exchange partial results.  Their number depends on the layout of
+the fragment, which lowering infers.  An even split of the block over the outputs is assumed, at
+least the 4 threads that share a row of a tensor-core accumulator and at most a warp.  Each thread
+issues as many shuffles as the binary logarithm of that number.
 
 Sources: tilelang ``src/op/reduce.cc``, ``src/backend/common/op/reduce.h``,
 ``language/reduce_op.py`` (the copies of its shared-memory forms stand in the IR by themselves).
@@ -82,10 +82,10 @@ def _exchange(total: Expr, outputs: Expr, threads: Expr, dtype: str) -> Tuple[Ar
 
 @accounts("tl.tileop.cumsum", "tl.tileop.cummax")
 def scan(call: Any, context: Context) -> Statement:
-    """``T.cumsum`` and ``T.cummax``: each element is combined with what comes before it.
+    """``T.cumsum`` and ``T.cummax``: each element is combined with all previous ones.
 
-    One combination an element is counted: the work of a sequential scan, which the warp-wide scan
-    that it is lowered to (``src/op/scan.cc``) exceeds by its shuffle steps.
+    One combination per element is counted, the work of a sequential scan.  The warp-wide scan of
+    the lowered code (``src/op/scan.cc``) adds shuffles.
     """
     source, target = context.region(call.args[0]), context.region(call.args[1])
     if source is None or target is None:
@@ -107,7 +107,7 @@ def scan(call: Any, context: Context) -> Statement:
 
 @accounts("tl.any_of", "tl.all_of")
 def any_or_all(call: Any, context: Context) -> Statement:
-    """``T.any_of(buffer)``: every thread looks at all elements (``src/op/logical.cc``)."""
+    """``T.any_of(buffer)``: every thread reads all elements (``src/op/logical.cc``)."""
     tile = context.region(call.args[0])
     if tile is None:
         return not_understood(call, context, "the operand is no region of a buffer")

@@ -1,11 +1,10 @@
 """tilelang's explicit reducers: ``T.reducer_init``, ``T.reducer_update``, ``T.finalize_reducer``.
 
-An update combines one value with one element of the reducer, per iteration of the parallel loop it
-stands in.  Finalizing makes the threads that hold partial results agree: each element is exchanged
-in as many steps as the binary logarithm of a warp's size, by every thread that holds it.  Which
-threads those are is planned after the source; all of the block's are assumed, the
-``replication="all"`` plan.  As in ``T.reduce``, a step is a shuffle and its own combining
-instruction no operation on data: how many there are says nothing about the work.
+An update combines one value with one element of the reducer in each iteration of the enclosing
+parallel loop.  Finalization combines the partial results of threads: every thread that holds an
+element exchanges it in log2(warp size) steps.  Lowering chooses these threads; all threads of the
+block are assumed (the plan ``replication="all"``).  As in ``T.reduce``, a step is a shuffle, and
+its combining instruction is not counted as an operation on data.
 
 Sources: tilelang ``language/reduce_op.py``, ``src/op/reducer.cc``.
 """

@@ -1,4 +1,4 @@
-"""Barriers, fences, waits and arrivals: no arithmetic and no bytes, only an order in time.
+"""Barriers, fences, waits and arrivals, which order execution without arithmetic and accesses.
 
 Sources: tilelang ``src/op/builtin.cc`` and ``src/cuda/op/builtin.cc``, TVM ``tirx/op.py`` and the
 table of the PTX dialect ``backend/cuda/ptx/table.py``.
@@ -43,7 +43,7 @@ TVM = """
 """
 
 
-#: What a call does to the barrier that is its first operand.
+#: The operation of a call on the barrier that is its first operand.
 _SIGNALS: Dict[str, SignalKind] = {
     "mbarrier_wait_parity": "wait",
     "mbarrier_wait": "wait",
@@ -67,7 +67,7 @@ _SIGNALS: Dict[str, SignalKind] = {
     "ptx_cp_async_barrier_noinc": "fetch",
     "cp_async_mbarrier_arrive": "fetch",
 }
-#: What a call does to the barrier of the block that has the number of its first operand.
+#: The operation of a call on the numbered barrier of the block in its first operand.
 _NUMBERED: Dict[str, SignalKind] = {
     "named_barrier_arrive": "arrive",
     "bar_arrive": "arrive",
@@ -76,13 +76,13 @@ _NUMBERED: Dict[str, SignalKind] = {
     "barrier_sync_count": "sync",
 }
 _DRAINS = frozenset({"wait_wgmma", "warpgroup_wait", "wgmma_wait_group"})
-#: Words in the names of operations that wait for nothing.
+#: Words in the names of operations that do not wait.
 _WAITLESS = ("arrive", "fence", "commit", "init", "trigger", "expect")
 
 
 @accounts(*("tl." + name for name in TILELANG.split()), *("tir." + name for name in TVM.split()))
 def synchronize(call: Any, context: Context) -> Statement:
-    """A barrier, fence, wait or arrival, with what it does to which barrier."""
+    """A barrier, fence, wait or arrival, with its operations on barriers."""
     name = short_name(call.op.name)
     signals = tuple(_signals(name, list(call.args), context))
     guard = predicate(call, context) if signals else None
@@ -92,7 +92,7 @@ def synchronize(call: Any, context: Context) -> Statement:
 
 
 def barrier_kind(name: str) -> BarrierKind:
-    """What the operation or function `name` has its threads wait for, by the words of its name."""
+    """The kind of synchronisation of the operation or function `name`, by words of the name."""
     if "wgmma" in name:
         return "wgmma"
     return "arrive" if any(word in name for word in _WAITLESS) else "wait"
@@ -120,7 +120,7 @@ def _signals(name: str, operands: List[Any], context: Context) -> Iterator[Signa
 
 
 def _without_result(operands: List[Any], context: Context) -> List[Any]:
-    """Without the register that an instruction of PTX may write first: a state, or yes or no."""
+    """The operands without the destination register of PTX: a state or a predicate."""
     first = context.region(operands[0])
     in_register = first is not None and first.buffer.scope.startswith("local")
     return operands[1:] if in_register and len(operands) > 1 else operands
@@ -129,7 +129,7 @@ def _without_result(operands: List[Any], context: Context) -> List[Any]:
 def signal(
     kind: SignalKind, barrier: Any, context: Context, parity: Optional[int] = None
 ) -> Optional[Signal]:
-    """What is done to the barrier that the operand `barrier` denotes; None if it denotes none."""
+    """The operation on the barrier that the operand `barrier` denotes; None if it denotes none."""
     where = context.region(barrier)
     if where is None or len(where.indices) != 1:
         return None

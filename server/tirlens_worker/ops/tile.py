@@ -55,7 +55,7 @@ _WITH_BIAS_AND_SCALE = ("sqrt", "exp", "exp2", "log2")
 
 
 def per(call: Any, context: Context) -> Executor:
-    """Who does a primitive together, in the words of `Statement.per`."""
+    """The executor of a primitive (`Statement.per`)."""
     scope = getattr(call, "scope", None)
     name = str(getattr(scope, "name", scope) or "")
     if name == "cluster":
@@ -148,7 +148,7 @@ def elementwise(call: Any, context: Context) -> Statement:
     if target is None:
         return not_understood(call, context, "the target is no region of a buffer")
     reducing = name in ("sum", "max", "min") and bool(sources)
-    # A conversion has the type of what it converts.
+    # The type of a conversion is that of its operand.
     over = sources[0] if sources and (reducing or name == "cast") else target
     reads = [access(region, "read", "tile") for region in sources]
     if reducing and len(call.args) > 3 and context.literal(call.args[3]):
@@ -175,7 +175,7 @@ def _each(name: str, over: Region, target: Region) -> List[Arith]:
 
 
 def _scale_operations(call: Any, context: Context, name: str, target: Region) -> Tuple[Arith, ...]:
-    """The multiply-add of ``exp(out, in, bias, scale)`` where it is more than in itself."""
+    """The multiply-add of ``exp(out, in, bias, scale)`` with a bias or scale."""
     if name not in _WITH_BIAS_AND_SCALE or len(call.args) < 4:
         return ()
     if _absent(call.args[2], context) and _absent(call.args[3], context):

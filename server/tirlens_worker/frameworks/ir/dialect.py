@@ -1,7 +1,7 @@
 """One interface to the IR of all versions of TVM.
 
-Nodes are identified by the name of their class, which all versions share, and read by attributes
-whose names differ between versions.  Nothing here imports a framework.
+Nodes are identified by the names of their classes, which all versions share.  Names of attributes
+differ between versions.  This module imports no framework.
 """
 
 from __future__ import annotations
@@ -68,18 +68,18 @@ def dtype_of(node: Any) -> str:
 
 
 def scope_of(buffer: Any) -> str:
-    """Where a buffer lies: ``global``, ``shared.dyn``, ``local`` ..."""
+    """The storage scope of a buffer: ``global``, ``shared.dyn``, ``local`` ..."""
     scope = buffer.scope
     return str(scope() if callable(scope) else scope) or "global"
 
 
 def is_buffer(node: Any) -> bool:
-    """Whether `node` is a buffer: a class of its own, or a variable of buffer type (0.26+)."""
+    """Whether `node` is a buffer: a `Buffer`, or a variable of buffer type (0.26 and later)."""
     return kind(node) == "Buffer" or kind(getattr(node, "ty", None)) == "BufferType"
 
 
 def op_name(call: Any) -> str:
-    """The name of what a call calls: an op, a global function, or a string."""
+    """The name of the callee: an op, a global function, or a string."""
     name = getattr(call.op, "name", None)
     if name is None:
         name = getattr(call.op, "name_hint", None)
@@ -87,7 +87,7 @@ def op_name(call: Any) -> str:
 
 
 def annotations_of(node: Any) -> Dict[str, Any]:
-    """The node's annotations as plain Python values where they are plain."""
+    """The annotations of the node as Python values, as far as they have such a form."""
     found = getattr(node, "annotations", None)
     if found is None:
         return {}
@@ -138,7 +138,7 @@ def attributes(func: Any) -> Dict[str, Any]:
     return {str(name): attrs[name] for name in attrs.keys()}  # noqa: SIM118 - not a dict
 
 
-#: Where statements keep the statements that they consist of.
+#: Attributes of statements with the statements that they consist of.
 _INNER = ("body", "block", "then_case", "else_case", "init")
 
 
@@ -154,7 +154,7 @@ def statements(stmt: Any) -> Iterator[Any]:
 
 
 def is_tilelang(func: Any) -> bool:
-    """Whether a function of tilelang's TVM is a kernel of tilelang and no plain TVMScript."""
+    """Whether a function of tilelang's TVM is a tilelang kernel, not plain TVMScript."""
     for stmt in statements(func.body):
         if str(getattr(stmt, "name_hint", "")) == "tilelang_root":
             return True
@@ -166,7 +166,7 @@ def is_tilelang(func: Any) -> bool:
     return False
 
 
-#: How statements and calls leave what runs, in the frameworks' spellings.
+#: The jumps of statements and calls, in the spellings of the frameworks.
 _JUMPS = {
     "Continue": "continue",
     "continue_loop": "continue",
@@ -187,9 +187,9 @@ def jump_of(stmt: Any) -> Optional[str]:
 
 
 def jumps(stmt: Any, exits: Iterable[str] = ("continue", "break", "return")) -> bool:
-    """Whether anything below `stmt`, the body of a loop, leaves an iteration of it early.
+    """Whether a statement in `stmt`, the body of a loop, leaves an iteration of the loop early.
 
-    A jump out of a loop inside of it does not, unless it returns.
+    Of the jumps in inner loops, only ``return`` does.
     """
     if stmt is None:
         return False
@@ -203,7 +203,7 @@ def jumps(stmt: Any, exits: Iterable[str] = ("continue", "break", "return")) -> 
 
 
 def last_of(stmt: Any) -> Any:
-    """The statement with which a sequence ends."""
+    """The last statement of a sequence."""
     while kind(stmt) == "SeqStmt":
         stmt = stmt.seq[len(stmt.seq) - 1]
     return stmt

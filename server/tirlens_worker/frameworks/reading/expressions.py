@@ -21,7 +21,7 @@ _BITS = {
 }
 _MAX_LENGTH = 60
 
-#: Calls that hand out their first argument's value unchanged, as far as counting goes.
+#: Calls whose value is that of the first argument.
 TRANSPARENT = frozenset(
     {"likely", "ret", "reinterpret", "tvm_warp_activemask", "ignore_loop_partition"}
 )
@@ -37,7 +37,7 @@ class Expressions:
 
     @property
     def is_serial(self) -> bool:
-        """Whether one thread runs the kernel: nothing so far says that it is a GPU's."""
+        """Whether the kernel is serial: no binding so far is that of a GPU kernel."""
         bindings = self._state.bindings
         return not (self.is_guarded or bindings.has_grid or bindings.scopes)
 
@@ -174,7 +174,7 @@ class Expressions:
         return float(node.value) if kind == "FloatImm" else None
 
     def buffer(self, node: Any) -> Buffer:
-        """The facts' array for one of the IR, which is registered when it is met first."""
+        """The array of the facts for an array of the IR; the first use registers it."""
         arrays = self._state.arrays
         buffer_id = arrays.id_of(node)
         return arrays.get(buffer_id if buffer_id is not None else self.declare(node))
@@ -189,11 +189,11 @@ class Expressions:
     ) -> str:
         """Register the array `buffer`; its id.
 
-        `storage` states its shape and strides where the compiler keeps less than is declared.
+        `storage` are its shape and strides if the compiler compacts it.
         """
         offset = getattr(buffer, "elem_offset", None)
         shape, strides = storage or (tuple(buffer.shape), tuple(buffer.strides or ()))
-        # The offset of a parameter is the caller's; the one of a view says where it begins.
+        # The caller sets the offset of a parameter; that of a view is its start in the array.
         is_caller_offset = offset is None or is_parameter or dialect.kind(offset) == "Var"
         sites = self._state.position.sites
         return self._state.arrays.add(

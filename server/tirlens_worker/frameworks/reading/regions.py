@@ -11,7 +11,7 @@ from ..state.kernel_state import KernelState
 from ..symbolic.row_major import advance, region_of_run
 from .expressions import Expressions, bare
 
-#: Calls that give the address of what stands in them, and those that only change its type.
+#: Calls that return the address of their operand, and calls that only change its type.
 _ADDRESSES = frozenset({"address_of", "tl.access_ptr", "buffer_data", "tl.tileop.access_ptr"})
 _SAME_ADDRESS = frozenset({"reinterpret", "cuda.cvta_generic_to_shared"})
 _OFFSETS = frozenset({"ptx.addr", "handle_add_byte_offset", "ptr_byte_offset"})
@@ -61,7 +61,7 @@ class Regions:
                 return self.pointer(node.args[0])
             if called in _ADDRESSES:
                 return self._region_call(node)
-            # ``ptx.addr(base, bytes)`` and its like lie that many bytes after their base.
+            # ``ptx.addr(base, bytes)`` and similar calls add bytes to the base address.
             base = self.region(node.args[0]) if called in _OFFSETS else None
             return None if base is None else advance(base, self._expressions.expr(node.args[1]))
         if name == "Cast":
@@ -127,7 +127,7 @@ class Regions:
 
 
 def variable_of(node: Any) -> Optional[Any]:
-    """The variable whose address, in whatever type, `node` is, or the first that it may be."""
+    """The variable whose address is `node`, after casts; of a selection, the first operand."""
     while dialect.kind(node) == "Select" or (dialect.kind(node) == "Call" and node.args):
         node = node.true_value if dialect.kind(node) == "Select" else node.args[0]
     return node if dialect.kind(node) in ("Var", "SizeVar") else None

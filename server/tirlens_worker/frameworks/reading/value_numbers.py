@@ -33,7 +33,7 @@ class ValueNumbers:
         return self._numbers.setdefault(form, len(self._numbers))
 
     def _form(self, node: Any) -> Tuple[Hashable, ...]:
-        """What identifies a value: the class of its node, what it names, and its operands."""
+        """The key of a value: the class of its node, its name or object, and its operands."""
         kind = dialect.kind(node)
         if kind in _CONSTANTS:
             return (kind, dialect.dtype_of(node), node.value)

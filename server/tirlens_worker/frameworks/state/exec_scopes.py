@@ -36,7 +36,7 @@ _NESTS = (
 
 
 class Index(NamedTuple):
-    """One index: its variable, the axis, how many there are (None: as many as the others say)."""
+    """One index: its variable, axis and extent (None: determined by the other indices)."""
 
     name: str
     scope: int
@@ -46,7 +46,7 @@ class Index(NamedTuple):
 
 
 class ExecScopes:
-    """The indices that a function has opened; they hold for all that follows."""
+    """The exec-scope indices of a function, which are valid from their definitions on."""
 
     def __init__(self, unique: Callable[[str], str]) -> None:
         self._unique = unique

@@ -17,7 +17,7 @@ from .value_properties import ValueProperties
 
 
 class KernelState:
-    """The parts; each is changed through its own methods."""
+    """The parts of the state of the walk."""
 
     def __init__(self) -> None:
         self.names = Names()

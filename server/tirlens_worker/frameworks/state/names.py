@@ -19,7 +19,7 @@ class Names:
     def __init__(self) -> None:
         #: Expressions by the keys of the IR's variables.
         self.values: Dict[int, Expr] = {}
-        #: The shape variables, in the order in which they are met.
+        #: The shape variables, in the order of their first use.
         self.variables: List[Variable] = []
         self._taken: Set[str] = set()
         self._alive: List[Any] = []

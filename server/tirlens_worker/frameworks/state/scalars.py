@@ -41,7 +41,7 @@ class Scalars:
         return self.loaded.get(buffer_id) if known is None else known
 
     def forget(self, buffer_id: str) -> None:
-        """Record that the value of a scalar is not known any more, in whatever thread."""
+        """Record that the value of a scalar is no longer known in any thread."""
         before = self.values.pop(buffer_id, None)
         if before is not None:
             self.initial.setdefault(buffer_id, before)

@@ -18,7 +18,7 @@ Boxes = Mapping[str, Tuple[Expr, ...]]
 
 
 class TensorMaps:
-    """The tensor maps of one kernel, by their variables or by where they lie in memory."""
+    """The tensor maps of one kernel, by their variables or their locations in memory."""
 
     def __init__(self, names: Names, arrays: Arrays) -> None:
         #: The box of one copy, by the ids of arrays whose tensor maps do not state it.
@@ -33,7 +33,7 @@ class TensorMaps:
         return self._find_or_add(dialect.key(var), str(var.name), dtype, rank)
 
     def in_memory(self, region: Region, dtype: str, rank: int) -> TensorMap:
-        """The array of a tensor map that lies in an array."""
+        """The array of a tensor map that is stored in an array."""
         return self._find_or_add(
             (region.buffer.id, *region.indices), region.buffer.name, dtype, rank
         )
@@ -56,7 +56,7 @@ class TensorMaps:
         """Record that a copy by the tensor map of an array moves no more than `box`.
 
         All copies of a tensor map move one size.  The tile in shared memory, whose size is `box`,
-        may have room for several boxes, so that the least size is kept.
+        may be larger than a box, so that the least size is used.
         """
         sizes = [min(sizes) for sizes in zip(box, self.boxes.get(array, box)) if _constant(sizes)]
         if len(sizes) == len(box):

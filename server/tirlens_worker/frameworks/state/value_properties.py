@@ -1,4 +1,4 @@
-"""What is known of values beside their expressions: data, constants, counters, dependences."""
+"""Properties of values other than their expressions: data, constants, counters, dependences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constant bounds of indices: enough to see that an access cannot leave its array."""
+"""Interval analysis of indices, which proves accesses to be inside their arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ANY: Range = (None, None)
 
 
 class Ranges:
-    """The values that loop variables take, as far as they are constants."""
+    """The constant intervals of loop variables."""
 
     def __init__(self) -> None:
         self._ranges: Dict[str, Range] = {}
@@ -39,7 +39,7 @@ class Ranges:
         return _combine(value[0], self.of(value[1]), self.of(value[2]))
 
     def decide(self, condition: Expr) -> Optional[bool]:
-        """Whether a comparison holds, where the ranges of its sides tell."""
+        """Whether a comparison holds; None if the ranges of its operands do not decide it."""
         if isinstance(condition, (bool, int)):
             return bool(condition)
         if isinstance(condition, tuple) and condition[0] == "not":
@@ -66,7 +66,7 @@ class Ranges:
     def below(self, index: Expr, size: Expr, lanes: int = 1) -> Optional[Expr]:
         """The condition under which `lanes` elements from `index` end before `size`.
 
-        None where they always do.
+        None if they always do.
         """
         _, high = self.of(index)
         least, _ = self.of(size)
@@ -77,7 +77,7 @@ class Ranges:
         return ("<", index if lanes == 1 else ("+", index, lanes - 1), size)
 
     def clip(self, index: Expr, extent: Expr, size: Expr) -> Expr:
-        """The length of the part of ``range(index, index + extent)`` in ``range(size)``."""
+        """The number of indices in both ``range(index, index + extent)`` and ``range(size)``."""
         low, high = self.of(index)
         _, length = self.of(extent)
         least, _ = self.of(size)
@@ -119,7 +119,7 @@ def _combine(operator: str, left: Range, right: Range) -> Range:
 
 
 def _chosen(operator: str, left: Range, right: Range) -> Range:
-    """The range of a minimum or a maximum: the end towards which it goes may be known alone."""
+    """The range of a minimum or a maximum, of which only one bound may be known."""
     (a, b), (c, d) = left, right
     if operator == "min":
         highs = [high for high in (b, d) if high is not None]

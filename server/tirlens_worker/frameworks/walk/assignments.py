@@ -1,4 +1,4 @@
-"""Stores, and names that statements give to values."""
+"""Stores, and bindings of names to values."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Branches:
         return tuple(nodes)
 
     def jump(self, stmt: Any) -> Nodes:
-        """A ``continue``, ``break`` or ``return``, with the evaluation of what it returns."""
+        """A ``continue``, ``break`` or ``return``, with the evaluation of the returned value."""
         value = getattr(stmt, "value", None)
         nodes = () if value is None else self._builder.evaluation(value, "return")
         if not self._jumps.branch_depth and self._skips_rest(stmt, dialect.jump_of(stmt)):

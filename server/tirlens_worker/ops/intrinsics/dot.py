@@ -73,7 +73,7 @@ _FREE = ("prefetch", "donothing", "assume", "hexagon.V6.lo", "hexagon.V6.hi", "v
 
 
 def dot_product(name: str) -> Optional[Arith]:
-    """The multiply-accumulates of one execution of the named instruction, if it is such."""
+    """The multiply-accumulates of one execution of the instruction `name`; None if it has none."""
     for pattern, count, dtype, accumulator in _PRODUCTS:
         if pattern.search(name):
             return Arith(op="fma", dtype=dtype, count=count, accumulator=accumulator)
@@ -112,7 +112,7 @@ def dp4a_of_pointers(arguments: Sequence[Any], context: Context) -> Statement:
 
 @accounts("tir.call_llvm_intrin", "tir.call_llvm_pure_intrin")
 def call_llvm(call: Any, context: Context) -> Statement:
-    """``call_llvm_intrin``: the dot product or arithmetic that its name tells."""
+    """``call_llvm_intrin``: the dot product or arithmetic of that name."""
     name = _name(call, context)
     if name is None:
         return not_understood(call, context, "an LLVM intrinsic by number")
@@ -160,7 +160,7 @@ def _name(call: Any, context: Context) -> Optional[str]:
 
 
 def _by_number(number: int) -> Optional[str]:
-    """The intrinsic's name, asked of the loaded framework: numbers differ by LLVM version."""
+    """The name of an intrinsic by the loaded framework: numbers differ between LLVM versions."""
     codegen = sys.modules.get("tvm.target.codegen")
     if codegen is None:
         return None

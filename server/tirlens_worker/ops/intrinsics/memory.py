@@ -1,8 +1,8 @@
-"""Loads and stores of one thread that are written as calls.
+"""Loads and stores of one thread in the form of calls.
 
-``ldg128`` loads 16 bytes of global memory whatever the pointer's element type; ``ptx_cp_async``
-copies a few elements from global to shared memory past the registers.  A predicate at the end of
-the arguments is a guard: where it is false nothing is moved.
+``ldg128`` loads 16 bytes of global memory for any element type of the pointer.  ``ptx_cp_async``
+copies a few elements from global to shared memory without registers.  A predicate in the last
+argument is a guard.
 
 Sources: tilelang ``language/builtin.py``, ``language/tir/op.py`` and
 ``src/cuda/codegen/codegen_cuda.cc``; TVM ``tirx.ptx_cp_async``, ``tirx.s_tir.cp_async_raw``
@@ -48,7 +48,7 @@ def store(call: Any, context: Context) -> Statement:
 
 @accounts("tl.__ldg", "tir.cuda.ldg")
 def read_only_load(call: Any, context: Context) -> Statement:
-    """``__ldg(place)``: a load through the read-only cache."""
+    """``__ldg(pointer)``: a load through the read-only cache."""
     source = context.region(call.args[0])
     if source is None:
         return not_understood(call, context, "the address is no element of a buffer")
@@ -62,7 +62,7 @@ def read_only_load(call: Any, context: Context) -> Statement:
 def _wide_access(
     call: Any, context: Context, mode: AccessMode, values: int
 ) -> Optional[Tuple[Region, Access]]:
-    """The element at an address and the access of the width that the call's name tells."""
+    """The element at an address, and the access with the width in the name of the call."""
     found = _WIDTH.search(short_name(call.op.name))
     where = context.region(call.args[0])
     if where is None or found is None:
@@ -128,7 +128,7 @@ def cp_async(call: Any, context: Context) -> Statement:
     # The PTX form of TVM 0.26 has its cache policy there, and its predicate at the seventh place.
     guards = arguments[6:7] if call.op.name == "tirx.ptx.cp_async" else rest[1:2]
     guard = context.expr(guards[0]) if guards else None
-    # A source that is given by its data pointer is not guarded.
+    # A source in the form of a data pointer has no guard.
     element = arguments[1].args[0]
     inside = (
         context.guard_of_load(element, guard)

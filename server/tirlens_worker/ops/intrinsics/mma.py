@@ -1,14 +1,13 @@
-"""Tensor-core instructions that a kernel issues itself: mma, wgmma, MFMA and their sparse forms.
+"""Tensor-core instructions in the source: mma, wgmma, MFMA and their sparse forms.
 
-The shape is written in the instruction (``m16n8k16``).  An ``mma`` is executed by the 32 lanes of
-a warp together and a ``wgmma`` by the 128 threads of a warpgroup, while the statement stands in
-the program of each thread; so one thread's execution is given M*N*K/32 or M*N*K/128
-multiply-accumulates (a whole number for every shape there is), and the sum over the threads is
-exact.  Operands are registers of the threads, or shared memory by descriptor, whose size follows
-from the shape: ``wgmma`` reads B, and A too in its ``ss`` form, from shared memory, which is no
-access of a known buffer here and is left out.
+The shape is in the instruction (``m16n8k16``).  The 32 lanes of a warp execute an ``mma`` together,
+the 128 threads of a warpgroup a ``wgmma``, but the statement is in the program of each thread.  The
+execution by one thread therefore has M*N*K/32 or M*N*K/128 multiply-accumulates (an integer for all
+shapes), and the sum over the threads is exact.  Operands are registers of the threads, or shared
+memory by descriptor, whose size follows from the shape: ``wgmma`` reads B, and in its ``ss`` form
+A, from shared memory.  These reads are not accesses of a known buffer and are left out.
 
-Where a block has fewer threads than the instruction takes, those it has do all the work.
+If a block has fewer threads than the instruction requires, these execute all of the work.
 
 Sources: tilelang ``cuda/language/tir.py``, ``src/cuda/op/builtin.h``; TVM ``backend/cuda/op.py``
 (0.26: ``ptx.mma``, ``wgmma_mma_async``) and ``backend/cuda/ptx/table.py`` (0.27: modifiers travel
@@ -56,7 +55,7 @@ _DTYPE = re.compile(r"^(float|bfloat|int|uint)\d+(_\w+)?(x\d+)?$")
 
 
 def as_dtype(word: str) -> Optional[str]:
-    """``fp16`` and ``f16`` as ``float16``; None for a word that names no element type."""
+    """The element type of a word: ``float16`` for ``fp16`` and ``f16``; None if it is none."""
     plain = re.sub(r"x\d+$", "", word)
     return DTYPES.get(plain) or (plain if _DTYPE.match(word) else None)
 
@@ -70,8 +69,8 @@ def strings(call: Any, context: Context) -> List[str]:
 def predicate(call: Any, context: Context) -> Optional[Expr]:
     """The condition under which a call of TVM's PTX dialect is executed: its last operand.
 
-    It has one if the modifier ``pred`` comes last (``"pred,p6"`` where one more predicate is an
-    operand of the instruction's own).
+    It has one if the last modifier is ``pred`` (``"pred,p6"`` if the instruction has another
+    predicate operand).
     """
     words = [context.literal(node) for node in call.args]
     last = words[-1] if words else None
@@ -99,7 +98,7 @@ def mma_sparse(call: Any, context: Context) -> Statement:
 
 @accounts("tl.ptx_wgmma_ss", "tl.ptx_wgmma_rs")
 def wgmma(call: Any, context: Context) -> Statement:
-    """``wgmma.mma_async``: a product of one warpgroup, which is only started here."""
+    """``wgmma.mma_async``: an asynchronous product of one warpgroup."""
     return _instruction(call, context, "wgmma")
 
 
@@ -125,7 +124,7 @@ def wgmma_by_numbers(call: Any, context: Context) -> Statement:
 @accounts("tir.ptx.wgmma_b1_*", "tir.ptx.wgmma_bf16_*", "tir.ptx.wgmma_f16_*")
 @accounts("tir.ptx.wgmma_fp8_*", "tir.ptx.wgmma_int_*", "tir.ptx.wgmma_tf32_*")
 def wgmma_of_ptx(call: Any, context: Context) -> Statement:
-    """wgmma as TVM's table of PTX has it: M, N and K in its name or operands."""
+    """wgmma of TVM's PTX table: M, N and K are in the name or the operands."""
     return _instruction(call, context, "wgmma")
 
 

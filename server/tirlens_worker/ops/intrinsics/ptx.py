@@ -2,8 +2,8 @@
 
 ``T.ptx.ld.global_.v2.b32(a, b, pointer)`` is the call ``tirx.ptx.ld_vec`` with the operands in
 PTX's order, destinations first, and then the modifiers ``"global", "v2", "b32"``.  The first word
-of the operation says what it does; the last modifier that names a type says on what.  TVM 0.26
-spells the same instructions without modifiers (``tirx.ptx.add_f32x2``).
+of the name is the operation, the last modifier with a type the type.  TVM 0.26 has the same
+instructions without modifiers (``tirx.ptx.add_f32x2``).
 
 Source: TVM ``backend/cuda/ptx/engine.py`` (calling convention) and ``ptx/table.py``.
 """
@@ -66,7 +66,7 @@ _EXCHANGE = "shfl vote match redux activemask elect any"
 _ARITHMETIC.update(dict.fromkeys(_BITWISE.split(), "bitwise"))
 _ARITHMETIC.update(dict.fromkeys(_EXCHANGE.split(), "shuffle"))
 
-#: What instructions on integers make of two operands, and ``mad`` of the first two of three.
+#: The operators of instructions on two integers, and of ``mad`` on the first two of three.
 _OPERATORS = {
     "add": "+",
     "sub": "-",
@@ -126,7 +126,7 @@ def _text(words: List[str], modifiers: List[str]) -> str:
 
 
 def _element(words: List[str]) -> Tuple[str, int]:
-    """The type that the last of `words` to name one names, and the width of its packing."""
+    """The type in the last of `words` that has one, and its number of packed values."""
     for word in reversed(words):
         packed = _PACKED.match(word)
         name, width = (packed.group(1), int(packed.group(2))) if packed else (word, 1)
@@ -163,7 +163,7 @@ def _arithmetic(call: Any, context: Context, words: List[str], modifiers: List[s
 
 
 def _target(words: List[str], modifiers: List[str]) -> Optional[str]:
-    """The type that a conversion makes, which stands before the one that it is made of.
+    """The result type of a conversion, which precedes the operand type in its name.
 
     One instruction converts a pair.
     """
@@ -178,16 +178,16 @@ def _names_type(word: str) -> bool:
 
 
 def _of_operands(nodes: Iterable[Any], context: Context) -> Iterator[Arith]:
-    """The arithmetic of operands that are expressions, not registers or places in memory."""
+    """The arithmetic of operands that are expressions, not registers or memory."""
     for node in nodes:
         if context.region(node) is None and not isinstance(context.literal(node), str):
             yield from context.arith(node)
 
 
 def _move(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Statement:
-    """``mov``: no instruction of its own, but for what its operand computes.
+    """``mov``, which has only the cost of its operand.
 
-    One that takes a register apart has its parts first.
+    The destinations of an unpacking come first.
     """
     count = 1
     if "unpack" in words:
@@ -206,7 +206,7 @@ def _move(call: Any, context: Context, words: List[str], modifiers: List[str]) -
 
 
 def _result(call: Any, context: Context, words: List[str], modifiers: List[str]) -> Optional[Expr]:
-    """What an instruction makes of its integer operands, where an expression can say it."""
+    """The result of an integer instruction as an expression; None if it has no such form."""
     operator = _OPERATORS.get(words[0])
     operands = [node for node in call.args[1:] if not isinstance(context.literal(node), str)]
     partial = "hi" in modifiers or "hi" in words or predicate(call, context) is not None
@@ -221,7 +221,7 @@ def _memory(call: Any, context: Context, words: List[str], modifiers: List[str])
     writing = words[0] == "st" or "st" in words or "red" in words
     where = _pointer(call, context)
     if where is None and "async" in words:
-        # A few registers go to the shared memory of another block of the cluster.
+        # A store of a few registers to the shared memory of another block of the cluster.
         return Call(label=_text(words, modifiers))
     if where is None:
         return not_understood(call, context, "the address is no element of a buffer")
@@ -230,7 +230,7 @@ def _memory(call: Any, context: Context, words: List[str], modifiers: List[str])
     size = max(bits(dtype) * packed * vector // bits(where.buffer.dtype), 1)
     single = vector == packed == 1 and predicate(call, context) is None
     if not writing and single and "int" in dtype:
-        # An index that is loaded is known by the place that it comes from.
+        # The value of a loaded index is a load expression.
         context.assign(call.args[0], ("load", where.buffer.id, *where.indices))
     text = _text(words, modifiers)
     if writing:
@@ -282,12 +282,12 @@ def _bulk(call: Any, context: Context, words: List[str], modifiers: List[str]) -
 
 
 def _size(value: Any) -> Optional[int]:
-    """A number of bytes such as a copy can have; other small constants are flags."""
+    """The bytes of a copy; None for smaller constants, which are flags."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 4 else None
 
 
 def _pointer(call: Any, context: Context) -> Optional[Region]:
-    """The operand that points into memory: the last one that is no array of registers."""
+    """The memory operand: the last one that is not an array of registers."""
     found = [region for region in map(context.region, call.args) if region is not None]
     outside = [region for region in found if not region.buffer.scope.startswith("local")]
     return outside[-1] if outside else None

@@ -1,14 +1,14 @@
 """Blackwell's tensor memory: its products, loads, stores and copies.
 
-``tcgen05.mma`` is issued by one thread for the whole block; its M and N are bits of the instruction
-descriptor (N/8 at bit 17, M/16 at bit 24) and its K is 32 bytes of operand.  A descriptor that is
-computed at run time leaves the size unknown.  ``tcgen05.ld`` and ``st`` move, for each thread, as
-many 32-bit registers as the call lists.
+One thread issues ``tcgen05.mma`` for the block.  M and N are bits of the instruction descriptor
+(N/8 at bit 17, M/16 at bit 24), K is 32 bytes of operand.  If the descriptor is computed at run
+time, the size is not known.  ``tcgen05.ld`` and ``st`` transfer, for each thread, the 32-bit
+registers in the call.
 
-How long a product takes follows from `Mma.operand_bytes` and `Mma.filled`. Measured on a B200
+The time of a product follows from `Mma.operand_bytes` and `Mma.filled`.  Measured on a B200
 (SemiAnalysisAI, microbench-blackwell@9a068d8, umma_throughput/tput_results_max.csv): an instruction
-of 128 rows, or of 256 on two SMs, takes N/2 clocks, or as many as its operands take at 128 bytes
-each, one of 64 rows takes N/2 too.
+of 128 rows, or of 256 on two SMs, takes N/2 clocks, or the clocks of its operands at 128 bytes per
+clock; one of 64 rows takes N/2 clocks too.
 
 Sources: PTX ISA, "Instruction descriptor" and "tcgen05.mma"; tilelang ``cuda/language/tir.py``
 (ptx_tcgen05_mma_ss(kind, a, a offset, b, b offset, c, c offset, descriptor, ...)),
@@ -28,13 +28,13 @@ from .mma import predicate, strings
 _BYTES_OF_K = 32
 #: Rows of an instruction of one block, and of one that has half as many.
 _ROWS, _HALF = 128, 64
-#: Where an instruction descriptor keeps N/8 and M/16.
+#: The bits of N/8 and M/16 in an instruction descriptor.
 _SIZES = 0x3F << 17 | 0x1F << 24
 
 
 @accounts("tl.ptx_tcgen05_mma_ss", "tl.ptx_tcgen05_mma_ts", "tl.ptx_tcgen05_mma_blockscaled_ss")
 def multiply(call: Any, context: Context) -> Statement:
-    """``tcgen05.mma``: a product of one block or two, which is only started here."""
+    """``tcgen05.mma``: an asynchronous product of one block or two."""
     kind = context.literal(call.args[0])
     descriptor = _descriptor(call, context)
     if not isinstance(kind, str) or descriptor is None:
@@ -55,7 +55,7 @@ def _product(
     words = short_name(call.op.name).split("_")
     # A row of either operand is 32 bytes; two blocks that multiply together read one half each.
     read = (n if "ts" in words else m + n) * _BYTES_OF_K
-    # Half of the rows leave half of the cores idle, but not of a product whose columns are split.
+    # Half of the rows leave half of the tensor cores idle, unless the columns are split (``ws``).
     filled = _HALF / _ROWS if m == _HALF and "ws" not in words else 1.0
     return Mma(
         label="T.{}(m{}n{}k{})".format(short_name(call.op.name), m, n, k),
@@ -78,7 +78,7 @@ def _product(
 
 
 def _descriptor(call: Any, context: Context) -> Optional[int]:
-    """The only constant among the arguments that is too large to be anything else."""
+    """The instruction descriptor: the only constant argument with bits from bit 17 on."""
     found = (context.literal(node) for node in call.args[1:])
     return next((value for value in found if isinstance(value, int) and value >= 1 << 17), None)
 
@@ -130,7 +130,7 @@ def describe_scaled(call: Any, context: Context) -> Statement:
 def _create_descriptor(call: Any, context: Context, first: int) -> Statement:
     m, n = (context.literal(node) for node in call.args[first : first + 2])
     if isinstance(m, int) and isinstance(n, int):
-        # The other bits say types and layouts, which no one asks for here.
+        # The other bits are types and layouts, which are not used.
         context.assign(
             call.args[0], ("|", ("&", "descriptor", ~_SIZES), n // 8 << 17 | m // 16 << 24)
         )
@@ -141,7 +141,7 @@ def _create_descriptor(call: Any, context: Context, first: int) -> Statement:
 @accounts("tl.ptx_tcgen05_cp_warpx4", "tl.ptx_tcgen05_sf_warp_transpose", "tir.ptx.tcgen05_cp")
 @accounts("tir.ptx.tcgen05_shift")
 def move(call: Any, context: Context) -> Statement:
-    """``tcgen05.ld``, ``.st`` and ``.cp``: a warp moves tensor memory."""
+    """``tcgen05.ld``, ``.st`` and ``.cp``: a warp accesses tensor memory."""
     return _move(call, ())
 
 

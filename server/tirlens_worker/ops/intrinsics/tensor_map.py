@@ -1,12 +1,12 @@
-"""``cp.async.bulk.tensor`` of TVM's PTX dialect, and the tensor maps that the host makes for it.
+"""``cp.async.bulk.tensor`` of TVM's PTX dialect, and the tensor maps that the host encodes for it.
 
-Where the function itself has the host make the map, the array and the box are known.  A map that
-is a parameter of the kernel keeps its box to itself; then the tile in shared memory has its size.
-The copy covers the trailing dimensions of the tile's array, as many as there are coordinates;
-where a loop steps through one of them the box ends at the step.
+If the function encodes the map, the array and the box are known.  If the map is a parameter of the
+kernel, its box is inferred from the tile in shared memory: the trailing dimensions of the array of
+the tile, as many as there are coordinates.  A loop that steps through a dimension limits the box to
+its step.
 
 Operands (PTX ISA, "cp.async.bulk.tensor"; coordinates innermost first): a load has the tile, the
-map, the coordinates, a barrier and what modifies it; a store the map, the coordinates, the tile.
+map, the coordinates, a barrier and modifiers; a store has the map, the coordinates and the tile.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RANK = re.compile(r"([1-5])d$")
 def encode(call: Any, context: Context) -> Statement:
     """(map, type, rank, address, sizes, strides but the innermost in bytes, box, ...).
 
-    All innermost first (CUDA driver API, ``cuTensorMapEncodeTiled``); run by the host.
+    All are innermost first (CUDA driver API, ``cuTensorMapEncodeTiled``).  The host executes it.
     """
     made, dtype, rank, address = call.args[1:5]
     dims, array = context.literal(rank), context.region(address)
@@ -64,8 +64,7 @@ def tensor_copy(call: Any, context: Context, words: List[str], modifiers: List[s
     memory = Region(found.array, corner[::-1], box)
     guard = predicate(call, context)
     mode: AccessMode = "read" if loading else "atomic" if "reduce" in words else "write"
-    # What lies outside the array is not moved; how large one is that comes from elsewhere is not
-    # known here.
+    # Elements outside the array are not copied; the sizes of an unknown array are not known.
     clipped = found.box is not None
     accesses = [replace(access(memory, mode, "tma", guard), clipped=clipped)]
     if tile is not None:
@@ -86,19 +85,19 @@ def _elements(size_bytes: Expr, element_bytes: int) -> Expr:
 
 
 def as_row(box: Tuple[Expr, ...], dims: int) -> Tuple[Expr, ...]:
-    """As many elements as `box` has, in as many dimensions as the tile has."""
+    """`box` as extents in `dims` dimensions, with the same number of elements."""
     if len(box) <= dims:
         return (1,) * (dims - len(box)) + box
     return (times(*box[: len(box) - dims + 1]), *box[len(box) - dims + 1 :])
 
 
 def _box(tile: Region, rank: int) -> Optional[Tuple[Expr, ...]]:
-    """The size of what one copy moves, in elements of the tile's array."""
+    """The box of one copy, in elements of the array of the tile."""
     indices, shape = tile.indices[-rank:], tile.buffer.shape[-rank:]
     inner = shape[-1] if indices[-1] == 0 else _step(indices[-1], shape[-1])
     if rank == 0 or inner is None:
         return None
-    # An index that neither begins a dimension nor steps through it chooses one of several tiles.
+    # An index other than 0 without steps through its dimension selects one of several tiles.
     outer = (
         size if index == 0 else _step(index, size) or 1
         for index, size in zip(indices[:-1], shape[:-1])
@@ -107,7 +106,7 @@ def _box(tile: Region, rank: int) -> Optional[Tuple[Expr, ...]]:
 
 
 def _in_rows(box: Tuple[Expr, ...], innermost: Expr) -> Tuple[Expr, ...]:
-    """The box of a tile without rows, whose copies follow each other along the array's rows."""
+    """The box of a one-dimensional tile, whose copies continue along the rows of the array."""
     step, size = _step(innermost), box[-1]
     if step is None or len(box) < 2 or box[-2] != 1 or not isinstance(size, int):
         return box
@@ -115,9 +114,9 @@ def _in_rows(box: Tuple[Expr, ...], innermost: Expr) -> Tuple[Expr, ...]:
 
 
 def _step(index: Expr, size: Expr = 0) -> Optional[int]:
-    """The least step by which anything moves an index on: ``i * 8 + j * 64`` steps by 8.
+    """The greatest common divisor of the steps of an index: 8 for ``i * 8 + j * 64``.
 
-    A constant one is reached by steps that also reach the `size` of its dimension.
+    A constant index has the common divisor with the `size` of its dimension.
     """
     if isinstance(index, int) and isinstance(size, int) and size > 1:
         return math.gcd(index, size)

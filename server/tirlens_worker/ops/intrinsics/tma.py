@@ -1,9 +1,9 @@
 """Bulk copies by one thread: tilelang's ``tma_load`` family and TVM's ``cp_async_bulk`` of 0.26.
 
-A tensor copy moves the box of its descriptor: with the descriptor in place the global array, the
-corner and the box are known; a descriptor that comes from elsewhere (a kernel parameter) leaves
-the size to the shared side, and where that is no region either the bytes are unknown.  The
-non-tensor form names its bytes.  A multicast load reads global memory once for its whole cluster.
+A tensor copy transfers the box of its descriptor.  If the descriptor is created in the call, the
+global array, the corner and the box are known.  Otherwise (a kernel parameter) the size is that of
+the region in shared memory, or not known.  The non-tensor form states its bytes.  A multicast load
+reads global memory once for the cluster.
 
 Sources: tilelang ``src/cuda/op/builtin.h`` (create_tma_descriptor(type, rank, address, shape...,
 stride..., box..., element stride..., interleave, swizzle, promotion, fill); dimensions innermost
@@ -74,7 +74,7 @@ def _count(region: Region) -> Expr:
 @accounts("tir.ptx.cp_async_bulk_shared_to_cluster", "tir.ptx.cp_async_bulk_s2s_cluster")
 @accounts("tir.dma_copy", "tir.nvshmem.getmem*", "tir.nvshmem.putmem*")
 def bulk_copy(call: Any, context: Context) -> Statement:
-    """(dst, src, bytes, ...); the legacy form has an offset behind each pointer."""
+    """(dst, src, bytes, ...); the legacy form has an offset after each pointer."""
     found = [(at, region) for at, region in enumerate(map(context.region, call.args)) if region]
     sizes = [context.literal(node) for node in call.args]
     if len(found) < 2:

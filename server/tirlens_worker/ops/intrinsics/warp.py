@@ -1,8 +1,8 @@
-"""Exchange between the lanes of a warp, and reductions and votes that are made of it.
+"""Exchanges between the lanes of a warp: shuffles, reductions, votes and matches.
 
 A shuffle is one operation per thread.  A reduction over 32 lanes is 5 shuffles and 5 combining
-operations per thread, over a whole block the same once more over the warps' results; a vote or a
-match is one exchange.
+operations per thread; a reduction over a block repeats that for the results of the warps.  A vote
+or a match is one exchange.
 
 Sources: tilelang ``language/builtin.py``, ``language/reduce_op.py`` (warp_reduce),
 ``src/tl_templates/cuda/reduce.h``; TVM ``tirx/op.py``, ``src/s_tir/transform/
@@ -54,7 +54,7 @@ def dtype_of(node: Any) -> str:
 )
 def shuffle(call: Any, context: Context) -> Statement:
     """A shuffle, vote or match: one exchange with the other lanes."""
-    # The exchanged value stands behind the mask, where there is a mask; both may be computed.
+    # The value follows the mask, if there is one; both may be expressions with a cost.
     return _exchange(call, context, 1, (), tuple(call.args))
 
 
@@ -89,8 +89,8 @@ def block_reduce(call: Any, context: Context) -> Statement:
 def thread_allreduce(call: Any, context: Context) -> Statement:
     """``tvm_thread_allreduce(n, value..., predicate, result..., thread index...)``.
 
-    The threads that the indices tell apart halve their number step by step, those of a warp first
-    and then one of each warp; every thread of the block takes part in every step.
+    A tree reduction over the threads with different indices, in each warp first and then over one
+    thread of each warp.  Every thread of the block executes every step.
     """
     count = context.literal(call.args[0])
     if not isinstance(count, int):

@@ -1,10 +1,10 @@
 """The WMMA interface and its relatives: fragments that a warp loads, multiplies and stores.
 
-``tvm_mma_sync`` multiplies a fragment of M x K with one of K x N by a warp; the extents stand in
-the load, store and fill calls and in the fragment's own shape, not in the product's call.  A
-thread's share is a 32nd of the fragment's elements and of the product.  A fragment array holds
-several tiles, so its shape does not tell the tile: 16 x 16 x 16 is what TVM's schedules use unless
-the array's last two extents say otherwise.
+``tvm_mma_sync`` multiplies fragments of M x K and K x N by a warp.  The extents are arguments of
+the load, store and fill calls and the shape of the fragment, but not arguments of the product.  The
+share of a thread is a 32nd of the elements of the fragment and of the product.  A fragment array
+may have several tiles: a tile of 16 x 16 x 16 is assumed, as in TVM's schedules, unless the last
+two extents of the array are another instruction shape.
 
 Sources: TVM ``tirx/op.py`` (tvm_load_matrix_sync(fragment, m, n, k, index, pointer, stride,
 layout), tvm_mma_sync(d, id, a, ia, b, ib, c, ic), tvm_fill_fragment(fragment, m, n, k, index,
