@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -306,3 +307,40 @@ def test_20_a_report_that_cannot_be_written_is_a_message(
     client.wait(lambda: messages in [method for method, _ in client.notifications])
     (said,) = [p["message"] for method, p in client.notifications if method == messages]
     assert "No space left on device" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trusted", [False, True])
+def test_15_what_the_documentation_says_of_trust(
+    start: Start, tmp_path: Path, tvm_python: Path, trusted: bool
+) -> None:
+    """Opening is enough, directives are code, files can be read."""
+    secret, proof = tmp_path / "secret", tmp_path / "proof"
+    secret.write_text("of the file")
+    reading = f"open({str(secret)!r}).read()"
+    writing = f"open({str(proof)!r}, 'w').write({reading})"
+    text = f"# tirlens: make({writing})\n" + FACTORY
+    client = start()
+    client.initialize(trusted=trusted, interpreter=str(tvm_python))
+    uri = client.open(tmp_path / "a.py", text)
+    if trusted:
+        client.wait_ready(uri)
+        assert proof.read_text() == "of the file"
+    else:
+        client.wait(lambda: "untrusted" in client.states(uri))
+        assert client.lenses(uri)
+        time.sleep(0.5)
+        assert not proof.exists()
+
+
+FACTORY = """
+from tvm.script import tirx as T
+
+def make(size):
+    @T.prim_func
+    def scale(A: T.Buffer((1024,), "float32")):
+        for i in T.thread_binding(1024, thread="threadIdx.x"):
+            A[i] = A[i] * T.float32(2)
+
+    return scale
+"""
