@@ -1,8 +1,8 @@
 """Start a worker: ``PYTHON .../tirlens_worker/__main__.py [SERVER_PID | measure]``.
 
-Started by its path and not with ``-m``, so that the interpreter's own search path is exactly what
-the user's programs see.  Nothing but `sys` may be imported before the script's folder is off that
-path, or a module beside this file would stand in for one of the standard library.
+It is started by its path and not with ``-m``, so that the search path of the interpreter is that of
+the user's programs.  Only `sys` may be imported before the folder of this file is removed from that
+path: its modules would replace modules of the standard library of the same name.
 """
 
 import sys

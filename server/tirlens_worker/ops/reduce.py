@@ -10,7 +10,7 @@ least the 4 threads that share a row of a tensor-core accumulator and at most a 
 issues as many shuffles as the binary logarithm of that number.
 
 Sources: tilelang ``src/op/reduce.cc``, ``src/backend/common/op/reduce.h``,
-``language/reduce_op.py`` (the copies of its shared-memory forms stand in the IR by themselves).
+``language/reduce_op.py`` (the copies of its shared-memory forms are separate statements of the IR).
 """
 
 from __future__ import annotations

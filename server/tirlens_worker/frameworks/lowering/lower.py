@@ -1,6 +1,6 @@
 """A tilelang kernel lowered for one architecture by tilelang's own passes.
 
-Lowering goes as far as CUDA source and needs neither a GPU nor a compiler: the target is data, and
+Lowering ends with CUDA source and needs neither a GPU nor a compiler: the target is data, and
 device code is not compiled (``enable_device_compile=False``).
 
 Sources: tilelang ``engine/lower.py`` (lower), ``jit/kernel.py`` (the pass context of a

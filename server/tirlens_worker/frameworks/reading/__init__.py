@@ -1,1 +1,1 @@
-"""From the IR's expressions to those of the facts: values, regions, accesses, costs."""
+"""Translation of expressions of the IR to those of the facts: values, regions, accesses, costs."""

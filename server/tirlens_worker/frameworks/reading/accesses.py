@@ -48,10 +48,10 @@ class Accesses:
         return guard
 
     def guard_of_call(self, call: Any, guard: Optional[Expr], alone: bool) -> Optional[Expr]:
-        """The guard of a call, `guard` included; None if it always happens.
+        """The guard of a call, `guard` included; None if it is always executed.
 
-        tilelang's compiler guards an atomic or external call that stands `alone` by every address
-        that its arguments read or point at, and one whose result is used by those it points at.
+        tilelang's compiler guards an atomic or external call by the addresses that its arguments
+        point at, and a call that is a statement (`alone`) also by those that its arguments read.
         """
         if self._expressions.is_guarded and _GUARDED.match(dialect.op_name(call)):
             for argument in call.args:

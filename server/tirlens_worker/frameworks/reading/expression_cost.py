@@ -1,14 +1,14 @@
-"""What it costs to evaluate an expression of the IR.
+"""The cost of one evaluation of an expression of the IR.
 
-An addition of two data values is one ``add`` and a product one ``mul``; a multiply-accumulate is
-so two operations and two FLOP, whether or not the compiler fuses them.  A product or quotient with
-1.0, a common default of parameters of activations, has no cost, nor has an expression of constants
-alone, which the compiler computes.  Arithmetic on addresses is left out: an integer operation
-counts where a loaded value takes part in it.
+An addition of two data values is one ``add``, a product one ``mul``.  A multiply-accumulate is
+therefore two operations and two FLOP, whether or not the compiler fuses them.  A product or
+quotient with 1.0, a common default of parameters of activations, has no cost.  Nor has a constant
+expression, which the compiler folds.  Arithmetic on addresses is left out: an integer operation
+counts if one of its operands depends on a loaded value.
 
-A mask of a tile in registers is no branch in tilelang's code: the position of each element is
-computed and compared, and its value selected (SASS of CUDA 13 for sm_90a: VIADD and ISETP once for
-what is the same in several elements of a thread, FSEL for each).
+A mask of a tile in registers is not a branch in tilelang's code: the index of each element is
+computed and compared, and its value is selected (SASS of CUDA 13 for sm_90a: VIADD and ISETP once
+for equal indices of several elements of a thread, FSEL for each element).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What is known at one point of the walk over a kernel's statements."""
+"""The state of the walk over the statements of a kernel."""

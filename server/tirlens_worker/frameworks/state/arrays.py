@@ -53,9 +53,9 @@ class Arrays:
         scope: Optional[str] = None,
         span: Optional[Span] = None,
     ) -> str:
-        """Register `buffer`; one that views the data of another is its alias.
+        """Register `buffer`; a view of the data of another buffer is its alias.
 
-        `scope` is the memory in which it lies if its own type does not say.
+        `scope` is the storage scope if the type of the buffer has none.
         """
         self._names.keep_alive(buffer)
         data = getattr(buffer, "data", None)

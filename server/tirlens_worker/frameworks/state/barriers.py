@@ -1,7 +1,7 @@
 """Barriers: the arrivals that end a phase, and the parity of the first wait.
 
-A kernel keeps the number of its iterations in scalars and waits for a parity that is computed from
-them.  The initial values of these scalars tell the phase of the first wait.
+A kernel counts its iterations in scalars and computes the parity of a wait from them.  The initial
+values of these scalars determine the phase of the first wait.
 """
 
 from __future__ import annotations

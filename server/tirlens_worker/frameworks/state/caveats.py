@@ -24,12 +24,12 @@ class Caveats:
             self.found.append(caveat)
 
     def note(self, message: str, function: Optional[str] = None) -> None:
-        """Note a caveat of the statement at hand; `collect` decides whether it is added."""
+        """Record a caveat at the current statement; `collect` adds it to the facts."""
         self._notes.append((message, function))
 
     @contextmanager
     def collect(self, sites: Sites) -> Generator[None, None, None]:
-        """Add what is noted while this is active, unless it ends by an exception."""
+        """Add the caveats that are recorded while active, unless it ends by an exception."""
         self._notes.clear()
         yield
         for message, function in self._notes:

@@ -17,7 +17,7 @@ from .bound_loops import bound_loop, product
 Nodes = Tuple[Node, ...]
 Sites = Tuple[Span, ...]
 
-# ``ScopeIdDef.scope`` (``ScopeBinding`` in tvm/tirx/exec_scope.h): whose index, within what.
+# ``ScopeIdDef.scope`` (``ScopeBinding`` in tvm/tirx/exec_scope.h).
 CLUSTER, CTA, CTA_IN_CLUSTER = 0, 1, 2
 WARPGROUP, WARP, WARP_IN_WARPGROUP, LANE, THREAD, THREAD_IN_WARPGROUP = 3, 4, 5, 6, 7, 8
 CTA_IN_PAIR = 9

@@ -1,7 +1,7 @@
-"""Loops with a ``break``: the iterations that begin before it, where the indices decide that.
+"""Loops with a ``break``: the trip count, if the condition depends only on indices.
 
-``for i in range(n): if i == 7: break`` has eight iterations of n, and in the last of them nothing
-after the ``break`` runs.
+``for i in range(n): if i == 7: break`` has eight of n iterations; the last one ends at the
+``break``.
 """
 
 from __future__ import annotations
@@ -103,10 +103,10 @@ def _top_level(stmt: Any) -> Iterator[Any]:
 
 
 def _first_iteration(parts: Sequence[Expr]) -> Optional[Tuple[Expr, Sequence[Expr], bool]]:
-    """The first iteration in which all `parts` of a condition may hold, and what must hold in it.
+    """The first iteration in which all `parts` of a condition may hold.
 
-    The third result tells whether the condition holds in the later iterations too.  None where the
-    iteration is not known.
+    The second result are the parts that must hold in it, the third is whether the condition holds
+    in all later iterations.  None if the iteration is not known.
     """
     varying = [part for part in parts if mentions(part, _ITERATION)]
     if not varying:

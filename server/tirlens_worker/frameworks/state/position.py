@@ -22,7 +22,7 @@ class Jumps:
 
     @contextmanager
     def inside(self, exits: LoopExits) -> Generator[None, None, None]:
-        """While active, the body of a loop is walked, and `exits` collects what ends it."""
+        """While active, the body of a loop is walked, and `exits` collects its exits."""
         outer = self.branch_depth, self.exits
         self.branch_depth, self.exits = 0, exits
         try:

@@ -28,7 +28,7 @@ class TensorMaps:
         self._maps: Dict[Hashable, TensorMap] = {}
 
     def of_variable(self, var: Any, dtype: str, rank: int) -> TensorMap:
-        """The array of the tensor map `var`; one that nothing has described is a parameter."""
+        """The array of the tensor map `var`; a map without a definition is a parameter."""
         self._names.keep_alive(var)
         return self._find_or_add(dialect.key(var), str(var.name), dtype, rank)
 

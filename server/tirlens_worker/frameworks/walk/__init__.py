@@ -1,1 +1,1 @@
-"""From the statements of a PrimFunc to the tree of facts."""
+"""Translation of the statements of a PrimFunc to the tree of facts."""

@@ -22,7 +22,7 @@ _REDUCTION = 2  # IterVar.iter_type of a reduction axis
 
 
 class Blocks:
-    """Walks blocks and what belongs to them."""
+    """Walks blocks with their declarations and annotations."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Blocks:
         self._builder = builder
         self._threads = threads
         self._locator = locator
-        #: What the compiler keeps of arrays that are declared larger, by their names.
+        #: The shapes and strides of arrays that the compiler compacts, by their names.
         self._storage = storage
         walk.handlers.update(
             SBlockRealize=self._realize,

@@ -1,4 +1,4 @@
-"""Sequences of statements, branches, and jumps, which make branches of what follows them."""
+"""Sequences of statements, branches and jumps; the statements after a jump become a branch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SOURCE_BRANCH = re.compile(r"((?:el)?if\b.*?)\s*:\s*(?:#.*)?")
 
 
 class Branches:
-    """Walks what runs under conditions."""
+    """Walks sequences, branches and jumps."""
 
     def __init__(
         self, walk: Traversal, state: KernelState, expressions: Expressions, builder: NodeBuilder
@@ -136,7 +136,7 @@ class Branches:
         return last if self._skips_rest(stmt, dialect.jump_of(last)) else None
 
     def _skips_rest(self, stmt: Any, jump: Optional[str]) -> bool:
-        """Whether `jump`, in or at `stmt`, skips all that follows the latter and nothing else."""
+        """Whether `jump`, in or at `stmt`, skips exactly the statements after `stmt`."""
         if self._jumps.exits is None:
             return jump == "return"
         return jump in ("continue", "break") and self._jumps.exits.is_top_level(stmt)

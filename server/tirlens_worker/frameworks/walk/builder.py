@@ -15,7 +15,7 @@ Nodes = Tuple[Node, ...]
 
 
 class NodeBuilder:
-    """Builds nodes at the walk's position, and notes what is left out of them."""
+    """Builds nodes at the position of the walk, with caveats about omitted costs."""
 
     def __init__(self, state: KernelState, context: HandlerContext, locator: Locator) -> None:
         self._state = state
@@ -33,7 +33,7 @@ class NodeBuilder:
         return (replace(statement, label=label, sites=position.sites, per=per),)
 
     def evaluation(self, node: Any, purpose: str) -> Nodes:
-        """The evaluation of `node` for its own sake: a statement, or nothing if it is free."""
+        """The evaluation of `node` as a statement; no node if it has no cost."""
         arith, accesses = self.cost(node, is_named=purpose == "let")
         if not arith and not accesses:
             return ()

@@ -1,7 +1,7 @@
 """The walk over one function.
 
-One walk serves all frameworks: `dialect` hides what differs between versions, `ops` accounts for
-tile operations and intrinsics, and each kind of statement has a class that walks it.
+The walk is the same for all frameworks: `dialect` abstracts from their versions, `ops` accounts for
+tile operations and intrinsics, and a class for each kind of statement translates it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def walk(
 ) -> Nodes:
     """The nodes of a function's whole body; `state` is complete afterwards.
 
-    `storage` states what the compiler keeps of arrays that are declared larger, by their names.
+    `storage` are the shapes and strides of arrays that the compiler compacts, by their names.
     """
     regions = Regions(state, expressions)
     readers = Readers(state, expressions, regions, Accesses(state, expressions, regions))

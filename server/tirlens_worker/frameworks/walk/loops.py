@@ -39,7 +39,7 @@ class LoopBodies:
         self._induction = induction
 
     def nodes(self, body: Any, iteration: Expr, count: Expr, exits: LoopExits) -> Nodes:
-        """The nodes of iteration `iteration` of `count`; `exits` collects what ends the loop."""
+        """The nodes of iteration `iteration` of `count`; `exits` collects the loop's exits."""
         scalars = self._state.scalars
         before = dict(scalars.values)
         steps = self._induction.enter(body, iteration)

@@ -9,15 +9,15 @@ from ..ir import dialect
 from ..ir.subexpressions import SELECT
 from ..reading.expressions import Expressions, bare
 
-#: What masks write in place of infinity: the exponential of it is zero next to any score.
+#: Bound of the finite values that masks use for minus infinity: their exponential is negligible.
 _LOW = -1e4
 
 
 def kept_elements(store: Any, expressions: Expressions) -> Optional[Expr]:
-    """The condition under which a store keeps an element; None if it is no mask.
+    """The condition under which a mask does not change an element; None for other stores.
 
-    A mask sets elements to zero or to (nearly) minus infinity.  It leaves the others as they are,
-    or sets them to zero for a product to be added to.
+    A mask sets elements to zero or to (nearly) minus infinity.  It does not change the others, or
+    sets them to zero, to which a product is added later.
     """
     value = store.value
     if dialect.kind(value) == "Select":
@@ -36,7 +36,7 @@ def kept_elements(store: Any, expressions: Expressions) -> Optional[Expr]:
 
 
 def _drops(value: Expr, alternative: Expr, element: Expr) -> bool:
-    """Whether `value` drops an element that `alternative` keeps."""
+    """Whether `value` masks an element that `alternative` does not mask."""
     if alternative == element:
         return _is_low(value) or _is_zero(value)
     return _is_zero(alternative) and _is_low(value)

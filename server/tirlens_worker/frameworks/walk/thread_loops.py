@@ -16,7 +16,7 @@ from .traversal import Traversal
 
 
 class ThreadLoops:
-    """Walks what binds indices to blocks and threads."""
+    """Walks bindings of indices to blocks and threads."""
 
     def __init__(
         self,

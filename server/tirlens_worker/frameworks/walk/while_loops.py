@@ -10,9 +10,9 @@
             ...
         i += 1
 
-A loop that only tests a barrier again and again is a wait.  A loop whose block goes on with the
-work of a block that it has cancelled (cluster launch control) has one iteration: the work of the
-cancelled block is counted there.
+A loop that only tests a barrier is a wait.  A loop in which a block continues with the work of a
+block that it cancelled (cluster launch control) has one iteration: the work of the cancelled block
+is counted in that block.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class WhileLoops:
         return None
 
     def _until_flag(self, stmt: Any, parts: Sequence[Any], stop: StopFlag) -> Nodes:
-        """The iterations before the one that sets the flag, which does nothing else."""
+        """The iterations before the one that sets the flag, which has no other effect."""
         counter = self._new_counter()
         scalars = self._state.scalars
         before: Dict[str, Expr] = dict(scalars.values)

@@ -1,8 +1,8 @@
 """Dot products of packed small integers and the LLVM intrinsics that TVM's tensorization uses.
 
 One ``vpdpbusd`` of 512 bits multiplies 64 bytes and adds them in groups of 4 to 16 integers: 64
-multiply-accumulates.  These are no tensor cores; the operation is ``fma`` on the operands' type
-with the accumulator's beside it.  ``dp4a`` does 4, ``dp2a`` 2.
+multiply-accumulates.  They do not use tensor cores: the operation is ``fma`` on the type of the
+operands, with the type of the accumulator.  ``dp4a`` has 4, ``dp2a`` 2.
 
 Sources: TVM ``s_tir/tensor_intrin`` (``x86.py``, ``arm_cpu.py``, ``hexagon.py``), ``tirx.dp4a``;
 LLVM's IntrinsicsX86.td and IntrinsicsAArch64.td for the widths.

@@ -1,7 +1,7 @@
-"""Matrix moves between shared memory and registers: ldmatrix, stmatrix, and the fills around mma.
+"""Copies of matrices between shared memory and registers: ldmatrix, stmatrix, fills for mma.
 
-``ldmatrix.x4`` reads four 8x8 matrices of 16-bit elements with the 32 lanes of a warp; each lane
-receives 4 bytes of each, which is what one thread's execution is given.
+``ldmatrix.x4`` reads four 8x8 matrices of 16-bit elements by the 32 lanes of a warp.  Each lane
+receives 4 bytes of each, which is the cost of the execution by one thread.
 
 Sources: tilelang ``tl.ptx_ldmatrix(trans, num, shared pointer, local pointer)``, TVM
 ``tirx.ptx_legacy.ldmatrix(dtype, trans, num, ".b16", local, offset, shared, offset)`` and

@@ -105,10 +105,10 @@ def _is_global(region: Optional[Region]) -> bool:
 def cp_async(call: Any, context: Context) -> Statement:
     """``cp.async``: (dst, src, size[, guard]), in tilelang's own form in elements, else in bytes.
 
-    tilelang's compiler has it read nothing where its source begins outside of the array, and fill
-    the target with zeros there (``RewriteCPAsync`` in ``legalize_safe_memory_access.cc``).
+    If the source begins outside the array, the code that tilelang generates reads nothing and fills
+    the target with zeros (``RewriteCPAsync`` in ``legalize_safe_memory_access.cc``).
 
-    TVM's legacy form puts the element type first and an element offset behind each data pointer:
+    TVM's legacy form has the element type first and an element offset after each data pointer:
     ([dtype,] dst, offset, src, offset, bytes[, guard]).
     """
     arguments = list(call.args)
@@ -125,7 +125,7 @@ def cp_async(call: Any, context: Context) -> Statement:
         return not_understood(call, context, "not a constant size between two known buffers")
     in_elements = call.op.name == "tl.ptx_cp_async"
     count = size if in_elements else max(size * 8 // bits(source.buffer.dtype), 1)
-    # The PTX form of TVM 0.26 has its cache policy there, and its predicate at the seventh place.
+    # The PTX form of TVM 0.26 has a cache policy there, and its predicate is the seventh argument.
     guards = arguments[6:7] if call.op.name == "tirx.ptx.cp_async" else rest[1:2]
     guard = context.expr(guards[0]) if guards else None
     # A source in the form of a data pointer has no guard.
