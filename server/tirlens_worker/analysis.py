@@ -12,12 +12,12 @@ from typing import Callable, Dict, Sequence
 from . import codec
 from .facts import KernelFacts
 from .lines import split_lines
-from .program import fake_gpu, imported, load, patches
+from .program import fake_gpu, load, patches, user_imports
 from .program.document import Document
+from .program.file_dependencies import Origins
 from .program.load import Loaded
-from .program.origins import Origins
 from .protocol import Analyze, KernelRequest, Lowering, Problem, Progress
-from .tracing import assume
+from .tracing import assumed_values
 from .tracing.evaluate import Traced
 from .tracing.trace import Outcome, Tracer
 
@@ -45,7 +45,7 @@ def analyse(request: Analyze, only: Sequence[int], send: Send) -> None:
     patches.install(request.target)
     enter_folder(request.path)
     folders = load.search_folders(request.path, request.sys_path)
-    with spans.recording(), imported.Importer(), Origins(document, folders) as origins:
+    with spans.recording(), user_imports.Importer(), Origins(document, folders) as origins:
         loaded = load.load(
             document,
             request.sys_path,
@@ -128,7 +128,8 @@ def _assumed_sizes(request: KernelRequest, facts: KernelFacts) -> Dict[str, int]
     if not request.allow_assumed or facts.call_source == "module-level":
         return {}
     found = {
-        variable.name: assume.size(variable.name, request.hints) for variable in facts.variables
+        variable.name: assumed_values.size(variable.name, request.hints)
+        for variable in facts.variables
     }
     return {name: size for name, size in found.items() if size is not None}
 

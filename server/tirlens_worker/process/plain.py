@@ -15,7 +15,7 @@ from typing import BinaryIO, Callable, List, Optional
 
 from .. import analysis
 from ..isolation import network
-from ..program import origins, patches
+from ..program import file_dependencies, patches
 from ..protocol import Analyze, Problem
 from . import warm_up
 from .mark import Mark
@@ -39,7 +39,7 @@ class PlainWorker(Worker):
         _Run(request, self._send, self._mark).run()
         for name in set(sys.modules) - set(modules):
             # The next text may have other versions of the user's own modules.
-            if not origins.is_installed(sys.modules[name]):
+            if not file_dependencies.is_installed(sys.modules[name]):
                 del sys.modules[name]
         sys.path[:] = search_path
 

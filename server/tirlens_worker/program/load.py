@@ -18,7 +18,7 @@ from typing import Any, Callable, Collection, Dict, List, Optional, Tuple
 from ..frameworks import old_tvm
 from ..isolation.network import NetworkClosedError
 from ..protocol import Problem
-from . import imported, other_versions, statements
+from . import execution, other_versions, user_imports
 from .document import Document, chain, missing_name, package_of, relative_levels
 
 # Methods with effects on which later definitions may depend.
@@ -69,7 +69,7 @@ class Loaded:
         """The failure that left `name` undefined, in this text or in a user's module."""
         found = self._failed.get(name)
         if found is None:
-            cause = imported.cause_of(name)
+            cause = user_imports.cause_of(name)
             found = cause and Problem(cause.kind, str(cause), detail=cause.detail)
         return found
 
@@ -94,7 +94,7 @@ class Loaded:
         if isinstance(error, ImportError):
             problem = self.document.problem("import", error, at=at)
             message = (
-                imported.import_error_message(error)
+                user_imports.import_error_message(error)
                 or other_versions.missing_part_message(error)
                 or problem.message
             )
@@ -121,7 +121,7 @@ class Loaded:
             defines = isinstance(statement, (ast.FunctionDef, ast.ClassDef))
             if not defines and (isinstance(error, _REPORTED_AT_ONCE) or _is_network_refusal(error)):
                 self.problems.append(problem)
-        for name in statements.bound_names(statement):
+        for name in execution.bound_names(statement):
             self._failed[name] = problem
 
 
@@ -161,7 +161,7 @@ def printed_imports(document: Document) -> List[ast.stmt]:
     Imports of names that the text binds are left out.
     """
     found: List[ast.stmt] = []
-    bound = {name for statement in document.tree.body for name in statements.bound_names(statement)}
+    bound = {name for statement in document.tree.body for name in execution.bound_names(statement)}
     for number, line in enumerate(document.lines, 1):
         match = _PRINTED.match(line)
         if match and match.group("name") not in bound:
@@ -178,14 +178,14 @@ def run_statements(
     on_statement: Callable[[int], None],
 ) -> None:
     """Execute the `selected` statements one by one in `namespace`, past those that fail."""
-    flags = statements.future_flags(loaded.document.tree)
+    flags = execution.future_flags(loaded.document.tree)
     path = loaded.document.path
     modules = dict(sys.modules)
     for statement in selected:
         if _is_bare(statement):
             continue
         on_statement(statement.lineno)
-        error = statements.attempt(statement, path, flags, namespace)
+        error = execution.attempt(statement, path, flags, namespace)
         if error is not None:
             loaded.record(statement, error)
         elif namespace is loaded.namespace:
@@ -204,8 +204,8 @@ def execute(
     local_names: Optional[Dict[str, Any]] = None,
 ) -> None:
     """Execute one statement, which may raise; it binds names in `local_names` if that is given."""
-    flags = statements.future_flags(loaded.document.tree)
-    statements.execute(statement, loaded.document.path, flags, namespace, local_names)
+    flags = execution.future_flags(loaded.document.tree)
+    execution.execute(statement, loaded.document.path, flags, namespace, local_names)
 
 
 def _is_network_refusal(error: BaseException) -> bool:

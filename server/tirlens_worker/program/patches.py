@@ -12,12 +12,13 @@ The frameworks are patched in `sys.modules`, as far as the user's program has im
 from __future__ import annotations
 
 import inspect
+import linecache
 import sys
 from types import SimpleNamespace
-from typing import Any, Callable, Mapping, Set, Tuple
+from typing import Any, Callable, List, Mapping, Set, Tuple
 
 from ..frameworks import array_shapes, old_tvm
-from . import fake_gpu, gpu_answers, other_versions, stack
+from . import execution, fake_gpu, gpu_queries, other_versions
 from .compilations import (
     CapturedKernel,
     NotRunError,
@@ -58,6 +59,30 @@ def _install(patches: Tuple[Tuple[str, Callable[[Any], None]], ...]) -> None:
 
 def _refuse(*args: Any, **kwargs: Any) -> Any:
     raise NotRunError("nothing is compiled while a file is analysed")
+
+
+def _patch_stack(module: Any) -> None:
+    """Patch `inspect.stack` to end at the first frame of user code, as in ``python file.py``.
+
+    TVM's parser requests the stack with source lines for each function, half of its time.
+    """
+
+    def stack(context: int = 1) -> List[Any]:
+        this_frame = inspect.currentframe()
+        frame = this_frame and this_frame.f_back
+        frames: List[Any] = []
+        while frame is not None and frame.f_code.co_filename != execution.__file__:
+            path, line = frame.f_code.co_filename, frame.f_lineno
+            lines = linecache.getlines(path, frame.f_globals)
+            first = max(0, min(line - 1 - context // 2, len(lines) - context))
+            source = lines[first : first + context] if context > 0 else []
+            # `inspect.getframeinfo` would search all modules for this path.
+            info = (path, line, frame.f_code.co_name, source or None, line - 1 - first)
+            frames.append(module.FrameInfo(frame, *info))
+            frame = frame.f_back
+        return frames
+
+    module.stack = stack
 
 
 def _patch_jit(jit: Any) -> None:
@@ -132,7 +157,7 @@ def _patch_relax_operators(op: Any) -> None:
 
 
 _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
-    ("inspect", stack.shorten),
+    ("inspect", _patch_stack),
     ("tilelang.jit", _patch_jit),
     ("tilelang.autotuner.tuner", _patch_tuner),
     ("tilelang", _patch_lower),
@@ -142,10 +167,10 @@ _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("tvm.relax.frontend.nn.op", _patch_relax_operators),
 )
 _ANSWERS: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
-    ("torch.cuda", gpu_answers.patch_torch_cuda),
-    ("tilelang.carver.arch.driver", gpu_answers.patch_driver),
-    ("tilelang.carver.arch.driver.cuda_driver", gpu_answers.patch_driver),
-    ("tilelang.carver.arch.cuda", gpu_answers.patch_arch),
-    ("tilelang.backend.target", gpu_answers.patch_target),
-    ("tilelang.utils.target", gpu_answers.patch_target),
+    ("torch.cuda", gpu_queries.patch_torch_cuda),
+    ("tilelang.carver.arch.driver", gpu_queries.patch_driver),
+    ("tilelang.carver.arch.driver.cuda_driver", gpu_queries.patch_driver),
+    ("tilelang.carver.arch.cuda", gpu_queries.patch_arch),
+    ("tilelang.backend.target", gpu_queries.patch_target),
+    ("tilelang.utils.target", gpu_queries.patch_target),
 )

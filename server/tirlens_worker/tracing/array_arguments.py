@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Set, Tuple, cast
 
-from . import assume
+from . import assumed_values
 
 _NEW = "{}.placeholder([{}], {})"
 _MAX_RANK = 8
@@ -173,10 +173,10 @@ class _Reader:
     def _assumed_size(self, name: str) -> int:
         if isinstance(self.known.get(name), int):
             return int(self.known[name])
-        return assume.size("num_tokens" if name == "_" else name, {}) or 128
+        return assumed_values.size("num_tokens" if name == "_" else name, {}) or 128
 
     def _assumed_type(self, name: str) -> str:
-        texts = assume.by_name(name)
+        texts = assumed_values.by_name(name)
         return next((text.strip('"') for text in texts if text.startswith('"')), "float16")
 
 

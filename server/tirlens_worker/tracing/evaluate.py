@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterator, Optional, Tuple
 
 from ..facts import Span
-from ..program import compilations, load, statements
+from ..program import compilations, execution, load
 from ..program.document import Definition, describe
 from ..protocol import CallCandidate, KernelRequest
-from . import parameters
+from . import assumed_calls
+from .assumed_calls import Call
 from .failures import ArgumentsError
 from .kernels import NoKernelError, choose, functions, is_kernel, kind, symbol
-from .parameters import Call
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Evaluator:
         self, value: Any, candidate: CallCandidate, request: KernelRequest
     ) -> CallCandidate:
         """The call of the factory that `candidate` returns: ``build(2)(4096)``."""
-        calls = parameters.calls(self._document, value, candidate.expression, request)
+        calls = assumed_calls.calls(self._document, value, candidate.expression, request)
         found, error = self._first(calls, self._names(request))
         if found is None:
             raise error or NoKernelError("{} gives no kernel".format(candidate.expression))
@@ -116,7 +116,7 @@ class Evaluator:
     def _value(self, expression: str, namespace: Dict[str, Any]) -> Any:
         code = compile(expression.strip(), "<{}>".format(expression), "eval", dont_inherit=True)
         try:
-            value = statements.value_of(code, namespace)
+            value = execution.value_of(code, namespace)
         except Exception:
             # A wrapper that compiles a kernel and then runs it has compiled the kernel.
             captured = compilations.take_captured()
@@ -131,7 +131,7 @@ class Evaluator:
         call = ast.parse(expression.strip(), mode="eval").body
         for keyword in getattr(call, "keywords", ()):
             code = compile(ast.Expression(keyword.value), "<{}>".format(expression), "eval")
-            namespace[keyword.arg] = statements.value_of(code, namespace)
+            namespace[keyword.arg] = execution.value_of(code, namespace)
         for span in request.prelude:
             statement = self._document.statement_at(span)
             if statement is not None:
@@ -166,16 +166,16 @@ class Evaluator:
             reach = node.name + "()" if is_function else "{}.{}".format(node.name, reach)
         local_names: Dict[str, Any] = {}
         load.execute(self._loaded, statement, namespace, local_names)
-        return statements.value_of(reach, namespace, local_names)
+        return execution.value_of(reach, namespace, local_names)
 
     def _call_with_assumed(
         self, value: Any, name: str, namespace: Dict[str, Any], request: KernelRequest
     ) -> Any:
-        calls = parameters.calls(self._document, value, name, request)
+        calls = assumed_calls.calls(self._document, value, name, request)
         found, error = self._first(calls, namespace)
         if found is not None:
             return found[1]
-        missing = parameters.required_names(self._document, value, request)
+        missing = assumed_calls.required_names(self._document, value, request)
         if missing:
             reason = describe(error) if error else "no kernel came of it"
             raise ArgumentsError(missing, reason) from error

@@ -8,7 +8,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 from ..program import fake_gpu, load, other_versions
 from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
-from . import parameters
+from . import assumed_calls
 from .evaluate import Evaluator, Traced
 from .failures import Failure, explain, required_problem
 
@@ -69,9 +69,9 @@ class Tracer:
             return self._failure_outcome(request, failures, ())
         tried = {failure.candidate.expression for failure in failures}
         calls = (
-            parameters.calls_around(document, request)
+            assumed_calls.calls_around(document, request)
             if request.local_to
-            else parameters.calls(document, value, request.name, request)
+            else assumed_calls.calls(document, value, request.name, request)
         )
         deadline = time.process_time() + _ASSUME_LIMIT_S
         unlaunchable: List[Outcome] = []
@@ -93,9 +93,9 @@ class Tracer:
         if unlaunchable:
             return unlaunchable[0]
         missing = (
-            parameters.required_around(document, request)
+            assumed_calls.required_around(document, request)
             if request.local_to
-            else parameters.required_names(document, value, request)
+            else assumed_calls.required_names(document, value, request)
         )
         return self._failure_outcome(request, failures, missing)
 

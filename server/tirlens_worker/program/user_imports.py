@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, Dict, Optional, Sequence
 
 from ..isolation.network import NetworkClosedError
-from . import other_versions, statements
+from . import execution, other_versions
 from .document import describe, missing_name, trace_text
 
 _OWN_FOLDER = os.path.dirname(os.path.dirname(__file__))
@@ -114,13 +114,13 @@ class _Loader(SourceFileLoader):
     def _execute_rest(self, module: ModuleType, line: int, error: Exception) -> None:
         """Execute the statements after that of `line`, which raised `error`."""
         tree = ast.parse(self.get_data(self.path), self.path)
-        flags = statements.future_flags(tree)
+        flags = execution.future_flags(tree)
         for statement in tree.body:
             if (statement.end_lineno or statement.lineno) < line:
                 continue
             raised: Optional[BaseException] = error
             if _first_line(statement) > line or isinstance(statement, (ast.Import, ast.ImportFrom)):
-                raised = statements.attempt(statement, self.path, flags, module.__dict__)
+                raised = execution.attempt(statement, self.path, flags, module.__dict__)
             if isinstance(raised, _ENDS):
                 raise raised
             if raised is not None:
@@ -133,7 +133,7 @@ class _Loader(SourceFileLoader):
         cause = first or Cause(
             kind, what or describe(error), self.path, statement.lineno, trace_text(error)
         )
-        for name in statements.bound_names(statement):
+        for name in execution.bound_names(statement):
             _causes.setdefault(name, cause)
 
 

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, Iterable, List, Optional, Sequence, Set
 
 from .document import Document
-from .imported import is_installed as is_installed_at
+from .user_imports import is_installed as is_installed_at
 
 
 class Origins:

@@ -4,7 +4,14 @@ import ast
 
 import pytest
 
-from tirlens_worker.tracing.assume import Parameter, attempts, by_name, constants_of, flags_of, size
+from tirlens_worker.tracing.assumed_values import (
+    Parameter,
+    attempts,
+    by_name,
+    constants_of,
+    flags_of,
+    size,
+)
 
 
 @pytest.mark.parametrize(

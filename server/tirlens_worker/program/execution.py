@@ -1,7 +1,7 @@
 """Execution of a module statement by statement, past those that fail.
 
-All user code is started by `execute` and `value_of`; `stack` identifies the end of user code by
-them.
+All user code is started by `execute` and `value_of`; `patches` identifies the end of user code by
+this file.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any, Iterator, List, Mapping, Optional, Sequence, Tuple
 from ..program.compilations import first_configuration
 from ..program.document import Definition, Document
 from ..protocol import KernelRequest
-from . import assume
+from . import assumed_values
 from .array_arguments import is_array, new_arrays
 
 #: A call as text, and the origin of its arguments (`KernelFacts.call_source`).
@@ -25,7 +25,7 @@ def calls(document: Document, value: Any, name: str, request: KernelRequest) -> 
     # A method is called on an object of its class, constructed without arguments.
     owner, _, last = name.rpartition(".")
     callee = "{}().{}".format(owner, last) if _is_method(document, value, request) else name
-    for values in assume.attempts(parameters, request.hints, request.bindings):
+    for values in assumed_values.attempts(parameters, request.hints, request.bindings):
         # A parameter that autotuning sets is not assumed.
         source = "assumed" if values else plain
         values = dict(values, **_new_arrays(document, value, request, values))
@@ -36,10 +36,10 @@ def calls_around(document: Document, request: KernelRequest) -> Iterator[Call]:
     """Calls of the function in which a local kernel is defined, with assumed arguments."""
     path = document.definitions_along(request.local_to or "", request.span.line)
     parameters = [
-        assume.Parameter(name, written_type(path[-1], name))
+        assumed_values.Parameter(name, written_type(path[-1], name))
         for name in required_around(document, request)
     ]
-    for values in assume.attempts(parameters, request.hints, request.bindings):
+    for values in assumed_values.attempts(parameters, request.hints, request.bindings):
         words = ", ".join("{}={}".format(name, text) for name, text in values.items())
         yield "{}({})".format(request.local_to, words), "assumed" if values else "module-level"
 
@@ -73,7 +73,9 @@ def written_type(definition: Optional[ast.AST], name: str) -> Optional[str]:
     return None
 
 
-def _parameters(document: Document, value: Any, request: KernelRequest) -> List[assume.Parameter]:
+def _parameters(
+    document: Document, value: Any, request: KernelRequest
+) -> List[assumed_values.Parameter]:
     found = _without_value(value, request, _definition(document, value, request))
     if not _is_method(document, value, request):
         return found
@@ -117,14 +119,16 @@ def _is_method(document: Document, value: Any, request: KernelRequest) -> bool:
 
 def _without_value(
     value: Any, request: KernelRequest, definition: Optional[Definition]
-) -> List[assume.Parameter]:
+) -> List[assumed_values.Parameter]:
     """The parameters of a factory or eager kernel without a default.
 
     `definition` is its syntax tree, None if that was not found.
     """
     if hasattr(value, "specialize") and hasattr(value, "constexpr_names"):
         given = set(value.constexpr_defaults)
-        return [assume.Parameter(n) for n in sorted(value.constexpr_names) if n not in given]
+        return [
+            assumed_values.Parameter(n) for n in sorted(value.constexpr_names) if n not in given
+        ]
     tuned = _tuned_names(value)
     implementation = getattr(value, "jit_impl", value)
     tensors: Sequence[str] = getattr(getattr(implementation, "func", None), "tensor_args", ())
@@ -135,8 +139,8 @@ def _without_value(
         except (TypeError, ValueError):
             return []
     signature = _wrapped_signature(signature, definition)
-    out: List[assume.Parameter] = []
-    flags = assume.flags_of(definition or ast.Pass())
+    out: List[assumed_values.Parameter] = []
+    flags = assumed_values.flags_of(definition or ast.Pass())
     for index, parameter in enumerate(signature.parameters.values()):
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
@@ -150,13 +154,13 @@ def _without_value(
             hint = "flag" if parameter.name in flags else None
             hint = hint if annotation is parameter.empty else annotation
             position = None if parameter.kind is parameter.KEYWORD_ONLY else index
-            out.append(assume.Parameter(parameter.name, hint, optional, position))
+            out.append(assumed_values.Parameter(parameter.name, hint, optional, position))
         elif parameter.name in request.bindings:
-            out.append(assume.Parameter(parameter.name, None, True))
+            out.append(assumed_values.Parameter(parameter.name, None, True))
     if hasattr(implementation, "get_tir") and definition is not None:
         known = set(signature.parameters)
-        names = assume.constants_of(definition)
-        out += [assume.Parameter(name) for name in names if name not in known]
+        names = assumed_values.constants_of(definition)
+        out += [assumed_values.Parameter(name) for name in names if name not in known]
     return out
 
 
@@ -192,7 +196,9 @@ def _parameter(
     return inspect.Parameter(argument.arg, kind, default=given, annotation=hint)
 
 
-def _call_text(name: str, parameters: Sequence[assume.Parameter], values: Mapping[str, str]) -> str:
+def _call_text(
+    name: str, parameters: Sequence[assumed_values.Parameter], values: Mapping[str, str]
+) -> str:
     """``matmul(4096, 4096, 4096, block_M=128)``: sizes by position, the rest by name."""
     words: List[str] = []
     positional = not name.endswith(".specialize")
