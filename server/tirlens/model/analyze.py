@@ -16,11 +16,13 @@ from . import cpu
 from .counting.data_substitution import bind_data_extents, split_rows_evenly
 from .gpu.compiler.matrix_instructions import find_unsupported_instructions
 from .gpu.kernel import find_launch, model_gpu_kernel, move_bytes
+from .gpu.launch.limits import array_bytes, refused_launch
 from .multi_kernel import merge_reports, split_kernels
 from .report import CaveatNote, KernelReport
 from .reporting.lower_bound import limit_to_compulsory_bytes, report_lower_bound
 from .reporting.report_builder import (
     add_cached_roofline,
+    add_caveat,
     add_counts,
     add_gpu_launch,
     add_time,
@@ -163,6 +165,8 @@ def _analyze_workload(
     leaves = leaves_of(workload.tree)
     noted = {caveat.function for caveat in workload.facts.caveats}
     report = add_counts(report, leaves, noted)
+    if array_bytes(workload.counts) > device.dram.bytes:
+        report = add_caveat(report, _memory_caveat(array_bytes(workload.counts), device))
     if device.kind == "cpu":
         return _analyze_cpu_kernel(report, workload, device, by_line)
     if device.kind == "accelerator" or not workload.is_scheduled:
@@ -181,8 +185,9 @@ def _analyze_gpu_kernel(
     report = add_gpu_launch(report, kernel.launch, device)
     timed = kernel.block_time, kernel.time
     block = kernel.launch.block
-    if not block.occupancy:
-        return add_unknown_time(report, kernel.tree, timed, block.misfit, by_line)
+    reason = refused_launch(workload.counts, device)
+    if reason or not block.occupancy:
+        return add_unknown_time(report, kernel.tree, timed, reason or block.misfit, by_line)
     return add_time(report, device, kernel.tree, timed, kernel.launch.blocks, by_line)
 
 
@@ -193,6 +198,9 @@ def _analyze_cpu_kernel(
     report = add_traffic(report, workload.counted.footprint, leaves_of(times.nodes), device)
     report = add_cached_roofline(report, device).replace(schedule="cpu")
     timed = times.timed_tree, times.kernel_time
+    if workload.is_scheduled:
+        reason = f"it launches blocks of threads, and {device.name} is a CPU: choose a GPU"
+        return add_unknown_time(report, times.nodes, timed, reason, by_line)
     return add_time(report, device, times.nodes, timed, times.busy_cores, by_line)
 
 
@@ -211,6 +219,13 @@ def _add_count_caveats(report: KernelReport, workload: Workload) -> KernelReport
     notes = (CaveatNote(caveat.message, caveat.span) for caveat in workload.counts.caveats)
     new = tuple(note for note in notes if note not in known)
     return report.replace(caveats=report.caveats + new, formula=workload.counted.formula)
+
+
+def _memory_caveat(size: int, device: Device) -> str:
+    return (
+        f"the arrays take {size / 1e9:.4g} GB, more than the {device.dram.bytes / 1e9:.4g} GB of "
+        f"{device.id}"
+    )
 
 
 def _negative_array(workload: Workload) -> str | None:

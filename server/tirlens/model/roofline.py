@@ -76,7 +76,7 @@ def sustained_roofline_seconds(
     """The roofline time in seconds at the rates that the best long-running kernels reach."""
     compute = (flop / sustained_flop_per_s(device, name) for name, flop in flop_by_class.items())
     rate = device.dram.bytes_per_s * device.dram.sustained_fraction
-    return max((compulsory_bytes or 0.0) / rate, *compute)
+    return max((compulsory_bytes or 0.0) / rate, 0.0, *compute)
 
 
 def dominant_class(device: Device, flop_by_class: Mapping[str, int]) -> str | None:
