@@ -69,6 +69,9 @@ def conserved(report: KernelReport) -> None:
 )
 def test_the_breakdown_adds_up(facts: KernelFacts, device: str) -> None:
     report = analyze(facts, load(device))
+    if load(device).kind == "cpu" and facts.launch.threads:
+        assert report.status == "no-time"
+        return
     assert report.status == "ok", report.message
     conserved(report)
     assert report.time_s is not None and report.roofline_time_s is not None
@@ -182,7 +185,7 @@ def test_what_is_empty_costs_its_launch() -> None:
 
 def test_odd_facts_give_a_report() -> None:
     odd = replace(gemm(), body=(Branch(("load", "A", 0, 0), (), ()),), launch=Launch((0,), (0,)))
-    assert analyze(odd, load("h200")).status in ("ok", "error", "unsupported")
+    assert analyze(odd, load("h200")).status == "no-time"
     unknown = Call("mystery", arith=(Arith("unknown:mystery", "float32"),))
     report = analyze(replace(gemm(), body=(unknown,)), load("h200"))
     assert any("mystery" in note.message for note in report.caveats)
