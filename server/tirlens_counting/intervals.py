@@ -93,11 +93,10 @@ def _sum(expr: Expr, box: Mapping[str, Interval]) -> Interval:
 def _of_terms(terms: Mapping[Expr, int], constant: int, box: Mapping[str, Interval]) -> Interval:
     """As `linear_bounds`, with ``min(a + 32, b) - a``, which is no more than 32 whatever ``a`` is.
 
-    A sum with a minimum is the minimum of sums, in which what has no bounds may cancel.
+    A sum with a minimum is the minimum of sums, in which terms may cancel: a window of
+    ``max(0, i - 4)`` to ``i + 1`` has at most 5 elements.
     """
     low, high = linear_bounds(terms, constant, box)
-    if low != -INFINITY and high != INFINITY:
-        return low, high
     for atom, factor in terms.items():
         if not isinstance(atom, tuple) or atom[0] not in ("min", "max"):
             continue

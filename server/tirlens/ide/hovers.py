@@ -67,7 +67,7 @@ def kernel(report: KernelReport) -> str:
                 report.formula.get("global_bytes"),
             ),
         ),
-        ("compulsory", labels.bytes_(report.compulsory_bytes)),
+        ("compulsory", labels.compulsory(report)),
         ("DRAM", _read_write(report.dram_bytes.read, report.dram_bytes.write)),
         ("L2", _format_nonzero(report.l2_bytes, labels.bytes_)),
         ("shared memory", _format_nonzero(report.shared_bytes, labels.bytes_)),

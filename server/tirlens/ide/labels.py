@@ -102,6 +102,13 @@ def bytes_(value: float | None) -> str:
     return quantity(value, "B")
 
 
+def compulsory(report: KernelReport) -> str:
+    """``403 MB``, or ``at most 403 MB`` where the distinct bytes are not counted exactly."""
+    text = bytes_(report.compulsory_bytes)
+    is_bound = report.compulsory_bytes is not None and not report.compulsory_is_exact
+    return f"at most {text}" if is_bound else text
+
+
 def rate(value: float | None, unit: str) -> str:
     """A rate: ``701 TFLOP/s``, ``2.9 TB/s``."""
     return quantity(value, f"{unit}/s")

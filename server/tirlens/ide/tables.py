@@ -30,7 +30,7 @@ def kernel_cells(kernel: KernelReport) -> dict[str, str]:
         "rate": labels.rate(kernel.flop_per_s, "FLOP"),
         "peak": "" if kernel.flop == 0 else labels.percent(kernel.peak_fraction),
         "issued": labels.bytes_(kernel.global_bytes.total),
-        "compulsory": labels.bytes_(kernel.compulsory_bytes),
+        "compulsory": labels.compulsory(kernel),
         "DRAM": labels.bytes_(kernel.dram_bytes.total),
         "FLOP/B": labels.number(kernel.arithmetic_intensity),
         "occupancy": "" if kernel.occupancy is None else labels.percent(kernel.occupancy.fraction),
@@ -73,7 +73,7 @@ def particulars(kernel: KernelReport) -> list[tuple[str, str]]:
         "launch": _launch(kernel),
         "arrays": array_transfers(kernel),
         "memory": f"{labels.bytes_(kernel.global_bytes.total)} issued, "
-        f"{labels.bytes_(kernel.compulsory_bytes)} compulsory, "
+        f"{labels.compulsory(kernel)} compulsory, "
         f"{labels.bytes_(kernel.dram_bytes.total)} DRAM",
         "intensity": _intensity(kernel),
         "formulas": "; ".join(f"{name} = {text}" for name, text in kernel.formula.items()),

@@ -61,6 +61,7 @@ def merge_reports(reports: Sequence[KernelReport]) -> KernelReport:
         int_ops=_sum_counts([report.int_ops for report in reports]),
         global_bytes=_sum_read_write([report.global_bytes for report in reports]),
         compulsory_bytes=_sum_counts([report.compulsory_bytes for report in reports]),
+        compulsory_is_exact=all(report.compulsory_is_exact for report in reports),
         dram_bytes=moved,
         l2_bytes=_sum_counts([report.l2_bytes for report in reports]),
         shared_bytes=_sum_counts([report.shared_bytes for report in reports]),

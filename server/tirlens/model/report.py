@@ -118,6 +118,7 @@ class KernelReport:
     """The analysis of one kernel on one device with one set of bindings.
 
     The fields are those of the contract's JSON (``--format json``), which documents them.
+    `compulsory_bytes` is an upper bound unless `compulsory_is_exact`.
     `useful_flop` of `flop` contribute to the result: tile products neither beyond the edge of an
     array nor behind a mask (these are `masked_flop`), and all that is no tile product.
     `status` is ``ok``, ``no-time``, ``needs-bindings``, ``unsupported`` or ``error``.  A kernel
@@ -157,6 +158,7 @@ class KernelReport:
     int_ops: int | None = None
     global_bytes: ReadWrite = ReadWrite(None, None)
     compulsory_bytes: int | None = None
+    compulsory_is_exact: bool = True
     dram_bytes: ReadWrite = ReadWrite(None, None)
     l2_bytes: int | None = None
     shared_bytes: int | None = None

@@ -67,11 +67,15 @@ def add_traffic(
     name = dominant_class(device, report.flop_by_class)
     rate = peak(device, name).flop_per_s if name else None
     both = read + written
+    is_exact = footprint is None or footprint.exact
+    # An upper bound of the compulsory bytes is no lower bound of the time.
+    least = compulsory if is_exact or compulsory is None else min(compulsory, both)
     return report.replace(
         compulsory_bytes=compulsory,
+        compulsory_is_exact=is_exact,
         dram_bytes=ReadWrite(round(read), round(written)) if known else ReadWrite(None, None),
         l2_bytes=round(sum(leaf.traffic.l2_bytes for leaf in leaves)) if known else None,
-        roofline_time_s=roofline_seconds(device, report.flop_by_class, compulsory) or None,
+        roofline_time_s=roofline_seconds(device, report.flop_by_class, least) or None,
         arithmetic_intensity=report.flop / both if report.flop is not None and both else None,
         ridge_point=rate / device.dram.bytes_per_s if rate else None,
     )

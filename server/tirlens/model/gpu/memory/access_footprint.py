@@ -7,7 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from tirlens_counting.expressions import free_variables, is_data_dependent
+from tirlens_counting.expressions import (
+    free_variables,
+    is_data_dependent,
+    simplify,
+    substitute,
+)
 from tirlens_counting.intervals import Interval, bounds
 from tirlens_worker.facts import Access, Expr
 
@@ -40,7 +45,16 @@ class AccessFootprint:
         self._context = context
         self._shape = shape
         self._store_loops = store_loops
-        self.indices: tuple[Expr, ...] = tuple(context.resolve(index) for index in access.indices)
+        starts = _dependent_starts(context)
+        self.indices: tuple[Expr, ...] = tuple(
+            _count_from_zero(context.resolve(index), starts) for index in access.indices
+        )
+        # A variable that counts from its start has its iterations as values.
+        self.first_values: Mapping[str, int] = {**context.first_values, **dict.fromkeys(starts, 0)}
+        self._ranges: Mapping[str, Interval] = {
+            **context.ranges,
+            **{name: (0, context.extents[name] - 1) for name in starts},
+        }
         self._data_dependent = [is_data_dependent(index) for index in self.indices]
         self._names = [free_variables(index) for index in self.indices]
 
@@ -160,7 +174,7 @@ class AccessFootprint:
 
     def _ranges_of(self, index: Expr, free: frozenset[str]) -> dict[str, Interval]:
         """The ranges of variables in `index`; one that is not free has its first value."""
-        ranges: Mapping[str, Interval] = self._context.ranges
+        ranges = self._ranges
         return {
             name: reach if name in free else (reach[0], reach[0])
             for name in free_variables(index)
@@ -194,3 +208,21 @@ class AccessFootprint:
             return names
         places = NO_LOOPS.union(*map(free_variables, loads_of(index)))
         return names & (places | reassigning_loops(index, self._context, self._store_loops))
+
+
+def _dependent_starts(context: LoopContext) -> dict[str, Expr]:
+    """The starts of the sequential loops that start at a value of other loops: of windows."""
+    variables = context.extents.keys()
+    return {
+        name: start
+        for name, start, _ in context.path
+        if name and free_variables(start) & variables and not is_data_dependent(start)
+    }
+
+
+def _count_from_zero(index: Expr, starts: Mapping[str, Expr]) -> Expr:
+    """An index in which the loop variables in `starts` count their iterations."""
+    for name in reversed(starts):
+        if name in free_variables(index):
+            index = substitute(index, {name: ("+", starts[name], name)})
+    return simplify(index) if starts else index

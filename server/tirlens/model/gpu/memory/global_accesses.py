@@ -17,7 +17,7 @@ from tirlens_counting.expressions import (
     is_data_dependent,
     simplify,
 )
-from tirlens_worker.facts import Access, Buffer, Expr
+from tirlens_worker.facts import Access, Buffer
 
 from ...tree.context import (
     GRID_KINDS,
@@ -157,7 +157,7 @@ def _global_access(
     offset_loads: tuple[Any, ...] = ()
     if footprint.has_known_offset:
         offset_loads = tuple(load for index in footprint.indices for load in loads_of(index))
-    start = _start_elements(footprint.indices, buffer, context)
+    start = _start_elements(footprint, buffer, context)
     step = own = min(own, issued)
     walk = (
         None if data_dependent else find_tile_sequence(access, context, buffer.shape, store_loops)
@@ -179,7 +179,7 @@ def _global_access(
         least,
         start,
         offset_loads,
-        _block_stride_bytes(footprint.indices, buffer, context, grid),
+        _block_stride_bytes(footprint, buffer, context, grid),
         sectors,
         step,
         walk,
@@ -209,30 +209,35 @@ def _store_loops(leaves: Sequence[StatementCost], buffers: Mapping[str, Buffer])
     return found
 
 
-def _start_elements(indices: Sequence[Expr], buffer: Buffer, context: LoopContext) -> float | None:
+def _start_elements(
+    footprint: AccessFootprint, buffer: Buffer, context: LoopContext
+) -> float | None:
     """The offset in elements of the first thread of the first block."""
     try:
         flat = 0
-        for size, index in zip(buffer.shape, indices, strict=True):
-            offset_loads = simplify(drop_loads(index)) if is_data_dependent(index) else index
+        for size, index in zip(buffer.shape, footprint.indices, strict=True):
+            offset = simplify(drop_loads(index)) if is_data_dependent(index) else index
             # The leading size does not enter an offset.
-            flat = (flat * context.first_value(size) if flat else 0) + context.first_value(
-                offset_loads
-            )
+            flat = flat * context.first_value(size) if flat else 0
+            flat += evaluate(offset, footprint.first_values)
         return float(flat)
     except (UnknownValueError, ValueError, ZeroDivisionError):
         return None
 
 
 def _block_stride_bytes(
-    indices: Sequence[Expr], buffer: Buffer, context: LoopContext, grid: Mapping[str, EnclosingLoop]
+    footprint: AccessFootprint,
+    buffer: Buffer,
+    context: LoopContext,
+    grid: Mapping[str, EnclosingLoop],
 ) -> float | None:
     """The greatest common divisor of the distances between blocks in bytes; None: not known."""
+    indices = footprint.indices
     if any(map(is_data_dependent, indices)):
         return None
     steps: list[int] = []
     try:
-        here = context.first_values
+        here = footprint.first_values
         starts = [int(evaluate(index, here)) for index in indices]
         for name in grid:
             there = {**here, name: here[name] + 1}
