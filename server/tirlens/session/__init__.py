@@ -5,7 +5,8 @@ One save, from the document to the view::
     Session.save            marks the text as saved
     Analyses.start          begins a coroutine with a generation number and the configuration
       Readings              parses the text, in a thread
-      plan_job              chooses the interpreter and plans the request, in a thread
+      find_environment      finds the interpreter and the project's settings, in a thread
+      plan_job              plans the request, in a thread
       WorkerQueues.submit   sends the request to a worker process
       evaluate              runs the model, in a thread
       ViewChanged           event: the client asks again for hints and lenses

@@ -25,7 +25,7 @@ from tirlens.session.events import (
     ViewChanged,
 )
 from tirlens.session.idle_lowering import IdleLowering
-from tirlens.session.job import Job, choose_interpreter, plan_job
+from tirlens.session.job import Job, find_environment, plan_job
 from tirlens.session.late_imports import import_pipeline
 from tirlens.session.worker_queues import WorkerQueues
 from tirlens_worker.protocol import Result
@@ -188,19 +188,17 @@ class Analyses:
         reading: Reading,
     ) -> Job:
         """The interpreter for `reading`, and the request for what is not in the cache."""
-        interpreter, problems = await asyncio.to_thread(
-            choose_interpreter, configuration, document, reading
-        )
-        self._report_settings(document.path.parent, problems)
+        environment = await asyncio.to_thread(find_environment, configuration, document, reading)
+        self._report_settings(document.path.parent, environment.problems)
         # Started first: this takes longer than all that follows.
-        self.queues.warm(interpreter)
+        self.queues.warm(environment.interpreter)
         await import_pipeline()
         self._last_id += 1
         identity = self._last_id
         while True:
             parts = self._parts.parts(str(document.path))
             job = await asyncio.to_thread(
-                plan_job, identity, document, generation, configuration, reading, interpreter, parts
+                plan_job, identity, document, generation, configuration, reading, environment, parts
             )
             # A part that was cached in the meantime need not be requested.
             if job.plan.request is None or self._parts.parts(job.path) is parts:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tirlens import pipeline
     from tirlens.session.document import Document
 
@@ -44,12 +42,11 @@ class Configuration:
         settings = self.settings
         return self.trusted, settings.inlay_hints, settings.code_lens, self.smallest_share
 
-    def options(self, document: Document) -> pipeline.Options:
+    def options(self, document: Document, project: Settings) -> pipeline.Options:
         """The options for a document: its own choices, then its project's, then the editor's."""
         # Imported late: the model behind it must not delay the first reading of a text.
         from tirlens import pipeline
 
-        project, _ = Settings.from_pyproject(document.path.parent)
         settings = self.settings
         calls = (*document.calls.values(), *(project.calls or settings.calls))
         timeout_s = project.timeout_s or settings.timeout_s or DEFAULT_TIMEOUT_S
@@ -64,11 +61,3 @@ class Configuration:
             lower=lower is not False,
             project=replace(project, calls=calls),
         )
-
-    def interpreter_setting(self, path: Path) -> tuple[str | None, tuple[str, ...]]:
-        """The interpreter that the project's or the editor's settings name for a file.
-
-        Also returns the problems of the project's settings.
-        """
-        project, problems = Settings.from_pyproject(path.parent)
-        return project.python or self.settings.python, problems

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tirlens.settings import Settings
 from tirlens.worker_client import Interpreter, find_interpreter
 
 if TYPE_CHECKING:
@@ -51,21 +52,40 @@ class Job:
         return replace(self, plan=self.plan.with_start_of(plan))
 
 
-def choose_interpreter(
-    configuration: Configuration, document: Document, reading: Reading
-) -> tuple[Interpreter, tuple[str, ...]]:
-    """The interpreter for a text, and the errors in its project's settings.
+@dataclass(frozen=True)
+class Environment:
+    """What the folder of a document determines.
 
-    Looks for interpreters on disk and starts them.
+    Attributes
+    ----------
+    interpreter
+        The Python that runs the document's text.
+    project
+        The settings of the document's project.
+    problems
+        The errors in these settings.
     """
-    setting, problems = configuration.interpreter_setting(document.path)
+
+    interpreter: Interpreter
+    project: Settings
+    problems: tuple[str, ...]
+
+
+def find_environment(
+    configuration: Configuration, document: Document, reading: Reading
+) -> Environment:
+    """The interpreter for a text, and the settings of its project.
+
+    Reads the settings, looks for interpreters on disk and starts them.
+    """
+    project, problems = Settings.from_pyproject(document.path.parent)
     interpreter = find_interpreter(
         document.path,
-        setting=setting,
+        setting=project.python or configuration.settings.python,
         editor=configuration.editor_interpreter,
         framework_hint=reading.source.framework_hint,
     )
-    return interpreter, problems
+    return Environment(interpreter, project, problems)
 
 
 def plan_job(
@@ -74,21 +94,19 @@ def plan_job(
     generation: int,
     configuration: Configuration,
     reading: Reading,
-    interpreter: Interpreter,
+    environment: Environment,
     parts: Mapping[bytes, pipeline.Part],
 ) -> Job:
-    """Plan the analysis of `reading`, given the cached `parts` of the document's file.
-
-    Reads the project's settings.
-    """
+    """Plan the analysis of `reading`, given the cached `parts` of the document's file."""
     from tirlens import pipeline
 
-    options = configuration.options(document)
+    interpreter = environment.interpreter
+    options = configuration.options(document, environment.project)
     whole = pipeline.analysis_request(
         identity, str(document.path), reading.text, reading.source, options
     )
-    environment = f"{interpreter.path}\0{interpreter.frameworks}"
-    plan = pipeline.plan_analysis(whole, reading.source, environment, parts)
+    frameworks = f"{interpreter.path}\0{interpreter.frameworks}"
+    plan = pipeline.plan_analysis(whole, reading.source, frameworks, parts)
     # Computed here in the thread, and cached.
     _ = plan.request
     return Job(document, generation, configuration, reading, options, interpreter, plan)
