@@ -222,7 +222,7 @@ def _dependent_starts(context: LoopContext) -> dict[str, Expr]:
 
 def _count_from_zero(index: Expr, starts: Mapping[str, Expr]) -> Expr:
     """An index in which the loop variables in `starts` count their iterations."""
-    for name in reversed(starts):
+    for name in reversed(tuple(starts)):
         if name in free_variables(index):
             index = substitute(index, {name: ("+", starts[name], name)})
     return simplify(index) if starts else index
