@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_<>[]|#~&"})
+# An underscore inside a word is no emphasis (CommonMark 0.31, "Emphasis and strong emphasis").
+_MARKDOWN = re.compile(r"[\\`*<>\[\]|#~&]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
 # A list, a rule or the underline of a heading.
 _BLOCK_START = re.compile(r"^(\d*)([-+=.)])(?=[-+=\s]|$)")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t")
@@ -12,7 +13,8 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t")
 
 def prose(text: str) -> str:
     """`text` on one line with the special characters of Markdown and HTML escaped."""
-    return _BLOCK_START.sub(r"\1\\\2", " ".join(text.split()).translate(_MARKDOWN))
+    flat = _MARKDOWN.sub(r"\\\g<0>", " ".join(text.split()))
+    return _BLOCK_START.sub(r"\1\\\2", flat)
 
 
 def code(text: str) -> str:
