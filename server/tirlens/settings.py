@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from tirlens.toml_reader import TomlError, read_in_time, read_toml
 DEFAULT_TIMEOUT_S = 20.0
 MAX_TIMEOUT_S = 86_400
 DEFAULT_MIN_PERCENTAGE = 1.0
+_VARIABLE = re.compile(r"[A-Za-z0-9_*?]+")
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Settings:
     `min_percentage` is the share of a kernel's time below which a line gets no label.  `lower` is
     whether tilelang lowers its kernels for the exact threads and shared memory.  `budgets` are
     those of the kernels by name (with ``*`` and ``?`` as in file names), `fail_above` the growth
-    above which a change is refused (`tirlens.gate`).
+    above which a change is refused (`tirlens.gate`).  `environment` names further environment
+    variables that analysed code sees (with ``*`` and ``?``).
     """
 
     device: str | None = None
@@ -42,6 +45,7 @@ class Settings:
     lower: bool | None = None
     budgets: Mapping[str, Budget] = field(default_factory=dict[str, Budget])
     fail_above: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
 
     def merge(self, nearer: Settings) -> Settings:
         """These settings, overridden by those of `nearer`; bindings are merged by name."""
@@ -207,6 +211,15 @@ def _limits(value: Any) -> tuple[str, ...]:
     raise ValueError("must be a limit such as '5%', or a list of limits such as 'time=5%'")
 
 
+def _variables(value: Any) -> tuple[str, ...]:
+    items: Any = [value] if isinstance(value, str) else value
+    if isinstance(items, (list, tuple)):
+        names = tuple(cast("list[Any]", items))
+        if all(isinstance(name, str) and _VARIABLE.fullmatch(name) for name in names):
+            return names
+    raise ValueError("must be names of environment variables, such as 'HF_HOME' or 'MY_*'")
+
+
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "device": _text,
     "python": _text,
@@ -220,4 +233,5 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "lower": _flag,
     "budgets": _budgets,
     "fail_above": _limits,
+    "environment": _variables,
 }

@@ -54,18 +54,20 @@ class Traced:
 
 @dataclass
 class Workers:
-    """One warm worker for each interpreter that the files need."""
+    """One warm worker for each interpreter and environment that the files need."""
 
     stack: ExitStack
     say: ShowProgress
-    clients: dict[Path, BlockingClient] = field(default_factory=dict[Path, BlockingClient])
+    clients: dict[tuple[Path, tuple[str, ...]], BlockingClient] = field(
+        default_factory=dict[tuple[Path, tuple[str, ...]], BlockingClient]
+    )
 
     def client(self, interpreter: Interpreter) -> BlockingClient:
         """The worker under an interpreter, started if there is none."""
-        if interpreter.path not in self.clients:
-            client = self.stack.enter_context(BlockingClient(interpreter))
-            self.clients[interpreter.path] = client
-        return self.clients[interpreter.path]
+        key = interpreter.path, interpreter.variables
+        if key not in self.clients:
+            self.clients[key] = self.stack.enter_context(BlockingClient(interpreter))
+        return self.clients[key]
 
 
 def options_of(arguments: argparse.Namespace) -> Options:
@@ -245,6 +247,7 @@ def trace_file(
     )
     if interpreter.problem is not None:
         return Traced(str(path), text, found, Result(1, problems=(interpreter.problem,)), options)
+    interpreter = replace(interpreter, variables=project.environment)
     client = warm.client(interpreter)
     result = client.analyze(request, lambda progress: warm.say(f"{path}: {progress.message}"))
     if _lowers(arguments, project):

@@ -85,7 +85,8 @@ def find_environment(
         editor=configuration.editor_interpreter,
         framework_hint=reading.source.framework_hint,
     )
-    return Environment(interpreter, project, problems)
+    variables = (*configuration.settings.environment, *project.environment)
+    return Environment(replace(interpreter, variables=variables), project, problems)
 
 
 def plan_job(
@@ -105,8 +106,8 @@ def plan_job(
     whole = pipeline.analysis_request(
         identity, str(document.path), reading.text, reading.source, options
     )
-    frameworks = f"{interpreter.path}\0{interpreter.frameworks}"
-    plan = pipeline.plan_analysis(whole, reading.source, frameworks, parts)
+    python = f"{interpreter.path}\0{interpreter.frameworks}\0{interpreter.variables}"
+    plan = pipeline.plan_analysis(whole, reading.source, python, parts)
     # Computed here in the thread, and cached.
     _ = plan.request
     return Job(document, generation, configuration, reading, options, interpreter, plan)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -218,8 +218,8 @@ def _new_job(uri: str, request: protocol.Analyze, is_deferred: bool) -> _Job:
 
 
 def _has_changed(before: Interpreter, now: Interpreter) -> bool:
-    """Whether another Python or other frameworks are at the same path."""
-    return (before.python, before.frameworks) != (now.python, now.frameworks)
+    """Whether another Python, other frameworks or variables are at the same path."""
+    return replace(before, why=now.why) != now
 
 
 def _drop(jobs: dict[str, _Job], uri: str) -> bool:

@@ -159,7 +159,7 @@ class WorkerClient:
         self._earliest_start_s = time.monotonic() + delay
         python = self.interpreter.path
         try:
-            process = await Process.start(python, self._worker_options)
+            process = await Process.start(python, self._worker_options, self.interpreter.variables)
         except OSError as error:
             raise StartError(f"{python} cannot be started: {error}") from error
         try:

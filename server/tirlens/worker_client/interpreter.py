@@ -21,13 +21,17 @@ _INSTALL = {
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python and why it was chosen.  With a `problem` it cannot analyse the file."""
+    """A Python and why it was chosen.  With a `problem` it cannot analyse the file.
+
+    `variables` are further environment variables that its worker receives, as patterns of names.
+    """
 
     path: Path
     why: str
     python: str = ""
     frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
     problem: Problem | None = None
+    variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

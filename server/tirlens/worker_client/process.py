@@ -15,6 +15,7 @@ from pathlib import Path
 import platformdirs
 
 import tirlens_worker
+from tirlens.worker_client.environment import allowed_variables
 from tirlens.worker_client.executing_line import ExecutingLine
 
 _LOG_BYTES = 64 * 1024
@@ -26,14 +27,15 @@ SCRIPT = Path(tirlens_worker.__file__).with_name("__main__.py")
 _NAME = "TIRLENS_WORKER"
 
 
-def worker_environment(base: Mapping[str, str]) -> dict[str, str]:
+def worker_environment(base: Mapping[str, str], named: Sequence[str] = ()) -> dict[str, str]:
     """The worker's environment: no GPU, no messages of compilers, no files next to the sources.
 
-    PYTHONPATH is the user's own, because source installations of TVM are found through it.
+    Of `base` it has the allowed variables, and those of the `named` patterns.  PYTHONPATH is the
+    user's own, because source installations of TVM are found through it.
     """
     cache = platformdirs.user_cache_path("tirlens") / "tilelang"
     return {
-        **base,
+        **allowed_variables(base, named),
         "CUDA_VISIBLE_DEVICES": "",
         "TILELANG_CACHE_DIR": str(cache),
         "TILELANG_TMP_DIR": str(cache / "tmp"),
@@ -58,8 +60,12 @@ class Process:
         self._logging = asyncio.ensure_future(self._read_log())
 
     @classmethod
-    async def start(cls, python: Path, options: Sequence[str] = ()) -> Process:
+    async def start(
+        cls, python: Path, options: Sequence[str] = (), variables: Sequence[str] = ()
+    ) -> Process:
         """Start a worker under `python` with the given command-line options.
+
+        `variables` are further environment variables that it receives.
 
         Raises:
             OSError: it cannot be executed.
@@ -76,7 +82,7 @@ class Process:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**worker_environment(os.environ), _NAME: name},
+                env={**worker_environment(os.environ, variables), _NAME: name},
                 pass_fds=mark.descriptors,
                 cwd=Path(python.anchor),
                 start_new_session=True,
