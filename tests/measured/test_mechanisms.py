@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from measured.tables import board, measurements
+from tirlens.hardware import load
 from tirlens.model import analyze
 from tirlens.model.gpu.compiler.load_reuse import issued_load_share, reads_per_load
 from tirlens.model.gpu.compiler.loop_carried import find_carried_dependence
@@ -133,3 +134,18 @@ def test_a_kernel_needs_the_mechanism(name: str, monkeypatch: pytest.MonkeyPatch
                 replaced += 1
     assert replaced
     assert relative_error(kernel) >= kernel.error_without
+
+
+def test_the_stores_of_spills_are_traffic_of_l2(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attention backward whose fragments exceed the registers of a thread."""
+    items = json.loads(gzip.decompress((FACTS / "compiled.json.gz").read_bytes()))
+    facts = from_json(KernelFacts, items[141]["facts"])
+    device = load("h100-sxm")
+    report = analyze(facts, device)
+    assert any(caveat.is_spill for caveat in report.caveats)
+    assert report.l2_bytes is not None
+    assert sum(entry.l2_bytes or 0 for entry in report.loops) == pytest.approx(report.l2_bytes)
+    monkeypatch.setattr("tirlens.model.gpu.kernel.add_spill_time", first)
+    without = analyze(facts, device)
+    assert without.l2_bytes is not None
+    assert report.l2_bytes - without.l2_bytes > 10e9

@@ -19,7 +19,7 @@ def execute(arguments: argparse.Namespace) -> int:
         raise file_analysis.UsageError("analyze takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)
     traced = file_analysis.trace(arguments)
-    reports = [file.report() for file in traced]
+    reports = file_analysis.reports_of(traced, arguments.jobs)
     selected = apply_min_percentage(selected, arguments, traced)
     with stream(arguments.output) as file:
         if arguments.format == "table":

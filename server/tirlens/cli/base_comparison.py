@@ -13,6 +13,7 @@ from tirlens.cli import change_report, file_analysis, outcome
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import stream
 from tirlens.cli.revision import Revision, revision, search_folders
+from tirlens.cli.worker_pool import WorkerPool, worker_pool
 from tirlens.gate import Change, Limits, changes, limits_of
 from tirlens.pipeline import FileReport
 
@@ -44,9 +45,9 @@ def execute(arguments: argparse.Namespace) -> int:
     _limits(arguments.fail_above)
     folder = file_analysis.paths_of(arguments.files)[0].absolute().parent
     base = revision(folder, arguments.base)
-    with file_analysis.workers() as warm:
-        traced = file_analysis.trace_in(warm, arguments)
-        files = list(_sides(traced, base, arguments, warm))
+    with worker_pool(arguments.jobs) as pool:
+        traced = file_analysis.trace_in(pool, arguments)
+        files = list(_sides(traced, base, arguments, pool))
     given = arguments.fail_above or _project_limits(traced)
     limits = _limits(given)
     all_changes: list[Change] = []
@@ -95,7 +96,7 @@ def _sides(
     traced: Sequence[file_analysis.Traced],
     base: Revision,
     arguments: argparse.Namespace,
-    warm: file_analysis.Workers,
+    pool: WorkerPool,
 ) -> Iterator[_Sides]:
     """Each file now and before; a file that is unchanged with its imports is analysed once."""
     options = file_analysis.options_of(arguments)
@@ -104,11 +105,11 @@ def _sides(
 
         def at_base(path: str, now: Path, sys_path: Sequence[str] = ()) -> file_analysis.Traced:
             if not tree.exists():
-                warm.say(f"files at {arguments.base}")
+                pool.say(f"files at {arguments.base}")
                 tree.mkdir()
                 base.write(tree)
-            warm.say(f"{now} at {arguments.base}")
-            before = file_analysis.trace_file(tree / path, arguments, options, warm, now, sys_path)
+            pool.say(f"{now} at {arguments.base}")
+            before = file_analysis.trace_file(tree / path, arguments, options, pool, now, sys_path)
             return replace(before, path=str(now))
 
         for file in traced:

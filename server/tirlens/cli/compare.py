@@ -33,11 +33,16 @@ def execute(arguments: argparse.Namespace) -> int:
     traced = file_analysis.trace(arguments)
     if len(arguments.device) > 1:
         variants = [
-            Variant(name, tuple(t.report(device=name, force_device=True) for t in traced))
+            Variant(
+                name,
+                tuple(
+                    file_analysis.reports_of(traced, arguments.jobs, device=name, force_device=True)
+                ),
+            )
             for name in arguments.device
         ]
     else:
-        whole = [item.report() for item in traced]
+        whole = file_analysis.reports_of(traced, arguments.jobs)
         variants = [_only(whole, call) for call in arguments.call]
     found = _rows(variants)
     with stream(arguments.output) as file:

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import glob
+import multiprocessing
 import os
 import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import platformdirs
 
 from tirlens import pipeline, source
 from tirlens.cli.errors import UsageError
-from tirlens.cli.output import ShowProgress, progress
+from tirlens.cli.worker_pool import WorkerPool, default_jobs, worker_pool
 from tirlens.hardware import DeviceError, load
 from tirlens.pipeline import FileReport, Options
 from tirlens.pipeline.analysis_request import root_name, selected_kernels
+from tirlens.pipeline.device_choice import choose_device
+from tirlens.pipeline.result_store import ResultStore, result_key
 from tirlens.settings import DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S, Settings
 from tirlens.source import SourceFile
 from tirlens.source.directives import integer
-from tirlens.worker_client import BlockingClient, Interpreter, find_interpreter
+from tirlens.worker_client import Interpreter, find_interpreter
+from tirlens.worker_client.process import worker_environment
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import Analyze, Problem, Result
 
+# The start of a process that has the model takes as long as the reports of about these.
+_KERNELS_WORTH_PROCESSES = 40
+_START_METHOD = "spawn" if sys.platform == "win32" else "forkserver"
+_VARIABLES_OF_A_TERMINAL = ("PWD", "TERM", "COLUMNS", "LINES")
 _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "build", "dist"}
 
 
@@ -50,24 +61,6 @@ class Traced:
     def without_kernels(self) -> Traced:
         """A copy with an empty text."""
         return Traced(self.path, "", SourceFile(), Result(0), self.options)
-
-
-@dataclass
-class Workers:
-    """One warm worker for each interpreter and environment that the files need."""
-
-    stack: ExitStack
-    say: ShowProgress
-    clients: dict[tuple[Path, tuple[str, ...]], BlockingClient] = field(
-        default_factory=dict[tuple[Path, tuple[str, ...]], BlockingClient]
-    )
-
-    def client(self, interpreter: Interpreter) -> BlockingClient:
-        """The worker under an interpreter, started if there is none."""
-        key = interpreter.path, interpreter.variables
-        if key not in self.clients:
-            self.clients[key] = self.stack.enter_context(BlockingClient(interpreter))
-        return self.clients[key]
 
 
 def options_of(arguments: argparse.Namespace) -> Options:
@@ -147,38 +140,31 @@ def _python_files(folder: Path) -> Iterator[Path]:
         yield from (Path(root, item) for item in sorted(files) if item.endswith(".py"))
 
 
-@contextmanager
-def workers() -> Generator[Workers, None, None]:
-    """Workers that stay warm from file to file, with progress on a terminal."""
-    with ExitStack() as stack, progress() as say:
-        yield Workers(stack, say)
-
-
 def trace(arguments: argparse.Namespace) -> list[Traced]:
-    """Run the files that the arguments name, in workers of their own.
+    """Run the files that the arguments name, several at a time in workers of their own.
 
     Raises:
         UsageError: nothing to analyse.
     """
-    with workers() as warm:
-        return trace_in(warm, arguments)
+    with worker_pool(arguments.jobs) as pool:
+        return trace_in(pool, arguments)
 
 
-def trace_in(warm: Workers, arguments: argparse.Namespace) -> list[Traced]:
-    """Run the files that the arguments name.
+def trace_in(pool: WorkerPool, arguments: argparse.Namespace) -> list[Traced]:
+    """Run the files that the arguments name, in the workers of `pool`.
 
     Raises:
         UsageError: nothing to analyse.
     """
     options = options_of(arguments)
     paths = paths_of(arguments.files)
-    traced: list[Traced] = []
-    for number, path in enumerate(paths, 1):
-        warm.say(f"{number}/{len(paths)} {path}")
-        done = trace_file(path, arguments, options, warm)
+    traced = [
+        file
+        for file in pool.run(_trace_files(paths, arguments, options, pool))
         # A folder holds much that has nothing to do with kernels.
-        if done.source.kernels or done.result.problems or len(paths) == 1:
-            traced.append(done)
+        if file.source.kernels or file.result.problems or len(paths) == 1
+    ]
+    _store().prune()
     if not any(
         file.source.kernels or file.source.problems or file.result.problems for file in traced
     ):
@@ -187,6 +173,40 @@ def trace_in(warm: Workers, arguments: argparse.Namespace) -> list[Traced]:
         _refuse_selection(arguments, traced)
     _check_bindings(options.bindings, traced)
     return traced
+
+
+async def _trace_files(
+    paths: Sequence[Path], arguments: argparse.Namespace, options: Options, pool: WorkerPool
+) -> list[Traced]:
+    """`paths`, of which no more are read than workers wait for."""
+    slots = asyncio.Semaphore(pool.jobs)
+    done = 0
+
+    async def one(path: Path) -> Traced:
+        nonlocal done
+        async with slots:
+            pool.say(f"{done}/{len(paths)} {path}")
+            traced = await _trace_file(path, arguments, options, pool)
+            done += 1
+            return traced
+
+    return list(await asyncio.gather(*map(one, paths)))
+
+
+def reports_of(
+    traced: Sequence[Traced], jobs: int | None = None, **changes: object
+) -> list[FileReport]:
+    """The report of each file with some options changed; many kernels in several processes."""
+    jobs = min(jobs or default_jobs(), len(traced))
+    kernels = sum(len(file.result.kernels) for file in traced)
+    if jobs == 1 or kernels < _KERNELS_WORTH_PROCESSES:
+        return [file.report(**changes) for file in traced]
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context(_START_METHOD)) as pool:
+        return list(pool.map(_report, traced, [changes] * len(traced)))
+
+
+def _report(traced: Traced, changes: Mapping[str, object]) -> FileReport:
+    return traced.report(**changes)
 
 
 def _check_bindings(bindings: Mapping[str, int], traced: Sequence[Traced]) -> None:
@@ -218,12 +238,23 @@ def trace_file(
     path: Path,
     arguments: argparse.Namespace,
     options: Options,
-    warm: Workers,
+    pool: WorkerPool,
     project_of: Path | None = None,
     sys_path: Sequence[str] = (),
 ) -> Traced:
     """Run one file; with `project_of` under the settings and the interpreter of that file, and
     with the folders `sys_path` before those of the interpreter."""
+    return pool.run(_trace_file(path, arguments, options, pool, project_of, sys_path))
+
+
+async def _trace_file(
+    path: Path,
+    arguments: argparse.Namespace,
+    options: Options,
+    pool: WorkerPool,
+    project_of: Path | None = None,
+    sys_path: Sequence[str] = (),
+) -> Traced:
     project_of = project_of or path
     project, wrong = Settings.from_pyproject(project_of.absolute().parent)
     for message in wrong if project_of is path else ():
@@ -248,13 +279,54 @@ def trace_file(
     if interpreter.problem is not None:
         return Traced(str(path), text, found, Result(1, problems=(interpreter.problem,)), options)
     interpreter = replace(interpreter, variables=project.environment)
-    client = warm.client(interpreter)
-    result = client.analyze(request, lambda progress: warm.say(f"{path}: {progress.message}"))
-    if _lowers(arguments, project):
-        for device in arguments.device or [None]:
-            on_device = replace(options, device=device, force_device=len(arguments.device) > 1)
-            result = _resolve_lower(client, request, result, found, on_device, warm.say)
+    devices = [
+        replace(options, device=device, force_device=len(arguments.device) > 1)
+        for device in arguments.device or [None]
+    ]
+    lowered_for = devices if _lowers(arguments, project) else []
+    store = _store()
+    key = _result_key(request, interpreter, lowered_for, found)
+    result = None if arguments.fresh else store.find(key)
+    if result is None:
+        result = await pool.analyze(
+            interpreter, request, lambda progress: pool.say(f"{path}: {progress.message}")
+        )
+        is_complete = True
+        for on_device in lowered_for:
+            lowering = await _lower(pool, interpreter, request, result, found, on_device)
+            is_complete &= not any(item.unfinished for item in lowering.lowered)
+            result = pipeline.merge_lowerings(result, lowering)
+        if is_complete:
+            store.add(key, result)
     return Traced(str(path), text, found, result, options)
+
+
+def _store() -> ResultStore:
+    return ResultStore(platformdirs.user_cache_path("tirlens") / "results")
+
+
+def _result_key(
+    request: Analyze, interpreter: Interpreter, lowered_for: Sequence[Options], found: SourceFile
+) -> str:
+    kernels = [*found.kernels, None]
+    archs = sorted(
+        {
+            choose_device(kernel, None, options).device.arch
+            for options in lowered_for
+            for kernel in kernels
+        }
+    )
+    versions = (
+        str(interpreter.path),
+        interpreter.python,
+        *(f"{name} {version}" for name, version in interpreter.frameworks.items()),
+    )
+    variables = {
+        name: value
+        for name, value in worker_environment(os.environ, interpreter.variables).items()
+        if name not in _VARIABLES_OF_A_TERMINAL
+    }
+    return result_key(request, versions, variables, archs)
 
 
 def unreadable(error: OSError | UnicodeDecodeError) -> Problem:
@@ -268,25 +340,27 @@ def unreadable(error: OSError | UnicodeDecodeError) -> Problem:
 
 
 def _lowers(arguments: argparse.Namespace, project: Settings) -> bool:
-    """Whether to lower: by the option or the project, else only for a single file."""
+    """Whether to lower: by the option, else by the project's settings, else yes."""
     asked = project.lower if arguments.lower is None else bool(arguments.lower)
-    return len(paths_of(arguments.files)) == 1 if asked is None else asked
+    return asked is not False
 
 
-def _resolve_lower(
-    client: BlockingClient,
+async def _lower(
+    pool: WorkerPool,
+    interpreter: Interpreter,
     first: Analyze,
     result: Result,
     found: SourceFile,
     options: Options,
-    say: ShowProgress,
 ) -> Result:
-    """`result` with its kernels lowered for the architectures of their devices."""
+    """The lowerings of the kernels of `result` for the architectures of their devices."""
     request = pipeline.lowering_request(first, result, found, options)
     if request is None:
-        return result
-    answer = client.analyze(request, lambda note: say(f"{first.path}: lowering {note.message}"))
-    return pipeline.merge_lowerings(result, pipeline.complete_lowering(request, answer))
+        return Result(first.id)
+    answer = await pool.analyze(
+        interpreter, request, lambda note: pool.say(f"{first.path}: lowering {note.message}")
+    )
+    return pipeline.complete_lowering(request, answer)
 
 
 def _refuse_selection(arguments: argparse.Namespace, traced: Sequence[Traced]) -> None:

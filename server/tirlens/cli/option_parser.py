@@ -137,10 +137,21 @@ def _analysis(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         default=None,
         help="have tilelang lower its kernels for the exact threads, shared memory and vector "
-        "widths; needs no GPU and takes seconds a kernel (default: for a single file)",
+        "widths; needs no GPU and takes seconds a kernel the first time (default: yes)",
     )
     parser.add_argument(
         "--timeout", type=float, metavar="SECONDS", help=_default(DEFAULT_TIMEOUT_S)
+    )
+    parser.add_argument(
+        "--jobs",
+        type=_positive,
+        metavar="N",
+        help="files that are analysed at a time (default: as processors and memory allow)",
+    )
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="analyse unchanged files again, too: they may read other files, or the clock",
     )
     parser.add_argument(
         "--min-percentage",
@@ -176,6 +187,13 @@ def _output(parser: argparse.ArgumentParser) -> None:
         help="default: where the output is a terminal",
     )
     parser.add_argument("--output", metavar="FILE", help="write the result here")
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return value
 
 
 def _percentage(text: str) -> float:

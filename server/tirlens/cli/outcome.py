@@ -9,21 +9,29 @@ from tirlens.hardware import Device
 from tirlens.ide import labels
 from tirlens.pipeline import FileReport, Options
 from tirlens.pipeline.device_choice import choose_device
+from tirlens_worker.protocol import Problem
 
 LIMIT_EXCEEDED = 3
 """The exit status where a limit is exceeded: a budget, or the growth that a gate allows."""
 
 
 def status(reports: Sequence[FileReport]) -> int:
-    """The exit status for reports: `OVER` if a kernel exceeds its budget, else 1 if anything in
-    them could not be analysed."""
+    """The exit status for reports: `LIMIT_EXCEEDED` if a kernel exceeds its budget, else 1 if a
+    kernel could not be analysed or a choice of the user is wrong."""
     if any(kernel.over_budget for file in reports for kernel in file.kernels):
         return LIMIT_EXCEEDED
-    failed = any(
-        file.problems or file.needs or not all(kernel.has_counts for kernel in file.kernels)
-        for file in reports
-    )
-    return 1 if failed else 0
+    return 1 if any(_has_failed(file) for file in reports) else 0
+
+
+def _has_failed(file: FileReport) -> bool:
+    if file.needs or not all(kernel.has_counts for kernel in file.kernels):
+        return True
+    return any(not (file.kernels and _is_notice(problem)) for problem in file.problems)
+
+
+def _is_notice(problem: Problem) -> bool:
+    """Whether `problem` is about statements beside the kernels, which have their figures."""
+    return problem.kernel is None and problem.kind in ("import", "trace")
 
 
 def device_of(reports: Sequence[FileReport], options: Options) -> Device:

@@ -32,7 +32,7 @@ def execute(arguments: argparse.Namespace) -> int:
         raise file_analysis.UsageError("report takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)
     traced = file_analysis.trace(arguments)
-    reports = [file.report() for file in traced]
+    reports = file_analysis.reports_of(traced, arguments.jobs)
     selected = apply_min_percentage(selected, arguments, traced)
     kernels = [kernel for file in reports for kernel in file.kernels]
     by_device = kernels_by_device(kernels)

@@ -29,8 +29,8 @@ from tirlens_worker.protocol import (
     Result,
 )
 
-# A result with one of these problems says nothing about the text and is not cached.
-_TRANSIENT_PROBLEMS = frozenset({"cancelled", "interpreter", "crash", "timeout"})
+TRANSIENT_PROBLEMS = frozenset({"cancelled", "interpreter", "crash", "timeout"})
+"""A result with one of these problems says nothing about the text and is not cached."""
 # The name of the file's own part.
 _MODULE = ""
 _NOWHERE = Span(0, 0, 0, 0)
@@ -196,13 +196,13 @@ class Plan:
             The top-level names whose parts are wanted; None for all.
         """
         problems = result.problems
-        if any(item.kind in _TRANSIENT_PROBLEMS and item.kernel is None for item in problems):
+        if any(item.kind in TRANSIENT_PROBLEMS and item.kernel is None for item in problems):
             return {}
         return {
             self._units[name].key_of(part): part
             for name, part in self._split(result, list(self._units)).items()
             if (names is None or name in names)
-            and not any(item.kind in _TRANSIENT_PROBLEMS for item in part.problems)
+            and not any(item.kind in TRANSIENT_PROBLEMS for item in part.problems)
         }
 
     def _unknown_units(self) -> list[_Unit]:

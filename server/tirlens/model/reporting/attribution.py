@@ -63,7 +63,7 @@ def _statement_totals(leaf: StatementCost) -> _NodeTotals:
         leaf.flop,
         leaf.global_bytes,
         traffic.dram_bytes,
-        traffic.l2_bytes,
+        leaf.l2_bytes,
         leaf.shared_bytes,
         dict(leaf.busy_s),
     )
@@ -166,7 +166,7 @@ def _statement_entry(
         bound=_entry_bound(first.busy_s, None if seconds is None else times_s[0], frame.limiter),
         sites=node.sites,
         op=node.display_name,
-        l2_bytes=sum([item.traffic.l2_bytes for item in items]),
+        l2_bytes=sum([item.l2_bytes for item in items]),
         shared_bytes=sum([item.shared_bytes for item in items]),
         overlapped_s=_overlapped_s(first.busy_s, seconds) if alone else None,
         details=_details(first),
@@ -237,6 +237,7 @@ def _details(item: StatementCost) -> tuple[tuple[str, str], ...]:
         details.append(("coalescing", f"{sectors:.3g} bytes moved per requested byte"))
     if item.spilled_share:
         spilled = f"{item.spilled_share:.0%} of its register arrays are in local memory"
+        spilled += f", {item.spilled_bytes:.3g} bytes stored there" if item.spilled_bytes else ""
         details.append(("spills", spilled))
     return tuple(details)
 

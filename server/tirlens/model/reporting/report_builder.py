@@ -74,7 +74,7 @@ def add_traffic(
         compulsory_bytes=compulsory,
         compulsory_is_exact=is_exact,
         dram_bytes=ReadWrite(round(read), round(written)) if known else ReadWrite(None, None),
-        l2_bytes=round(sum(leaf.traffic.l2_bytes for leaf in leaves)) if known else None,
+        l2_bytes=round(sum(leaf.l2_bytes for leaf in leaves)) if known else None,
         roofline_time_s=roofline_seconds(device, report.flop_by_class, least) or None,
         arithmetic_intensity=report.flop / both if report.flop is not None and both else None,
         ridge_point=rate / device.dram.bytes_per_s if rate else None,

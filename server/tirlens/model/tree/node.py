@@ -176,6 +176,8 @@ class StatementCost(CostNode):
         How long each unit of the whole device is busy with it.
     spilled_share
         The share of its register arrays that is in local memory.
+    spilled_bytes
+        The bytes that its threads store to local memory; L1 writes them through to L2.
     """
 
     source: Statement
@@ -200,6 +202,7 @@ class StatementCost(CostNode):
     traffic: Traffic = NO_TRAFFIC
     busy_s: Mapping[str, float] = field(default_factory=dict[str, float])
     spilled_share: float = 0.0
+    spilled_bytes: float = 0.0
 
     @property
     def global_bytes(self) -> int | None:
@@ -207,6 +210,11 @@ class StatementCost(CostNode):
         if self.read_bytes is None or self.write_bytes is None:
             return None
         return self.read_bytes + self.write_bytes
+
+    @property
+    def l2_bytes(self) -> float:
+        """Bytes between the SMs and L2: of its arrays in global memory, and of spills."""
+        return self.traffic.l2_bytes + self.spilled_bytes
 
     def leaves(self) -> tuple[StatementCost, ...]:
         """The statement itself."""
@@ -260,9 +268,10 @@ class StatementCost(CostNode):
         """The statement with the busy time of each unit."""
         return _copy_with(self, busy_s=busy_s)
 
-    def with_spilled_share(self, spilled_share: float) -> StatementCost:
-        """The statement with the share of its register arrays that is in local memory."""
-        return _copy_with(self, spilled_share=spilled_share)
+    def with_spills(self, spilled_share: float, spilled_bytes: float) -> StatementCost:
+        """The statement with the share of its register arrays that is in local memory, and the
+        bytes that it stores there."""
+        return _copy_with(self, spilled_share=spilled_share, spilled_bytes=spilled_bytes)
 
     @cached_property
     def traits(self) -> tuple[Traits, Traits]:

@@ -51,7 +51,7 @@ def _add_statement_spills(leaf: StatementCost, share: float, device: Device) -> 
     }
     stored_s = stored / device.microarchitecture.l2_write_fraction / l2_bytes_per_s(leaf, device)
     seconds["l2"] = seconds.get("l2", 0.0) + stored_s
-    return leaf.with_busy_s(seconds).with_spilled_share(share)
+    return leaf.with_busy_s(seconds).with_spills(share, stored)
 
 
 def _is_in_registers(buffer: Buffer) -> bool:

@@ -1,0 +1,111 @@
+"""Warm workers for the files of a command, several at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tirlens.cli.output import ShowProgress, progress
+from tirlens.worker_client import Interpreter, WorkerClient
+from tirlens.worker_client.analysis_client import OnProgress
+from tirlens_worker.protocol import Analyze, Result
+
+T = TypeVar("T")
+# A worker that has imported tilelang and torch, and its child.
+_WORKER_BYTES = 3 << 29
+_MAX_JOBS = 16
+
+
+class WorkerPool:
+    """At most `jobs` workers, each of which stays warm from file to file.
+
+    Attributes
+    ----------
+    say : callable
+        Shows a line of progress.
+    jobs : int
+        Number of analyses at a time.
+    """
+
+    def __init__(self, say: ShowProgress, jobs: int) -> None:
+        self.say = say
+        self.jobs = jobs
+        self._loop = asyncio.new_event_loop()
+        self._slots = asyncio.Semaphore(jobs)
+        self._idle: dict[tuple[Path, tuple[str, ...]], list[WorkerClient]] = {}
+        self._clients: list[WorkerClient] = []
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Execute `work`, which may await `analyze`, to its end."""
+        return self._loop.run_until_complete(work)
+
+    async def analyze(
+        self, interpreter: Interpreter, request: Analyze, on_progress: OnProgress
+    ) -> Result:
+        """Analyse `request` in a worker under `interpreter`, as soon as one may run."""
+        async with self._slots:
+            client = await self._take(interpreter)
+            try:
+                return await client.analyze(request, on_progress)
+            finally:
+                self._idle[_key(interpreter)].append(client)
+
+    def close(self) -> None:
+        """Give up what is running, and end all workers."""
+        tasks = asyncio.all_tasks(self._loop)
+        for task in tasks:
+            task.cancel()
+        ends = (client.close() for client in self._clients)
+        self.run(_gather(*tasks))
+        self.run(_gather(*ends))
+        self._loop.close()
+
+    async def _take(self, interpreter: Interpreter) -> WorkerClient:
+        idle = self._idle.setdefault(_key(interpreter), [])
+        if idle:
+            return idle.pop()
+        if len(self._clients) >= self.jobs:
+            # All slots have a worker, and one that is idle has another interpreter.
+            other = next(clients for clients in self._idle.values() if clients).pop()
+            self._clients.remove(other)
+            await other.close()
+        client = WorkerClient(interpreter)
+        self._clients.append(client)
+        return client
+
+
+@contextmanager
+def worker_pool(jobs: int | None = None) -> Generator[WorkerPool, None, None]:
+    """A pool of workers, with progress on a terminal."""
+    with progress() as say:
+        pool = WorkerPool(say, jobs or default_jobs())
+        try:
+            yield pool
+        finally:
+            pool.close()
+
+
+def default_jobs() -> int:
+    """As many workers as there are processors for this process and memory for their imports."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    processors = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return max(1, min(processors, _available_bytes() // _WORKER_BYTES, _MAX_JOBS))
+
+
+def _available_bytes() -> int:
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return _MAX_JOBS * _WORKER_BYTES
+
+
+def _key(interpreter: Interpreter) -> tuple[Path, tuple[str, ...]]:
+    return interpreter.path, interpreter.variables
+
+
+async def _gather(*work: Any) -> None:
+    await asyncio.gather(*work, return_exceptions=True)

@@ -1,0 +1,129 @@
+"""Results of workers on disk, so that a run over many files analyses those that have changed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import tirlens_worker
+from tirlens.pipeline.plan import TRANSIENT_PROBLEMS
+from tirlens.version import __version__
+from tirlens_worker import codec
+from tirlens_worker.protocol import Analyze, Result
+
+_MAX_BYTES = 256 << 20
+_SUFFIX = ".json.z"
+
+
+@dataclass(frozen=True)
+class ResultStore:
+    """The results of complete analyses, by everything that they depend on.
+
+    An entry is valid while the modules of the user that the text imports have the same content.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the results are, a file each; at most 256 MiB, the least recently used are removed.
+    """
+
+    folder: Path
+
+    def find(self, key: str) -> Result | None:
+        """The result under `key`; None if there is none that is still valid."""
+        path = self._path(key)
+        try:
+            data = cast("dict[str, Any]", json.loads(zlib.decompress(path.read_bytes())))
+            imports = cast("Mapping[str, str | None]", data["imports"])
+            if any(_digest(name) != digest for name, digest in imports.items()):
+                return None
+            result = codec.from_json(Result, data["result"])
+        except (OSError, ValueError, KeyError, TypeError, zlib.error):
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return result
+
+    def add(self, key: str, result: Result) -> None:
+        """Store `result`, unless it has a problem that says nothing about the text.
+
+        A folder that cannot be written, or is full, stores nothing.
+        """
+        if any(problem.kind in TRANSIENT_PROBLEMS for problem in result.problems):
+            return
+        data = {
+            "imports": {name: _digest(name) for name in result.files},
+            "result": codec.to_json(result),
+        }
+        payload = zlib.compress(json.dumps(data, separators=(",", ":")).encode())
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # Another run may read it at any time.
+            descriptor, name = tempfile.mkstemp(dir=self.folder)
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(payload)
+                Path(name).replace(self._path(key))
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
+
+    def prune(self) -> None:
+        """Remove the least recently used results above the limit."""
+        with contextlib.suppress(OSError):
+            entries = [(path.stat(), path) for path in self.folder.iterdir()]
+            entries.sort(key=lambda entry: entry[0].st_mtime, reverse=True)
+            total_bytes = 0
+            for status, path in entries:
+                total_bytes += status.st_size
+                if total_bytes > _MAX_BYTES:
+                    path.unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        return self.folder / (key + _SUFFIX)
+
+
+def result_key(
+    request: Analyze, versions: Sequence[str], variables: Mapping[str, str], archs: Sequence[str]
+) -> str:
+    """The key of the result of `request`.
+
+    Parameters
+    ----------
+    request
+        The text and its kernels.
+    versions
+        The interpreter, its version and those of its frameworks.
+    variables
+        The environment variables that the text sees.
+    archs
+        The architectures for which its kernels are lowered.
+    """
+    digest = hashlib.sha256()
+    for part in (__version__, _worker_version(), *versions, *archs, str(sorted(variables.items()))):
+        digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
+    digest.update(codec.dumps(replace(request, id=0, time_limit_s=0.0)))
+    return digest.hexdigest()
+
+
+def _worker_version() -> str:
+    """What changes when the files of the worker change, in an editable installation too."""
+    folder = Path(tirlens_worker.__file__).parent
+    stamps = ((path, path.stat()) for path in sorted(folder.rglob("*.py")))
+    return " ".join(f"{path.name} {one.st_mtime_ns} {one.st_size}" for path, one in stamps)
+
+
+def _digest(path: str) -> str | None:
+    """The digest of a file's content; None if there is no such file."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest() if Path(path).is_file() else None
+    except OSError:
+        return None
