@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -234,6 +235,7 @@ kernel = fill(4096)
 """
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_17_the_worker_has_low_priority_and_sees_no_gpu(
     start: Start, mark: dict[str, str], tmp_path: Path, tvm_python: Path
 ) -> None:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 FULL = os.environ.get("TIRLENS_ROBUST") == "full"
 """With ``TIRLENS_ROBUST=full`` the tests run the whole numbers of their requirements."""
 
@@ -46,19 +48,15 @@ def new_mark() -> dict[str, str]:
 
 
 def marked(mark: dict[str, str]) -> dict[int, str]:
-    """The living processes that carry `mark`, with their command lines (Linux).
+    """The living processes that carry `mark`, with their command lines.
 
     One that has been killed and waits for its turn to end, on a busy machine, lives no more.
     """
-    wanted = f"{_MARK}={mark[_MARK]}".encode()
     found: dict[int, str] = {}
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if not entry.name.isdigit() or _is_ending((entry / "status").read_text()):
-                continue
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
-                found[int(entry.name)] = command.decode("utf-8", "replace").strip()
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get(_MARK) == mark[_MARK] and is_alive(process.pid):
+                found[process.pid] = " ".join(process.cmdline()).strip()
     return found
 
 
@@ -72,8 +70,10 @@ def _is_ending(status: str) -> bool:
 def is_alive(pid: int) -> bool:
     """Whether there is a process `pid` that has not been killed."""
     try:
-        return not _is_ending(Path(f"/proc/{pid}/status").read_text())
-    except OSError:
+        if sys.platform == "linux":
+            return not _is_ending(Path(f"/proc/{pid}/status").read_text())
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except (psutil.Error, OSError):
         return False
 
 
@@ -88,23 +88,30 @@ def named(mark: dict[str, str], *names: str) -> list[int]:
 
 
 def _name(pid: int) -> str | None:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_text().strip()
+    with contextlib.suppress(psutil.Error, OSError):
+        if sys.platform == "linux":
+            return Path(f"/proc/{pid}/comm").read_text().strip()
+        # Processes have no other name there than their program's.
+        is_worker = any("tirlens_worker" in word for word in psutil.Process(pid).cmdline())
+        return "tirlens-worker" if is_worker else None
     return None
 
 
 def kill_together(pids: list[int]) -> None:
     """Kill processes with none of them seeing another's end."""
-    for number in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
+    processes: list[psutil.Process] = []
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            processes.append(psutil.Process(pid))
+            processes[-1].suspend()
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
 
 
 def resident_mb(pid: int) -> float:
     """The memory that a process takes."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return psutil.Process(pid).memory_info().rss / 1e6
 
 
 def until(true: Callable[[], object], seconds: float, what: str) -> float:

@@ -76,7 +76,7 @@ def test_the_least_recently_used_are_removed(
 
 
 def test_the_key_has_all_that_a_result_depends_on() -> None:
-    variants = [
+    variants: list[tuple[Analyze, tuple[str, ...], dict[str, str], tuple[str, ...]]] = [
         (REQUEST, ("python 3.12",), {}, ()),
         (replace(REQUEST, text="other"), ("python 3.12",), {}, ()),
         (replace(REQUEST, path="/b.py"), ("python 3.12",), {}, ()),

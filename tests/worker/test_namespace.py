@@ -15,7 +15,10 @@ import tirlens_worker
 from support.robust import marked, new_mark, until
 from tirlens_worker.protocol import Result
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="namespaces of Linux"),
+]
 Run = Callable[..., Result]
 
 # Says who is who, then does what it is told to.
