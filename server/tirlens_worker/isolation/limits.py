@@ -16,6 +16,8 @@ from . import windows_job
 
 parent_tells = sys.platform.startswith("linux")
 """Whether the system tells of the parent's end."""
+memory_option_bytes: Optional[int] = None
+"""The memory of an analysis as the worker's command line limits it."""
 
 _POLL_S = 0.5
 # linux/prctl.h.
@@ -103,6 +105,8 @@ def write_no_core() -> None:
 
 def memory_limit_bytes() -> int:
     """What an analysis may allocate: half of the machine's memory, at most 16 GiB."""
+    if memory_option_bytes is not None:
+        return memory_option_bytes
     try:
         installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):

@@ -23,6 +23,7 @@ def main(arguments: List[str]) -> int:
     """Run until the server closes the pipe."""
     options = _options(arguments)
     limits.parent_tells &= not options.poll_parent
+    limits.memory_option_bytes = options.memory
     can_fork = CAN_FORK and not options.no_fork
     may_be_alone = can_fork and limits.parent_tells and not options.no_namespace
     is_alone = may_be_alone and namespace.enter(options.parent)
@@ -79,4 +80,5 @@ def _options(arguments: List[str]) -> argparse.Namespace:
         action="store_true",
         help="look for the parent's end, as where the system does not tell of it",
     )
+    parser.add_argument("--memory", type=int, help="the bytes that an analysis may allocate")
     return parser.parse_args(arguments)

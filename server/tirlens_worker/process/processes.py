@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from typing import List, Set
+from typing import Iterable, List, Set
 
 from ..isolation import namespace
 
@@ -56,17 +56,20 @@ def end_descendants() -> None:
             return
 
 
-def count_descendants(most: int, living: bool = False) -> int:
-    """How many descendants this process has, counted until there are more than `most` (Linux).
+def find_descendants(most: int) -> List[int]:
+    """The descendants of this process, or the first `most` + 1 of them (Linux)."""
+    pending: List[int] = [os.getpid()]
+    found: List[int] = []
+    while pending and len(found) <= most:
+        children = _children(pending.pop())
+        found += children
+        pending += children
+    return found[: most + 1]
 
-    With `living`, those that have ended or have been killed do not count.
-    """
-    pending, seen = [os.getpid()], 0
-    while pending and seen <= most:
-        found = _children(pending.pop())
-        seen += sum(not _is_ending(pid) for pid in found) if living else len(found)
-        pending += found
-    return seen
+
+def count_living(processes: Iterable[int]) -> int:
+    """How many `processes` have neither ended nor been killed."""
+    return sum(not _is_ending(pid) for pid in processes)
 
 
 def signal_name(number: int) -> str:
@@ -90,8 +93,11 @@ def _is_ending(pid: int) -> bool:
 
 
 def _children(pid: int) -> List[int]:
-    try:
-        with open("/proc/{0}/task/{0}/children".format(pid)) as file:
-            return [int(word) for word in file.read().split()]
-    except (OSError, ValueError):
-        return []
+    """The children of a process, also those that threads other than the first have started."""
+    folder = "/proc/{}/task/".format(pid)
+    found: List[int] = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(folder):
+            with contextlib.suppress(OSError), open(folder + thread + "/children") as file:
+                found += map(int, file.read().split())
+    return found

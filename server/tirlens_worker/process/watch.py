@@ -12,9 +12,10 @@ from typing import Callable, List, Optional, Sequence, Set, Tuple
 
 from ..analysis import BEGIN, DONE, END, PROGRESS
 from ..isolation.limits import memory_limit_bytes
+from ..isolation.memory import MemorySum
 from ..protocol import Analyze, Problem
 from .child import HEADER, Child
-from .processes import count_descendants, signal_name
+from .processes import count_living, find_descendants, signal_name
 from .results import Pieces, line_span
 from .stdio import Tail
 
@@ -22,6 +23,8 @@ _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in ')
 _MOST_DESCENDANTS = 128
 _MOST_COUNTED = 10_000
 _COUNT_EVERY_S = 0.1
+# A count that takes long is made seldom: it costs at most a twentieth of the time.
+_COUNT_COST_FACTOR = 20
 # A process that has closed its pipe to us is at its end, or is not and has lost its way.
 _END_WAIT_S = 0.3
 
@@ -70,6 +73,9 @@ class Watch:
         self._current: Optional[int] = None
         self._done = False
         self._flood = False
+        self._memory_full = False
+        self._memory = MemorySum(os.getpid())
+        self._most = _MOST_DESCENDANTS
 
     def watch(self) -> Report:
         """Watch the child to its end; one that has sent all may not have ended yet."""
@@ -80,18 +86,17 @@ class Watch:
         open_pipes = set(self._child.channels)
         next_count = time.monotonic() + _COUNT_EVERY_S
         # Those of an earlier analysis may still be about to end.
-        most = count_descendants(_MOST_COUNTED) + _MOST_DESCENDANTS
+        self._most = len(find_descendants(_MOST_COUNTED)) + _MOST_DESCENDANTS
         while "pieces" in open_pipes and not self._done:
             now = time.monotonic()
             if now >= self._deadline:
                 self._report.timed_out = True
                 break
             if now >= next_count:
-                next_count = now + _COUNT_EVERY_S
-                # Those that were killed with an earlier child become ours one after the other.
-                if count_descendants(most) > most < count_descendants(most, living=True):
-                    self._flood = True
+                if self._is_above_limits():
                     break
+                took_s = time.monotonic() - now
+                next_count = now + took_s + max(_COUNT_EVERY_S, _COUNT_COST_FACTOR * took_s)
             for key, _ in selector.select(min(self._deadline, next_count) - now):
                 if key.data == "control":
                     self._report.given_up = self._intake.interrupted()
@@ -108,6 +113,14 @@ class Watch:
             if not self._report.given_up:
                 self._explain(deserted)
         return self._report
+
+    def _is_above_limits(self) -> bool:
+        """Whether the analysis has too many processes, or too much memory in all of them."""
+        found = find_descendants(self._most)
+        # Those that were killed with an earlier child become ours one after the other.
+        self._flood = len(found) > self._most < count_living(found)
+        self._memory_full = self._memory.is_above(memory_limit_bytes(), found)
+        return self._flood or self._memory_full
 
     def _read(self, name: str, descriptor: int) -> bool:
         data = os.read(descriptor, 1 << 16)
@@ -182,6 +195,9 @@ class Watch:
         doing = "while the file was imported" if self._current is None else "while it was traced"
         if self._flood:
             return "crash", "too many processes were started {}".format(doing)
+        if self._memory_full:
+            limit = "{:.3g} GiB".format(memory_limit_bytes() / (1 << 30))
+            return "memory", "more than {} of memory was taken {}".format(limit, doing)
         if deserted:
             return "crash", "the process closed the files of its own analysis {}".format(doing)
         # Only here is its end waited for, which on a busy machine takes its time.
