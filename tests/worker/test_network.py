@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import errno
 import socket
-import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tirlens_worker.isolation import network
 from tirlens_worker.protocol import Result
 
 Run = Callable[..., Result]
@@ -90,51 +88,3 @@ def test_17_processes_of_an_analysis_can_talk_to_each_other(run_tvm: Run) -> Non
     )
     result = run_tvm(text)
     assert (len(result.kernels), result.problems) == (1, ())
-
-
-def test_the_filter_is_known_for_the_usual_machines_only() -> None:
-    for machine in ("x86_64", "aarch64", "riscv64"):
-        program = network.filter_program(machine)
-        assert program is not None
-        assert len(program) % 8 == 0
-    assert network.filter_program("vax") is None
-
-
-@pytest.mark.parametrize(
-    ("architecture", "number", "first", "allowed"),
-    [
-        (0xC000003E, 41, socket.AF_INET, False),
-        (0xC000003E, 41, 10, False),
-        (0xC000003E, 41, 17, False),
-        (0xC000003E, 41, socket.AF_UNIX, True),
-        (0xC000003E, 41, 16, True),
-        (0xC000003E, 0, socket.AF_INET, True),
-        (0xC000003E, 425, 0, False),
-        (0xC000003E, 0x40000000 + 41, 1, False),
-        (0x40000003, 0, 0, False),
-    ],
-)
-def test_the_filter_does_what_it_says(
-    architecture: int, number: int, first: int, allowed: bool
-) -> None:
-    program = network.filter_program("x86_64")
-    assert program is not None
-    assert _run(program, {0: number, 4: architecture, 16: first}) == (
-        0x7FFF0000 if allowed else 0x50000 | errno.EACCES
-    )
-
-
-def _run(program: bytes, data: dict[int, int]) -> int:
-    """Execute a classic BPF program as the kernel does."""
-    steps = list(struct.iter_unpack("<HBBI", program))
-    at, word = 0, 0
-    while True:
-        code, yes, no, value = steps[at]
-        at += 1
-        if code == 0x06:
-            return value
-        if code == 0x20:
-            word = data[value]
-        else:
-            holds = word == value if code == 0x15 else word >= value
-            at += yes if holds else no

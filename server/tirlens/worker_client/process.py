@@ -19,6 +19,7 @@ from tirlens.worker_client.environment import allowed_variables
 from tirlens.worker_client.executing_line import ExecutingLine
 
 _LOG_BYTES = 64 * 1024
+_GUARD_LIMIT_S = 1.0
 # CREATE_NO_WINDOW and BELOW_NORMAL_PRIORITY_CLASS.
 _CREATION_FLAGS = 0x08000000 | 0x00004000 if sys.platform == "win32" else 0
 # The script of a worker, which is run by its path; its docstring has the reason.
@@ -150,7 +151,17 @@ class Process:
 
     async def kill(self) -> None:
         """Kill the worker and every process that descends from it."""
-        for pid in (*descendants(self.pid), self.pid, *_pids_by_name(self._name)):
+        if sys.platform.startswith("linux"):
+            # The guard kills the worker, and ends what the worker leaves, better than can be
+            # done from here.
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._process.wait(), _GUARD_LIMIT_S)
+        if self._process.returncode is None:
+            for pid in (*descendants(self.pid), self.pid):
+                kill_group(pid)
+        for pid in _pids_by_name(self._name):
             kill_group(pid)
         await self._process.wait()
         self._logging.cancel()

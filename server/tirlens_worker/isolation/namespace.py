@@ -18,7 +18,7 @@ import signal
 import sys
 from typing import Any, Callable, Optional
 
-from . import limits
+from . import guard, limits
 
 # linux/sched.h, linux/mount.h and linux/capability.h.
 _NEW_MOUNTS, _NEW_USER, _NEW_PROCESSES = 0x00020000, 0x10000000, 0x20000000
@@ -51,7 +51,8 @@ def enter(
     pid = os.fork()
     if pid:
         os.close(ours)
-        _guard_worker(pid, parent)
+        # The kernel ends all that is in the namespace.
+        guard.watch(pid, parent, lambda: None)
     os.close(guards)
     limits.prctl(limits.PR_SET_PDEATHSIG, signal.SIGKILL)
     if select.select([ours], [], [], 0)[0]:
@@ -73,24 +74,6 @@ def is_entered() -> bool:
 def pid_outside() -> int:
     """This process's id, as the processes outside see it."""
     return os.getpid() if _State.outer_pid is None else _State.outer_pid
-
-
-def _guard_worker(pid: int, parent: Optional[int]) -> None:
-    """Wait for the process `pid` and end in the same way."""
-    limits.set_name("tirlens-guard")
-    if parent is not None:
-        limits.die_with_parent(parent, signal.SIGKILL)
-    for descriptor in range(3):
-        with contextlib.suppress(OSError):
-            os.close(descriptor)
-    _, status = os.waitpid(pid, 0)
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        limits.write_no_core()
-        with contextlib.suppress(OSError):
-            signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-    os._exit(os.WEXITSTATUS(status))
 
 
 def _is_possible(as_user: bool) -> bool:

@@ -16,7 +16,7 @@ import traceback
 from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 
 from ..analysis import LINE, analyse
-from ..isolation import limits, network
+from ..isolation import landlock, limits, network, seccomp
 from ..protocol import Analyze
 from .mark import Mark
 from .processes import end_descendants, groups, kill_descendants, kill_group
@@ -92,6 +92,8 @@ class Child:
         # The parent must not wait for its turn behind a child that has gone wild.
         limits.lower_priority(limits.CHILD_NICE)
         network.close()
+        landlock.scope_signals()
+        seccomp.install(_protected)
         faulthandler.enable(self._trace_in, all_threads=False)
         sys.setrecursionlimit(max(sys.getrecursionlimit(), 3000))
         orders = self._await_orders()
@@ -197,12 +199,14 @@ def _run_and_exit(work: Callable[[], None]) -> None:
 
 
 _process_limit: Optional[int] = None
+_protected = seccomp.Protected()
 
 
 def prepare() -> None:
     """Make this process ready to fork children."""
-    global _process_limit
+    global _process_limit, _protected
     limits.adopt_orphans()
+    _protected = seccomp.ancestors(os.getpid())
     if _process_limit is None:
         _process_limit = limits.process_limit()
     # Collected once and then left alone, the heap stays shared with the children.

@@ -10,9 +10,9 @@ import sys
 from typing import List
 
 from .. import codec
-from ..isolation import limits, namespace
+from ..isolation import guard, limits, namespace
 from ..protocol import PROTOCOL_VERSION, Hello, Progress
-from . import stdio
+from . import processes, stdio
 from .mark import Mark
 from .serving import Worker
 
@@ -27,11 +27,14 @@ def main(arguments: List[str]) -> int:
     can_fork = CAN_FORK and not options.no_fork
     may_be_alone = can_fork and limits.parent_tells and not options.no_namespace
     is_alone = may_be_alone and namespace.enter(options.parent)
+    has_guard = can_fork and limits.parent_tells
+    if has_guard and not is_alone:
+        guard.enter(options.parent, processes.end_descendants)
     limits.set_name("tirlens-worker")
     limits.lower_priority(limits.WORKER_NICE)
     mark = Mark(options.mark)
     reader, writer = stdio.claim()
-    if options.parent and not is_alone:
+    if options.parent and not has_guard:
         limits.die_with_parent(options.parent, signal.SIGTERM)
     sys.stdout = sys.stderr
     from ..frameworks import detect

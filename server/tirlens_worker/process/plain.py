@@ -7,6 +7,7 @@ server replaces the worker, and after one that has crashed it there is none left
 from __future__ import annotations
 
 import faulthandler
+import os
 import sys
 import threading
 import time
@@ -14,7 +15,7 @@ from types import FrameType
 from typing import BinaryIO, Callable, List, Optional
 
 from .. import analysis
-from ..isolation import network
+from ..isolation import landlock, network, seccomp
 from ..program import file_dependencies, patches
 from ..protocol import Analyze, Problem
 from . import warm_up
@@ -32,6 +33,9 @@ class PlainWorker(Worker):
         warm_up.warm_up()
         faulthandler.enable(all_threads=False)
         network.close()
+        landlock.scope_signals()
+        # Its code runs in this very process, which may signal itself.
+        seccomp.install(seccomp.ancestors(os.getppid()))
 
     def _answer(self, request: Analyze) -> None:
         self._import_ahead(request)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from typing import Iterable, List, Set
+import time
+from typing import Dict, Iterable, List, Set
 
 from ..isolation import namespace
 
+_END_LIMIT_S = 10.0
+_POLL_S = 0.002
 groups: Set[int] = set()
 """The process groups of running analyses."""
 
@@ -29,6 +32,10 @@ def kill_descendants() -> None:
         # All at once: none can fork past it.
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
+    else:
+        # Children first: one that is stopped when its parent ends would be continued.
+        for pid in reversed(_stop_descendants()):
+            _send(pid, signal.SIGKILL)
 
 
 def end_descendants() -> None:
@@ -38,22 +45,55 @@ def end_descendants() -> None:
     on a busy machine, are left to a later call.
     """
     kill_descendants()
-    if namespace.is_entered():
-        with contextlib.suppress(ChildProcessError):
+    with contextlib.suppress(ChildProcessError):
+        if namespace.is_entered():
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-        return
-    for _ in range(1000):
-        for pid in _children(os.getpid()):
-            kill_group(pid)
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except OSError:
-                continue
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
             return
+        deadline = time.monotonic() + _END_LIMIT_S
+        while time.monotonic() < deadline:
+            # Until there are no children any more, which is an error.
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(_POLL_S)
+                kill_descendants()
+
+
+def _stop_descendants() -> List[int]:
+    """Stop all descendants, those too that are started meanwhile; parents come before children.
+
+    A process that is stopped starts no other. The youngest are stopped first: of processes that
+    start another and end, over and over, one is met while it lives.
+    """
+    stopped: Dict[int, None] = {}
+    deadline = time.monotonic() + _END_LIMIT_S
+    is_complete = False
+    while not is_complete and time.monotonic() < deadline:
+        is_complete = True
+        pending = [os.getpid()]
+        while pending:
+            for pid in reversed(_children(pending.pop())):
+                if pid not in stopped:
+                    is_complete = False
+                    _send(pid, signal.SIGSTOP)
+                    stopped[pid] = None
+                pending.append(pid)
+    return list(stopped)
+
+
+def _send(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def reap_orphans() -> None:
+    """Reap the children that have ended, but for those that run an analysis (Linux).
+
+    Processes that start another and end would take all of the system's ids.
+    """
+    for pid in _children(os.getpid()):
+        if pid not in groups:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
 
 
 def find_descendants(most: int) -> List[int]:

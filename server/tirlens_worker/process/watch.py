@@ -15,7 +15,7 @@ from ..isolation.limits import memory_limit_bytes
 from ..isolation.memory import MemorySum
 from ..protocol import Analyze, Problem
 from .child import HEADER, Child
-from .processes import count_living, find_descendants, signal_name
+from .processes import count_living, find_descendants, reap_orphans, signal_name
 from .results import Pieces, line_span
 from .stdio import Tail
 
@@ -116,6 +116,7 @@ class Watch:
 
     def _is_above_limits(self) -> bool:
         """Whether the analysis has too many processes, or too much memory in all of them."""
+        reap_orphans()
         found = find_descendants(self._most)
         # Those that were killed with an earlier child become ours one after the other.
         self._flood = len(found) > self._most < count_living(found)
