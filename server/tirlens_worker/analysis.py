@@ -112,7 +112,7 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
         call=traced.call,
         call_source=traced.call_source,
         sites_of=spans.sites_of,
-        text=loaded.document.text,
+        source=loaded.document.source,
         path=loaded.document.path,
     )
     return replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from tirlens.source.parse import Text, parse
 from tirlens_worker.facts import Span
@@ -64,12 +65,54 @@ class Replacement:
     title: str
 
 
+class _Index:
+    """The nodes that edits concern, by line: a walk of the text for each edit takes too long."""
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self.loops: dict[int, list[ast.For]] = {}
+        """The loops that begin at a line."""
+        self.launches: dict[int, ast.Call] = {}
+        """The first call of ``Kernel`` that covers a line."""
+        self.blocks: dict[int, list[ast.With]] = {}
+        """The ``with`` statements inside the definition at a line."""
+        self.assignments: dict[int, list[ast.Assign]] = {}
+        """The assignments inside the definition at a line."""
+        for node in text.nodes:
+            if isinstance(node, ast.For):
+                self.loops.setdefault(node.lineno, []).append(node)
+            elif isinstance(node, ast.Call) and _name(node.func) == "Kernel":
+                for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                    self.launches.setdefault(line, node)
+            elif isinstance(node, ast.With):
+                for line in self._definitions_around(node):
+                    self.blocks.setdefault(line, []).append(node)
+            elif isinstance(node, ast.Assign):
+                for line in self._definitions_around(node):
+                    self.assignments.setdefault(line, []).append(node)
+
+    @cached_property
+    def language(self) -> str | None:
+        """The name under which the text has the script's language, as in ``T.prim_func``."""
+        for node in self.text.nodes:
+            if isinstance(node, ast.Attribute) and node.attr in ("prim_func", "Kernel", "macro"):
+                return _source_between(self.text, node.value, node.value)
+        return None
+
+    def _definitions_around(self, node: ast.AST) -> set[int]:
+        """The lines of the functions and classes around `node`."""
+        return {getattr(outer, "lineno", 0) for outer in self.text.enclosing(node)}
+
+
 class Editor:
     """Edits of one text, which is parsed at the first call of `edit`."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._parsed: Text | None = None
+
+    @cached_property
+    def _index(self) -> _Index:
+        return _Index(parse(self._text))
 
     def edit(self, change: Change, call: str = "") -> Replacement | None:
         """The edit that makes `change` in a kernel that is analysed with the arguments of `call`.
@@ -79,33 +122,27 @@ class Editor:
         """
         if change.span.file is not None:
             return None
-        if self._parsed is None:
-            self._parsed = parse(self._text)
-        text = self._parsed
+        index = self._index
         if isinstance(change, LoopKind):
-            return _loop_kind(text, change, call)
+            return _loop_kind(index, change, call)
         if isinstance(change, Threads):
-            launch = _launch_at(text, change.span.line)
-            return launch and _with_argument(text, launch, "threads", change.threads, call)
+            launch = index.launches.get(change.span.line)
+            return launch and _with_argument(index.text, launch, "threads", change.threads, call)
         if isinstance(change, Opening):
-            return _opening(text, change)
-        return _longer_rows(text, change)
+            return _opening(index, change)
+        return _longer_rows(index, change)
 
 
-def _loop_kind(text: Text, change: LoopKind, call: str) -> Replacement | None:
-    found = [
-        node.iter
-        for node in text.nodes
-        if isinstance(node, ast.For) and node.lineno == change.span.line
-    ]
-    over = found[0] if len(found) == 1 else None
+def _loop_kind(index: _Index, change: LoopKind, call: str) -> Replacement | None:
+    text, found = index.text, index.loops.get(change.span.line, [])
+    over = found[0].iter if len(found) == 1 else None
     if not isinstance(over, ast.Call) or _name(over.func) not in _SEQUENTIAL_LOOPS:
         return None
     if _name(over.func) == change.kind:
         if change.stages is None or len(over.args) > _LOOP_BOUNDS:
             return None
         return _with_argument(text, over, "num_stages", change.stages, call)
-    script = _script(text, over.func)
+    script = _script(index, over.func)
     if over.keywords or not over.args or script is None:
         return None
     stages = "" if change.stages is None else f"num_stages={change.stages}"
@@ -115,27 +152,11 @@ def _loop_kind(text: Text, change: LoopKind, call: str) -> Replacement | None:
     return Replacement(text.span(over), f"{script}.{change.kind}({arguments})", title)
 
 
-def _script(text: Text, function: ast.expr) -> str | None:
+def _script(index: _Index, function: ast.expr) -> str | None:
     """The name under which the text has the script's language, as in ``T.serial``."""
     if isinstance(function, ast.Attribute):
-        return _source_between(text, function.value, function.value)
-    for node in text.nodes:
-        if isinstance(node, ast.Attribute) and node.attr in ("prim_func", "Kernel", "macro"):
-            return _source_between(text, node.value, node.value)
-    return None
-
-
-def _launch_at(text: Text, line: int) -> ast.Call | None:
-    return next(
-        (
-            node
-            for node in text.nodes
-            if isinstance(node, ast.Call)
-            and _name(node.func) == "Kernel"
-            and node.lineno <= line <= (node.end_lineno or node.lineno)
-        ),
-        None,
-    )
+        return _source_between(index.text, function.value, function.value)
+    return index.language
 
 
 def _with_argument(
@@ -227,18 +248,18 @@ def _only_number(values: list[ast.expr | None]) -> ast.Constant | None:
     return value if isinstance(value, ast.Constant) and type(value.value) is int else None
 
 
-def _opening(text: Text, change: Opening) -> Replacement | None:
+def _opening(index: _Index, change: Opening) -> Replacement | None:
+    text = index.text
     launches = [
         (node, item.context_expr.func)
-        for node in text.nodes
-        if isinstance(node, ast.With) and _inside(text, node, change.span.line)
+        for node in index.blocks.get(change.span.line, [])
         for item in node.items
         if isinstance(item.context_expr, ast.Call) and _name(item.context_expr.func) == "Kernel"
     ]
     if len(launches) != 1:
         return None
     ((block, function),) = launches
-    script, first = _script(text, function), text.span(block.body[0])
+    script, first = _script(index, function), text.span(block.body[0])
     before = text.lines[first.line - 1][: first.column]
     if script is None or before.strip():
         return None
@@ -246,15 +267,14 @@ def _opening(text: Text, change: Opening) -> Replacement | None:
     return Replacement(at, f"{before}{script}.{change.statement}\n", f"T.{change.statement}")
 
 
-def _longer_rows(text: Text, change: LongerRows) -> Replacement | None:
+def _longer_rows(index: _Index, change: LongerRows) -> Replacement | None:
+    text = index.text
     found = [
         node.value.args[0]
-        for node in text.nodes
-        if isinstance(node, ast.Assign)
-        and [_name(target) for target in node.targets] == [change.array]
+        for node in index.assignments.get(change.span.line, [])
+        if [_name(target) for target in node.targets] == [change.array]
         and isinstance(node.value, ast.Call)
         and node.value.args
-        and _inside(text, node, change.span.line)
     ]
     shape = found[0] if len(found) == 1 else None
     if not isinstance(shape, (ast.Tuple, ast.List)) or not shape.elts:
@@ -265,11 +285,6 @@ def _longer_rows(text: Text, change: LongerRows) -> Replacement | None:
         return None
     length = f"{_source_between(text, row, row)} + {change.elements}"
     return Replacement(text.span(row), length, f"{change.array}: rows of {length}")
-
-
-def _inside(text: Text, node: ast.AST, line: int) -> bool:
-    """Whether `node` is in the function whose `def` is at a line."""
-    return any(getattr(outer, "lineno", 0) == line for outer in text.enclosing(node))
 
 
 def _name(expr: ast.AST | None) -> str:

@@ -9,6 +9,7 @@ from ..facts import KernelFacts, Span
 from . import array_shapes, compile_options, version
 from .ir import dialect
 from .locations import spans
+from .locations.source_text import SourceText
 from .passes.storage_compaction import compacted_storage
 from .passes.useful_work import annotate_useful_work
 from .reading.expressions import Expressions
@@ -25,17 +26,17 @@ def extract(
     call: str,
     call_source: str,
     sites_of: Optional[Callable[[Any], Tuple[Span, ...]]] = None,
-    text: Optional[str] = None,
+    source: Optional[SourceText] = None,
     path: Optional[str] = None,
 ) -> KernelFacts:
     """The facts of a PrimFunc of any supported framework.
 
     `sites_of` returns the source spans of a statement where those of the framework are incomplete.
-    `text` and `path` are those of the document, for columns and to distinguish it from other files.
+    `source` and `path` are the document's, for columns and to distinguish it from other files.
     Code that is not understood becomes a caveat.
     """
     framework = _framework(prim_func)
-    locator = spans.Locator(text or "", path, sites_of)
+    locator = spans.Locator(source, path, sites_of)
     state = KernelState()
     # tilelang's compiler guards accesses of global arrays.
     expressions = Expressions(state, is_guarded=framework == "tilelang")

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple, Union
 
 from ..facts import Span
+from ..frameworks.locations.source_text import SourceText
 from ..lines import split_lines
 from ..protocol import Problem
 
@@ -25,7 +26,8 @@ Definition = Union[ast.FunctionDef, ast.ClassDef]
 class Document:
     """One version of one file.
 
-    `raised_in` are the files in the tracebacks of the errors that became a `problem`.
+    `raised_in` are the files in the tracebacks of the errors that became a `problem`. `source` are
+    the lines and statements to which the locations of all kernels refer.
 
     Raises:
         SyntaxError: the text is not Python for this interpreter.
@@ -38,6 +40,7 @@ class Document:
         self.lines: List[str] = split_lines(text, True)
         # A byte order mark is not part of the program, but counts in columns of the first line.
         self.tree = ast.parse(text[1:] if text[:1] == "\ufeff" else text, path)
+        self.source = SourceText(text, self.tree)
         self._by_position: Optional[Dict[Tuple[int, int], ast.stmt]] = None
 
     def fill_linecache(self) -> None:

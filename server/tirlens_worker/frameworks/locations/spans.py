@@ -16,8 +16,8 @@ import sys
 from typing import Any, Callable, Dict, Generator, List, Optional, Tuple
 
 from ...facts import Span
-from ...lines import split_lines
 from . import parsed_spans
+from .source_text import SourceText
 
 Sites = Tuple[Span, ...]
 
@@ -101,13 +101,15 @@ class Locator:
     """Finds the sites of statements, with columns in code points of the document."""
 
     def __init__(
-        self, text: str, path: Optional[str], sites_of: Optional[Callable[[Any], Sites]]
+        self,
+        source: Optional[SourceText],
+        path: Optional[str],
+        sites_of: Optional[Callable[[Any], Sites]],
     ) -> None:
-        self._lines = split_lines(text)
+        self._source = source or SourceText()
+        self._lines = self._source.lines
         self._path = None if path is None else os.path.abspath(path)
         self._sites_of = sites_of
-        self._starts: Optional[Dict[int, List[ast.stmt]]] = None
-        self._text = text
         self._seen: Dict[int, List[int]] = {}
 
     def line(self, sites: Sites) -> str:
@@ -138,7 +140,7 @@ class Locator:
             return within
         span = within[0]
         for line in range(span.line, span.end_line + 1):
-            for node in self._by_line().get(line, []):
+            for node in self._source.statements_at(line):
                 call = _launch_of(node, name)
                 if call is not None:
                     return (self._span_of(call),)
@@ -195,7 +197,7 @@ class Locator:
         )
 
     def _statement_at(self, line: int, stmt: Any) -> Optional[ast.stmt]:
-        nodes = self._by_line().get(line, [])
+        nodes = self._source.statements_at(line)
         node_classes = {"For": (ast.For,), "IfThenElse": (ast.If,), "While": (ast.While,)}
         classes = node_classes.get(type(stmt).__name__)
         if classes is not None:
@@ -208,20 +210,6 @@ class Locator:
         if hash(stmt) not in seen:
             seen.append(hash(stmt))
         return simple[seen.index(hash(stmt)) % len(simple)]
-
-    def _by_line(self) -> Dict[int, List[ast.stmt]]:
-        if self._starts is None:
-            self._starts = {}
-            try:
-                tree = ast.parse(self._text)
-            except (SyntaxError, ValueError):
-                return self._starts
-            for node in ast.walk(tree):
-                if isinstance(node, ast.stmt):
-                    self._starts.setdefault(node.lineno, []).append(node)
-            for nodes in self._starts.values():
-                nodes.sort(key=lambda node: node.col_offset)
-        return self._starts
 
 
 def _launch_of(node: ast.stmt, name: str) -> Optional[ast.Call]:
