@@ -6,13 +6,14 @@ deadline and kill do not depend on any of them.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
 import time
 from typing import Optional, Union
 
-from . import windows_job
+from . import cgroup, windows_job
 
 parent_tells = sys.platform.startswith("linux")
 """Whether the system tells of the parent's end."""
@@ -28,7 +29,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 WORKER_NICE = 10
 CHILD_NICE = 5
 _FILE_BYTES = 1 << 30
-_SPARE_PROCESSES = 512
+SPARE_PROCESSES = 512
 _MOST_MEMORY_BYTES = 16 << 30
 
 
@@ -80,6 +81,12 @@ def lower_priority(by: int) -> None:
             return
 
 
+def die_first() -> None:
+    """Be the first to be killed when the machine or the container is out of memory (Linux)."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
+
+
 def limit_resources(time_limit_s: float, process_limit: Optional[int]) -> None:
     """Bound the CPU time, memory, files and processes of this process and its children."""
     try:
@@ -104,14 +111,15 @@ def write_no_core() -> None:
 
 
 def memory_limit_bytes() -> int:
-    """What an analysis may allocate: half of the machine's memory, at most 16 GiB."""
+    """What an analysis may allocate: half of what machine or container has, at most 16 GiB."""
     if memory_option_bytes is not None:
         return memory_option_bytes
     try:
         installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
         return _MOST_MEMORY_BYTES
-    return min(installed // 2, _MOST_MEMORY_BYTES)
+    contained = cgroup.container_limit_bytes()
+    return min(installed // 2, (contained or installed) // 2, _MOST_MEMORY_BYTES)
 
 
 def process_limit() -> Optional[int]:
@@ -127,7 +135,7 @@ def process_limit() -> Optional[int]:
                     tasks += len(os.listdir("/proc/{}/task".format(entry)))
             except OSError:
                 continue
-    return tasks + _SPARE_PROCESSES
+    return tasks + SPARE_PROCESSES
 
 
 def _virtual_bytes() -> int:

@@ -37,12 +37,15 @@ class _State:
 
 
 def enter(
-    parent: Optional[int], as_user: bool = hasattr(os, "getuid") and os.getuid() != 0
+    parent: Optional[int],
+    as_user: bool = hasattr(os, "getuid") and os.getuid() != 0,
+    end_rest: Callable[[], None] = lambda: None,
 ) -> bool:
     """Go on as the first process of a new namespace; whether the system allows it.
 
-    The calling process stays behind, waits for the new one, and ends as it does.  It ends with the
-    process `parent`, and the new one with it.  `as_user` makes a user namespace first.
+    The calling process stays behind, waits for the new one, calls `end_rest`, and ends as it does.
+    It ends with the process `parent`, and the new one with it.  `as_user` makes a user namespace
+    first.
     """
     if not sys.platform.startswith("linux") or not _is_possible(as_user):
         return False
@@ -52,7 +55,7 @@ def enter(
     if pid:
         os.close(ours)
         # The kernel ends all that is in the namespace.
-        guard.watch(pid, parent, lambda: None)
+        guard.watch(pid, parent, end_rest)
     os.close(guards)
     limits.prctl(limits.PR_SET_PDEATHSIG, signal.SIGKILL)
     if select.select([ours], [], [], 0)[0]:

@@ -16,7 +16,7 @@ import traceback
 from typing import Callable, NamedTuple, Optional, Sequence, Tuple
 
 from ..analysis import LINE, analyse
-from ..isolation import landlock, limits, network, seccomp
+from ..isolation import cgroup, landlock, limits, network, seccomp
 from ..protocol import Analyze
 from .mark import Mark
 from .processes import end_descendants, groups, kill_descendants, kill_group
@@ -91,6 +91,7 @@ class Child:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         # The parent must not wait for its turn behind a child that has gone wild.
         limits.lower_priority(limits.CHILD_NICE)
+        limits.die_first()
         network.close()
         landlock.scope_signals()
         seccomp.install(_protected)
@@ -209,6 +210,9 @@ def prepare() -> None:
     _protected = seccomp.ancestors(os.getpid())
     if _process_limit is None:
         _process_limit = limits.process_limit()
+    group = cgroup.own()
+    if group is not None:
+        group.limit(limits.memory_limit_bytes(), limits.SPARE_PROCESSES)
     # Collected once and then left alone, the heap stays shared with the children.
     gc.collect()
     gc.freeze()

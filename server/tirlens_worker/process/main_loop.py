@@ -10,7 +10,7 @@ import sys
 from typing import List
 
 from .. import codec
-from ..isolation import guard, limits, namespace
+from ..isolation import cgroup, guard, limits, namespace
 from ..protocol import PROTOCOL_VERSION, Hello, Progress
 from . import processes, stdio
 from .mark import Mark
@@ -25,11 +25,9 @@ def main(arguments: List[str]) -> int:
     limits.parent_tells &= not options.poll_parent
     limits.memory_option_bytes = options.memory
     can_fork = CAN_FORK and not options.no_fork
-    may_be_alone = can_fork and limits.parent_tells and not options.no_namespace
-    is_alone = may_be_alone and namespace.enter(options.parent)
     has_guard = can_fork and limits.parent_tells
-    if has_guard and not is_alone:
-        guard.enter(options.parent, processes.end_descendants)
+    if has_guard:
+        _enter_guarded(options)
     limits.set_name("tirlens-worker")
     limits.lower_priority(limits.WORKER_NICE)
     mark = Mark(options.mark)
@@ -64,6 +62,22 @@ def main(arguments: List[str]) -> int:
     except (BrokenPipeError, stdio.ProtocolError):
         return 1
     return 0
+
+
+def _enter_guarded(options: argparse.Namespace) -> None:
+    """Go on in a process with a guard, in a namespace and a control group where there can be."""
+    group = cgroup.create()
+
+    def end_rest() -> None:
+        processes.end_descendants()
+        if group is not None:
+            group.end()
+
+    is_alone = not options.no_namespace and namespace.enter(options.parent, end_rest=end_rest)
+    if not is_alone:
+        guard.enter(options.parent, end_rest)
+    if group is not None:
+        cgroup.join(group)
 
 
 def _options(arguments: List[str]) -> argparse.Namespace:

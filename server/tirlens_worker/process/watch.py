@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Callable, List, Optional, Sequence, Set, Tuple
 
 from ..analysis import BEGIN, DONE, END, PROGRESS
+from ..isolation import cgroup
 from ..isolation.limits import memory_limit_bytes
 from ..isolation.memory import MemorySum
 from ..protocol import Analyze, Problem
@@ -75,6 +76,7 @@ class Watch:
         self._flood = False
         self._memory_full = False
         self._memory = MemorySum(os.getpid())
+        self._memory_kills = _memory_kills()
         self._most = _MOST_DESCENDANTS
 
     def watch(self) -> Report:
@@ -207,12 +209,18 @@ class Watch:
             number = os.WTERMSIG(end.status)
             if number == signal.SIGXCPU:
                 return "timeout", "the limit of CPU time was reached {}".format(doing)
-            if number == signal.SIGKILL and end.peak_bytes > memory_limit_bytes() // 2:
+            is_large = end.peak_bytes > memory_limit_bytes() // 2
+            if number == signal.SIGKILL and (is_large or _memory_kills() > self._memory_kills):
                 return "memory", "the process was killed {}, most likely for memory".format(doing)
             first = first_signal(self._trace.text(), number)
             return "crash", "the process crashed {} ({})".format(doing, signal_name(first))
         code = os.WEXITSTATUS(end.status)
         return "crash", "the process ended {} with exit status {}".format(doing, code)
+
+
+def _memory_kills() -> int:
+    group = cgroup.own()
+    return 0 if group is None else group.memory_kills
 
 
 def first_signal(trace: str, number: int) -> int:
