@@ -25,9 +25,12 @@ import time
 from functools import lru_cache
 from typing import Dict, FrozenSet, List, NamedTuple, Sequence, Set, Tuple
 
-# The page tables are read again after this time, or when a fiftieth of the time has passed since.
+# Counters are read in at most a twentieth of the time, on a machine that is not too busy; page
+# tables, where the counters are above the limit, in a fifth.
+_COST_FACTOR, _EXACT_COST_FACTOR = 20, 5
+_SLOW_S = 0.025
+# The page tables are read again after this time where the counters have not grown.
 _EXACT_EVERY_S = 0.5
-_COST_FACTOR = 50
 _BLOCK_BYTES = 512
 # The clock of file systems lags by at most one tick of the scheduler.
 _CLOCK_TICK_S = 0.01
@@ -46,40 +49,53 @@ class MemorySum:
         self._files: Dict[File, _FileInMemory] = {}
         self._estimate_bytes = 0
         self._exact_bytes = 0
+        self._next_s = 0.0
         self._next_exact_s = 0.0
+        self._latest_s = 0.0
 
     def is_above(self, limit_bytes: int, processes: Sequence[int]) -> bool:
-        """Whether the `processes` hold more than `limit_bytes`.
+        """Whether the `processes` hold more than `limit_bytes`; False while no measurement is due.
 
         The estimate from the counters of each process is an upper bound. The page tables, which
         take about 10 ms for each GiB, are read only where it is above the limit, and seldom.
         """
-        files = self._file_bytes(processes)
-        counters = (_status_bytes(pid, (*_ANONYMOUS, b"RssShmem:")) for pid in processes)
-        estimate = sum(counters) + sum(files.values())
-        if estimate <= limit_bytes:
-            return False
         began = time.monotonic()
-        growth = max(0, estimate - self._estimate_bytes)
-        if self._exact_bytes + growth > limit_bytes or began >= self._next_exact_s:
-            self._exact_bytes = self._exact_sum(processes, files)
-            self._estimate_bytes = estimate
-            now = time.monotonic()
-            self._next_exact_s = now + max(_EXACT_EVERY_S, _COST_FACTOR * (now - began))
-            growth = 0
-        return self._exact_bytes + growth > limit_bytes
+        if began < self._next_s:
+            return False
+        files = self._file_bytes(processes)
+        counters = {pid: _status_bytes(pid, (*_ANONYMOUS, b"RssShmem:")) for pid in processes}
+        estimate = sum(counters.values()) + sum(files.values())
+        is_above = False
+        if estimate > limit_bytes:
+            growth = max(0, estimate - self._estimate_bytes)
+            is_due = began >= self._next_exact_s
+            if is_due and (self._exact_bytes + growth > limit_bytes or began >= self._latest_s):
+                largest_first = sorted(processes, key=counters.__getitem__, reverse=True)
+                self._exact_bytes = self._exact_sum(largest_first, files, limit_bytes)
+                self._estimate_bytes = estimate
+                took_s = time.monotonic() - began
+                self._next_exact_s = began + _EXACT_COST_FACTOR * took_s
+                self._latest_s = began + max(_EXACT_EVERY_S, _COST_FACTOR * took_s)
+                is_above = self._exact_bytes > limit_bytes
+        self._next_s = began + _COST_FACTOR * min(_SLOW_S, time.monotonic() - began)
+        return is_above
 
-    def _exact_sum(self, processes: Sequence[int], files: Dict[File, int]) -> int:
-        anonymous = sum(map(_anonymous_bytes, (*processes, self._worker)))
-        own = anonymous - _status_bytes(self._worker, _ANONYMOUS)
+    def _exact_sum(self, processes: Sequence[int], files: Dict[File, int], limit_bytes: int) -> int:
+        """The bytes of the analysis, or some number above the limit as soon as it is reached."""
+        # The worker's share and those of the analysis add up to all pages that one of them has.
+        own = _anonymous_bytes(self._worker) - _status_bytes(self._worker, _ANONYMOUS)
         shared = dict(files)
         for pid in processes:
-            for file, path, size in _mapped_shares(pid):
-                if file not in files:
-                    self._add_path(file, path)
-                    if file not in self._files:
-                        # Without a name, or deleted: all of it is the analysis's own.
-                        shared[file] = shared.get(file, 0) + size
+            own += _anonymous_bytes(pid)
+            if _status_bytes(pid, (b"RssShmem:",)):
+                for file, path, size in _mapped_shares(pid):
+                    if file not in files:
+                        self._add_path(file, path)
+                        if file not in self._files:
+                            # Without a name, or deleted: all of it is the analysis's own.
+                            shared[file] = shared.get(file, 0) + size
+            if own + sum(shared.values()) > limit_bytes:
+                break
         return max(0, own) + sum(shared.values())
 
     def _file_bytes(self, processes: Sequence[int]) -> Dict[File, int]:

@@ -24,8 +24,6 @@ _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in ')
 _MOST_DESCENDANTS = 128
 _MOST_COUNTED = 10_000
 _COUNT_EVERY_S = 0.1
-# A count that takes long is made seldom: it costs at most a twentieth of the time.
-_COUNT_COST_FACTOR = 20
 # A process that has closed its pipe to us is at its end, or is not and has lost its way.
 _END_WAIT_S = 0.3
 
@@ -97,8 +95,7 @@ class Watch:
             if now >= next_count:
                 if self._is_above_limits():
                     break
-                took_s = time.monotonic() - now
-                next_count = now + took_s + max(_COUNT_EVERY_S, _COUNT_COST_FACTOR * took_s)
+                next_count = time.monotonic() + _COUNT_EVERY_S
             for key, _ in selector.select(min(self._deadline, next_count) - now):
                 if key.data == "control":
                     self._report.given_up = self._intake.interrupted()
@@ -122,7 +119,8 @@ class Watch:
         found = find_descendants(self._most)
         # Those that were killed with an earlier child become ours one after the other.
         self._flood = len(found) > self._most < count_living(found)
-        self._memory_full = self._memory.is_above(memory_limit_bytes(), found)
+        if not self._flood:
+            self._memory_full = self._memory.is_above(memory_limit_bytes(), found)
         return self._flood or self._memory_full
 
     def _read(self, name: str, descriptor: int) -> bool:
