@@ -1,4 +1,4 @@
-"""Start a worker: ``PYTHON .../tirlens_worker/__main__.py [SERVER_PID | measure]``.
+"""Start a worker: ``PYTHON .../tirlens_worker/__main__.py [SERVER_PID | measure | protections]``.
 
 It is started by its path and not with ``-m``, so that the search path of the interpreter is that of
 the user's programs.  Only `sys` may be imported before the folder of this file is removed from that
@@ -37,6 +37,10 @@ if __name__ == "__main__":
         from tirlens_worker import measure
 
         sys.exit(measure.main())
+    if sys.argv[1:] == ["protections"]:
+        from tirlens_worker.isolation import protections
+
+        sys.exit(protections.main())
     from tirlens_worker.process.main_loop import main
 
     sys.exit(main(sys.argv[1:]))

@@ -174,3 +174,44 @@ def test_doctor_says_what_to_install(
     said = capsys.readouterr().out
     assert "imports tilelang" in said
     assert "no such file" in said
+
+
+PROTECTIONS = {
+    "pid_namespace",
+    "user_namespace",
+    "subreaper",
+    "signals_to_ancestors",
+    "signals_to_others",
+    "network",
+    "memory_sum",
+    "cgroup",
+}
+
+
+def _doctor(*before: str) -> tuple[dict[str, bool], str]:
+    """The protections as JSON, and the table; `before` is a command that runs the commands."""
+    command = [*before, sys.executable, "-m", "tirlens", "doctor", "--format"]
+    said = [
+        subprocess.run([*command, form], capture_output=True, text=True).stdout
+        for form in ("json", "table")
+    ]
+    return {item["id"]: item["present"] for item in json.loads(said[0])["protections"]}, said[1]
+
+
+def test_doctor_says_what_protects_the_machine() -> None:
+    present, table = _doctor()
+    assert present.keys() == PROTECTIONS
+    is_linux = sys.platform == "linux"
+    assert {present[name] for name in ("subreaper", "memory_sum")} == {is_linux}
+    assert table.count("yes  ") == sum(present.values())
+    assert table.count("no   ") == len(present) - sum(present.values())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="system calls are refused on Linux")
+def test_doctor_says_what_a_container_does_not_have() -> None:
+    script = Path(__file__).parents[1] / "support" / "without_namespaces.py"
+    present, table = _doctor(sys.executable, str(script), "--no-landlock")
+    missing = ("pid_namespace", "user_namespace", "signals_to_others")
+    assert not any(present[name] for name in missing)
+    assert present["subreaper"] and present["memory_sum"]
+    assert "no   PID namespace" in table

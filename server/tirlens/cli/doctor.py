@@ -1,4 +1,4 @@
-"""``tirlens doctor``: the interpreters of this machine, and the one that runs a file."""
+"""``tirlens doctor``: the interpreters and protections of this machine, and what runs a file."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tirlens.pipeline.device_choice import choose_device
 from tirlens.settings import Settings
 from tirlens.version import __version__
 from tirlens.worker_client import find_interpreter, interpreters
+from tirlens.worker_client.protections import protections
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -66,6 +67,10 @@ def _findings(path: Path, python: str | None) -> dict[str, Any]:
             for item in interpreters(path, setting=setting)
         ],
         "device": {"id": choice.device.id, "source": choice.source},
+        "protections": [
+            {"id": name, "present": present, "what": what}
+            for name, (present, what) in protections().items()
+        ],
         "problems": problems,
     }
 
@@ -80,5 +85,8 @@ def _print(out: Console, path: Path, found: dict[str, Any]) -> None:
         what = f"Python {item['python'] or '?'}, {has or 'no framework'}"
         out.print(f"{mark} {item['path']} ({item['why']}): {what}")
     out.print(f"device: {found['device']['id']} ({found['device']['source']})")
+    out.print("protections of analyses on this machine:")
+    for item in found["protections"]:
+        out.print(f"{'yes' if item['present'] else 'no ':>5}  {item['what']}")
     for problem in found["problems"]:
         out.print(f"problem: {problem}")

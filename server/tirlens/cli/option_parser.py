@@ -112,7 +112,9 @@ def _devices(commands: Commands) -> None:
 
 
 def _doctor(commands: Commands) -> None:
-    parser = commands.add_parser("doctor", help="which interpreter would be used, and why")
+    parser = commands.add_parser(
+        "doctor", help="which interpreter would be used and why, and what isolates analyses"
+    )
     parser.add_argument("file", nargs="?", default=".", help="for this file or folder; default: .")
     parser.add_argument("--python", metavar="INTERPRETER", help="what if this were asked for")
     parser.add_argument("--format", choices=("table", "json"), default="table")

@@ -60,10 +60,12 @@ def _watch(parent: int, by: int) -> None:
     os.kill(os.getpid(), by)
 
 
-def adopt_orphans() -> None:
-    """Become the parent of descendants whose own parent ends, so as to end them (Linux)."""
-    if sys.platform.startswith("linux"):
-        prctl(_PR_SET_CHILD_SUBREAPER, 1)
+def adopt_orphans() -> bool:
+    """Become the parent of descendants whose own parent ends, so as to end them (Linux).
+
+    Whether the system knows of it.
+    """
+    return sys.platform.startswith("linux") and prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def set_name(name: str) -> None:
@@ -155,11 +157,11 @@ def _set(kind: int, value: int) -> None:
         return
 
 
-def prctl(option: int, value: Union[int, bytes]) -> None:
-    """Call prctl(2); what a kernel does not know is left undone."""
+def prctl(option: int, value: Union[int, bytes]) -> bool:
+    """Call prctl(2); what a kernel does not know is left undone, and the result False."""
     import ctypes
 
     try:
-        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+        return ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) == 0
     except (OSError, AttributeError):
-        return
+        return False

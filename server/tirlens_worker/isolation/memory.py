@@ -143,6 +143,12 @@ class _FileInMemory(NamedTuple):
         return max(0, found.st_blocks * _BLOCK_BYTES - self.bytes_before)
 
 
+def is_measurable() -> bool:
+    """Whether the system reports what the sum is made of."""
+    counters = dict(_sizes("/proc/self/status"))
+    return b"RssAnon:" in counters and os.path.exists("/proc/self/fd")
+
+
 def _is_in_memory(found: os.stat_result) -> bool:
     return stat.S_ISREG(found.st_mode) and found.st_dev in _devices_in_memory()
 

@@ -32,13 +32,17 @@ _NO_SET_UID, _NO_DEVICES, _NO_EXECUTION, _RECURSIVE, _SLAVE = (
 _CAPABILITY_VERSION_3 = 0x20080522
 
 
+# Root needs no user namespace.
+_IS_USER = hasattr(os, "getuid") and os.getuid() != 0
+
+
 class _State:
     outer_pid: Optional[int] = None
 
 
 def enter(
     parent: Optional[int],
-    as_user: bool = hasattr(os, "getuid") and os.getuid() != 0,
+    as_user: bool = _IS_USER,
     end_rest: Callable[[], None] = lambda: None,
 ) -> bool:
     """Go on as the first process of a new namespace; whether the system allows it.
@@ -47,7 +51,7 @@ def enter(
     It ends with the process `parent`, and the new one with it.  `as_user` makes a user namespace
     first.
     """
-    if not sys.platform.startswith("linux") or not _is_possible(as_user):
+    if not sys.platform.startswith("linux") or not is_possible(as_user):
         return False
     _unshare(as_user)
     ours, guards = os.pipe()
@@ -69,17 +73,9 @@ def enter(
     return True
 
 
-def is_entered() -> bool:
-    """Whether this process is the first of a namespace that it has entered."""
-    return _State.outer_pid is not None and os.getpid() == 1
+def is_possible(as_user: bool = _IS_USER) -> bool:
+    """Whether the system allows a new namespace, to users by a user namespace."""
 
-
-def pid_outside() -> int:
-    """This process's id, as the processes outside see it."""
-    return os.getpid() if _State.outer_pid is None else _State.outer_pid
-
-
-def _is_possible(as_user: bool) -> bool:
     # What has been unshared cannot be taken back: another process tries all of it.
     def attempt() -> None:
         _unshare(as_user)
@@ -90,6 +86,25 @@ def _is_possible(as_user: bool) -> bool:
     except OSError:
         return False
     return True
+
+
+def is_possible_for_users() -> bool:
+    """Whether the system allows a new user namespace."""
+    try:
+        _in_child(lambda: _call("unshare", _NEW_USER))
+    except OSError:
+        return False
+    return True
+
+
+def is_entered() -> bool:
+    """Whether this process is the first of a namespace that it has entered."""
+    return _State.outer_pid is not None and os.getpid() == 1
+
+
+def pid_outside() -> int:
+    """This process's id, as the processes outside see it."""
+    return os.getpid() if _State.outer_pid is None else _State.outer_pid
 
 
 def _in_child(work: Callable[[], None]) -> None:
