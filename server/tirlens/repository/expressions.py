@@ -236,7 +236,7 @@ def _comprehension(
 ) -> Value:
     out: list[Value] = []
 
-    def turn(depth: int, inside: Frame) -> bool:
+    def iterate(depth: int, inside: Frame) -> bool:
         if depth == len(generators):
             made = [machine.value(item, inside) for item in results]
             out.append(made[0] if len(made) == 1 else tuple(made))
@@ -249,14 +249,14 @@ def _comprehension(
             machine.step()
             assign(machine, generator.target, item, inside)
             tests = [truth(machine.value(test, inside)) for test in generator.ifs]
-            if False not in tests and not turn(depth + 1, inside):
+            if False not in tests and not iterate(depth + 1, inside):
                 return False
         return True
 
-    return out if turn(0, Frame(frame.module, {}, frame)) else UNKNOWN
+    return out if iterate(0, Frame(frame.module, {}, frame)) else UNKNOWN
 
 
-def _starred(machine: Machine, node: ast.Starred, frame: Frame) -> Value:
+def _star(machine: Machine, node: ast.Starred, frame: Frame) -> Value:
     return machine.value(node.value, frame)
 
 
@@ -318,7 +318,7 @@ VALUE: dict[type[ast.expr], Callable[[Machine, Any, Frame], Any]] = {
     ast.Name: _name,
     ast.NamedExpr: _named_expr,
     ast.Set: _set,
-    ast.Starred: _starred,
+    ast.Starred: _star,
     ast.Subscript: _subscript,
     ast.Tuple: _tuple,
     ast.UnaryOp: _unary_op,

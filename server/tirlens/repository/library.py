@@ -85,14 +85,14 @@ class Parametrize:
 
     sets: tuple[dict[str, Value], ...]
 
-    def applied(self, function: Value) -> Value:
+    def apply_to(self, function: Value) -> Value:
         """The test with one more table of arguments."""
         if isinstance(function, Function):
             return replace(function, parameter_sets=(*function.parameter_sets, self.sets))
         if isinstance(function, Class):
             for name, item in function.names.items():
                 if isinstance(item, Function) and name.startswith("test"):
-                    function.names[name] = self.applied(item)
+                    function.names[name] = self.apply_to(item)
         return function
 
 
@@ -129,7 +129,7 @@ def call(
     if isinstance(function, Method):
         return _method(function, positional, named)
     if isinstance(function, Parametrize):
-        return function.applied(positional[0]) if positional else UNKNOWN
+        return function.apply_to(positional[0]) if positional else UNKNOWN
     path = function.path
     last = path.rpartition(".")[2]
     special = _SPECIAL.get(path) or _SPECIAL.get(last)
@@ -272,7 +272,7 @@ def _product(positional: list[Value], named: dict[str, Value]) -> Value:
     return list(itertools.islice(itertools.product(*positional, repeat=repeat), _MAX_SETS))
 
 
-def _sorted(positional: list[Value], named: dict[str, Value]) -> Value:
+def _sort(positional: list[Value], named: dict[str, Value]) -> Value:
     items = positional[0]
     return sorted(items) if isinstance(items, (list, tuple)) and not named else items
 
@@ -296,7 +296,7 @@ _SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "builtins.getattr": _getattr,
     "builtins.zip": _zip,
     "builtins.enumerate": _enumerate,
-    "builtins.sorted": _sorted,
+    "builtins.sorted": _sort,
     "builtins.dict": _dict,
     "itertools.product": _product,
     "copy.copy": _first,

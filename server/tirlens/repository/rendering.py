@@ -56,7 +56,7 @@ class Renderer:
         Raises:
             UnknownValueError: it cannot be written, or has an unknown part.
         """
-        return written.render(self._written(value), self._library_name("torch"))
+        return written.render(self._source_value(value), self._library_name("torch"))
 
     def _second_call(self, call: GoalCall) -> str:
         """The call of what a factory of factories returns; none if it gets arrays."""
@@ -70,7 +70,7 @@ class Renderer:
             return ""
         return f"({', '.join(words)})" if words else ""
 
-    def _written(self, value: Value) -> written.Value:
+    def _source_value(self, value: Value) -> written.Value:
         if value is None or isinstance(value, (bool, int, float, str)):
             return Known(value)
         if isinstance(value, External):
@@ -82,7 +82,7 @@ class Renderer:
                 raise UnknownValueError("a tensor of unknown shape")
             return written.Tensor(value.shape, self._library_name(value.dtype.path))
         if isinstance(value, (list, tuple)):
-            items = tuple(self._written(item) for item in value)
+            items = tuple(self._source_value(item) for item in value)
             return written.Sequence(items, isinstance(value, list))
         if isinstance(value, dict):
             pairs = (f"{self.text(key)}: {self.text(item)}" for key, item in value.items())

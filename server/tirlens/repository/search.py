@@ -234,13 +234,13 @@ def _cases(function: Function) -> Iterator[dict[str, Value]]:
     """Some combinations of the arguments of a test: the first, the last, and some between."""
     tables = [table for table in function.parameter_sets if table]
     longest = max(map(len, tables), default=1)
-    turns = sorted(
-        {round(turn * (longest - 1) / max(_MAX_CASES - 1, 1)) for turn in range(_MAX_CASES)}
+    places = sorted(
+        {round(place * (longest - 1) / max(_MAX_CASES - 1, 1)) for place in range(_MAX_CASES)}
     )
-    for turn in turns:
+    for place in places:
         case: dict[str, Value] = {}
         for table in tables:
-            case |= table[turn % len(table)]
+            case |= table[place % len(table)]
         yield case
 
 

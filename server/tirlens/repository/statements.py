@@ -36,7 +36,7 @@ from tirlens.repository.values import (
     truth,
 )
 
-_MAX_TURNS = 12
+_MAX_ITERATIONS = 12
 
 
 def _expr(machine: Machine, node: ast.Expr, frame: Frame) -> None:
@@ -109,8 +109,8 @@ def _either(machine: Machine, bodies: Sequence[Sequence[ast.stmt]], frame: Frame
 
 def _for(machine: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
     items = items_of(machine.value(node.iter, frame))
-    turns = [UNKNOWN] if items is None else items[:_MAX_TURNS]
-    for item in turns:
+    iterations = [UNKNOWN] if items is None else items[:_MAX_ITERATIONS]
+    for item in iterations:
         assign(machine, node.target, item, frame)
         try:
             machine.block(node.body, frame)
@@ -122,7 +122,7 @@ def _for(machine: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
 
 
 def _while(machine: Machine, node: ast.While, frame: Frame) -> None:
-    for _ in range(_MAX_TURNS):
+    for _ in range(_MAX_ITERATIONS):
         known = truth(machine.value(node.test, frame))
         if known is False:
             return
@@ -184,7 +184,7 @@ def _import_from(machine: Machine, node: ast.ImportFrom, frame: Frame) -> None:
 def _function_def(machine: Machine, node: ast.FunctionDef, frame: Frame) -> None:
     value: Value = Function(node, frame, node.name)
     for decorator in reversed(node.decorator_list):
-        value = _decorated(machine, decorator, value, frame)
+        value = _decorate(machine, decorator, value, frame)
     frame.names[node.name] = value
 
 
@@ -205,7 +205,7 @@ def _class_def(machine: Machine, node: ast.ClassDef, frame: Frame) -> None:
     )
 
 
-def _decorated(machine: Machine, node: ast.expr, function: Value, frame: Frame) -> Value:
+def _decorate(machine: Machine, node: ast.expr, function: Value, frame: Frame) -> Value:
     """`function` after its decorator, which changes nothing if it is a library's."""
     decorator = machine.value(node, frame)
     path = library.path_of(decorator)
@@ -215,7 +215,7 @@ def _decorated(machine: Machine, node: ast.expr, function: Value, frame: Frame) 
         function.is_property |= path.endswith(("builtins.property", "cached_property"))
         function.is_fixture |= path.endswith("pytest.fixture")
     if isinstance(decorator, library.Parametrize):
-        return decorator.applied(function)
+        return decorator.apply_to(function)
     if isinstance(decorator, (Function, Class, Partial)):
         made = machine.call(decorator, [function], {})
         # A wrapper of arguments that are not known would hide the function.

@@ -63,7 +63,7 @@ def create(name: str, positional: list[Value], named: dict[str, Value]) -> Value
     if name in ("tensor", "as_tensor"):
         return _of_values(positional, named)
     if name in ("cat", "concat", "concatenate", "stack"):
-        return _joined(name, positional, named)
+        return _join(name, positional, named)
     if positional and isinstance(positional[0], Tensor):
         if name in ("matmul", "mm", "bmm"):
             return _product(positional)
@@ -97,9 +97,9 @@ def method(base: Tensor, name: str, positional: list[Value], named: dict[str, Va
     if name in _CASTS and not positional:
         return Tensor(base.shape, External(f"torch.{_CASTS[name]}"))
     if name in _REDUCTIONS:
-        return _reduced(base, name, positional, named)
+        return _reduce(base, name, positional, named)
     if name in _RESHAPES:
-        return base.with_shape(_reshaped(base.shape, _flat(positional, named)))
+        return base.with_shape(_reshape(base.shape, _flat(positional, named)))
     return base
 
 
@@ -127,7 +127,7 @@ def subscript(base: Tensor, keys: tuple[Value, ...]) -> Tensor:
         size = base.shape[axis] if axis < len(base.shape) else UNKNOWN
         axis += 1
         if isinstance(key, slice):
-            out.append(_sliced(size, key))
+            out.append(_slice_size(size, key))
         elif isinstance(key, Tensor):
             out += key.shape
         elif not isinstance(key, (int, Unknown)):
@@ -140,7 +140,7 @@ def product_of(sizes: tuple[Value, ...]) -> Value:
     return math.prod(sizes) if all(type(size) is int for size in sizes) else UNKNOWN
 
 
-def _sliced(size: Value, key: slice) -> Value:
+def _slice_size(size: Value, key: slice) -> Value:
     parts = (key.start, key.stop, key.step)
     if any(isinstance(part, Unknown) for part in parts):
         return UNKNOWN
@@ -183,7 +183,7 @@ def _of_values(positional: list[Value], named: dict[str, Value]) -> Value:
     return Tensor(tuple(shape), named.get("dtype", External(default)))
 
 
-def _joined(name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+def _join(name: str, positional: list[Value], named: dict[str, Value]) -> Value:
     items = positional[0] if positional else UNKNOWN
     if not isinstance(items, (list, tuple)) or not items:
         return UNKNOWN
@@ -217,7 +217,7 @@ def _axes(value: Value, rank: int) -> list[int] | None:
     return [axis % max(rank, 1) for axis in axes] if len(axes) == len(found) else None
 
 
-def _reduced(base: Tensor, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+def _reduce(base: Tensor, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
     given = named.get("dim", named.get("axis", positional[0] if positional else None))
     dtype = External("torch.int64") if name in _INTEGER_RESULTS else base.dtype
     if given is None or name == "norm":
@@ -235,7 +235,7 @@ def _reduced(base: Tensor, name: str, positional: list[Value], named: dict[str, 
     return (made, Tensor(shape, External("torch.int64"))) if name in ("max", "min") else made
 
 
-def _reshaped(old: tuple[Value, ...], new: tuple[Value, ...]) -> tuple[Value, ...]:
+def _reshape(old: tuple[Value, ...], new: tuple[Value, ...]) -> tuple[Value, ...]:
     holes = [size for size in new if size == -1]
     if len(holes) != 1:
         return new
@@ -310,7 +310,7 @@ def _unflatten(base: Tensor, positional: list[Value], named: dict[str, Value]) -
     if axes is None:
         return UNKNOWN
     axis = axes[0]
-    inner = _reshaped((base.shape[axis],), tuple(cast("tuple[Value, ...]", positional[1])))
+    inner = _reshape((base.shape[axis],), tuple(cast("tuple[Value, ...]", positional[1])))
     return base.with_shape((*base.shape[:axis], *inner, *base.shape[axis + 1 :]))
 
 

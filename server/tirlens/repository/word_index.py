@@ -73,7 +73,7 @@ class WordIndex:
         with self._lock:
             if not self._is_loaded:
                 self._is_loaded = True
-                self._entries = self._stored()
+                self._entries = self._read_store()
             entries: dict[str, _Entry] = {}
             changed: list[str] = []
             for number, (path, stamp) in enumerate(_python_files(self.root)):
@@ -93,7 +93,7 @@ class WordIndex:
                 self._write(changed, gone)
             return bool(changed or gone)
 
-    def _stored(self) -> dict[str, _Entry]:
+    def _read_store(self) -> dict[str, _Entry]:
         found: dict[str, _Entry] = {}
         if self._store is not None and self._store.exists():
             with contextlib.suppress(sqlite3.Error), contextlib.closing(self._connect()) as data:
