@@ -68,7 +68,7 @@ def file_report(
         Reports of earlier evaluations.
     """
     cache = cache or ReportCache()
-    index, editor = KernelIndex(source), Editor(source.text)
+    index, editor = KernelIndex(source), Editor(source)
     kernels: list[KernelReport] = []
     problems: list[Problem] = [Problem(p.kind, p.message, p.span) for p in source.problems]
     devices: dict[str, Device] = {}
