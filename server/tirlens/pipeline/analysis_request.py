@@ -27,9 +27,7 @@ def analysis_request(
         path=path,
         text=text,
         kernels=tuple(
-            _kernel_request(
-                kernel, options, {**_value_hints(kernel, source, reach), **kernel.hints}
-            )
+            _kernel_request(kernel, options, _value_hints(kernel, source, reach))
             for kernel in kernels
         ),
         target=_target(choose_device(next(iter(kernels), None), None, options).device),

@@ -29,6 +29,9 @@ from typing import Dict, FrozenSet, List, NamedTuple, Sequence, Set, Tuple
 # tables, where the counters are above the limit, in a fifth.
 _COST_FACTOR, _EXACT_COST_FACTOR = 20, 5
 _SLOW_S = 0.025
+# A measurement that takes longer, as on a busy machine, is given up; the next may take twice as
+# long.
+_LEAST_BUDGET_S = 0.02
 # The page tables are read again after this time where the counters have not grown.
 _EXACT_EVERY_S = 0.5
 _BLOCK_BYTES = 512
@@ -40,6 +43,22 @@ _MAPPING = re.compile(rb"^[0-9a-f]+-[0-9a-f]+ \S+ \S+ ([0-9a-f]+):([0-9a-f]+) (\
 File = Tuple[int, int]
 
 
+class _Budget:
+    """The time until which a measurement may run."""
+
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
+
+    def check(self) -> None:
+        """Go on while there is time.
+
+        Raises:
+            TimeoutError: there is none.
+        """
+        if time.monotonic() > self._deadline:
+            raise TimeoutError
+
+
 class MemorySum:
     """Measures the processes of one analysis, which descend from the process `worker`."""
 
@@ -49,6 +68,7 @@ class MemorySum:
         self._files: Dict[File, _FileInMemory] = {}
         self._estimate_bytes = 0
         self._exact_bytes = 0
+        self._budget_s = _LEAST_BUDGET_S
         self._next_s = 0.0
         self._next_exact_s = 0.0
         self._latest_s = 0.0
@@ -62,30 +82,44 @@ class MemorySum:
         began = time.monotonic()
         if began < self._next_s:
             return False
-        files = self._file_bytes(processes)
-        counters = {pid: _status_bytes(pid, (*_ANONYMOUS, b"RssShmem:")) for pid in processes}
-        estimate = sum(counters.values()) + sum(files.values())
-        is_above = False
-        if estimate > limit_bytes:
-            growth = max(0, estimate - self._estimate_bytes)
-            is_due = began >= self._next_exact_s
-            if is_due and (self._exact_bytes + growth > limit_bytes or began >= self._latest_s):
-                largest_first = sorted(processes, key=counters.__getitem__, reverse=True)
-                self._exact_bytes = self._exact_sum(largest_first, files, limit_bytes)
-                self._estimate_bytes = estimate
-                took_s = time.monotonic() - began
-                self._next_exact_s = began + _EXACT_COST_FACTOR * took_s
-                self._latest_s = began + max(_EXACT_EVERY_S, _COST_FACTOR * took_s)
-                is_above = self._exact_bytes > limit_bytes
+        try:
+            is_above = self._measure(limit_bytes, processes, _Budget(began + self._budget_s))
+            self._budget_s = _LEAST_BUDGET_S
+        except TimeoutError:
+            is_above = False
+            self._budget_s *= 2
         self._next_s = began + _COST_FACTOR * min(_SLOW_S, time.monotonic() - began)
         return is_above
 
-    def _exact_sum(self, processes: Sequence[int], files: Dict[File, int], limit_bytes: int) -> int:
+    def _measure(self, limit_bytes: int, processes: Sequence[int], budget: _Budget) -> bool:
+        files = self._file_bytes(processes, budget)
+        counters: Dict[int, int] = {}
+        for pid in processes:
+            budget.check()
+            counters[pid] = _status_bytes(pid, (*_ANONYMOUS, b"RssShmem:"))
+        estimate = sum(counters.values()) + sum(files.values())
+        began = time.monotonic()
+        growth = max(0, estimate - self._estimate_bytes)
+        is_near = self._exact_bytes + growth > limit_bytes or began >= self._latest_s
+        if estimate <= limit_bytes or began < self._next_exact_s or not is_near:
+            return False
+        largest_first = sorted(processes, key=counters.__getitem__, reverse=True)
+        self._exact_bytes = self._exact_sum(largest_first, files, limit_bytes, budget)
+        self._estimate_bytes = estimate
+        took_s = time.monotonic() - began
+        self._next_exact_s = began + _EXACT_COST_FACTOR * took_s
+        self._latest_s = began + max(_EXACT_EVERY_S, _COST_FACTOR * took_s)
+        return self._exact_bytes > limit_bytes
+
+    def _exact_sum(
+        self, processes: Sequence[int], files: Dict[File, int], limit_bytes: int, budget: _Budget
+    ) -> int:
         """The bytes of the analysis, or some number above the limit as soon as it is reached."""
         # The worker's share and those of the analysis add up to all pages that one of them has.
         own = _anonymous_bytes(self._worker) - _status_bytes(self._worker, _ANONYMOUS)
         shared = dict(files)
         for pid in processes:
+            budget.check()
             own += _anonymous_bytes(pid)
             if _status_bytes(pid, (b"RssShmem:",)):
                 for file, path, size in _mapped_shares(pid):
@@ -98,10 +132,11 @@ class MemorySum:
                 break
         return max(0, own) + sum(shared.values())
 
-    def _file_bytes(self, processes: Sequence[int]) -> Dict[File, int]:
+    def _file_bytes(self, processes: Sequence[int], budget: _Budget) -> Dict[File, int]:
         """What the analysis added to files in memory that are open, or were and still exist."""
         sizes: Dict[File, int] = {}
         for pid in processes:
+            budget.check()
             folder = "/proc/{}/fd/".format(pid)
             with contextlib.suppress(OSError):
                 for name in os.listdir(folder):

@@ -19,7 +19,7 @@ from ..analysis import LINE, analyse
 from ..isolation import cgroup, landlock, limits, network, seccomp
 from ..protocol import Analyze
 from .mark import Mark
-from .processes import end_descendants, groups, kill_descendants, kill_group
+from .processes import end_descendants, groups, kill_group, kill_groups
 from .stdio import write_all
 from .warm_up import warm_up
 
@@ -136,9 +136,9 @@ class Child:
             return orders
 
     def kill(self) -> None:
-        """Kill what is left of the child and all that it started; do not wait for their ends."""
+        """Kill the child and its group; do not wait for their ends."""
         kill_group(self.pid)
-        kill_descendants()
+        kill_groups()
 
     def wait_for_end(self) -> End:
         """What became of the child, once it has ended."""
@@ -155,9 +155,8 @@ class Child:
             os.close(descriptor)
         kill_group(self.pid)
         self.wait_for_end()
-        kill_group(self.pid)
-        groups.discard(self.pid)
         end_descendants()
+        groups.discard(self.pid)
 
     def ends_within(self, seconds: float) -> bool:
         """Whether the child comes to its end by itself within `seconds`."""

@@ -11,7 +11,8 @@ from typing import Dict, Iterable, List, Set
 from ..isolation import namespace
 
 _END_LIMIT_S = 10.0
-_POLL_S = 0.002
+_FIRST_POLL_S, _LAST_POLL_S = 0.002, 0.05
+_LOWEST_PRIORITY = 19
 groups: Set[int] = set()
 """The process groups of running analyses."""
 
@@ -19,23 +20,29 @@ groups: Set[int] = set()
 def kill_group(group: int) -> None:
     """Kill the process group `group`, if it is there and ours."""
     try:
+        if hasattr(os, "setpriority"):
+            # The ends of many processes would otherwise take most of the processor's time.
+            os.setpriority(os.PRIO_PGRP, group, _LOWEST_PRIORITY)
         os.killpg(group, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         return
 
 
-def kill_descendants() -> None:
-    """Kill what this process has started, without waiting until it has ended."""
+def kill_groups() -> None:
+    """Kill the groups of running analyses, and in a namespace all; do not wait for their ends."""
     for group in groups:
         kill_group(group)
     if namespace.is_entered():
         # All at once: none can fork past it.
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
-    else:
-        # Children first: one that is stopped when its parent ends would be continued.
-        for pid in reversed(_stop_descendants()):
-            _send(pid, signal.SIGKILL)
+
+
+def kill_descendants() -> None:
+    """Kill what this process has started, without waiting until it has ended."""
+    kill_groups()
+    if not namespace.is_entered():
+        _kill_outside_groups()
 
 
 def end_descendants() -> None:
@@ -50,19 +57,27 @@ def end_descendants() -> None:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
             return
-        deadline = time.monotonic() + _END_LIMIT_S
+        deadline, pause_s = time.monotonic() + _END_LIMIT_S, _FIRST_POLL_S
         while time.monotonic() < deadline:
             # Until there are no children any more, which is an error.
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
-                time.sleep(_POLL_S)
-                kill_descendants()
+                time.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LAST_POLL_S)
+                _kill_outside_groups()
+
+
+def _kill_outside_groups() -> None:
+    # Children first: one that is stopped when its parent ends would be continued.
+    for pid in reversed(_stop_descendants()):
+        _send(pid, signal.SIGKILL)
 
 
 def _stop_descendants() -> List[int]:
     """Stop all descendants, those too that are started meanwhile; parents come before children.
 
     A process that is stopped starts no other. The youngest are stopped first: of processes that
-    start another and end, over and over, one is met while it lives.
+    start another and end, over and over, one is met while it lives. Those of killed groups are
+    left out, with their children, which become ours.
     """
     stopped: Dict[int, None] = {}
     deadline = time.monotonic() + _END_LIMIT_S
@@ -73,11 +88,20 @@ def _stop_descendants() -> List[int]:
         while pending:
             for pid in reversed(_children(pending.pop())):
                 if pid not in stopped:
+                    if _is_in_group(pid):
+                        continue
                     is_complete = False
                     _send(pid, signal.SIGSTOP)
                     stopped[pid] = None
                 pending.append(pid)
     return list(stopped)
+
+
+def _is_in_group(pid: int) -> bool:
+    try:
+        return os.getpgid(pid) in groups
+    except ProcessLookupError:
+        return True
 
 
 def _send(pid: int, number: int) -> None:
@@ -137,7 +161,9 @@ def _children(pid: int) -> List[int]:
     folder = "/proc/{}/task/".format(pid)
     found: List[int] = []
     with contextlib.suppress(OSError):
-        for thread in os.listdir(folder):
+        # A folder has two links and one for each folder in it.
+        has_one_thread = os.stat(folder).st_nlink == 3
+        for thread in [str(pid)] if has_one_thread else os.listdir(folder):
             with contextlib.suppress(OSError), open(folder + thread + "/children") as file:
                 found += map(int, file.read().split())
     return found

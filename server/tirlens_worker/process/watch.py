@@ -16,7 +16,13 @@ from ..isolation.limits import memory_limit_bytes
 from ..isolation.memory import MemorySum
 from ..protocol import Analyze, Problem
 from .child import HEADER, Child
-from .processes import count_living, find_descendants, reap_orphans, signal_name
+from .processes import (
+    count_living,
+    find_descendants,
+    kill_descendants,
+    reap_orphans,
+    signal_name,
+)
 from .results import Pieces, line_span
 from .stdio import Tail
 
@@ -109,6 +115,9 @@ class Watch:
         if not self._done:
             deserted = "pieces" not in open_pipes and not self._child.ends_within(_END_WAIT_S)
             self._child.kill()
+            if self._memory_full:
+                # What is left in other groups would take the memory of the next child.
+                kill_descendants()
             if not self._report.given_up:
                 self._explain(deserted)
         return self._report
