@@ -55,13 +55,15 @@ class CallCandidate:
 
     `expression` is for example ``matmul(1024, 1024, 1024)``; it may return a PrimFunc, a JIT
     function or an IRModule.  A failure of a `required` candidate (directives, options) is reported.
-    The others are tried in order, and the first that yields a kernel is used.
+    The others are tried in order, and the first that yields a kernel is used.  `bindings` are the
+    sizes of dynamic dimensions where the call is.
     """
 
     expression: str
     source: str
     span: Optional[Span] = None
     required: bool = False
+    bindings: Mapping[str, int] = field(default_factory=no_entries)
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,29 @@ def _guards(mark: dict[str, str]) -> list[int]:
     return found
 
 
+@pytest.mark.parametrize("pause_s", [0.0, 1.0])
+def test_a_worker_that_is_killed_while_idle_costs_the_next_save_no_hints(
+    start: Start, mark: dict[str, str], tmp_path: Path, tvm_python: Path, pause_s: float
+) -> None:
+    client = start()
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    uri = client.open(tmp_path / "a.py", kernel(1024))
+    client.wait_ready(uri)
+    for size in (2048, 4096):
+        for pid in workers(mark):
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(pause_s)
+        ready = client.states(uri).count("ready")
+        client.replace(uri, size, kernel(size))
+        client.save(uri)
+        client.wait_ready(uri, ready + 1)
+        assert client.hints(uri)
+        assert client.diagnostics(uri) == []
+        report = client.command("tirlens.report", uri)["json"]
+        assert report["kernels"][0]["flop"] == size
+    assert client.stray == []
+
+
 @pytest.mark.parametrize("how", ["cancel", "save", "close", "timeout"])
 def test_03_no_child_of_user_code_survives_its_analysis(
     start: Start, mark: dict[str, str], tmp_path: Path, tvm_python: Path, how: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tirlens.source import edits, read
 from tirlens.source.edits import Change, Editor, LongerRows, LoopKind, Opening, Threads
 from tirlens_worker.facts import Span
 
@@ -33,7 +34,7 @@ def at(text: str, part: str) -> Span:
 
 def edited(text: str, change: Change, call: str = "") -> str | None:
     """The line that the edit of a change leaves; None where there is no edit."""
-    edit = Editor(text).edit(change, call)
+    edit = Editor(read(text)).edit(change, call)
     if edit is None:
         return None
     lines, span = text.split("\n"), edit.span
@@ -120,7 +121,7 @@ def test_a_parameter_that_the_function_changes_is_left_alone() -> None:
 
 def test_an_opening_statement() -> None:
     change = Opening(at(FACTORY, KERNEL), "use_swizzle(8)")
-    edit = Editor(FACTORY).edit(change)
+    edit = Editor(read(FACTORY)).edit(change)
     assert edit is not None
     assert edit.new_text == "            T.use_swizzle(8)\n"
     assert edit.span == Span(10, 0, 10, 0)
@@ -129,7 +130,7 @@ def test_an_opening_statement() -> None:
     twice = FACTORY.replace(
         "    return main", "        with T.Kernel(N):\n            T.copy(A, A)"
     )
-    assert Editor(twice).edit(change) is None
+    assert Editor(read(twice)).edit(change) is None
 
 
 @pytest.mark.parametrize(
@@ -158,8 +159,38 @@ def test_columns_are_those_of_characters() -> None:
 def test_what_stands_in_another_file_is_not_edited() -> None:
     place = at(FACTORY, "for k")
     elsewhere = Span(place.line, 0, place.line, 0, "common.py")
-    assert Editor(FACTORY).edit(LoopKind(elsewhere, "Pipelined", 3), "matmul(1)") is None
+    assert Editor(read(FACTORY)).edit(LoopKind(elsewhere, "Pipelined", 3), "matmul(1)") is None
 
 
 def test_a_text_that_does_not_parse_gives_no_edit() -> None:
-    assert Editor("def f(:").edit(Threads(Span(1, 0, 1, 0), 256)) is None
+    assert Editor(read("def f(:")).edit(Threads(Span(1, 0, 1, 0), 256)) is None
+
+
+def test_a_change_of_another_kernel_parses_that_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The edits in 20 kernels of a file, then again where one of them is new and others moved."""
+    head, body = FACTORY.split("def matmul")
+    kernels = [f"def matmul_{n}" + body.replace("32", str(n)) for n in range(20)]
+    parsed: list[str] = []
+    parse = edits.parse
+    monkeypatch.setattr(edits, "parse", lambda text: parsed.append(text) or parse(text))
+    edits._edit_statement.cache_clear()
+    edits._index_statement.cache_clear()
+
+    def edit_all() -> list[int]:
+        text = head + "\n".join(kernels)
+        editor, found = Editor(read(text)), list[int]()
+        for line, content in enumerate(text.splitlines(), 1):
+            if "for k" in content:
+                number = len(found)
+                change = LoopKind(Span(line, 0, line, 0), "Pipelined", 3)
+                edit = editor.edit(change, f"matmul_{number}(4096)")
+                assert edit is not None
+                assert text.splitlines()[edit.span.line - 1].startswith(f"def matmul_{number}(")
+                found.append(edit.span.line)
+        return found
+
+    before = edit_all()
+    assert len(before) == len(parsed) == 20
+    kernels[7] = kernels[7].replace("tile = block", "tile = block\n    tile = tile + 1")
+    assert edit_all() == [line + (n > 7) for n, line in enumerate(before)]
+    assert len(parsed) == 21

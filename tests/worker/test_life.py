@@ -93,10 +93,46 @@ def test_nothing_survives(tvm_python: Path, tmp_path: Path, how: str) -> None:
             with pytest.raises(asyncio.CancelledError):
                 await task
         else:
-            os.kill(pids[0], signal.SIGKILL)
+            for _ in range(2):
+                # The first time another worker is started, silently.
+                assert client.pid is not None
+                (tmp_path / STARTED).unlink()
+                os.kill(client.pid, signal.SIGKILL)
+                await _until(lambda: task.done() or (tmp_path / STARTED).exists(), 60.0)
+                pids += [] if client.pid is None else [client.pid, *descendants(client.pid)]
             result = await task
             assert [problem.kind for problem in result.problems] == ["crash"]
         await _until(lambda: not any(is_alive(pid) for pid in pids))
+        await client.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("when", ["idle", "asked", "known"])
+def test_a_worker_that_is_killed_while_idle_costs_no_analysis(
+    tvm_python: Path, tmp_path: Path, when: str
+) -> None:
+    text = IMPORTS + "@T.prim_func\ndef f(A: T.Buffer((8,), 'float32')):\n    A[0] = 1.0\n"
+
+    async def scenario() -> None:
+        client = _client(tvm_python, tmp_path)
+        assert await client.start() is None
+        assert client.pid is not None
+        killed = client.pid
+        if when == "asked":
+            # It takes no request any more, and is killed when it has one.
+            os.kill(killed, signal.SIGSTOP)
+            task = asyncio.ensure_future(client.analyze(request_of(tmp_path / "a.py", text)))
+            await asyncio.sleep(0.2)
+            os.kill(killed, signal.SIGKILL)
+        else:
+            os.kill(killed, signal.SIGKILL)
+            if when == "known":
+                await asyncio.sleep(0.5)
+            task = asyncio.ensure_future(client.analyze(request_of(tmp_path / "a.py", text)))
+        result = await task
+        assert ([kernel.name for kernel in result.kernels], result.problems) == (["f"], ())
+        assert client.pid != killed
         await client.close()
 
     asyncio.run(scenario())

@@ -150,8 +150,13 @@ def with_order(facts: KernelFacts, buffer: Buffer, order: Sequence[int]) -> Kern
 
 def with_padding(facts: KernelFacts, buffer: Buffer, elements: int) -> KernelFacts:
     """`facts` with `elements` more in each row of `buffer`, which nothing touches."""
+    return _with_buffer(facts, longer_rows(buffer, elements))
+
+
+def longer_rows(buffer: Buffer, elements: int) -> Buffer:
+    """`buffer` with `elements` more in each row."""
     last = simplify(("+", buffer.shape[-1], elements))
-    return _with_buffer(facts, replace(buffer, shape=(*buffer.shape[:-1], last)))
+    return replace(buffer, shape=(*buffer.shape[:-1], last))
 
 
 def with_vectors(facts: KernelFacts, width: int) -> KernelFacts | None:
@@ -164,8 +169,8 @@ def with_vectors(facts: KernelFacts, width: int) -> KernelFacts | None:
     if loop is None or not isinstance(loop.extent, int) or loop.extent % (32 * width):
         return None
     nodes = list(walk_nodes(loop.body))
-    own = [node for node in nodes if isinstance(node, Statement)]
-    if not all(_steps_by_element(statement, loop.var) for statement in own):
+    own = {id(node) for node in nodes if isinstance(node, Statement)}
+    if not all(_steps_by_element(one, loop.var) for one in nodes if isinstance(one, Statement)):
         return None
     if any(loop.var in _names(node) for node in nodes if isinstance(node, Let | Loop | While)):
         return None
@@ -177,7 +182,7 @@ def with_vectors(facts: KernelFacts, width: int) -> KernelFacts | None:
             return replace(node, extent=node.extent // width)
         if isinstance(node, Branch):
             return replace(node, condition=simplify(substitute(node.condition, first)))
-        if isinstance(node, Statement) and node in own:
+        if isinstance(node, Statement) and id(node) in own:
             return _widen(node, loop.var, first, width)
         return node
 

@@ -12,8 +12,11 @@ from functools import cached_property
 
 from tirlens.hardware.spec import Device
 from tirlens.model import Workload, analyze, workload_of
+from tirlens.model.gpu.mapping.array_mappings import map_array_accesses
 from tirlens.model.report import Advice, KernelReport
-from tirlens_worker.facts import KernelFacts
+from tirlens.model.tree.node import leaves_of
+from tirlens.model.tree.thread_mapping import ThreadMapping
+from tirlens_worker.facts import Buffer, KernelFacts, Loop, Span, Statement
 
 #: Savings below this share of the kernel's time are within the model's noise and not shown.
 NOTICEABLE = 0.03
@@ -46,6 +49,17 @@ class Question:
         """The counts of the facts as they are, which most changes leave alone."""
         return self.workload or workload_of(self.facts, self.bindings)
 
+    def mappings_of(self, array: Buffer) -> tuple[ThreadMapping, ...] | None:
+        """The thread mappings of the statements that access `array`, in whichever shape it has.
+
+        None where the facts have no counts.
+        """
+        known = self._workload
+        if known is None:
+            return None
+        leaves = leaves_of(known.tree)
+        return map_array_accesses(leaves, array, known.buffers, known.facts.framework)
+
     def saving_s(self, facts: KernelFacts) -> float | None:
         """Seconds that `facts` would save; None where either time is unknown or it cannot run."""
         return self.saving_of_report_s(self.what_if(facts))
@@ -66,6 +80,24 @@ class Question:
         if not self.facts.lowered:
             return self.report
         return self.what_if(self.facts)
+
+    def can_save(self, node: Loop | Statement) -> bool:
+        """Whether a change of `node` alone can save a noticeable share of the kernel's time.
+
+        It cannot where all of the node takes less than that, which needs no evaluation to know.
+        """
+        time_s = self._times_s.get(node.sites)
+        return time_s is None or self.is_noticeable(time_s)
+
+    @cached_property
+    def _times_s(self) -> Mapping[tuple[Span, ...], float | None]:
+        """The times of the lines of the report by their sites; None where one is not known."""
+        found: dict[tuple[Span, ...], float | None] = {}
+        for top in self.report.loops:
+            for _, entry in top.walk():
+                known, more = found.get(entry.sites, 0.0), entry.time_s
+                found[entry.sites] = None if known is None or more is None else known + more
+        return found
 
     def is_noticeable(self, saving_s: float | None) -> bool:
         """Whether a saving in seconds is a noticeable share of the kernel's time."""

@@ -39,8 +39,8 @@ def reduction(facts: KernelFacts) -> Loop | None:
     if len(products) != 1 or not all(map(_adds, products[0].body)):
         return None
     (loop,) = products
-    own = list(rewrite.statements_in(loop))
-    others = [one for one, _ in rewrite.statements(facts) if one not in own]
+    own = set(map(id, rewrite.statements_in(loop)))
+    others = [one for one, _ in rewrite.statements(facts) if id(one) not in own]
     moves = all(isinstance(one, (Copy, Fill, Barrier, Annotate)) for one in others)
     whole = isinstance(loop.extent, int) and loop.start == 0 and loop.step == 1
     return loop if moves and whole else None
@@ -66,7 +66,7 @@ def with_parts(facts: KernelFacts, loop: Loop, parts: int) -> KernelFacts | None
     trips = loop.extent // parts
     shifted: dict[str, Expr] = {loop.var: ("+", loop.var, ("*", _PART, trips))}
     scopes = {buffer.id: buffer.scope for buffer in facts.buffers}
-    own = list(rewrite.statements_in(loop))
+    own = set(map(id, rewrite.statements_in(loop)))
 
     def shift(access: Access) -> Access:
         indices = tuple(simplify(substitute(index, shifted)) for index in access.indices)
@@ -80,7 +80,7 @@ def with_parts(facts: KernelFacts, loop: Loop, parts: int) -> KernelFacts | None
         if isinstance(node, Loop) and node.var == loop.var:
             return replace(node, extent=trips)
         if isinstance(node, Statement):
-            change = shift if node in own else accumulate
+            change = shift if id(node) in own else accumulate
             return replace(node, accesses=tuple(map(change, node.accesses)))
         return node
 

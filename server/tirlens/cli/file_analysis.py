@@ -267,6 +267,8 @@ async def _trace_file(
         problems = (unreadable(error),)
         return Traced(str(path), "", SourceFile(), Result(0, problems=problems), options)
     found = source.read(text)
+    if project_of is path and not arguments.call:
+        found = await asyncio.to_thread(pool.repositories.with_calls, found, path)
     request = pipeline.analysis_request(1, str(path.absolute()), text, found, options)
     request = replace(request, sys_path=tuple(sys_path))
     if not request.kernels:

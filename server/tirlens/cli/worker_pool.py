@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tirlens.cli.output import ShowProgress, progress
+from tirlens.repository import Repository, root_of
+from tirlens.source import SourceFile
 from tirlens.worker_client import Interpreter, WorkerClient
 from tirlens.worker_client.analysis_client import OnProgress
 from tirlens_worker.protocol import Analyze, Result
@@ -29,11 +32,14 @@ class WorkerPool:
         Shows a line of progress.
     jobs : int
         Number of analyses at a time.
+    repositories : Repositories
+        The repositories of the files.
     """
 
     def __init__(self, say: ShowProgress, jobs: int) -> None:
         self.say = say
         self.jobs = jobs
+        self.repositories = Repositories(say)
         self._loop = asyncio.new_event_loop()
         self._slots = asyncio.Semaphore(jobs)
         self._idle: dict[tuple[Path, tuple[str, ...]], list[WorkerClient]] = {}
@@ -76,6 +82,27 @@ class WorkerPool:
         client = WorkerClient(interpreter)
         self._clients.append(client)
         return client
+
+
+class Repositories:
+    """The repositories of the files of a command, each read once."""
+
+    def __init__(self, say: ShowProgress) -> None:
+        self._say = say
+        self._known: dict[Path, Repository] = {}
+        self._lock = threading.Lock()
+
+    def with_calls(self, source: SourceFile, path: Path) -> SourceFile:
+        """`source` with the calls of its kernels in the other files of its repository."""
+        root = root_of(path)
+        if root is None or not source.kernels:
+            return source
+        with self._lock:
+            repository = self._known.get(root)
+            if repository is None:
+                repository = self._known[root] = Repository(root)
+                repository.refresh(lambda count: self._say(f"{root}: {count} files read"))
+        return repository.with_calls(source, path)
 
 
 @contextmanager

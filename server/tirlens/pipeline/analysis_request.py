@@ -27,7 +27,9 @@ def analysis_request(
         path=path,
         text=text,
         kernels=tuple(
-            _kernel_request(kernel, options, _value_hints(kernel, source, reach))
+            _kernel_request(
+                kernel, options, {**_value_hints(kernel, source, reach), **kernel.hints}
+            )
             for kernel in kernels
         ),
         target=_target(choose_device(next(iter(kernels), None), None, options).device),

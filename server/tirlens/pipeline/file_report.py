@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tirlens.budget import NO_BUDGET, Budget
@@ -67,7 +68,7 @@ def file_report(
         Reports of earlier evaluations.
     """
     cache = cache or ReportCache()
-    index, editor = KernelIndex(source), Editor(source.text)
+    index, editor = KernelIndex(source), Editor(source)
     kernels: list[KernelReport] = []
     problems: list[Problem] = [Problem(p.kind, p.message, p.span) for p in source.problems]
     devices: dict[str, Device] = {}
@@ -77,7 +78,7 @@ def file_report(
         problems += choice.problems
         devices.setdefault(choice.device.id, choice.device)
         try:
-            bindings = options.bindings_for(kernel)
+            bindings = {**_call_bindings(kernel, facts), **options.bindings_for(kernel)}
             report = cache.report(path, facts, choice.device, bindings, options.advice)
             budget = _budget(kernel, facts, choice.device, options)
             report = replace(report, device_source=choice.source, budget=budget)
@@ -117,6 +118,14 @@ class KernelIndex:
         """The kernel with the name and the line of `facts`; else the first with the name."""
         name = facts.definition
         return self._exact.get((name, facts.span.line)) or self._named.get(name)
+
+
+def _call_bindings(kernel: KernelSource | None, facts: KernelFacts) -> Mapping[str, int]:
+    """The sizes of dynamic dimensions at the place of the call."""
+    for candidate in kernel.candidates if kernel is not None else ():
+        if candidate.expression == facts.call:
+            return candidate.bindings
+    return {}
 
 
 def _with_edits(report: KernelReport, editor: Editor) -> KernelReport:

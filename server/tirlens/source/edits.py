@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 from tirlens.source.parse import Text, parse
+from tirlens.source.source_file import SourceFile
 from tirlens_worker.facts import Span
 
 # The iterators of sequential loops; `range` is the same as the script's `serial`.
@@ -65,11 +67,19 @@ class Replacement:
     title: str
 
 
-class _Index:
-    """The nodes that edits concern, by line: a walk of the text for each edit takes too long."""
+class _OutsideError(Exception):
+    """The edit depends on the text outside of the top-level statement that was parsed."""
 
-    def __init__(self, text: Text) -> None:
+
+class _Index:
+    """The nodes that edits concern, by line: a walk of the text for each edit takes too long.
+
+    `is_part`: the text is one top-level statement of a longer one.
+    """
+
+    def __init__(self, text: Text, is_part: bool) -> None:
         self.text = text
+        self.is_part = is_part
         self.loops: dict[int, list[ast.For]] = {}
         """The loops that begin at a line."""
         self.launches: dict[int, ast.Call] = {}
@@ -94,6 +104,8 @@ class _Index:
     @cached_property
     def language(self) -> str | None:
         """The name under which the text has the script's language, as in ``T.prim_func``."""
+        if self.is_part:
+            raise _OutsideError
         for node in self.text.nodes:
             if isinstance(node, ast.Attribute) and node.attr in ("prim_func", "Kernel", "macro"):
                 return _source_between(self.text, node.value, node.value)
@@ -105,14 +117,19 @@ class _Index:
 
 
 class Editor:
-    """Edits of one text, which is parsed at the first call of `edit`."""
+    """Edits of one text.
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    Most depend on one top-level statement alone.  They are found by parsing that, and reused while
+    its text and the change are the same.
+    """
+
+    def __init__(self, source: SourceFile) -> None:
+        self._source = source
+        self._ends = [statement.end_line for statement in source.statements]
 
     @cached_property
     def _index(self) -> _Index:
-        return _Index(parse(self._text))
+        return _Index(parse(self._source.text), is_part=False)
 
     def edit(self, change: Change, call: str = "") -> Replacement | None:
         """The edit that makes `change` in a kernel that is analysed with the arguments of `call`.
@@ -122,15 +139,48 @@ class Editor:
         """
         if change.span.file is not None:
             return None
-        index = self._index
-        if isinstance(change, LoopKind):
-            return _loop_kind(index, change, call)
-        if isinstance(change, Threads):
-            launch = index.launches.get(change.span.line)
-            return launch and _with_argument(index.text, launch, "threads", change.threads, call)
-        if isinstance(change, Opening):
-            return _opening(index, change)
-        return _longer_rows(index, change)
+        statements = self._source.statements
+        place = bisect_left(self._ends, change.span.line)
+        if place < len(statements) and statements[place].line <= change.span.line:
+            lines_before = statements[place].line - 1
+            inside = replace(change, span=_shift(change.span, -lines_before))
+            try:
+                found = _edit_statement(statements[place].text, inside, call)
+            except _OutsideError:
+                return _edit(self._index, change, call)
+            return found and replace(found, span=_shift(found.span, lines_before))
+        return _edit(self._index, change, call)
+
+
+@lru_cache(maxsize=2048)
+def _edit_statement(text: str, change: Change, call: str) -> Replacement | None:
+    """The edit of one top-level statement, whose lines count from 1.
+
+    Raises:
+        _OutsideError: the edit depends on other statements.
+    """
+    return _edit(_index_statement(text), change, call)
+
+
+@lru_cache(maxsize=4)
+def _index_statement(text: str) -> _Index:
+    # The advice of one kernel comes one after the other.
+    return _Index(parse(text), is_part=True)
+
+
+def _edit(index: _Index, change: Change, call: str) -> Replacement | None:
+    if isinstance(change, LoopKind):
+        return _loop_kind(index, change, call)
+    if isinstance(change, Threads):
+        launch = index.launches.get(change.span.line)
+        return launch and _with_argument(index, launch, "threads", change.threads, call)
+    if isinstance(change, Opening):
+        return _opening(index, change)
+    return _longer_rows(index, change)
+
+
+def _shift(span: Span, lines: int) -> Span:
+    return replace(span, line=span.line + lines, end_line=span.end_line + lines)
 
 
 def _loop_kind(index: _Index, change: LoopKind, call: str) -> Replacement | None:
@@ -141,7 +191,7 @@ def _loop_kind(index: _Index, change: LoopKind, call: str) -> Replacement | None
     if _name(over.func) == change.kind:
         if change.stages is None or len(over.args) > _LOOP_BOUNDS:
             return None
-        return _with_argument(text, over, "num_stages", change.stages, call)
+        return _with_argument(index, over, "num_stages", change.stages, call)
     script = _script(index, over.func)
     if over.keywords or not over.args or script is None:
         return None
@@ -160,15 +210,16 @@ def _script(index: _Index, function: ast.expr) -> str | None:
 
 
 def _with_argument(
-    text: Text, call: ast.Call, name: str, value: int, analysed: str
+    index: _Index, call: ast.Call, name: str, value: int, analysed: str
 ) -> Replacement | None:
     """Set the keyword argument `name` of `call`, in the call or where its value is defined."""
+    text = index.text
     title = f"{name}={value}"
     if any(keyword.arg is None for keyword in call.keywords):
         return None
     given = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
     if given is not None:
-        number = _number(text, given, call, analysed)
+        number = _number(index, given, call, analysed)
         return number and Replacement(text.span(number), str(value), title)
     last = max(
         [*call.args, *(keyword.value for keyword in call.keywords)],
@@ -182,13 +233,13 @@ def _with_argument(
     return Replacement(at, f", {name}={value}", title)
 
 
-def _number(text: Text, value: ast.expr, at: ast.AST, analysed: str) -> ast.Constant | None:
+def _number(index: _Index, value: ast.expr, at: ast.AST, analysed: str) -> ast.Constant | None:
     """The literal number of a value, also through a parameter's default or a variable."""
     if isinstance(value, ast.Constant):
         return value if type(value.value) is int else None
     if not isinstance(value, ast.Name):
         return None
-    for scope in reversed(text.enclosing(at)):
+    for scope in reversed(index.text.enclosing(at)):
         assigned = list(_assignments(scope, value.id))
         if isinstance(scope, ast.FunctionDef) and (default := _default(scope, value.id)):
             position, number = default
@@ -196,7 +247,9 @@ def _number(text: Text, value: ast.expr, at: ast.AST, analysed: str) -> ast.Cons
             return None if given else number
         if assigned:
             return _only_number(assigned)
-    return _only_number(list(_assignments(text.tree, value.id)))
+    if index.is_part:
+        raise _OutsideError
+    return _only_number(list(_assignments(index.text.tree, value.id)))
 
 
 def _default(function: ast.FunctionDef, name: str) -> tuple[int, ast.Constant | None] | None:

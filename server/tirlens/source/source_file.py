@@ -34,8 +34,9 @@ class KernelSource:
     `prim_func` the inner `def` of a factory.  `style` is as in `KernelRequest`.  `span` is the
     `def` below a lens (the inner one for a factory), `extent` all the text whose
     change makes an analysis stale, `insertion_line` where a directive would be inserted.
-    `required` are the parameters that a call must give.  `local_to`, `prelude` and `definition` are
-    as in `KernelRequest`.
+    `required` are the parameters that a call must give.  `hints` are values that incomplete calls
+    in the repository give to parameters, as expressions.  `local_to`, `prelude` and `definition`
+    are as in `KernelRequest`.
     """
 
     name: str
@@ -51,6 +52,7 @@ class KernelSource:
     local_to: str | None = None
     prelude: tuple[Span, ...] = ()
     definition: Span | None = None
+    hints: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
 
     @property
     def device(self) -> Directive | None:

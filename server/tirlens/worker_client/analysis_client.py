@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -32,6 +33,9 @@ _CANCEL_LIMIT_S = 1.0
 # About what is decoded in two milliseconds.
 _LONG_MESSAGE_BYTES = 20_000
 _LONGEST_BACK_OFF_S = 30.0
+# A worker that ends during an analysis is replaced, once: what ended it may not be the analysis.
+_ATTEMPTS = 2
+_ID_BITS = 53
 # A warm tilelang with torch takes about 1 GB; user code runs in its children and not in it.
 MEMORY_LIMIT_BYTES = 4 << 30
 OnProgress = Callable[[Progress], None]
@@ -39,6 +43,14 @@ OnProgress = Callable[[Progress], None]
 
 class StartError(Exception):
     """The worker could not be started."""
+
+
+class _WorkerEndError(Exception):
+    """The worker ended before its result."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
 
 
 class WorkerClient:
@@ -100,26 +112,53 @@ class WorkerClient:
                 return known
             began = time.monotonic()
             try:
-                process = await self._running_process()
+                result = await self._analyze_in_worker(request, on_progress)
             except StartError as error:
                 problem = Problem("interpreter", str(error), detail=self._last_log)
                 return Result(request.id, problems=(problem,))
-            if self._is_cancelled:
-                return _cancelled_result(request)
-            self._running_id = request.id
-            try:
-                result = await self._exchange(process, request, on_progress)
-            except asyncio.CancelledError:
-                await asyncio.shield(self._stop())
-                raise
-            finally:
-                self._running_id = None
-                self._importing = False
-                if self._cancelling is not None:
-                    self._cancelling.cancel()
-            await self._recycle(process, result)
             result = replace(result, duration_s=result.duration_s or time.monotonic() - began)
             return self._quarantine.note(request, result)
+
+    async def _analyze_in_worker(self, request: Analyze, on_progress: OnProgress | None) -> Result:
+        """The result of a worker, which is replaced once if it ends before.
+
+        Raises:
+            StartError: no worker can be started.
+        """
+        problems: list[Problem] = []
+        while len(problems) < _ATTEMPTS:
+            process = await self._running_process()
+            if self._is_cancelled:
+                return _cancelled_result(request)
+            try:
+                result = await self._attempt(process, request, on_progress)
+            except _WorkerEndError as error:
+                problems.append(error.problem)
+                continue
+            await self._recycle(process, result)
+            return replace(result, id=request.id)
+        return Result(request.id, problems=(problems[-1],))
+
+    async def _attempt(
+        self, process: Process, request: Analyze, on_progress: OnProgress | None
+    ) -> Result:
+        """The result of `process`.
+
+        Raises:
+            _WorkerEndError: it ended before.
+        """
+        # Not known before: a message that is written by code of an earlier analysis has another.
+        self._running_id = secrets.randbits(_ID_BITS)
+        try:
+            return await self._exchange(process, replace(request, id=self._running_id), on_progress)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._stop())
+            raise
+        finally:
+            self._running_id = None
+            self._importing = False
+            if self._cancelling is not None:
+                self._cancelling.cancel()
 
     def cancel(self) -> None:
         """Cancel the running analysis, whose result soon follows with a problem ``cancelled``."""
@@ -152,7 +191,9 @@ class WorkerClient:
             StartError: it cannot be started.
         """
         if self._process is not None:
-            return self._process
+            if not self._process.has_ended:
+                return self._process
+            await self._forget(self._process)
         await asyncio.sleep(max(0.0, self._earliest_start_s - time.monotonic()))
         self._failed_starts += 1
         delay = min(0.25 * 2**self._failed_starts, _LONGEST_BACK_OFF_S)
@@ -200,7 +241,7 @@ class WorkerClient:
             span = process.mark.span_in(request.text)
             return Result(request.id, problems=(Problem("timeout", message, span),))
         except (OSError, EOFError):
-            return await self._crash_result(process, request)
+            return await self._explain_end(process, request)
 
     async def _receive(
         self, process: Process, request: Analyze, on_progress: OnProgress | None
@@ -236,7 +277,12 @@ class WorkerClient:
         if self._process is process and (is_large or (is_stuck and not isolates)):
             await self._stop()
 
-    async def _crash_result(self, process: Process, request: Analyze) -> Result:
+    async def _explain_end(self, process: Process, request: Analyze) -> Result:
+        """The result if the worker was ended by a cancel.
+
+        Raises:
+            _WorkerEndError: it ended by itself.
+        """
         await process.kill()
         status = await process.wait()
         await self._forget(process)
@@ -244,8 +290,7 @@ class WorkerClient:
             return _cancelled_result(request)
         message = f"the worker ended during the analysis ({exit_description(status)})"
         span = process.mark.span_in(request.text)
-        problem = Problem("crash", message, span, detail=self._last_log[-4000:])
-        return Result(request.id, problems=(problem,))
+        raise _WorkerEndError(Problem("crash", message, span, detail=self._last_log[-4000:]))
 
     async def _stop(self) -> None:
         process, self._process = self._process, None

@@ -99,6 +99,11 @@ class Process:
         return self._process.pid
 
     @property
+    def has_ended(self) -> bool:
+        """Whether the process is known to have ended."""
+        return self._process.returncode is not None
+
+    @property
     def log(self) -> str:
         """The end of what the worker wrote to its standard error."""
         return self._log.decode("utf-8", "replace")

@@ -7,13 +7,19 @@ and its threads wait for their loads.
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from support.kernels import gemm, launched, site
-from tirlens.hardware import load
+from tirlens.hardware import Device, load
 from tirlens.model import analyze
+from tirlens.model.report import BreakdownEntry
+from tirlens_worker.codec import from_json
 from tirlens_worker.facts import (
     Access,
     Arith,
@@ -140,3 +146,44 @@ def test_a_pipeline_interleaves_the_code_of_an_iteration() -> None:
     both = pipeline_s(exponent, *sums)
     assert both < 0.9 * (pipeline_s(exponent) + pipeline_s(*sums))
     assert both == pytest.approx(max(pipeline_s(exponent), pipeline_s(*sums)), rel=0.2)
+
+
+FACTS = Path(__file__).parents[2] / "measured" / "facts"
+
+
+def pipelined_entries(entries: tuple[BreakdownEntry, ...]) -> Iterator[BreakdownEntry]:
+    for entry in entries:
+        if entry.kind == "pipelined":
+            yield entry
+        yield from pipelined_entries(entry.children)
+
+
+def assert_children_sum_to_loops(kernel: KernelFacts, device: Device) -> int:
+    """The pipelined loops of a kernel, the times of whose children are compared with theirs."""
+    loops = list(pipelined_entries(analyze(kernel, device).loops))
+    for loop in loops:
+        children_s = sum(child.time_s or 0.0 for child in loop.children)
+        assert children_s == pytest.approx(loop.time_s, rel=0.01), kernel.name
+    return len(loops)
+
+
+@pytest.mark.parametrize(
+    "name, step", [("tilelang_readmes", 9), ("tilelang_attention", 5), ("tutorials_tilelang", 3)]
+)
+@pytest.mark.parametrize("device", ["h800-sxm", "a100-80-sxm"])
+def test_children_of_committed_pipelined_loops_sum_to_the_loop(
+    name: str, step: int, device: str
+) -> None:
+    content = json.loads(gzip.decompress((FACTS / f"{name}.json.gz").read_bytes()))
+    kernels = [from_json(KernelFacts, item) for item in content["facts"][::step]]
+    assert sum(assert_children_sum_to_loops(kernel, load(device)) for kernel in kernels)
+
+
+@pytest.mark.parametrize("stages", [0, 1, 2, 4])
+@pytest.mark.parametrize("k", [64, 256, 8192])
+def test_waits_of_a_pipelined_product_are_at_its_copies(stages: int, k: int) -> None:
+    kernel = gemm(m=512, n=512, k=k, stages=stages)
+    assert assert_children_sum_to_loops(kernel, H200) == 1
+    (loop,) = pipelined_entries(analyze(kernel, H200).loops)
+    copies_s = sum(child.time_s or 0.0 for child in loop.children if "copy" in child.label)
+    assert copies_s > 0.0

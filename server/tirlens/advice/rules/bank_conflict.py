@@ -55,8 +55,10 @@ from collections.abc import Iterator
 from tirlens.advice import rewrite
 from tirlens.advice.rule import Question
 from tirlens.model.dtypes import byte_count
+from tirlens.model.gpu.mapping.array_mappings import have_no_more_wavefronts
 from tirlens.model.report import Advice
 from tirlens.source.edits import LongerRows
+from tirlens_worker.facts import Buffer
 
 BANK_BYTES = 4
 #: Shared memory that is busy for less of the time cannot hold the kernel up noticeably.
@@ -86,7 +88,7 @@ def check(question: Question) -> Iterator[Advice]:
         word = max(max(access.lanes for _, access in touching), BANK_BYTES // size, 1)
         options = [
             (saving_s, -padding)
-            for padding in (words * word for words in PADDINGS)
+            for padding in _effective_paddings(question, buffer, word)
             if (saving_s := question.saving_s(rewrite.with_padding(facts, buffer, padding)))
             is not None
         ]
@@ -104,3 +106,21 @@ def check(question: Question) -> Iterator[Advice]:
                 saving_s=saving_s,
                 change=LongerRows(facts.span, buffer.name, -less),
             )
+
+
+def _effective_paddings(question: Question, buffer: Buffer, word: int) -> list[int]:
+    """The paddings, in elements, that leave fewer conflicts than any smaller one, and than none.
+
+    The others need no evaluation: they take more shared memory, and save no more.
+    """
+    paddings = [words * word for words in PADDINGS]
+    found: list[int] = []
+    known = [question.mappings_of(buffer)]
+    for padding in paddings:
+        mappings = question.mappings_of(rewrite.longer_rows(buffer, padding))
+        if mappings is None:
+            return paddings
+        if not any(one and have_no_more_wavefronts(one, mappings) for one in known):
+            found.append(padding)
+            known.append(mappings)
+    return found

@@ -80,6 +80,8 @@ def check(question: Question) -> Iterator[Advice]:
     for loop, _ in rewrite.loops(question.facts):
         if loop.kind not in ("pipelined", "serial") or not loop.sites:
             continue
+        if not question.can_save(loop):
+            continue
         needed = _needed_trips(loop)
         if needed is None:
             continue

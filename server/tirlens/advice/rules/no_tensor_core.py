@@ -79,6 +79,8 @@ def check(question: Question) -> Iterator[Advice]:
             continue
         if f"tensor.{_peak_name(dtype)}" not in question.device.peaks:
             continue
+        if not question.can_save(statement):
+            continue
         saving_s = question.saving_s(_with_matrix_units(question, statement, dtype))
         if question.is_noticeable(saving_s):
             yield Advice(

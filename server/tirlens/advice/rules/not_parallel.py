@@ -70,7 +70,7 @@ def check(question: Question) -> Iterator[Advice]:
     for loop in facts.body:
         if not isinstance(loop, Loop) or loop.kind != "serial" or loop.extent == 1:
             continue
-        if not loop.sites or not is_independent(loop):
+        if not loop.sites or not question.can_save(loop) or not is_independent(loop):
             continue
         saving_s = question.saving_s(rewrite.with_kind(facts, loop, "parallel"))
         least_s = max(LEAST * (question.report.time_s or 0.0), WAKINGS * question.device.launch_s)

@@ -75,7 +75,7 @@ def check(question: Question) -> Iterator[Advice]:
         now = loop.annotations.get("num_stages", 0)
         if now > 1 or loop.kind not in SEQUENTIAL_KINDS or not loop.sites:
             continue
-        if not _loads_tiles(loop, shared):
+        if not _loads_tiles(loop, shared) or not question.can_save(loop):
             continue
         options = list(_options(question, loop))
         if not options:

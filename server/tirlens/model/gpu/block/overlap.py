@@ -86,8 +86,7 @@ def overlap_asynchronous(
             if reader is not None:
                 between_s = sum(part.total_s for part in timed[number + 1 : reader])
                 wait_s = max(device.dram.latency_s * executions - between_s, 0.0)
-                part = out[number]
-                out[number] = TimedNode(node, part.own_s + wait_s, part.children)
+                out[number] = _add_copy_wait(out[number], wait_s)
         elif only(node, LOADS_REGISTERS):
             reader = readers.first_after(number, written_arrays(node, "local"))
             if reader is not None:
@@ -105,6 +104,16 @@ def overlap_asynchronous(
             )
             out[number] = _overlapped_by(out[number], between_s)
     return tuple(out)
+
+
+def _add_copy_wait(part: TimedNode, wait_s: float) -> TimedNode:
+    """A node with the wait for its copies, at the first copy inside."""
+    children = list(part.children)
+    for number, child in enumerate(children):
+        if child.node is not None and some(child.node, COPIES):
+            children[number] = _add_copy_wait(child, wait_s)
+            return TimedNode(part.node, part.own_s, tuple(children))
+    return TimedNode(part.node, part.own_s + wait_s, part.children)
 
 
 def _overlapped_by(part: TimedNode, other_s: float) -> TimedNode:

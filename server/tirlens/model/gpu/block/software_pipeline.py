@@ -141,10 +141,9 @@ def time_pipelined_loop(
     steady_s = first_s if stages < 1 else max(compute_s, transfer_s, first_s / stages)
     total_s = executions * (first_s + max(trip_count - 1.0, 0.0) * steady_s)
     if transfer_s > compute_s and stages >= 1:
-        # The loads take the time and overlap the computation.
-        loads_s = total_s * transfer_s / max(steady_s, transfer_s)
-        return _attribute_to_loads(loop, context, total_s - loads_s, loads_s, loads)
-    return TimedNode(loop, max(total_s - rest_s, 0.0), rest)
+        # The loads overlap the computation, except for that of the last iteration.
+        return _attribute_waits(loop, rest, executions * rest_s / iterations, total_s, context)
+    return _attribute_waits(loop, rest, rest_s, total_s, context)
 
 
 def _time_computation(
@@ -170,21 +169,45 @@ def _time_computing_node(
     return TimedNode(node, 0.0, tuple(chain.from_iterable(parts)))
 
 
-def _attribute_to_loads(
-    loop: CostNode,
+def _attribute_waits(
+    loop: LoopCost,
+    body: Sequence[TimedNode],
+    exposed_s: float,
+    total_s: float,
     context: BlockContext,
-    own_s: float,
-    loads_s: float,
-    loads: Sequence[StatementCost],
 ) -> TimedNode:
-    """A pipelined loop whose loads take `loads_s`, in proportion to their transfer times."""
-    sum_s = sum(busy_time(leaf, context).longest_s for leaf in loads)
-    factor = loads_s / sum_s if sum_s else 0.0
+    """A pipelined loop of `total_s` seconds, without time of its own.
 
-    def time_node(node: CostNode) -> TimedNode:
-        time_s = 0.0
-        if isinstance(node, StatementCost) and is_prefetchable(node):
-            time_s = busy_time(node, context).longest_s * factor
-        return TimedNode(node, time_s, tuple(map(time_node, node.children)))
+    Parameters
+    ----------
+    loop : LoopCost
+        The loop.
+    body : sequence of TimedNode
+        The times of its children without the loads that run ahead, which have none.
+    exposed_s : float
+        Seconds of the computation that the loads do not overlap.
+    total_s : float
+        Seconds of the loop.  The loads have what the computation leaves of them, in proportion to
+        their transfer times: the computation waits for their data.
+    context : BlockContext
+        The device and the launch.
+    """
+    body_s = sum(part.total_s for part in body)
+    exposed_s = min(exposed_s, total_s)
+    body_share = exposed_s / body_s if body_s else 0.0
+    waits_s = total_s - body_share * body_s
+    loads = [leaf for leaf in loop.leaves() if is_prefetchable(leaf)]
+    transfers_s = [busy_time(leaf, context).longest_s for leaf in loads]
+    sum_s = sum(transfers_s)
+    wait_s = {
+        leaf: waits_s * (transfer_s / sum_s if sum_s else 1 / len(loads))
+        for leaf, transfer_s in zip(loads, transfers_s, strict=True)
+    }
 
-    return TimedNode(loop, max(own_s, 0.0), tuple(map(time_node, loop.children)))
+    def time_node(part: TimedNode) -> TimedNode:
+        children = tuple(map(time_node, part.children))
+        if isinstance(part.node, StatementCost) and part.node in wait_s:
+            return TimedNode(part.node, wait_s[part.node], children)
+        return TimedNode(part.node, part.own_s * body_share, children)
+
+    return TimedNode(loop, 0.0, tuple(map(time_node, body)))

@@ -1,0 +1,54 @@
+"""Assignment of values to targets."""
+
+from __future__ import annotations
+
+import ast
+
+from tirlens.repository.machine import Machine
+from tirlens.repository.values import (
+    UNKNOWN,
+    Class,
+    Frame,
+    Instance,
+    Options,
+    Value,
+    is_known,
+    items_of,
+)
+
+
+def assign(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
+    if isinstance(target, ast.Name):
+        frame.names[target.id] = value
+    elif isinstance(target, ast.Starred):
+        assign(machine, target.value, value, frame)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(machine, target.elts, value, frame)
+    elif isinstance(target, ast.Attribute):
+        owner = machine.value(target.value, frame)
+        if isinstance(owner, Instance):
+            owner.attributes[target.attr] = value
+        elif isinstance(owner, Class):
+            owner.names[target.attr] = value
+        elif isinstance(owner, Options):
+            owner.values[target.attr] = value
+    elif isinstance(target, ast.Subscript):
+        owner, key = machine.value(target.value, frame), machine.value(target.slice, frame)
+        if isinstance(owner, (dict, list)) and is_known(key):
+            try:
+                owner[key] = value
+            except (TypeError, IndexError, KeyError):
+                return
+
+
+def _unpack(machine: Machine, targets: list[ast.expr], value: Value, frame: Frame) -> None:
+    items = items_of(value)
+    star = next((n for n, item in enumerate(targets) if isinstance(item, ast.Starred)), None)
+    if items is not None and star is not None:
+        after = len(targets) - star - 1
+        middle = items[star : len(items) - after]
+        items = [*items[:star], middle, *items[len(items) - after :]]
+    if items is None or len(items) != len(targets):
+        items = [UNKNOWN] * len(targets)
+    for inner, item in zip(targets, items, strict=True):
+        assign(machine, inner, item, frame)

@@ -1,0 +1,258 @@
+"""Attributes of values, and calls of functions, classes and the goal."""
+
+# The values of another program have no static types.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import Any, cast
+
+from tirlens.repository import library, tensors
+from tirlens.repository.control_flow import BreakError, ContinueError, ReturnError
+from tirlens.repository.machine import MAX_CALL_DEPTH, MAX_DEPTH, Machine
+from tirlens.repository.tensors import Tensor
+from tirlens.repository.values import (
+    UNKNOWN,
+    AutogradApply,
+    Class,
+    EnumMember,
+    External,
+    Frame,
+    Function,
+    GoalCall,
+    Instance,
+    ModuleScope,
+    Options,
+    Parser,
+    Partial,
+    SaveTensors,
+    Super,
+    Unknown,
+    Value,
+)
+from tirlens.source.module_names import parameter_defaults
+
+
+def attribute(machine: Machine, base: Value, name: str) -> Value:
+    """The attribute `name` of a value."""
+    if isinstance(base, ModuleScope):
+        return machine.module_value(base, name)
+    if isinstance(base, External):
+        return library.external_attribute(base, name)
+    if isinstance(base, Instance):
+        return _instance_attribute(machine, base, base.of.lineage(), name)
+    if isinstance(base, Super):
+        lineage = base.instance.of.lineage() if isinstance(base.instance, Instance) else []
+        after = lineage[lineage.index(base.of) + 1 :] if base.of in lineage else []
+        return class_attribute(machine, after, name, base.instance)
+    if isinstance(base, Class):
+        return class_attribute(machine, base.lineage(), name, base)
+    if isinstance(base, Options):
+        return base.values.get(name, UNKNOWN)
+    if isinstance(base, EnumMember):
+        return getattr(base, name) if name in ("name", "value") else UNKNOWN
+    if isinstance(base, Tensor):
+        found = tensors.attribute(base, name)
+        return library.Method(base, name) if found is None else found
+    if isinstance(base, (str, list, dict, tuple, set, Parser, GoalCall)):
+        return library.Method(base, name)
+    return UNKNOWN
+
+
+def _instance_attribute(machine: Machine, base: Instance, lineage: list[Class], name: str) -> Value:
+    if name in base.attributes:
+        return base.attributes[name]
+    if name in ("save_for_backward", "saved_tensors"):
+        return SaveTensors(base) if name == "save_for_backward" else UNKNOWN
+    return class_attribute(machine, lineage, name, base)
+
+
+def class_attribute(machine: Machine, lineage: list[Class], name: str, owner: Value) -> Value:
+    for item in lineage:
+        if name not in item.names:
+            continue
+        found = item.names[name]
+        if not isinstance(found, Function):
+            return found
+        if found.is_property and isinstance(owner, Instance):
+            return call_function(machine, found, [owner], {})
+        if found.is_static or (isinstance(owner, Class) and not found.is_class_method):
+            return found
+        self_ = owner.of if found.is_class_method and isinstance(owner, Instance) else owner
+        return Function(found.node, found.frame, found.name, item, self_, True)
+    if isinstance(owner, Class) and name == "apply" and lineage:
+        return AutogradApply(owner)
+    return UNKNOWN
+
+
+def call(machine: Machine, function: Value, given: Any, named: dict[str, Value]) -> Value:
+    """The value of a call; the calls of functions that are arguments are executed, too."""
+    machine.step()
+    positional: list[Value] = [] if given is UNKNOWN else list(given)
+    if isinstance(function, Partial):
+        both = {**function.named, **named}
+        return machine.call(function.function, [*function.positional, *positional], both)
+    if isinstance(function, Function):
+        return call_function(machine, function, positional, named)
+    if isinstance(function, Class):
+        return _instantiate(machine, function, positional, named)
+    if isinstance(function, Instance):
+        for name in ("__call__", "forward"):
+            method = machine.attribute(function, name)
+            if method is not UNKNOWN:
+                return machine.call(method, positional, named)
+        return UNKNOWN
+    if isinstance(function, SaveTensors):
+        function.context.attributes["saved_tensors"] = tuple(positional)
+        return None
+    if isinstance(function, AutogradApply):
+        return _call_autograd(machine, function.of, positional)
+    if isinstance(function, GoalCall):
+        if function.inner is None:
+            function.inner = (positional, named)
+        return UNKNOWN
+    if isinstance(function, (External, library.Method, library.Parametrize)):
+        value = library.call(function, positional, named)
+        if value is not library.NOT_KNOWN:
+            return value
+    _call_arguments(machine, [*positional, *named.values()])
+    return UNKNOWN
+
+
+def _call_autograd(machine: Machine, of: Class, positional: list[Value]) -> Value:
+    """A call of a `torch.autograd.Function`: its forward, and its backward for the gradient."""
+    context = Instance(of)
+    forward = class_attribute(machine, of.lineage(), "forward", of)
+    backward = class_attribute(machine, of.lineage(), "backward", of)
+    made = machine.call(forward, [context, *positional], {})
+    if isinstance(backward, Function):
+        gradients = list(made) if isinstance(made, tuple) else [made]
+        machine.run(lambda: machine.call(backward, [context, *gradients], {}))
+    return made
+
+
+def _call_arguments(machine: Machine, values: list[Value]) -> None:
+    """Call the functions that are given to code that is not known, as ``do_bench`` does."""
+    for value in values:
+        if isinstance(value, (Function, Partial)) and machine.call_depth < MAX_CALL_DEPTH:
+            machine.run(lambda value=value: machine.call(value, UNKNOWN, {}))
+
+
+def _instantiate(
+    machine: Machine, made: Class, positional: list[Value], named: dict[str, Value]
+) -> Value:
+    if made.is_enum:
+        members = [item for item in made.names.values() if isinstance(item, EnumMember)]
+        wanted = positional[0] if positional else UNKNOWN
+        return next((item for item in members if wanted in (item, item.value)), UNKNOWN)
+    creator = class_attribute(machine, made.lineage(), "__new__", made)
+    if isinstance(creator, Function):
+        created = machine.call(creator, [made, *positional], named)
+        if not isinstance(created, (Unknown, Instance)):
+            return created
+    instance = Instance(made)
+    initializer = class_attribute(machine, made.lineage(), "__init__", instance)
+    if isinstance(initializer, Function):
+        machine.call(initializer, positional, named)
+        return instance
+    if any(item.is_dataclass for item in made.lineage()):
+        fields = [name for item in reversed(made.lineage()) for name in _fields(item.node)]
+        fields = list(dict.fromkeys(fields))
+        for name in fields:
+            default = class_attribute(machine, made.lineage(), name, made)
+            instance.attributes[name] = default
+        instance.attributes.update(zip(fields, positional, strict=False))
+        instance.attributes.update(named)
+        machine.call_method(instance, "__post_init__")
+    return instance
+
+
+def call_function(
+    machine: Machine, function: Function, positional: list[Value], named: dict[str, Value]
+) -> Value:
+    node = function.node
+    if (function.frame.module.path, function.dotted_name) == machine.goal:
+        return _record(machine, function, positional, named)
+    if machine.depth > MAX_DEPTH or machine.call_depth > MAX_CALL_DEPTH:
+        return UNKNOWN
+    frame = Frame(function.frame.module, {}, function.frame)
+    if function.is_bound:
+        positional = [function.self_, *positional]
+    if function.owner is not None:
+        frame.names["__class__"] = function.owner
+        frame.names["__self__"] = positional[0] if positional else UNKNOWN
+    frame.names.update(_arguments(machine, node, positional, named, function.frame))
+    if isinstance(node, ast.Lambda):
+        return machine.value(node.body, frame)
+    machine.call_depth += 1
+    place = machine.place
+    try:
+        machine.block(node.body, frame)
+    except ReturnError as end:
+        return end.value if not frame.yields else frame.yields
+    except (BreakError, ContinueError):
+        return UNKNOWN
+    finally:
+        machine.call_depth -= 1
+        machine.place = place
+    return frame.yields or None
+
+
+_call_depth = 0
+
+
+def _arguments(
+    machine: Machine,
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+    positional: list[Value],
+    named: dict[str, Value],
+    frame: Frame,
+) -> dict[str, Value]:
+    """The values of the parameters; those without an argument or default are unknown."""
+    spec = node.args
+    places = [item.arg for item in (*spec.posonlyargs, *spec.args)]
+    names = [*places, *(item.arg for item in spec.kwonlyargs)]
+    defaults = parameter_defaults(cast("ast.FunctionDef", node))
+    out: dict[str, Value] = dict(zip(places, positional, strict=False))
+    out.update({name: value for name, value in named.items() if name in names})
+    for name in names:
+        if name not in out:
+            out[name] = machine.value(defaults[name], frame) if name in defaults else UNKNOWN
+    if spec.vararg is not None:
+        out[spec.vararg.arg] = tuple(positional[len(places) :])
+    if spec.kwarg is not None:
+        out[spec.kwarg.arg] = {k: v for k, v in named.items() if k not in names}
+    return out
+
+
+def _record(
+    machine: Machine, function: Function, positional: list[Value], named: dict[str, Value]
+) -> GoalCall:
+    node = function.node
+    given = _arguments(machine, node, positional, named, function.frame)
+    places = [item.arg for item in (*node.args.posonlyargs, *node.args.args)]
+    passed = {*places[: len(positional)], *named}
+    missing = frozenset(name for name, value in given.items() if not _is_complete(value))
+    known = {k: v for k, v in given.items() if k in passed and k not in missing}
+    call = GoalCall(known, missing, *machine.place)
+    machine.calls.append(call)
+    return call
+
+
+def _is_complete(value: Value) -> bool:
+    if isinstance(value, (list, tuple, set)):
+        return all(_is_complete(item) for item in cast("Iterable[Value]", value))
+    if isinstance(value, dict):
+        return all(_is_complete(item) for item in cast("dict[Value, Value]", value).values())
+    return not isinstance(value, Unknown)
+
+
+def _fields(node: ast.ClassDef) -> list[str]:
+    return [
+        item.target.id
+        for item in node.body
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+    ]

@@ -1,0 +1,63 @@
+"""Evaluation of a repository's code, as far as its text gives the values.
+
+The evaluator executes statements as Python does. A value that the text does not give is `UNKNOWN`:
+a branch on it is taken both ways, a loop over it once. Code of libraries is not executed
+(`library.py` knows what some of it returns). Calls of the goal, a kernel, are recorded.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tirlens.repository import calls
+from tirlens.repository.expressions import VALUE
+from tirlens.repository.machine import MAX_DEPTH, Machine
+from tirlens.repository.modules import Modules
+from tirlens.repository.statements import EXECUTE
+from tirlens.repository.values import UNKNOWN, Frame, ModuleScope, Value
+from tirlens.source.values import UnknownValueError
+
+_STEPS = 200_000
+
+
+class Evaluator(Machine):
+    """Executes code of the modules and records the calls of one function; see `Machine`."""
+
+    def __init__(self, modules: Modules, goal: tuple[str, str], limit_s: float) -> None:
+        super().__init__(modules, goal, _STEPS, limit_s)
+        self.execute = self._execute
+        self.value = self._value
+        self.attribute = self._attribute
+        self.call = self._call
+
+    def run_module(self, scope: ModuleScope) -> None:
+        """Execute a module as a program: its statements, and those of the main guard."""
+        for statement in scope.tree.body:
+            self.run(lambda statement=statement: self.execute(statement, scope.frame))
+
+    def _execute(self, node: ast.stmt, frame: Frame) -> None:
+        self.step()
+        execute = EXECUTE.get(type(node))
+        if execute is not None:
+            execute(self, node, frame)
+
+    def _value(self, node: ast.expr, frame: Frame) -> Value:
+        evaluate = VALUE.get(type(node))
+        if evaluate is None or self.depth > MAX_DEPTH:
+            return UNKNOWN
+        self.depth += 1
+        try:
+            return evaluate(self, node, frame)
+        except (UnknownValueError, ArithmeticError, TypeError, ValueError, LookupError):
+            return UNKNOWN
+        except AttributeError:
+            return UNKNOWN
+        finally:
+            self.depth -= 1
+
+    def _attribute(self, base: Value, name: str) -> Value:
+        return calls.attribute(self, base, name)
+
+    def _call(self, function: Value, given: Any, named: dict[str, Value]) -> Value:
+        return calls.call(self, function, given, named)

@@ -1,0 +1,309 @@
+"""What functions of Python, torch, pytest and argparse return, as far as sizes depend on it."""
+
+# The values of another program have no static types.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import cast
+
+from tirlens.repository import tensors
+from tirlens.repository.tensors import Tensor
+from tirlens.repository.values import (
+    UNKNOWN,
+    Class,
+    External,
+    Function,
+    GoalCall,
+    Instance,
+    LibraryObject,
+    Options,
+    Parser,
+    Partial,
+    Unknown,
+    Value,
+    is_known,
+)
+from tirlens.source.values import FUNCTIONS, apply
+
+NOT_KNOWN = object()
+"""The result of `call` for a function that is not known here."""
+
+_MAX_SETS = 64
+_SAME_DTYPES = {
+    "half": "float16", "float": "float32", "double": "float64", "int": "int32", "long": "int64",
+    "short": "int16",
+}  # fmt: skip
+_DTYPE_BYTES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2}
+_PLAIN_TYPES = {
+    "int": int, "float": float, "str": str, "bool": bool, "list": list, "tuple": tuple,
+    "dict": dict,
+}  # fmt: skip
+_METHODS = {
+    str: {
+        "split", "lower", "upper", "strip", "lstrip", "rstrip", "replace", "startswith",
+        "endswith", "format", "join", "removeprefix", "removesuffix",
+    },
+    list: {"append", "extend", "insert", "pop", "index", "copy", "sort", "reverse", "count"},
+    dict: {"get", "items", "keys", "values", "update", "copy", "pop", "setdefault"},
+    tuple: {"index", "count"},
+    set: {"add", "union", "copy"},
+}  # fmt: skip
+# An H100: the sizes that programs derive from the device they run on.
+_DEVICE = Options(
+    {
+        "multi_processor_count": 132,
+        "shared_memory_per_multiprocessor": 233_472,
+        "shared_memory_per_block_optin": 232_448,
+        "L2_cache_size": 52_428_800,
+        "major": 9,
+        "minor": 0,
+        "name": "NVIDIA H100 80GB HBM3",
+        "warp_size": 32,
+    }
+)
+_PARSING = ("parse_args", "parse_known_args", "parse_intermixed_args")
+
+
+@dataclass(eq=False)
+class Method:
+    """A method of a value of Python's own, a parser or a compiled kernel."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(frozen=True)
+class Parametrize:
+    """``pytest.mark.parametrize(names, values)``."""
+
+    sets: tuple[dict[str, Value], ...]
+
+    def apply_to(self, function: Value) -> Value:
+        """The test with one more table of arguments."""
+        if isinstance(function, Function):
+            return replace(function, parameter_sets=(*function.parameter_sets, self.sets))
+        if isinstance(function, Class):
+            for name, item in function.names.items():
+                if isinstance(item, Function) and name.startswith("test"):
+                    function.names[name] = self.apply_to(item)
+        return function
+
+
+def path_of(value: Value) -> str:
+    """The dotted path of a library's name; empty for other values."""
+    return value.path if isinstance(value, External) else ""
+
+
+def is_builtin(name: str) -> bool:
+    """Whether `name` is one of Python's built-in names."""
+    return hasattr(builtins, name)
+
+
+def is_generic(path: str) -> bool:
+    """Whether a subscript of the library's name is a type: ``tuple[int]``, ``Literal["a"]``."""
+    return path.split(".")[0] in ("typing", "builtins", "collections")
+
+
+def external_attribute(base: External, name: str) -> Value:
+    """An attribute of a library's name."""
+    if base.path.startswith("torch.") and name == "itemsize":
+        return _DTYPE_BYTES.get(base.path.removeprefix("torch."), 1)
+    if base.path == "torch":
+        return External(f"torch.{_SAME_DTYPES.get(name, name)}")
+    if base.path == "math" and name in ("inf", "pi", "e"):
+        return getattr(math, name)
+    return External(f"{base.path}.{name}")
+
+
+def call(
+    function: External | Method | Parametrize, positional: list[Value], named: dict[str, Value]
+) -> Value:
+    """The value of a call; `NOT_KNOWN` for a function that is not known here."""
+    if isinstance(function, Method):
+        return _method(function, positional, named)
+    if isinstance(function, Parametrize):
+        return function.apply_to(positional[0]) if positional else UNKNOWN
+    path = function.path
+    last = path.rpartition(".")[2]
+    special = _SPECIAL.get(path) or _SPECIAL.get(last)
+    if special is not None:
+        return special(positional, named)
+    if last == "dtype" and path.startswith(("tilelang.", "tvm.")):
+        return LibraryObject(path, tuple(positional)) if is_known(positional) else UNKNOWN
+    if path.startswith("torch.cuda"):
+        return UNKNOWN
+    if (
+        path.startswith("torch.")
+        and (made := tensors.create(last, positional, named)) is not UNKNOWN
+    ):
+        return made
+    return _function(path, positional, named)
+
+
+def _function(path: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    known = FUNCTIONS.get(path.removeprefix("builtins."))
+    if known is None and path.split(".")[0] in ("tilelang", "tvm", "triton"):
+        known = FUNCTIONS.get(path.rpartition(".")[2])
+    if known is None:
+        return NOT_KNOWN
+    if not all(is_known(item) for item in (*positional, *named.values())):
+        return UNKNOWN
+    if path == "builtins.str" and isinstance(positional[0], External):
+        return positional[0].path
+    if any(isinstance(item, (External, Tensor)) for item in positional):
+        return UNKNOWN
+    value = apply(known, *positional, **named).value
+    return list(value) if isinstance(value, range) else value
+
+
+def _method(method: Method, positional: list[Value], named: dict[str, Value]) -> Value:
+    owner = method.owner
+    if isinstance(owner, Tensor):
+        return tensors.method(owner, method.name, positional, named)
+    if isinstance(owner, Parser):
+        return _parser_method(owner, method.name, positional, named)
+    if isinstance(owner, GoalCall):
+        return UNKNOWN
+    allowed = _METHODS.get(type(owner), ())
+    if method.name not in allowed:
+        return UNKNOWN
+    if method.name not in ("append", "get", "update", "setdefault", "insert", "extend") and not all(
+        is_known(item) for item in positional
+    ):
+        return UNKNOWN
+    if isinstance(owner, str) and not all(is_known(item) for item in named.values()):
+        return UNKNOWN
+    value = getattr(owner, method.name)(*positional, **named)
+    return list(value) if method.name in ("items", "keys", "values") else value
+
+
+def _parser_method(
+    parser: Parser, name: str, positional: list[Value], named: dict[str, Value]
+) -> Value:
+    if name in _PARSING:
+        options = Options(parser.defaults)
+        return (options, []) if name == "parse_known_args" else options
+    if name == "add_argument":
+        flags = [item for item in positional if isinstance(item, str)]
+        long = next((flag for flag in flags if flag.startswith("--")), flags[0] if flags else "")
+        target = named.get("dest", long.lstrip("-").replace("-", "_"))
+        default = {"store_true": False, "store_false": True}.get(named.get("action", ""))
+        parser.defaults[str(target)] = named.get("default", default)
+    elif name == "set_defaults":
+        parser.defaults.update(named)
+    elif name.startswith("add_"):
+        return parser
+    return UNKNOWN
+
+
+# Single functions
+
+
+def _parametrize(positional: list[Value], named: dict[str, Value]) -> Value:
+    names = positional[0] if positional else named.get("argnames", "")
+    values = positional[1] if len(positional) > 1 else named.get("argvalues")
+    listed = names.split(",") if isinstance(names, str) else list(names)
+    keys = [str(name).strip() for name in listed]
+    if not isinstance(values, (list, tuple)):
+        return Parametrize(())
+    sets: list[dict[str, Value]] = []
+    for value in cast("list[Value]", values)[:_MAX_SETS]:
+        items = value if len(keys) > 1 else (value,)
+        if isinstance(value, _Param):
+            items = value.values
+        if isinstance(items, (list, tuple)):
+            sets.append(dict(zip(keys, cast("list[Value]", items), strict=False)))
+    return Parametrize(tuple(sets))
+
+
+@dataclass(frozen=True)
+class _Param:
+    values: tuple[Value, ...]
+
+
+def _isinstance(positional: list[Value], named: dict[str, Value]) -> Value:
+    value, kinds = positional
+    if isinstance(value, Unknown):
+        return UNKNOWN
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        plain = _PLAIN_TYPES.get(path_of(kind).removeprefix("builtins."))
+        if plain is not None and isinstance(value, plain):
+            return True
+        if isinstance(kind, Class) and isinstance(value, Instance) and kind in value.of.lineage():
+            return True
+        if path_of(kind).endswith("torch.Tensor") and isinstance(value, Tensor):
+            return True
+    return False
+
+
+def _getattr(positional: list[Value], named: dict[str, Value]) -> Value:
+    owner, name = positional[:2]
+    if isinstance(owner, Options) and name in owner.values:
+        return owner.values[name]
+    if isinstance(owner, Instance) and name in owner.attributes:
+        return owner.attributes[name]
+    if isinstance(owner, External):
+        return external_attribute(owner, name)
+    return positional[2] if len(positional) > 2 and isinstance(owner, Instance) else UNKNOWN
+
+
+def _zip(positional: list[Value], named: dict[str, Value]) -> Value:
+    if not all(isinstance(item, (list, tuple)) for item in positional):
+        return UNKNOWN
+    return [tuple(items) for items in zip(*positional, strict=False)]
+
+
+def _enumerate(positional: list[Value], named: dict[str, Value]) -> Value:
+    items = positional[0]
+    return list(enumerate(items)) if isinstance(items, (list, tuple)) else UNKNOWN
+
+
+def _product(positional: list[Value], named: dict[str, Value]) -> Value:
+    if not all(isinstance(item, (list, tuple)) for item in positional):
+        return UNKNOWN
+    repeat = named.get("repeat", 1)
+    return list(itertools.islice(itertools.product(*positional, repeat=repeat), _MAX_SETS))
+
+
+def _sort(positional: list[Value], named: dict[str, Value]) -> Value:
+    items = positional[0]
+    return sorted(items) if isinstance(items, (list, tuple)) and not named else items
+
+
+def _dict(positional: list[Value], named: dict[str, Value]) -> Value:
+    return {**(dict(positional[0]) if positional else {}), **named}
+
+
+def _first(positional: list[Value], named: dict[str, Value]) -> Value:
+    return positional[0] if positional else UNKNOWN
+
+
+_SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
+    "parametrize": _parametrize,
+    "pytest.param": lambda positional, named: _Param(tuple(positional)),
+    "argparse.ArgumentParser": lambda positional, named: Parser(),
+    "functools.partial": lambda positional, named: Partial(
+        positional[0], tuple(positional[1:]), named
+    ),
+    "builtins.isinstance": _isinstance,
+    "builtins.getattr": _getattr,
+    "builtins.zip": _zip,
+    "builtins.enumerate": _enumerate,
+    "builtins.sorted": _sort,
+    "builtins.dict": _dict,
+    "itertools.product": _product,
+    "copy.copy": _first,
+    "copy.deepcopy": _first,
+    "tilelang.compile": _first,
+    "torch.cuda.get_device_properties": lambda positional, named: _DEVICE,
+    "torch.cuda.get_device_capability": lambda positional, named: (9, 0),
+    "torch.cuda.is_available": lambda positional, named: True,
+    "enum.auto": lambda positional, named: UNKNOWN,
+}

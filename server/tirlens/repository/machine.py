@@ -1,0 +1,128 @@
+"""What all parts of the evaluation share: the goal, the limits, and the way to each other."""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tirlens.repository.control_flow import ENDS, LimitError
+from tirlens.repository.modules import Modules
+from tirlens.repository.values import UNKNOWN, External, Frame, GoalCall, ModuleScope, Value
+
+MAX_CALL_DEPTH = 40
+MAX_DEPTH = 400
+_MAX_STATEMENTS_OF_A_NAME = 16
+
+
+class Machine:
+    """The state of one evaluation.
+
+    Parameters
+    ----------
+    modules
+        The modules of the repository.
+    goal
+        The file and the dotted name of the function whose calls are recorded.
+    steps
+        The number of statements and calls to execute.
+    limit_s
+        The time to spend.
+
+    Attributes
+    ----------
+    calls : list of GoalCall
+        The calls of the goal so far.
+    execute, value, attribute, call : callable
+        Execute a statement, and evaluate an expression, an attribute, a call.
+    """
+
+    execute: Callable[[ast.stmt, Frame], None]
+    value: Callable[[ast.expr, Frame], Value]
+    attribute: Callable[[Value, str], Value]
+    call: Callable[[Value, Any, dict[str, Value]], Value]
+
+    def __init__(self, modules: Modules, goal: tuple[str, str], steps: int, limit_s: float) -> None:
+        self.goal = goal
+        self.calls: list[GoalCall] = []
+        self.depth = 0
+        self.call_depth = 0
+        self.place: tuple[str, int, int] = ("", 0, 0)
+        self._modules = modules
+        self._steps = steps
+        self._deadline = time.monotonic() + limit_s
+
+    def step(self) -> None:
+        """Count a step.
+
+        Raises:
+            LimitError: there were as many, or they took as long, as they may.
+        """
+        self._steps -= 1
+        if self._steps < 0 or (self._steps % 64 == 0 and time.monotonic() > self._deadline):
+            raise LimitError
+
+    def block(self, body: Iterable[ast.stmt], frame: Frame) -> None:
+        """Execute statements in `frame`."""
+        for statement in body:
+            self.execute(statement, frame)
+
+    def run(self, work: Callable[[], object]) -> None:
+        """Execute `work`; an error of the evaluated code ends it."""
+        depth, call_depth = self.depth, self.call_depth
+        try:
+            work()
+        except (*ENDS, RecursionError):
+            self.depth, self.call_depth = depth, call_depth
+
+    def module_value(self, scope: ModuleScope, name: str) -> Value:
+        """The value of a module's name, from the statements that bind or change it."""
+        names = scope.frame.names
+        if name in names:
+            return names[name]
+        statements = scope.bindings.get(name)
+        if statements is None or name in scope.pending:
+            return self._star_value(scope, name)
+        scope.pending.add(name)
+        try:
+            for statement in statements[:_MAX_STATEMENTS_OF_A_NAME]:
+                try:
+                    self.execute(statement, scope.frame)
+                except ENDS:
+                    continue
+        finally:
+            scope.pending.discard(name)
+        return names.setdefault(name, UNKNOWN)
+
+    def _star_value(self, scope: ModuleScope, name: str) -> Value:
+        for statement in scope.bindings.get("*", ()):
+            assert isinstance(statement, ast.ImportFrom)
+            module = self.import_module(scope, statement.module or "", statement.level)
+            if isinstance(module, ModuleScope) and (key := f"*{name}") not in scope.pending:
+                scope.pending.add(key)
+                try:
+                    value = self.module_value(module, name)
+                finally:
+                    scope.pending.discard(key)
+                if value is not UNKNOWN:
+                    return value
+        path = f"{scope.path.rpartition('/')[0]}/{name}" if scope.is_package else ""
+        for candidate in (f"{path}.py", f"{path}/__init__.py") if path else ():
+            inner = self._modules.scope(candidate.lstrip("/"))
+            if inner is not None:
+                return inner
+        return UNKNOWN
+
+    def import_module(self, scope: ModuleScope, name: str, level: int = 0) -> Value:
+        """The module that `scope` imports as `name`: of the repository, or a library's name."""
+        path = self._modules.resolve(scope, name, level)
+        module = self._modules.scope(path) if path is not None else None
+        return module if module is not None else External(name)
+
+    def call_method(self, base: Value, name: str, *given: Value) -> Value:
+        """Call a method of a value, which gives itself where a context is entered."""
+        method = self.attribute(base, name)
+        if method is UNKNOWN and name == "__enter__":
+            return base
+        return self.call(method, list(given), {})

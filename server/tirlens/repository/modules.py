@@ -1,0 +1,163 @@
+"""The modules of a repository: their files, names and imports."""
+
+from __future__ import annotations
+
+import ast
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from tirlens.repository.values import ModuleScope
+from tirlens.source.module_names import bound_names
+
+_MAX_CHARACTERS = 1 << 20
+# Their code is never evaluated, in their own repositories either.
+_LIBRARIES = {"torch", "numpy", "tvm", "tilelang", "triton", "pytest", "transformers"}
+
+
+class Modules:
+    """The modules below a root, parsed when they are first used.
+
+    Parameters
+    ----------
+    root
+        The folder of the repository.
+    files
+        The paths of its Python files relative to it.
+    texts
+        Texts that replace those on disk, by relative path: the documents open in an editor.
+    """
+
+    def __init__(
+        self, root: Path, files: Iterable[str], texts: Mapping[str, str] | None = None
+    ) -> None:
+        self._root = root
+        self._texts = texts or {}
+        self._by_name: dict[str, list[str]] = {}
+        self._packages: set[tuple[str, ...]] = set()
+        for path in files:
+            self._by_name.setdefault(_names(path)[-1], []).append(path)
+            if path.endswith("__init__.py"):
+                self._packages.add(_names(path))
+        self._scopes: OrderedDict[str, ModuleScope | None] = OrderedDict()
+
+    def scope(self, path: str) -> ModuleScope | None:
+        """The module in the file `path`; None if it cannot be read or parsed."""
+        if path not in self._scopes:
+            self._scopes[path] = self._read(path)
+        return self._scopes[path]
+
+    def resolve(self, module: ModuleScope, name: str, level: int = 0) -> str | None:
+        """The file of the module that `module` imports as `name`, `level` packages above it.
+
+        An absolute name is looked for in every folder of the repository, because the folder that
+        holds the packages may have any name; the nearest to the importing file is taken.
+        """
+        here = list(_names(module.path))
+        if level:
+            base = here if module.is_package else here[:-1]
+            base = base[: len(base) - (level - 1)] if level > 1 else base
+            wanted = [*base, *name.split(".")] if name else base
+            return self._exact(wanted)
+        wanted = name.split(".")
+        if wanted[0] in _LIBRARIES:
+            return None
+        found = [
+            path
+            for path in self._by_name.get(wanted[-1], ())
+            if list(_names(path))[-len(wanted) :] == wanted
+            and self._is_import_root(_names(path)[: -len(wanted)], here[:-1])
+        ]
+        return max(found, key=lambda path: _nearness(path, module.path), default=None)
+
+    def _is_import_root(self, folder: tuple[str, ...], importer: list[str]) -> bool:
+        """Whether absolute names may start in a folder: it is no package, or the importer's own."""
+        return folder not in self._packages or list(folder) == importer
+
+    def _exact(self, names: list[str]) -> str | None:
+        if not names:
+            return None
+        found = (path for path in self._by_name.get(names[-1], ()) if list(_names(path)) == names)
+        return next(found, None)
+
+    def _read(self, path: str) -> ModuleScope | None:
+        try:
+            text = self._texts.get(path)
+            if text is None:
+                text = (self._root / path).read_text(encoding="utf-8", errors="replace")
+            if len(text) > _MAX_CHARACTERS:
+                return None
+            tree = ast.parse(text)
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+        is_package = PurePosixPath(path).name == "__init__.py"
+        names = _names(path)
+        # The folders above the outermost package are no part of the name.
+        root = len(names) - 1
+        while root > 0 and names[:root] in self._packages:
+            root -= 1
+        import_name = ".".join(names[root:])
+        bindings = _bindings(tree)
+        return ModuleScope(path, ".".join(names), import_name, tree, bindings, is_package)
+
+
+def _names(path: str) -> tuple[str, ...]:
+    """``("package", "module")`` for ``package/module.py``, without ``__init__``."""
+    parts = PurePosixPath(path).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts
+
+
+def _nearness(path: str, other: str) -> tuple[int, int]:
+    """The number of leading folders that two files share, and the shortness of the path."""
+    shared = 0
+    for left, right in zip(path.split("/"), other.split("/"), strict=False):
+        if left != right:
+            break
+        shared += 1
+    return shared, -len(path)
+
+
+def _bindings(tree: ast.Module) -> dict[str, list[ast.stmt]]:
+    found: dict[str, list[ast.stmt]] = {}
+    for statement in _statements(tree.body):
+        for name in {*bound_names([statement]), *_changed_names(statement)}:
+            found.setdefault(name, []).append(statement)
+        if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+            found.setdefault("*", []).append(statement)
+    return found
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The top-level statements, with those of `if` and `try` in place of these."""
+    for statement in body:
+        if isinstance(statement, ast.If) and not _is_main_guard(statement):
+            yield from _statements(statement.body)
+            yield from _statements(statement.orelse)
+        elif isinstance(statement, ast.Try):
+            # The names of a handler are those of a module that is not installed.
+            for handler in statement.handlers:
+                yield from _statements(handler.body)
+            yield from _statements([*statement.body, *statement.orelse, *statement.finalbody])
+        elif not isinstance(statement, ast.If):
+            yield statement
+
+
+def _is_main_guard(statement: ast.If) -> bool:
+    return any(
+        isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(statement.test)
+    )
+
+
+def _changed_names(statement: ast.stmt) -> Iterator[str]:
+    """``a`` for ``a.append(1)``, ``a["key"] = 1`` and ``a += [1]``."""
+    target: ast.expr | None = None
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        target = statement.value.func
+    elif isinstance(statement, ast.Assign):
+        target = statement.targets[0]
+    elif isinstance(statement, ast.AugAssign):
+        target = statement.target
+    while isinstance(target, (ast.Attribute, ast.Subscript)):
+        target = target.value
+        if isinstance(target, ast.Name):
+            yield target.id

@@ -1,0 +1,307 @@
+"""The search for the calls of a kernel in a repository."""
+
+# The values of another program have no static types.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import itertools
+import math
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tirlens.repository.control_flow import LimitError
+from tirlens.repository.dynamic_sizes import dynamic_dimensions, sizes_of, typical_sizes
+from tirlens.repository.evaluator import Evaluator
+from tirlens.repository.modules import Modules
+from tirlens.repository.rendering import Renderer
+from tirlens.repository.values import (
+    UNKNOWN,
+    Class,
+    Function,
+    GoalCall,
+    Instance,
+    ModuleScope,
+    Value,
+)
+from tirlens.repository.word_index import WordIndex
+from tirlens.source.values import UnknownValueError
+from tirlens_worker.facts import Span
+
+_KINDS = ("benchmark", "program", "test", "code")
+_MAX_CALLS = 8
+_MAX_VALUES = 4
+_MAX_DEPTH = 5
+_MAX_FILES_OF_A_NAME = 40
+_MAX_ROOTS = 60
+_MAX_CASES = 6
+_LIMIT_S = 4.0
+
+
+@dataclass(frozen=True)
+class RepositoryCall:
+    """A call of a kernel in the repository.
+
+    Attributes
+    ----------
+    expression
+        The call with the values of its arguments, valid in the kernel's module.
+    span
+        Where it is; `file` is the path relative to the repository.
+    kind
+        ``benchmark``, ``program``, ``test`` or ``code``.
+    bindings
+        The sizes of dynamic dimensions, by name.
+    """
+
+    expression: str
+    span: Span
+    kind: str
+    bindings: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True)
+class Target:
+    """The function whose calls are searched for.
+
+    Attributes
+    ----------
+    path
+        Its file, relative to the repository.
+    name
+        Its dotted name: ``matmul`` or ``Class.method``.
+    """
+
+    path: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Search:
+    """The calls of a target, and the values that incomplete calls give to parameters."""
+
+    calls: tuple[RepositoryCall, ...] = ()
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    missing: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def find_calls(
+    index: WordIndex,
+    target: Target,
+    texts: Mapping[str, str] | None = None,
+    limit_s: float = _LIMIT_S,
+) -> Search:
+    """The calls of `target` in the other files of the repository, the most typical first."""
+    modules = Modules(index.root, index.files, texts)
+    deadline = time.monotonic() + limit_s
+    found: list[tuple[str, GoalCall]] = []
+    for path in _root_files(index, modules, target):
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            break
+        scope = modules.scope(path)
+        if scope is None:
+            continue
+        kind = _kind(path)
+        for call in _calls_of_root(modules, scope, target, min(left_s, limit_s / 4)):
+            found.append((kind, call))
+    scope = modules.scope(target.path)
+    if scope is None:
+        return Search()
+    renderer = Renderer(scope, Evaluator(modules, ("", ""), limit_s))
+    return _search(found, target, scope, renderer)
+
+
+def _root_files(index: WordIndex, modules: Modules, target: Target) -> list[str]:
+    """The files whose execution may lead to a call, found by the names on the way to it."""
+    seen_names: set[str] = set()
+    names = {target.name.split(".")[-1]}
+    files: dict[str, int] = {}
+    for depth in range(_MAX_DEPTH):
+        callers: set[str] = set()
+        for name in names - seen_names:
+            seen_names.add(name)
+            containing = index.files_with(name)
+            if len(containing) > _MAX_FILES_OF_A_NAME:
+                containing = sorted(containing, key=lambda path: _order(path, target))
+                containing = containing[:_MAX_FILES_OF_A_NAME]
+            for path in containing:
+                scope = modules.scope(path)
+                if scope is None:
+                    continue
+                users = _users(scope, name)
+                if users is None:
+                    continue
+                files.setdefault(path, depth)
+                callers |= users
+        names = {name for name in callers if not name.startswith("__") and len(name) > 1}
+        if not names:
+            break
+    ordered = sorted(files, key=lambda path: (_order(path, target), files[path]))
+    return ordered[:_MAX_ROOTS]
+
+
+def _users(scope: ModuleScope, name: str) -> set[str] | None:
+    """The top-level functions and classes of a module that use `name`; None if nothing does."""
+    users: set[str] = set()
+    is_used = False
+    for statement in scope.tree.body:
+        aliases = {
+            node.asname or name
+            for node in ast.walk(statement)
+            if isinstance(node, ast.alias) and node.name.split(".")[-1] == name
+        }
+        if not aliases and not any(
+            (isinstance(node, ast.Name) and node.id == name)
+            or (isinstance(node, ast.Attribute) and node.attr == name)
+            for node in ast.walk(statement)
+        ):
+            continue
+        is_used = True
+        users |= aliases - {name}
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if statement.name != name and not statement.name.startswith("test"):
+                users.add(statement.name)
+        elif isinstance(statement, ast.Assign):
+            users |= {item.id for item in statement.targets if isinstance(item, ast.Name)}
+    return users if is_used else None
+
+
+def _order(path: str, target: Target) -> tuple[int, int]:
+    shared = sum(
+        1
+        for _ in itertools.takewhile(
+            lambda pair: pair[0] == pair[1],
+            zip(path.split("/"), target.path.split("/"), strict=False),
+        )
+    )
+    return _KINDS.index(_kind(path)), -shared
+
+
+def _kind(path: str) -> str:
+    parts = path.lower().split("/")
+    if any("bench" in part or "perf" in part for part in parts):
+        return "benchmark"
+    if any(part.startswith("test") or part.endswith("_test.py") for part in parts):
+        return "test"
+    return "program" if any(part.startswith(("example", "demo")) for part in parts) else "code"
+
+
+def _calls_of_root(
+    modules: Modules, scope: ModuleScope, target: Target, limit_s: float
+) -> list[GoalCall]:
+    """The calls that the execution of a module as a program, and of its tests, leads to."""
+    evaluator = Evaluator(modules, (target.path, target.name), limit_s)
+    try:
+        evaluator.run_module(scope)
+        for function, owner in _tests(scope):
+            for case in _cases(function):
+                _run_test(evaluator, scope, function, owner, case)
+    except LimitError:
+        pass
+    return evaluator.calls
+
+
+def _run_test(
+    evaluator: Evaluator,
+    scope: ModuleScope,
+    function: Function,
+    owner: Class | None,
+    case: dict[str, Value],
+) -> None:
+    named = {**_fixtures(evaluator, scope, function), **case}
+    given = [Instance(owner)] if owner is not None else []
+    evaluator.run(lambda: evaluator.call(function, given, named))
+
+
+def _tests(scope: ModuleScope) -> Iterator[tuple[Function, Class | None]]:
+    for name, value in list(scope.frame.names.items()):
+        if isinstance(value, Function) and name.startswith(("test", "bench", "run", "main")):
+            if value.frame is scope.frame and (value.parameter_sets or not name.startswith("run")):
+                yield value, None
+        elif isinstance(value, Class) and value.frame is scope.frame:
+            for method, item in value.names.items():
+                if isinstance(item, Function) and method.startswith("test"):
+                    yield item, value
+
+
+def _cases(function: Function) -> Iterator[dict[str, Value]]:
+    """Some combinations of the arguments of a test: the first, the last, and some between."""
+    tables = [table for table in function.parameter_sets if table]
+    longest = max(map(len, tables), default=1)
+    places = sorted(
+        {round(place * (longest - 1) / max(_MAX_CASES - 1, 1)) for place in range(_MAX_CASES)}
+    )
+    for place in places:
+        case: dict[str, Value] = {}
+        for table in tables:
+            case |= table[place % len(table)]
+        yield case
+
+
+def _fixtures(evaluator: Evaluator, scope: ModuleScope, function: Function) -> dict[str, Value]:
+    out: dict[str, Value] = {}
+    spec = function.node.args
+    for item in (*spec.args, *spec.kwonlyargs):
+        if item.arg in scope.bindings:
+            fixture = evaluator.module_value(scope, item.arg)
+            if isinstance(fixture, Function) and fixture.is_fixture:
+                made: list[Value] = []
+                evaluator.run(lambda: made.append(evaluator.call(fixture, [], {})))  # noqa: B023
+                out[item.arg] = made[0] if made else UNKNOWN
+    return out
+
+
+# The result
+
+
+def _search(
+    found: Sequence[tuple[str, GoalCall]], target: Target, scope: ModuleScope, renderer: Renderer
+) -> Search:
+    dimensions = dynamic_dimensions(scope.tree, target.name)
+    sizes: dict[str, list[dict[str, int]]] = {}
+    by_kind: dict[str, dict[str, tuple[GoalCall, int]]] = {}
+    values: dict[str, Counter[str]] = {}
+    for kind, call in found:
+        for name, value in call.arguments.items():
+            with contextlib.suppress(UnknownValueError):
+                values.setdefault(name, Counter())[renderer.text(value)] += 1
+        with contextlib.suppress(UnknownValueError):
+            expression = renderer.call(target.name, call)
+            kept, count = by_kind.setdefault(kind, {}).get(expression, (call, 0))
+            by_kind[kind][expression] = kept, count + 1
+            sizes.setdefault(expression, []).append(sizes_of(call, dimensions))
+    calls: dict[str, RepositoryCall] = {}
+    for kind in _KINDS:
+        for expression in _typical_first(by_kind.get(kind, {})):
+            call, _ = by_kind[kind][expression]
+            span = Span(call.line, call.column, call.line, call.column + 1, call.path)
+            bindings = typical_sizes(sizes[expression])
+            calls.setdefault(expression, RepositoryCall(expression, span, kind, bindings))
+    hints = {
+        name: tuple(text for text, _ in one.most_common(_MAX_VALUES))
+        for name, one in values.items()
+        if one
+    }
+    missing = Counter(name for _, call in found for name in call.missing)
+    return Search(tuple(calls.values())[:_MAX_CALLS], hints, missing)
+
+
+def _typical_first(calls: Mapping[str, tuple[GoalCall, int]]) -> list[str]:
+    """The expressions with the median size first, then by size."""
+    by_size = sorted(calls, key=lambda expression: _size(calls[expression][0]))
+    if not by_size:
+        return []
+    middle = by_size.pop(len(by_size) // 2)
+    return [middle, *by_size]
+
+
+def _size(call: GoalCall) -> float:
+    """The logarithm of the product of the sizes among the arguments."""
+    sizes = (value for value in call.arguments.values() if type(value) is int and value > 1)
+    return sum(map(math.log2, sizes))

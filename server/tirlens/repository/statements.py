@@ -1,0 +1,253 @@
+"""Execution of statements."""
+
+# The values of another program have no static types.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from tirlens.repository import expressions, library
+from tirlens.repository.assignment import assign
+from tirlens.repository.control_flow import (
+    ENDS,
+    BreakError,
+    ContinueError,
+    RaisedError,
+    ReturnError,
+)
+from tirlens.repository.machine import Machine
+from tirlens.repository.values import (
+    UNKNOWN,
+    Class,
+    EnumMember,
+    External,
+    Frame,
+    Function,
+    Instance,
+    ModuleScope,
+    Partial,
+    Value,
+    is_known,
+    items_of,
+    truth,
+)
+
+_MAX_ITERATIONS = 12
+
+
+def _expr(machine: Machine, node: ast.Expr, frame: Frame) -> None:
+    machine.value(node.value, frame)
+
+
+def _assign(machine: Machine, node: ast.Assign, frame: Frame) -> None:
+    value = machine.value(node.value, frame)
+    for target in node.targets:
+        assign(machine, target, value, frame)
+
+
+def _ann_assign(machine: Machine, node: ast.AnnAssign, frame: Frame) -> None:
+    if node.value is not None:
+        assign(machine, node.target, machine.value(node.value, frame), frame)
+
+
+def _aug_assign(machine: Machine, node: ast.AugAssign, frame: Frame) -> None:
+    old = machine.value(node.target, frame)
+    new = machine.value(node.value, frame)
+    if isinstance(old, list) and isinstance(new, (list, tuple)):
+        cast("list[Value]", old).extend(cast("list[Value]", new))
+        return
+    assign(machine, node.target, expressions.binary(machine, type(node.op), old, new), frame)
+
+
+def _return(machine: Machine, node: ast.Return, frame: Frame) -> None:
+    raise ReturnError(None if node.value is None else machine.value(node.value, frame))
+
+
+def _assert(machine: Machine, node: ast.Assert, frame: Frame) -> None:
+    if truth(machine.value(node.test, frame)) is False:
+        raise RaisedError
+
+
+def _raise(machine: Machine, node: ast.Raise, frame: Frame) -> None:
+    raise RaisedError
+
+
+def _break(machine: Machine, node: ast.Break, frame: Frame) -> None:
+    raise BreakError
+
+
+def _continue(machine: Machine, node: ast.Continue, frame: Frame) -> None:
+    raise ContinueError
+
+
+def _if(machine: Machine, node: ast.If, frame: Frame) -> None:
+    test = machine.value(node.test, frame)
+    known = truth(test)
+    if known is not None:
+        machine.block(node.body if known else node.orelse, frame)
+        return
+    _either(machine, [node.body, node.orelse], frame)
+
+
+def _either(machine: Machine, bodies: Sequence[Sequence[ast.stmt]], frame: Frame) -> None:
+    """Execute each of several bodies, of which Python would execute one."""
+    ends: list[Exception] = []
+    for body in bodies:
+        try:
+            machine.block(body, frame)
+        except ENDS as end:
+            ends.append(end)
+    if len(ends) == len(bodies):
+        returned = [end for end in ends if isinstance(end, ReturnError)]
+        known = [end for end in returned if end.value is not None and is_known(end.value)]
+        raise (known or returned or ends)[0]
+
+
+def _for(machine: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
+    items = items_of(machine.value(node.iter, frame))
+    iterations = [UNKNOWN] if items is None else items[:_MAX_ITERATIONS]
+    for item in iterations:
+        assign(machine, node.target, item, frame)
+        try:
+            machine.block(node.body, frame)
+        except ContinueError:
+            continue
+        except BreakError:
+            return
+    machine.block(node.orelse, frame)
+
+
+def _while(machine: Machine, node: ast.While, frame: Frame) -> None:
+    for _ in range(_MAX_ITERATIONS):
+        known = truth(machine.value(node.test, frame))
+        if known is False:
+            return
+        try:
+            machine.block(node.body, frame)
+        except ContinueError:
+            continue
+        except BreakError:
+            return
+        if known is None:
+            return
+
+
+def _with(machine: Machine, node: ast.With | ast.AsyncWith, frame: Frame) -> None:
+    for item in node.items:
+        value = machine.value(item.context_expr, frame)
+        if item.optional_vars is not None:
+            entered = machine.call_method(value, "__enter__")
+            assign(machine, item.optional_vars, entered, frame)
+    machine.block(node.body, frame)
+
+
+def _try(machine: Machine, node: ast.Try, frame: Frame) -> None:
+    try:
+        machine.block(node.body, frame)
+        machine.block(node.orelse, frame)
+    except RaisedError:
+        if not node.handlers:
+            raise
+        machine.block(node.handlers[0].body, frame)
+    finally:
+        machine.block(node.finalbody, frame)
+
+
+def _match(machine: Machine, node: ast.Match, frame: Frame) -> None:
+    _either(machine, [case.body for case in node.cases], frame)
+
+
+def _import(machine: Machine, node: ast.Import, frame: Frame) -> None:
+    for item in node.names:
+        name = item.name if item.asname else item.name.split(".")[0]
+        frame.names[item.asname or name] = machine.import_module(frame.module, name)
+
+
+def _import_from(machine: Machine, node: ast.ImportFrom, frame: Frame) -> None:
+    if node.names[0].name == "*":
+        return
+    module = machine.import_module(frame.module, node.module or "", node.level)
+    for item in node.names:
+        if isinstance(module, ModuleScope):
+            value = machine.module_value(module, item.name)
+        else:
+            path = cast("External", module).path
+            inner = machine.import_module(frame.module, f"{path}.{item.name}") if path else UNKNOWN
+            value = inner if isinstance(inner, ModuleScope) else External(f"{path}.{item.name}")
+        frame.names[item.asname or item.name] = value
+
+
+def _function_def(machine: Machine, node: ast.FunctionDef, frame: Frame) -> None:
+    value: Value = Function(node, frame, node.name)
+    for decorator in reversed(node.decorator_list):
+        value = _decorate(machine, decorator, value, frame)
+    frame.names[node.name] = value
+
+
+def _class_def(machine: Machine, node: ast.ClassDef, frame: Frame) -> None:
+    bases = tuple(machine.value(base, frame) for base in node.bases)
+    made = Class(node, frame, bases)
+    inside = Frame(frame.module, made.names, frame)
+    frame.names[node.name] = made
+    machine.run(lambda: machine.block(node.body, inside))
+    for name, value in made.names.items():
+        if isinstance(value, Function):
+            value.owner = made
+        elif made.is_enum and not name.startswith("_"):
+            made.names[name] = EnumMember(made, name, value)
+    paths = [library.path_of(machine.value(_function(item), frame)) for item in node.decorator_list]
+    made.is_dataclass = any(path.endswith("dataclass") for path in paths) or any(
+        isinstance(base, External) and base.path.endswith("NamedTuple") for base in bases
+    )
+
+
+def _decorate(machine: Machine, node: ast.expr, function: Value, frame: Frame) -> Value:
+    """`function` after its decorator, which changes nothing if it is a library's."""
+    decorator = machine.value(node, frame)
+    path = library.path_of(decorator)
+    if isinstance(function, Function):
+        function.is_static |= path == "builtins.staticmethod"
+        function.is_class_method |= path == "builtins.classmethod"
+        function.is_property |= path.endswith(("builtins.property", "cached_property"))
+        function.is_fixture |= path.endswith("pytest.fixture")
+    if isinstance(decorator, library.Parametrize):
+        return decorator.apply_to(function)
+    if isinstance(decorator, (Function, Class, Partial)):
+        made = machine.call(decorator, [function], {})
+        # A wrapper of arguments that are not known would hide the function.
+        return made if isinstance(made, (Function, Partial, Instance)) else function
+    return function
+
+
+def _function(decorator: ast.expr) -> ast.expr:
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
+
+
+EXECUTE: dict[type[ast.stmt], Callable[[Machine, Any, Frame], Any]] = {
+    ast.AnnAssign: _ann_assign,
+    ast.Assert: _assert,
+    ast.Assign: _assign,
+    ast.AugAssign: _aug_assign,
+    ast.Break: _break,
+    ast.ClassDef: _class_def,
+    ast.Continue: _continue,
+    ast.Expr: _expr,
+    ast.For: _for,
+    ast.FunctionDef: _function_def,
+    ast.If: _if,
+    ast.Import: _import,
+    ast.ImportFrom: _import_from,
+    ast.Match: _match,
+    ast.Raise: _raise,
+    ast.Return: _return,
+    ast.Try: _try,
+    ast.While: _while,
+    ast.With: _with,
+    ast.AsyncFor: _for,
+    ast.AsyncWith: _with,
+    ast.AsyncFunctionDef: _function_def,
+}

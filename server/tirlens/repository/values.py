@@ -1,0 +1,245 @@
+"""Values of the evaluation of a repository's code.
+
+Numbers, strings, lists, tuples and dicts are Python's own, and may contain the values below.
+"""
+
+# The values of another program have no static types.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, cast
+
+Value: TypeAlias = Any
+FunctionNode: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"
+
+
+class Unknown:
+    """A value that the text does not give."""
+
+    def __repr__(self) -> str:
+        return "?"
+
+
+UNKNOWN = Unknown()
+
+
+@dataclass(frozen=True)
+class External:
+    """A name of a library, by its dotted path: ``torch.float16``."""
+
+    path: str
+
+
+@dataclass(eq=False, repr=False)
+class Frame:
+    """The names of one execution of a module, a function or a class."""
+
+    module: ModuleScope
+    names: dict[str, Value] = field(default_factory=dict[str, Any])
+    parent: Frame | None = None
+    yields: list[Value] = field(default_factory=list[Any])
+
+
+@dataclass(eq=False, repr=False)
+class ModuleScope:
+    """A module of the repository, whose names are evaluated when they are used.
+
+    `import_name` is the name under which Python imports it. `bindings` are the top-level
+    statements that bind or change each name.
+    """
+
+    path: str
+    name: str
+    import_name: str
+    tree: ast.Module
+    bindings: dict[str, list[ast.stmt]]
+    is_package: bool
+    frame: Frame = field(init=False)
+    pending: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        self.frame = Frame(self)
+
+
+@dataclass(eq=False, repr=False)
+class Function:
+    """A function or lambda; `owner` is the class of a method, `self_` the instance if bound.
+
+    `parameter_sets` are the values of ``pytest.mark.parametrize``, a list of dicts for each use.
+    """
+
+    node: FunctionNode
+    frame: Frame
+    name: str
+    owner: Class | None = None
+    self_: Value = None
+    is_bound: bool = False
+    is_static: bool = False
+    is_class_method: bool = False
+    is_property: bool = False
+    is_fixture: bool = False
+    parameter_sets: tuple[tuple[dict[str, Value], ...], ...] = ()
+
+    @property
+    def dotted_name(self) -> str:
+        """``matmul`` or ``Class.method``; empty for a function inside another."""
+        if self.owner is not None:
+            return f"{self.owner.node.name}.{self.name}"
+        return self.name if self.frame is self.frame.module.frame else ""
+
+
+@dataclass(eq=False, repr=False)
+class Class:
+    """A class of the repository."""
+
+    node: ast.ClassDef
+    frame: Frame
+    bases: tuple[Value, ...]
+    names: dict[str, Value] = field(default_factory=dict[str, Any])
+    is_dataclass: bool = False
+
+    def lineage(self) -> list[Class]:
+        """The class and its bases in the repository, each before its own bases."""
+        found: list[Class] = []
+        pending: list[Value] = [self]
+        while pending and len(found) < 32:
+            item = pending.pop(0)
+            if isinstance(item, Class) and item not in found:
+                found.append(item)
+                pending[:0] = item.bases
+        return found
+
+    @property
+    def is_enum(self) -> bool:
+        """Whether it derives from `enum.Enum`."""
+        return any(
+            isinstance(base, External) and base.path.startswith("enum.")
+            for item in self.lineage()
+            for base in item.bases
+        )
+
+
+@dataclass(eq=False, repr=False)
+class Instance:
+    """An object of a class of the repository."""
+
+    of: Class
+    attributes: dict[str, Value] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class LibraryObject:
+    """What a library's class or function makes of known arguments: ``T.dtype("float16")``."""
+
+    path: str
+    positional: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class EnumMember:
+    """A member of an enumeration of the repository."""
+
+    of: Class
+    name: str
+    value: Value
+
+
+@dataclass(eq=False, repr=False)
+class Super:
+    """``super()`` of an instance in a method of a class."""
+
+    instance: Value
+    of: Class
+
+
+@dataclass(eq=False, repr=False)
+class AutogradApply:
+    """The method ``apply`` of a `torch.autograd.Function`."""
+
+    of: Class
+
+
+@dataclass(eq=False, repr=False)
+class SaveTensors:
+    """The method ``save_for_backward`` of the context of a `torch.autograd.Function`."""
+
+    context: Instance
+
+
+@dataclass(eq=False, repr=False)
+class Partial:
+    """A function with its first arguments given."""
+
+    function: Value
+    positional: tuple[Value, ...]
+    named: dict[str, Value]
+
+
+@dataclass(eq=False, repr=False)
+class Parser:
+    """An `argparse.ArgumentParser`, or a group of its options, with their defaults."""
+
+    defaults: dict[str, Value] = field(default_factory=dict[str, Any])
+
+
+@dataclass(eq=False, repr=False)
+class Options:
+    """The result of parsing a command line without options."""
+
+    values: dict[str, Value]
+
+
+@dataclass(eq=False, repr=False)
+class GoalCall:
+    """The result of a call of the kernel that is searched for.
+
+    `arguments` are the known arguments by parameter, `missing` the parameters without a value,
+    `line` the line of the call in the file `path`, `inner` the arguments of a call of the result.
+    """
+
+    arguments: dict[str, Value]
+    missing: frozenset[str]
+    path: str
+    line: int
+    column: int
+    inner: tuple[list[Value], dict[str, Value]] | None = None
+
+
+def is_known(value: Value) -> bool:
+    """Whether `value` has no unknown part, two levels deep."""
+    if isinstance(value, (list, tuple, set)):
+        return all(not isinstance(item, Unknown) for item in value)
+    if isinstance(value, dict):
+        return all(not isinstance(item, Unknown) for item in value.values())
+    return not isinstance(value, Unknown)
+
+
+def truth(value: Value) -> bool | None:
+    """Whether a condition holds; None if that is not known."""
+    if isinstance(value, (Unknown, External)):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str, list, tuple, dict, set, range)):
+        return bool(value)
+    return True
+
+
+def is_plain(value: Value) -> bool:
+    """Whether `value` is a value of Python's own, known in its first levels."""
+    kinds = (bool, int, float, str, list, tuple, dict, set, range)
+    return value is None or (isinstance(value, kinds) and is_known(value))
+
+
+def items_of(value: Value) -> list[Value] | None:
+    """The items of an iteration over `value`; None if they are not known."""
+    if isinstance(value, (list, tuple, set, dict, str, range)):
+        return list(cast("Iterable[Value]", value))
+    if isinstance(value, Class) and value.is_enum:
+        return [item for item in value.names.values() if isinstance(item, EnumMember)]
+    if isinstance(value, Instance) and value.of.is_dataclass:
+        return list(value.attributes.values())
+    return None

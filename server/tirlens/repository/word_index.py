@@ -1,0 +1,158 @@
+"""The index of a workspace: which files contain a word.  Incremental, and stored on disk."""
+
+from __future__ import annotations
+
+import array
+import bisect
+import contextlib
+import os
+import re
+import sqlite3
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_WORD = re.compile(rb"[^\W\d]\w+")
+_MAX_FILE_BYTES = 1 << 20
+_MAX_FILES = 20_000
+_SKIPPED_FOLDERS = {
+    "node_modules", "__pycache__", "site-packages", "build", "dist", "3rdparty", "third_party",
+}  # fmt: skip
+_SCHEMA = "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, stamp TEXT, words BLOB)"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A file's time of change and size, and the sorted digests of its words."""
+
+    stamp: str
+    words: array.array[int]
+
+    def has(self, digest: int) -> bool:
+        place = bisect.bisect_left(self.words, digest)
+        return place < len(self.words) and self.words[place] == digest
+
+
+class WordIndex:
+    """The words of the Python files below a folder.
+
+    Hidden folders, virtual environments, and folders of other people's code are left out.
+
+    Parameters
+    ----------
+    root
+        The folder.
+    store
+        The file that stores the index between runs; None for no storage.
+    """
+
+    def __init__(self, root: Path, store: Path | None = None) -> None:
+        self.root = root
+        self._store = store
+        self._entries: dict[str, _Entry] = {}
+        self._lock = threading.Lock()
+        self._is_loaded = False
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of the files relative to the root, with ``/``."""
+        return tuple(self._entries)
+
+    def files_with(self, word: str) -> list[str]:
+        """The files that contain `word`; rarely, one that contains another word instead."""
+        digest = _digest(word.encode())
+        return [path for path, entry in self._entries.items() if entry.has(digest)]
+
+    def refresh(self, say: Callable[[int], None] = lambda count: None) -> bool:
+        """Read the files that have changed; whether there was one.
+
+        `say` is called with the number of files after each hundred that is read.
+        """
+        with self._lock:
+            if not self._is_loaded:
+                self._is_loaded = True
+                self._entries = self._read_store()
+            entries: dict[str, _Entry] = {}
+            changed: list[str] = []
+            for number, (path, stamp) in enumerate(_python_files(self.root)):
+                if number >= _MAX_FILES:
+                    break
+                old = self._entries.get(path)
+                if old is not None and old.stamp == stamp:
+                    entries[path] = old
+                    continue
+                entries[path] = _Entry(stamp, _words(self.root / path))
+                changed.append(path)
+                if len(changed) % 100 == 0:
+                    say(number + 1)
+            gone = self._entries.keys() - entries.keys()
+            self._entries = entries
+            if changed or gone:
+                self._write(changed, gone)
+            return bool(changed or gone)
+
+    def _read_store(self) -> dict[str, _Entry]:
+        found: dict[str, _Entry] = {}
+        if self._store is not None and self._store.exists():
+            with contextlib.suppress(sqlite3.Error), contextlib.closing(self._connect()) as data:
+                for path, stamp, blob in data.execute("SELECT path, stamp, words FROM files"):
+                    words = array.array("I")
+                    words.frombytes(blob)
+                    found[path] = _Entry(stamp, words)
+        return found
+
+    def _write(self, changed: list[str], gone: set[str]) -> None:
+        """Store the entries; what cannot be stored is read again in the next run."""
+        if self._store is None:
+            return
+        with contextlib.suppress(sqlite3.Error, OSError):
+            self._store.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.closing(self._connect()) as data, data:
+                data.executemany("DELETE FROM files WHERE path = ?", [(path,) for path in gone])
+                rows = ((path, self._entries[path]) for path in changed)
+                data.executemany(
+                    "INSERT OR REPLACE INTO files VALUES (?, ?, ?)",
+                    [(path, entry.stamp, entry.words.tobytes()) for path, entry in rows],
+                )
+
+    def _connect(self) -> sqlite3.Connection:
+        assert self._store is not None
+        data = sqlite3.connect(self._store, timeout=1.0)
+        data.execute(_SCHEMA)
+        return data
+
+
+def _python_files(root: Path) -> Iterator[tuple[str, str]]:
+    """The files with the time of their last change and their size."""
+    pending = [root]
+    while pending:
+        try:
+            entries = sorted(os.scandir(pending.pop()), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        if any(entry.name == "pyvenv.cfg" for entry in entries):
+            continue
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in _SKIPPED_FOLDERS and not entry.name.startswith("."):
+                        pending.append(Path(entry.path))
+                elif entry.name.endswith(".py") and entry.is_file():
+                    status = entry.stat()
+                    if status.st_size <= _MAX_FILE_BYTES:
+                        path = Path(entry.path).relative_to(root).as_posix()
+                        yield path, f"{status.st_mtime_ns} {status.st_size}"
+
+
+def _words(path: Path) -> array.array[int]:
+    try:
+        content = path.read_bytes()
+    except OSError:
+        content = b""
+    return array.array("I", sorted(set(map(_digest, set(_WORD.findall(content))))))
+
+
+def _digest(word: bytes) -> int:
+    return zlib.crc32(word)

@@ -1,0 +1,299 @@
+"""Calls of a kernel in other files: small repositories with the calls that are expected."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tirlens.repository import Target, WordIndex, find_calls
+
+KERNEL = """
+import torch
+import tilelang
+import tilelang.language as T
+
+@tilelang.jit
+def scale(n, dtype="float16", block=128):
+    m = T.dynamic("rows")
+
+    @T.prim_func
+    def main(A: T.Tensor((m, n), dtype), B: T.Tensor((m, n), dtype)):
+        with T.Kernel(m, threads=128) as i:
+            pass
+    return main
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Files beside ``package/kernel.py``, and the calls found, the most typical first."""
+
+    files: Mapping[str, str]
+    calls: tuple[str, ...]
+    bindings: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+WRAPPER = """
+import torch
+from package.kernel import scale
+
+def op(x, block=64):
+    rows, columns = x.shape
+    kernel = scale(columns, dtype=str(x.dtype).split(".")[-1], block=block)
+    return kernel(x, torch.empty_like(x))
+"""
+CASES = {
+    "a call in a benchmark": Case(
+        {"benchmarks/bench.py": "from package.kernel import scale\nscale(4096)\n"},
+        ("scale(n=4096)",),
+    ),
+    "the options of a program": Case(
+        {
+            "run.py": """
+            import argparse
+            from package import kernel
+
+            def main():
+                parser = argparse.ArgumentParser()
+                parser.add_argument("--n", type=int, default=2048)
+                parser.add_argument("--fast", action="store_true")
+                args = parser.parse_args()
+                kernel.scale(args.n, block=64 if args.fast else 256)
+
+            if __name__ == "__main__":
+                main()
+            """
+        },
+        ("scale(n=2048, block=256)",),
+    ),
+    "a wrapper, and a parametrized test with tensors": Case(
+        {
+            "package/ops.py": WRAPPER,
+            "tests/test_ops.py": """
+            import pytest
+            import torch
+            from package.ops import op
+
+            @pytest.mark.parametrize("rows", [16, 64])
+            @pytest.mark.parametrize(("columns", "dtype"), [(1024, torch.bfloat16)])
+            def test_op(rows, columns, dtype):
+                x = torch.randn(rows, columns, device="cuda", dtype=dtype)
+                assert op(x) is not None
+            """,
+        },
+        ("scale(n=1024, dtype='bfloat16', block=64)",),
+        {"rows": 64},
+    ),
+    "a re-export, an alias and functools.partial": Case(
+        {
+            "package/api.py": "from .kernel import scale as fast_scale\n",
+            "model.py": """
+            import functools
+            from package.api import fast_scale
+            build = functools.partial(fast_scale, block=32)
+            build(512)
+            """,
+        },
+        ("scale(n=512, block=32)",),
+    ),
+    "a class that stores the kernel": Case(
+        {
+            "layer.py": """
+            from dataclasses import dataclass
+            from package.kernel import scale
+
+            @dataclass
+            class Config:
+                width: int = 768
+                block: int = 16
+
+            class Base:
+                def __init__(self, config):
+                    self.config = config
+                    self.kernel = self.build()
+
+            class Layer(Base):
+                def build(self):
+                    return scale(self.width, block=self.config.block)
+
+                @property
+                def width(self):
+                    return self.config.width * 2
+
+            def test_layer():
+                Layer(Config(block=8))
+            """
+        },
+        ("scale(n=1536, block=8)",),
+    ),
+    "a table of configurations": Case(
+        {
+            "benchmarks/sweep.py": """
+            from package.kernel import scale
+            CONFIGS = [dict(n=128 * i, block=32) for i in (1, 4, 16)]
+            CONFIGS.append({"n": 64, "block": 64})
+            for config in CONFIGS:
+                scale(**config)
+            """
+        },
+        (
+            "scale(n=512, block=32)",
+            "scale(n=128, block=32)",
+            "scale(n=64, block=64)",
+            "scale(n=2048, block=32)",
+        ),
+    ),
+    "a generator of cases, an enumeration and a fixture class": Case(
+        {
+            "tests/base.py": """
+            import pytest
+
+            class Fixture:
+                PARAMS = []
+
+                def __new__(cls, function):
+                    for names, values in cls.PARAMS:
+                        function = pytest.mark.parametrize(names, values)(function)
+                    return function
+            """,
+            "tests/test_cases.py": """
+            import enum
+            import pytest
+            from package.kernel import scale
+            from .base import Fixture
+
+            class Size(enum.Enum):
+                SMALL = 64
+                LARGE = 8192
+
+            def sizes():
+                for size in Size:
+                    yield size.value
+
+            class Sizes(Fixture):
+                PARAMS = [("n, block", [pytest.param(n, 32) for n in sizes()])]
+
+            @Sizes
+            def test_sizes(n, block):
+                scale(n, block=block)
+            """,
+        },
+        ("scale(n=8192, block=32)", "scale(n=64, block=32)"),
+    ),
+    "a function of autograd": Case(
+        {
+            "function.py": """
+            import torch
+            from package.kernel import scale
+
+            class Scale(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, x):
+                    ctx.save_for_backward(x)
+                    return x
+
+                @staticmethod
+                def backward(ctx, gradient):
+                    (x,) = ctx.saved_tensors
+                    return scale(x.shape[-1] + gradient.shape[0])
+
+            def bench():
+                Scale.apply(torch.zeros(4, 100))
+            """
+        },
+        ("scale(n=104)",),
+    ),
+    "benchmarks before tests": Case(
+        {
+            "tests/test_small.py": "from package.kernel import scale\nscale(8)\n",
+            "benchmarks/bench_scale.py": "from package.kernel import scale\nscale(65536)\n",
+        },
+        ("scale(n=65536)", "scale(n=8)"),
+    ),
+    "a branch and a loop over what is not known": Case(
+        {
+            "program.py": """
+            import os
+            from package.kernel import scale
+            if os.environ.get("LARGE"):
+                n = 4096
+            else:
+                n = 256
+            for file in os.listdir("."):
+                scale(n)
+            """
+        },
+        ("scale(n=256)",),
+    ),
+    "an argument that is not known": Case(
+        {"program.py": "import sys\nfrom package.kernel import scale\nscale(len(sys.argv))\n"}, ()
+    ),
+    "a function of another module with the same name": Case(
+        {
+            "other.py": "def scale(n):\n    return n\n",
+            "program.py": "from other import scale\nscale(3)\n",
+        },
+        (),
+    ),
+    "code that fails, loops and recurses": Case(
+        {
+            "program.py": """
+            from package.kernel import scale
+
+            def recurse(n):
+                return recurse(n + 1)
+
+            recurse(0)
+            while True:
+                pass
+            """,
+            "broken.py": "from package.kernel import scale\nscale(1\n",
+            "raises.py": "from package.kernel import scale\nscale(16)\nraise ValueError\n",
+        },
+        ("scale(n=16)",),
+    ),
+}
+
+
+def write(root: Path, files: Mapping[str, str]) -> None:
+    for name, text in {"package/__init__.py": "", "package/kernel.py": KERNEL, **files}.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_the_calls_of_a_small_repository(case: Case, tmp_path: Path) -> None:
+    write(tmp_path, case.files)
+    index = WordIndex(tmp_path)
+    index.refresh()
+    found = find_calls(index, Target("package/kernel.py", "scale"))
+    assert tuple(call.expression for call in found.calls) == case.calls
+    if case.bindings:
+        assert found.calls[0].bindings == case.bindings
+
+
+def test_the_values_of_incomplete_calls(tmp_path: Path) -> None:
+    text = """
+    import sys
+    from package.kernel import scale
+    scale(len(sys.argv), dtype="float8_e4m3", block=32)
+    """
+    write(tmp_path, {"program.py": text})
+    index = WordIndex(tmp_path)
+    index.refresh()
+    found = find_calls(index, Target("package/kernel.py", "scale"))
+    assert found.values == {"dtype": ("'float8_e4m3'",), "block": ("32",)}
+    assert found.missing == {"n": 1}
+
+
+def test_the_place_and_the_kind(tmp_path: Path) -> None:
+    write(tmp_path, {"examples/run.py": "from package.kernel import scale\n\nx = scale(4)\n"})
+    index = WordIndex(tmp_path)
+    index.refresh()
+    (call,) = find_calls(index, Target("package/kernel.py", "scale")).calls
+    assert (call.span.file, call.span.line, call.kind) == ("examples/run.py", 3, "program")
