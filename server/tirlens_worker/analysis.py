@@ -35,7 +35,7 @@ def analyse(request: Analyze, only: Sequence[int], send: Send) -> None:
     the text that is executed next.  ``DONE`` is the last piece.
     """
     try:
-        document = Document(request.path, request.text)
+        document = Document(request.path, request.text, request.leave_out)
     except (SyntaxError, ValueError) as error:
         send(PROBLEM, codec.dumps(_syntax_problem(request, error)))
         send(DONE, b"")
@@ -50,7 +50,6 @@ def analyse(request: Analyze, only: Sequence[int], send: Send) -> None:
             document,
             request.sys_path,
             lambda line: send(LINE, b"%d" % line),
-            frozenset(request.leave_out),
         )
         for problem in loaded.problems:
             send(PROBLEM, codec.dumps(problem))

@@ -106,8 +106,8 @@ class KernelRequest:
 class Analyze:
     """A request for the facts of kernels of a text.
 
-    The top-level statements that start at the lines `leave_out` bind no names that these kernels
-    use; they are not executed.
+    `leave_out` are the first and last lines of top-level statements that bind no names that these
+    kernels use; they are neither parsed nor executed.
     """
 
     id: int
@@ -117,7 +117,7 @@ class Analyze:
     sys_path: Tuple[str, ...] = ()
     target: Mapping[str, Any] = field(default_factory=no_entries)
     time_limit_s: float = 20.0
-    leave_out: Tuple[int, ...] = ()
+    leave_out: Tuple[Tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

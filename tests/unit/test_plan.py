@@ -47,3 +47,41 @@ def test_14_transient_problems_are_not_cached(kind: str) -> None:
     first = plan(pipeline.Options(), {})
     failed = Result(1, problems=(Problem(kind, "not this time"),))
     assert first.cacheable_parts(first.result(failed)) == {}
+
+
+def test_14_the_parts_of_many_kernels_take_linear_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each result is assigned to its top-level name once, not looked at for each name."""
+    count = 200
+    head, _, body = TEXT.partition("@T.prim_func")
+    functions = "\n\n".join(
+        f"@T.prim_func{body}".replace("def scale", f"def scale_{n}") for n in range(count)
+    )
+    found = source.read(head + functions)
+    assert len(found.kernels) == count
+    whole = pipeline.analysis_request(1, "/a.py", found.text, found, pipeline.Options())
+    first = pipeline.plan_analysis(whole, found, "an interpreter", {})
+    facts = [
+        replace(FACTS, definition=kernel.name, name=kernel.name, span=kernel.span)
+        for kernel in found.kernels
+    ]
+    names: list[str] = []
+    root = pipeline.plan._root
+    monkeypatch.setattr(pipeline.plan, "_root", lambda name: names.append(name) or root(name))
+    result = first.result(Result(1, kernels=tuple(facts)))
+    assert len(first.cacheable_parts(result, ["scale_7"])) == 1
+    assert len(names) == 2 * count
+
+
+def test_14_what_is_left_out_is_whole_statements() -> None:
+    text = kernel(1024) + "\n\n" + kernel(512).replace("scale", "other").partition("\n\n")[2]
+    found = source.read(text)
+    whole = pipeline.analysis_request(1, "/a.py", text, found, pipeline.Options())
+    first = pipeline.plan_analysis(whole, found, "an interpreter", {})
+    known = first.cacheable_parts(first.result(ANSWER), ["scale"])
+    request = first.with_cache(known).request
+    assert request is not None
+    assert [one.name for one in request.kernels] == ["other"]
+    ((first_line, last_line),) = request.leave_out
+    left_out = "\n".join(text.split("\n")[first_line - 1 : last_line])
+    assert left_out.startswith("@T.prim_func") and "def scale(" in left_out
+    assert "def other(" not in left_out

@@ -42,3 +42,14 @@ def test_statements_of_one_line_are_told_apart_in_each_kernel():
             (Span(2, 14, 2, 21),),
             (Span(2, 4, 2, 12),),
         ]
+
+
+def test_statements_that_are_left_out_are_not_parsed():
+    whole = Document(PATH, TEXT)
+    left_out = tuple((2 * n + 1, 2 * n + 2) for n in range(KERNELS) if n != 7)
+    document = Document(PATH, TEXT, left_out)
+    (kept,) = document.tree.body
+    assert ast.dump(kept, include_attributes=True) == ast.dump(
+        whole.tree.body[7], include_attributes=True
+    )
+    assert (document.text, document.lines) == (whole.text, whole.lines)

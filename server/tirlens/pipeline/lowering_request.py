@@ -31,11 +31,11 @@ def lowering_request(
     Each kernel is requested by the call that yielded its facts. None if there is nothing to lower.
     """
     requests: dict[tuple[str, str, str], KernelRequest] = {}
-    index = KernelIndex(source)
+    index, requested = KernelIndex(source), _RequestIndex(first.kernels)
     versions = Counter((kernel.name, kernel.prim_func) for kernel in first.kernels)
     for facts in result.kernels if options.lower else ():
         arch = _architecture(facts, index, options)
-        request = _request_of(facts, first.kernels)
+        request = requested.find(facts)
         if arch is None or request is None or _is_known(facts, arch):
             continue
         if versions[request.name, request.prim_func] > 1:
@@ -150,10 +150,20 @@ def _architecture(facts: KernelFacts, index: KernelIndex, options: Options) -> s
     return arch if arch.startswith("sm_") else None
 
 
-def _request_of(facts: KernelFacts, requests: Sequence[KernelRequest]) -> KernelRequest | None:
-    named = [item for item in requests if item.name == facts.definition]
-    exact = [item for item in named if item.span.line == facts.span.line]
-    return next(iter(exact or named), None)
+class _RequestIndex:
+    """Finds the request that facts answer."""
+
+    def __init__(self, requests: Sequence[KernelRequest]) -> None:
+        self._named: dict[str, KernelRequest] = {}
+        self._exact: dict[tuple[str, int], KernelRequest] = {}
+        for request in requests:
+            self._named.setdefault(request.name, request)
+            self._exact.setdefault((request.name, request.span.line), request)
+
+    def find(self, facts: KernelFacts) -> KernelRequest | None:
+        """The request with the name and the line of `facts`, else the first with the name."""
+        name = facts.definition
+        return self._exact.get((name, facts.span.line)) or self._named.get(name)
 
 
 def _is_known(facts: KernelFacts, arch: str) -> bool:

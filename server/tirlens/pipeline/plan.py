@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tirlens.pipeline.span_shift import Lines, has_span_outside, line_shifts, shift_spans
 from tirlens.source import Reach, SourceFile, Statement
@@ -28,6 +28,8 @@ from tirlens_worker.protocol import (
     Problem,
     Result,
 )
+
+T = TypeVar("T")
 
 TRANSIENT_PROBLEMS = frozenset({"cancelled", "interpreter", "crash", "timeout"})
 """A result with one of these problems says nothing about the text and is not cached."""
@@ -139,6 +141,11 @@ class Plan:
         return self._request(self._unknown_units())
 
     @property
+    def unknown_names(self) -> list[str]:
+        """The top-level names whose parts the answer to `request` brings, and the file's own."""
+        return [name for name in self._units if name == _MODULE or name not in self.known]
+
+    @property
     def next_request(self) -> Analyze | None:
         """The request for one top-level name that is not known; None if all are."""
         return self._request([unit for unit in self._unknown_units() if unit.kernels][:1])
@@ -168,8 +175,7 @@ class Plan:
         parts = dict(self.known)
         if answer is not None:
             # Every answer has the part of the file itself.
-            others = [name for name in self._units if name not in parts and name != _MODULE]
-            parts.update(self._split(answer, [_MODULE, *others]))
+            parts.update(self._split(answer, self.unknown_names))
         return replace(
             answer or Result(self.whole.id),
             files=tuple(
@@ -200,9 +206,8 @@ class Plan:
             return {}
         return {
             self._units[name].key_of(part): part
-            for name, part in self._split(result, list(self._units)).items()
-            if (names is None or name in names)
-            and not any(item.kind in TRANSIENT_PROBLEMS for item in part.problems)
+            for name, part in self._split(result, list(self._units), names).items()
+            if not any(item.kind in TRANSIENT_PROBLEMS for item in part.problems)
         }
 
     def _unknown_units(self) -> list[_Unit]:
@@ -217,32 +222,36 @@ class Plan:
             self.whole,
             kernels=tuple(kernel for kernel in self.whole.kernels if id(kernel) in kernels),
             leave_out=tuple(
-                line
+                (statement.line, statement.end_line)
                 for index, statement in enumerate(self._statements)
                 if index not in needed
-                for line in statement.starts
             ),
         )
 
-    def _split(self, result: Result, names: Sequence[str]) -> dict[str, Part]:
-        """The parts `names` of a result."""
-        problems: dict[str, list[Problem]] = {name: [] for name in names}
+    def _split(
+        self, result: Result, names: Sequence[str], wanted: Sequence[str] | None = None
+    ) -> dict[str, Part]:
+        """The parts `wanted` of a result, or all, where a problem may belong to any of `names`."""
+        problems: dict[str, list[Problem]] = {}
         for problem in result.problems:
             for name in self._names_of(problem, names):
-                problems[name].append(problem)
+                problems.setdefault(name, []).append(problem)
         files = tuple(self._read_stamp(path) for path in result.files)
+        kernels = _by_root(result.kernels, lambda item: item.definition)
+        needs = _by_root(result.needs, lambda item: item.kernel)
+        lowered = _by_root(result.lowered, lambda item: item.kernel)
         return {
             name: self._with_target(
                 Part(
                     self._units[name].lines,
                     files,
-                    tuple(item for item in result.kernels if _root(item.definition) == name),
-                    tuple(item for item in result.needs if _root(item.kernel) == name),
-                    tuple(problems[name]),
-                    tuple(item for item in result.lowered if _root(item.kernel) == name),
+                    tuple(kernels.get(name, ())),
+                    tuple(needs.get(name, ())),
+                    tuple(problems.get(name, ())),
+                    tuple(lowered.get(name, ())),
                 )
             )
-            for name in names
+            for name in (names if wanted is None else wanted)
         }
 
     def _read_stamp(self, path: str) -> Stamp:
@@ -331,6 +340,14 @@ def _root(name: str) -> str:
     return name.split(".")[0]
 
 
+def _by_root(items: Iterable[T], name_of: Callable[[T], str]) -> dict[str, list[T]]:
+    """The items by their top-level names."""
+    found: dict[str, list[T]] = {}
+    for item in items:
+        found.setdefault(_root(name_of(item)), []).append(item)
+    return found
+
+
 def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
@@ -344,4 +361,4 @@ def _without_lines(kernel: KernelRequest) -> KernelRequest:
 def _single_statement(text: str) -> Statement:
     """The whole text as one statement, for a text that does not parse."""
     lines = text.count("\n") + text.count("\r") + 1
-    return Statement(1, lines, (), frozenset(), frozenset(), False, text)
+    return Statement(1, lines, frozenset(), frozenset(), False, text)

@@ -305,7 +305,7 @@ class Analyses:
 def _complete(plan: pipeline.Plan, answer: Result) -> tuple[Result, dict[bytes, pipeline.Part]]:
     """The result of `plan` with `answer`, and its parts for the cache."""
     result = plan.result(answer)
-    return result, plan.cacheable_parts(result)
+    return result, plan.cacheable_parts(result, plan.unknown_names)
 
 
 def _status(job: Job, state: str) -> Status:

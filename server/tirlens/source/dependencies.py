@@ -45,18 +45,16 @@ def statements(text: Text, names: Names) -> tuple[Statement, ...]:
     for node in text.tree.body:
         extent = text.extent(node)
         nodes, first = [node], extent.line
-        inert, starts = judge.is_inert(node), (node.lineno,)
+        inert = judge.is_inert(node)
         if out and out[-1].end_line >= first:
             previous = out.pop()
-            first, starts = previous.line, previous.starts + starts
+            first = previous.line
             inert = inert and previous.inert
             binds = previous.binds | bound_names(nodes)
         else:
             binds = frozenset(bound_names(nodes))
         content = "\n".join(text.lines[first - 1 : extent.end_line])
-        out.append(
-            Statement(first, extent.end_line, starts, binds, _words(content), inert, content)
-        )
+        out.append(Statement(first, extent.end_line, binds, _words(content), inert, content))
     return tuple(out)
 
 

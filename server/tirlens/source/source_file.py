@@ -94,14 +94,12 @@ class SyntaxProblem:
 class Statement:
     """A top-level statement, with its decorators, or several that share a line.
 
-    `starts` are the lines at which the syntax tree has them begin (of a `def`, not of its
-    decorator).  An `inert` statement does nothing but bind its names `binds`: where none of them
-    is wanted it need not be executed.
+    An `inert` statement does nothing but bind its names `binds`: where none of them is wanted it
+    need not be executed.
     """
 
     line: int
     end_line: int
-    starts: tuple[int, ...]
     binds: frozenset[str]
     words: frozenset[str]
     inert: bool

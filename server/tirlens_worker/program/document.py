@@ -8,7 +8,7 @@ import os
 import re
 import traceback
 from types import TracebackType
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from ..facts import Span
 from ..frameworks.locations.source_text import SourceText
@@ -26,6 +26,7 @@ Definition = Union[ast.FunctionDef, ast.ClassDef]
 class Document:
     """One version of one file.
 
+    The syntax tree has no statements at the lines `leave_out`, each a first and a last one.
     `raised_in` are the files in the tracebacks of the errors that became a `problem`. `source` are
     the lines and statements to which the locations of all kernels refer.
 
@@ -33,13 +34,17 @@ class Document:
         SyntaxError: the text is not Python for this interpreter.
     """
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, leave_out: Sequence[Tuple[int, int]] = ()) -> None:
         self.path = path
         self.text = text
         self.raised_in: Set[str] = set()
         self.lines: List[str] = split_lines(text, True)
+        lines = list(self.lines) if leave_out else []
+        for first, last in leave_out:
+            lines[first - 1 : last] = ["\n"] * (last - first + 1)
+        parsed = "".join(lines) if leave_out else text
         # A byte order mark is not part of the program, but counts in columns of the first line.
-        self.tree = ast.parse(text[1:] if text[:1] == "\ufeff" else text, path)
+        self.tree = ast.parse(parsed[1:] if parsed[:1] == "\ufeff" else parsed, path)
         self.source = SourceText(text, self.tree)
         self._by_position: Optional[Dict[Tuple[int, int], ast.stmt]] = None
 

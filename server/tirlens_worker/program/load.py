@@ -13,7 +13,7 @@ import re
 import sys
 from dataclasses import replace
 from types import ModuleType
-from typing import Any, Callable, Collection, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ..frameworks import old_tvm
 from ..isolation.network import NetworkClosedError
@@ -129,12 +129,8 @@ def load(
     document: Document,
     sys_path: Tuple[str, ...],
     on_statement: Callable[[int], None],
-    leave_out: Collection[int] = (),
 ) -> Loaded:
-    """Execute `document`; `on_statement` receives the line of each statement before it runs.
-
-    The statements that start at the lines `leave_out` are not executed.
-    """
+    """Execute `document`; `on_statement` receives the line of each statement before it runs."""
     levels = relative_levels(document.tree)
     name, _ = package_of(document.path, levels)
     package = name.rpartition(".")[0]
@@ -149,8 +145,7 @@ def load(
     document.fill_linecache()
     loaded = Loaded(document, module)
     loaded.note_old_names(old_tvm.find_old_name(document.text))
-    selected = [statement for statement in document.tree.body if statement.lineno not in leave_out]
-    selected[:0] = printed_imports(document)
+    selected = [*printed_imports(document), *document.tree.body]
     run_statements(loaded, selected, module.__dict__, on_statement)
     return loaded
 
