@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tirlens.ide import entries, labels, launch, lenses, tables
@@ -179,12 +180,21 @@ def assumptions(report: KernelReport) -> str:
     """The assumptions of the estimate in one line: arguments, bindings, device, framework."""
     items: list[str] = []
     if report.call:
-        items.append(f"{code(report.call)} ({report.call_source})")
+        items.append(f"{code(report.call)} ({_call_source(report)})")
     if report.bindings:
         items.append(code(", ".join(f"{name}={value}" for name, value in report.bindings.items())))
     items.append(prose(f"{report.device_name} ({report.device_id})"))
     items.append(prose(f"{report.framework} {report.framework_version}"))
     return "Assumes " + ", ".join(items) + "."
+
+
+def _call_source(report: KernelReport) -> str:
+    """Where the arguments are from, with a link to a call in another file."""
+    site = report.call_site
+    if site is None or site.file is None:
+        return report.call_source
+    uri = Path(site.file).absolute().as_uri()
+    return f"{report.call_source} [{prose(tables.place(site))}]({uri}#L{site.line})"
 
 
 def caveats(notes: Sequence[str]) -> str:

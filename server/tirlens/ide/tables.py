@@ -65,10 +65,16 @@ def place(span: Span) -> str:
     return f"{PurePath(span.file).name}:{span.line}" if span.file else str(span.line)
 
 
+def call_source(kernel: KernelReport) -> str:
+    """``call-site``, or ``repository bench.py:38`` for a call in another file."""
+    site = kernel.call_site
+    return f"{kernel.call_source} {place(site)}" if site is not None else kernel.call_source
+
+
 def particulars(kernel: KernelReport) -> list[tuple[str, str]]:
     """The figures of a kernel that are not in its lens, with their names."""
     found = {
-        "call": f"{kernel.call} ({kernel.call_source})" if kernel.call else "",
+        "call": f"{kernel.call} ({call_source(kernel)})" if kernel.call else "",
         "device": f"{kernel.device_name} ({kernel.device_source or kernel.device_id})",
         "launch": _launch(kernel),
         "arrays": array_transfers(kernel),

@@ -124,7 +124,8 @@ class KernelReport:
     `status` is ``ok``, ``no-time``, ``needs-bindings``, ``unsupported`` or ``error``.  A kernel
     without a time has its counts, and `message` has the reason; a kernel with any other status but
     ``ok`` has no numbers.  `device_source` says who chose the device (``directive``, ``project``,
-    ``option``, ``target``, ``machine``, ``default``).  `budget` is what the text or the project
+    ``option``, ``target``, ``machine``, ``default``).  `call_site` is the place of the call in
+    another file.  `budget` is what the text or the project
     allows it on this device.  `uncertainty` has the parts of the
     time band by name, of the logarithm of the time (`band`).
     """
@@ -139,6 +140,7 @@ class KernelReport:
     bindings: Mapping[str, int]
     device_id: str
     device_name: str
+    call_site: Span | None = None
     status: str = "ok"
     needs: tuple[str, ...] = ()
     message: str = ""

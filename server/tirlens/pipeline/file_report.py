@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tirlens.budget import NO_BUDGET, Budget
@@ -14,8 +13,8 @@ from tirlens.pipeline.options import Options
 from tirlens.pipeline.report_cache import ReportCache
 from tirlens.source.edits import Editor
 from tirlens.source.source_file import KernelSource, SourceFile
-from tirlens_worker.facts import KernelFacts
-from tirlens_worker.protocol import NeedsArguments, Problem, Result
+from tirlens_worker.facts import KernelFacts, Span
+from tirlens_worker.protocol import CallCandidate, NeedsArguments, Problem, Result
 
 
 @dataclass(frozen=True)
@@ -78,10 +77,13 @@ def file_report(
         problems += choice.problems
         devices.setdefault(choice.device.id, choice.device)
         try:
-            bindings = {**_call_bindings(kernel, facts), **options.bindings_for(kernel)}
+            candidate = _candidate(kernel, facts)
+            bindings = {**candidate.bindings, **options.bindings_for(kernel)}
             report = cache.report(path, facts, choice.device, bindings, options.advice)
             budget = _budget(kernel, facts, choice.device, options)
-            report = replace(report, device_source=choice.source, budget=budget)
+            report = replace(
+                report, device_source=choice.source, budget=budget, call_site=_call_site(candidate)
+            )
             kernels.append(_with_edits(report, editor))
         except Exception as error:  # A defect of the model must not hide the other kernels.
             message = f"internal error in the model: {type(error).__name__}: {error}"
@@ -120,12 +122,17 @@ class KernelIndex:
         return self._exact.get((name, facts.span.line)) or self._named.get(name)
 
 
-def _call_bindings(kernel: KernelSource | None, facts: KernelFacts) -> Mapping[str, int]:
-    """The sizes of dynamic dimensions at the place of the call."""
+def _candidate(kernel: KernelSource | None, facts: KernelFacts) -> CallCandidate:
+    """The candidate of a kernel whose call yielded `facts`."""
     for candidate in kernel.candidates if kernel is not None else ():
         if candidate.expression == facts.call:
-            return candidate.bindings
-    return {}
+            return candidate
+    return CallCandidate(facts.call, facts.call_source)
+
+
+def _call_site(candidate: CallCandidate) -> Span | None:
+    """The place of a call in another file."""
+    return candidate.span if candidate.span is not None and candidate.span.file else None
 
 
 def _with_edits(report: KernelReport, editor: Editor) -> KernelReport:

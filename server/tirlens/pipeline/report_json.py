@@ -71,6 +71,7 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
         },
         "call": kernel.call,
         "call_source": kernel.call_source,
+        "call_site": kernel.call_site and f"{kernel.call_site.file}:{kernel.call_site.line}",
         "bindings": dict(kernel.bindings),
         "needs": list(kernel.needs),
         "grid": list(kernel.grid),

@@ -41,6 +41,11 @@ class Modules:
                 self._packages.add(_names(path))
         self._scopes: OrderedDict[str, ModuleScope | None] = OrderedDict()
 
+    @property
+    def read_files(self) -> frozenset[str]:
+        """The paths of the modules that were used."""
+        return frozenset(self._scopes)
+
     def scope(self, path: str) -> ModuleScope | None:
         """The module in the file `path`; None if it cannot be read or parsed."""
         if path not in self._scopes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import platformdirs
@@ -16,16 +16,8 @@ from tirlens.source.source_file import KernelSource, SourceFile
 from tirlens_worker.protocol import CallCandidate
 
 _MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
-# Candidates that stand before those of other files; the rest is less sure than these.
+# With a candidate from its own file a kernel needs none from others.
 _CERTAIN = frozenset({"directive", "option", "settings", "typecheck", "call-site", "module-level"})
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A search, and the version of the index for which it was made."""
-
-    generation: int
-    search: Search
 
 
 class Repository:
@@ -44,15 +36,29 @@ class Repository:
         name = hashlib.sha256(str(root).encode()).hexdigest()[:16]
         folder = platformdirs.user_cache_path("tirlens") / "repositories"
         self._index = WordIndex(root, store or folder / f"{name}.sqlite")
-        self._generation = 0
-        self._found: dict[Target, _Found] = {}
+        self._found: dict[Target, Search] = {}
         self._lock = threading.Lock()
 
     def refresh(self, say: Callable[[int], None] = lambda count: None) -> bool:
-        """Read the files that have changed; whether there was one."""
+        """Read the files that have changed; whether a search has to be made again."""
         changed = self._index.refresh(say)
-        self._generation += changed
-        return changed
+        with self._lock:
+            before = len(self._found)
+            self._found = {
+                target: search
+                for target, search in self._found.items()
+                if not self._concerns(changed - {target.path}, target, search)
+            }
+            return len(self._found) < before
+
+    def _concerns(self, changed: frozenset[str], target: Target, search: Search) -> bool:
+        """Whether a change of files may change the result of a search."""
+        if not changed:
+            return False
+        name = target.name.rpartition(".")[2]
+        return bool(changed & search.files) or bool(
+            changed.intersection(self._index.files_with(name))
+        )
 
     def with_calls(
         self, source: SourceFile, path: Path, texts: Mapping[str, str] | None = None
@@ -79,11 +85,9 @@ class Repository:
         self, kernel: KernelSource, path: str, texts: Mapping[str, str] | None
     ) -> KernelSource:
         target = _target(kernel, path)
-        if target is None or kernel.off:
+        if target is None or not _takes_calls(kernel):
             return kernel
         search = self._search(target, texts)
-        before = [item for item in kernel.candidates if item.source in _CERTAIN]
-        after = [item for item in kernel.candidates if item.source not in _CERTAIN]
         calls = [
             CallCandidate(
                 call.expression,
@@ -93,15 +97,47 @@ class Repository:
             )
             for call in search.calls
         ]
-        return replace(kernel, candidates=(*before, *calls, *after), hints=search.values)
+        return replace(kernel, candidates=(*calls, *_own(kernel)), hints=search.values)
 
     def _search(self, target: Target, texts: Mapping[str, str] | None) -> Search:
         with self._lock:
             known = self._found.get(target)
-            if known is None or known.generation != self._generation:
-                known = _Found(self._generation, find_calls(self._index, target, texts))
+        if known is None:
+            known = find_calls(self._index, target, texts)
+            with self._lock:
                 self._found[target] = known
-            return known.search
+        return known
+
+
+def merge_calls(source: SourceFile, found: SourceFile) -> SourceFile:
+    """`source` with the calls that were found for kernels of these names in an earlier text."""
+    calls = {
+        kernel.name: (
+            [item for item in kernel.candidates if item.source == "repository"],
+            kernel.hints,
+        )
+        for kernel in found.kernels
+    }
+    kernels: list[KernelSource] = []
+    for kernel in source.kernels:
+        repository_calls, hints = calls.get(kernel.name, ([], {}))
+        if _takes_calls(kernel) and (repository_calls or hints):
+            kernels.append(
+                replace(kernel, candidates=(*repository_calls, *_own(kernel)), hints=hints)
+            )
+        else:
+            kernels.append(kernel)
+    return replace(source, kernels=tuple(kernels))
+
+
+def _own(kernel: KernelSource) -> tuple[CallCandidate, ...]:
+    """The candidates of the kernel's own file."""
+    return tuple(item for item in kernel.candidates if item.source != "repository")
+
+
+def _takes_calls(kernel: KernelSource) -> bool:
+    """Whether a kernel takes calls of other files: nothing in its own file gives its arguments."""
+    return not kernel.off and not any(item.source in _CERTAIN for item in kernel.candidates)
 
 
 def root_of(path: Path) -> Path | None:

@@ -13,7 +13,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tirlens.repository.control_flow import LimitError
 from tirlens.repository.dynamic_sizes import dynamic_dimensions, sizes_of, typical_sizes
@@ -83,11 +83,24 @@ class Target:
 
 @dataclass(frozen=True)
 class Search:
-    """The calls of a target, and the values that incomplete calls give to parameters."""
+    """The calls of a target.
+
+    Attributes
+    ----------
+    calls
+        The most typical first.
+    values
+        The values that calls give to parameters, as expressions, the most frequent first.
+    missing
+        The number of calls without a value for each parameter.
+    files
+        The files that were read for it.
+    """
 
     calls: tuple[RepositoryCall, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     missing: Mapping[str, int] = field(default_factory=dict[str, int])
+    files: frozenset[str] = frozenset()
 
 
 def find_calls(
@@ -112,9 +125,9 @@ def find_calls(
             found.append((kind, call))
     scope = modules.scope(target.path)
     if scope is None:
-        return Search()
+        return Search(files=modules.read_files)
     renderer = Renderer(scope, Evaluator(modules, ("", ""), limit_s))
-    return _search(found, target, scope, renderer)
+    return replace(_search(found, target, scope, renderer), files=modules.read_files)
 
 
 def _root_files(index: WordIndex, modules: Modules, target: Target) -> list[str]:

@@ -65,8 +65,8 @@ class WordIndex:
         digest = _digest(word.encode())
         return [path for path, entry in self._entries.items() if entry.has(digest)]
 
-    def refresh(self, say: Callable[[int], None] = lambda count: None) -> bool:
-        """Read the files that have changed; whether there was one.
+    def refresh(self, say: Callable[[int], None] = lambda count: None) -> frozenset[str]:
+        """Read the files that have changed; the paths of these, and of those that are gone.
 
         `say` is called with the number of files after each hundred that is read.
         """
@@ -91,7 +91,7 @@ class WordIndex:
             self._entries = entries
             if changed or gone:
                 self._write(changed, gone)
-            return bool(changed or gone)
+            return frozenset((*changed, *gone))
 
     def _read_store(self) -> dict[str, _Entry]:
         found: dict[str, _Entry] = {}

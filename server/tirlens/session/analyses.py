@@ -27,6 +27,7 @@ from tirlens.session.events import (
 from tirlens.session.idle_lowering import IdleLowering
 from tirlens.session.job import Job, find_environment, plan_job
 from tirlens.session.late_imports import import_pipeline
+from tirlens.session.repositories import Repositories
 from tirlens.session.worker_queues import WorkerQueues
 from tirlens_worker.protocol import Result
 
@@ -82,6 +83,7 @@ class Analyses:
         self._emit = emit
         self._readings = readings
         self._lowering = IdleLowering(self.queues)
+        self._repositories = Repositories()
         self._pending: dict[Document, _Pending] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._settings_problems: dict[Path, tuple[str, ...]] = {}
@@ -179,6 +181,14 @@ class Analyses:
                 return
             result = answered
         await self._show(job, result)
+        await self._search_calls(job)
+
+    async def _search_calls(self, job: Job) -> None:
+        """Search the calls of the kernels in other files; analyse again where there are others."""
+        document = job.document
+        source = job.reading.source
+        if await self._repositories.search(document.path, source) and job.is_current:
+            self.start(document, job.configuration)
 
     async def _plan(
         self,
@@ -193,6 +203,8 @@ class Analyses:
         # Started first: this takes longer than all that follows.
         self.queues.warm(environment.interpreter)
         await import_pipeline()
+        source = self._repositories.known(document.path, reading.source)
+        reading = replace(reading, source=source)
         self._last_id += 1
         identity = self._last_id
         while True:

@@ -34,7 +34,7 @@ def test_only_what_has_changed_is_read(tmp_path: Path) -> None:
     (root / "a.py").write_text("alpha")
     (root / "b.py").write_text("beta")
     first = WordIndex(root, store)
-    assert first.refresh()
+    assert first.refresh() == {"a.py", "b.py"}
     assert not first.refresh()
     second = WordIndex(root, store)
     assert not second.refresh(), "stored"
@@ -44,7 +44,7 @@ def test_only_what_has_changed_is_read(tmp_path: Path) -> None:
     (root / "b.py").unlink()
     assert second.refresh()
     assert second.files == ("a.py",)
-    assert WordIndex(root, store).refresh() is False
+    assert not WordIndex(root, store).refresh()
     store.write_bytes(b"damaged")
     third = WordIndex(root, store)
     assert third.refresh()

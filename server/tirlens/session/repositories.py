@@ -1,0 +1,58 @@
+"""The calls of the kernels of open documents in their repositories, searched in threads."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tirlens.repository import Repository
+    from tirlens.source import SourceFile
+
+
+class Repositories:
+    """Searches the calls of kernels in the other files of their repositories.
+
+    A search takes up to seconds, reads files only, and executes nothing of them.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Path, Repository] = {}
+        self._found: dict[Path, SourceFile] = {}
+        self._running: set[Path] = set()
+
+    def known(self, path: Path, source: SourceFile) -> SourceFile:
+        """`source`, the kernels of the file `path`, with the calls that are known of them."""
+        found = self._found.get(path)
+        if found is None:
+            return source
+        from tirlens.repository import merge_calls
+
+        return merge_calls(source, found)
+
+    async def search(self, path: Path, source: SourceFile) -> bool:
+        """Search the calls of the kernels in `source`; whether others are known than before."""
+        if path in self._running or not source.kernels:
+            return False
+        self._running.add(path)
+        try:
+            before = self.known(path, source)
+            after = await asyncio.to_thread(self._search, path, source)
+            if after is None:
+                return False
+            self._found[path] = after
+            return after.kernels != before.kernels
+        finally:
+            self._running.discard(path)
+
+    def _search(self, path: Path, source: SourceFile) -> SourceFile | None:
+        from tirlens.repository import Repository, root_of
+
+        root = root_of(path)
+        if root is None:
+            return None
+        repository = self._known.setdefault(root, Repository(root))
+        repository.refresh()
+        return repository.with_calls(source, path)
