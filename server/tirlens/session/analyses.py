@@ -203,7 +203,7 @@ class Analyses:
         # Started first: this takes longer than all that follows.
         self.queues.warm(environment.interpreter)
         await import_pipeline()
-        source = self._repositories.known(document.path, reading.source)
+        source = self._repositories.with_known_calls(document.path, reading.source)
         reading = replace(reading, source=source)
         self._last_id += 1
         identity = self._last_id

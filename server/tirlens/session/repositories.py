@@ -23,7 +23,7 @@ class Repositories:
         self._found: dict[Path, SourceFile] = {}
         self._running: set[Path] = set()
 
-    def known(self, path: Path, source: SourceFile) -> SourceFile:
+    def with_known_calls(self, path: Path, source: SourceFile) -> SourceFile:
         """`source`, the kernels of the file `path`, with the calls that are known of them."""
         found = self._found.get(path)
         if found is None:
@@ -38,7 +38,7 @@ class Repositories:
             return False
         self._running.add(path)
         try:
-            before = self.known(path, source)
+            before = self.with_known_calls(path, source)
             after = await asyncio.to_thread(self._search, path, source)
             if after is None:
                 return False
