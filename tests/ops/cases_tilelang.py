@@ -56,6 +56,28 @@ def copy_async_and_private(T):
 
 
 @becomes(
+    "let block: ; read table[] thread",
+    "copy block: ; read pages[1,64,32] tile clipped, write A_s[64,32] tile",
+    "copy block: ; read A_s[64,32] tile, write B[1,64,32] tile clipped",
+)
+def copy_of_a_page(T):
+    """The table of pages is read too, once a block."""
+
+    @T.prim_func
+    def main(
+        pages: T.Tensor((8, 64, 32), "float16"),
+        table: T.Tensor((4,), "int32"),
+        B: T.Tensor((4, 64, 32), "float16"),
+    ):
+        with T.Kernel(4, threads=128) as bx:
+            A_s = T.alloc_shared((64, 32), "float16")
+            T.copy(pages[table[bx], 0, 0], A_s)
+            T.copy(A_s, B[bx, 0, 0])
+
+    return main
+
+
+@becomes(
     "fill block: ; write C_f[64,64] tile",
     "gemm block: 131072 x mma float16->float32; "
     "read A_s[64,32] mma, read B_s[32,64] mma, read C_f[64,64] mma, write C_f[64,64] mma"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Dict, Iterator
 
 from ... import ops
-from ...facts import Call
+from ...facts import Access, Call, Evaluate, Expr, Statement
 from ..ir import dialect
 from ..ir.stores import results
 from ..reading.expression_cost import Readers
@@ -51,7 +51,10 @@ class Calls:
             guard = self._accesses.guard_of_call(call, None, alone=True)
             arith = add_guard(guard, statement.arith)
             accesses = add_guard(guard, statement.accesses)
-            nodes = self._builder.statement(replace(statement, arith=arith, accesses=accesses))
+            nodes = (
+                *self._index_loads(statement),
+                *self._builder.statement(replace(statement, arith=arith, accesses=accesses)),
+            )
         self._state.forget(results(call))
         self._context.apply_assignments()
         return nodes
@@ -65,4 +68,32 @@ class Calls:
             return self._builder.statement(Call(name, per="block"))
         with self._state.caveats.collect(self._state.position.sites):
             statement = handler(stmt, self._context)
-        return self._builder.statement(statement)
+        return (*self._index_loads(statement), *self._builder.statement(statement))
+
+    def _index_loads(self, statement: Statement) -> Nodes:
+        """The loads of the indices of a tile operation's boxes: ``table[bx]``, once a block.
+
+        An operation of single threads has them among its own accesses.
+        """
+        if statement.per == "thread":
+            return ()
+        loads: Dict[Access, None] = {}
+        for access in statement.accesses:
+            for index in access.indices:
+                loads.update(dict.fromkeys(self._loads_in(index)))
+        if not loads:
+            return ()
+        names = ", ".join(self._state.arrays.get(load.buffer).name for load in loads)
+        return self._builder.statement(
+            Evaluate("indices from {}".format(names), accesses=tuple(loads), per="block")
+        )
+
+    def _loads_in(self, index: Expr) -> Iterator[Access]:
+        if not isinstance(index, tuple):
+            return
+        if index[0] == "load":
+            buffer = self._state.arrays.get(index[1])
+            if buffer.scope == "global":
+                yield Access(buffer.id, "read", tuple(index[2:]))
+        for operand in index[1:]:
+            yield from self._loads_in(operand)
