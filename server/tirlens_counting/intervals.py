@@ -56,6 +56,39 @@ def bounds(expr: Expr, box: Mapping[str, Interval]) -> Interval:
     return result
 
 
+def largest_value(expr: Expr, box: Mapping[str, Interval], depth: int = 6) -> float:
+    """An upper bound of `expr`, nearer than that of `bounds` for windows.
+
+    In ``min(n, i + 6) - max(0, i - 5)`` each operand of a minimum, and of a maximum that is
+    subtracted, gives an upper bound of its own. The variables cancel in one of them.
+    """
+    choices = _upper_choices(expr, 1) if depth else []
+    if not choices:
+        return bounds(expr, box)[1]
+    return min(largest_value(choice, box, depth - 1) for choice in choices)
+
+
+def _upper_choices(expr: Expr, sign: int) -> list[Expr]:
+    """The expressions, none below `sign` times `expr`, with an operand of one minimum in its place.
+
+    Maxima take the place of minima where `sign` is -1. Empty if there is none in the sum.
+    """
+    if not isinstance(expr, tuple):
+        return []
+    op = expr[0]
+    if op == ("min" if sign > 0 else "max"):
+        return list(operands(expr))
+    if op not in ("+", "-"):
+        return []
+    terms = operands(expr)
+    for place, term in enumerate(terms):
+        is_subtracted = op == "-" and place > 0
+        found = _upper_choices(term, -sign if is_subtracted else sign)
+        if found:
+            return [(op, *terms[:place], choice, *terms[place + 1 :]) for choice in found]
+    return []
+
+
 def _by_constant(op: str, value: Interval, constant: int) -> Interval:
     """A product with, or a division or modulo by, a positive constant: the usual case."""
     if op == "%":

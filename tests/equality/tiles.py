@@ -34,6 +34,19 @@ _EACH = {
 _LANES = {"thread": 1, "": 1, "warp": 32, "warpgroup": 128, "wg": 128}
 
 
+def _index_loads(call: Any) -> list:
+    """The loads of global arrays in the indices of the boxes of a tile operation, each once."""
+    found: dict[str, Any] = {}
+    for argument in call.args:
+        if ir.kind(argument) == "Call" and ir.called(argument) == "tl.region":
+            for index in argument.args[0].indices:
+                loads = (node for node in ir.everything(index) if ir.kind(node) == "BufferLoad")
+                for load in loads:
+                    if ir.scope_of(ir.buffer_of(load)) in ("", "global"):
+                        found.setdefault(str(load), load)
+    return list(found.values())
+
+
 class Tiles(Accesses):
     """The tile operations of both frameworks."""
 
@@ -64,6 +77,8 @@ class Tiles(Accesses):
     def tile(self, name: str, call: Any, at: Points, times: int) -> None:
         """Executes a tile operation at each point `times` times."""
         self.tally.work(at.size)
+        for load in _index_loads(call):
+            self.touch(load, "read", at, times)
         getattr(self, "_tile_" + name.replace(".", "_"))(call, at, times)
 
     def rank_in_cluster(self, at: Points) -> Any:

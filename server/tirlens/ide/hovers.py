@@ -103,7 +103,7 @@ def node(cost: BreakdownEntry, report: KernelReport) -> str:
     if cost.bound:
         verdict += f", {cost.bound}-bound"
     rows = [
-        ("trips", _format_known(cost.trips, labels.number)),
+        ("trips", _trips(cost)),
         ("executions", _format_known(cost.executions, labels.number)),
         ("FLOP", _format_unless_zero(cost.flop, labels.flop)),
         ("global memory, issued", _format_unless_zero(cost.global_bytes, labels.bytes_)),
@@ -169,6 +169,14 @@ def inside(costs: Sequence[BreakdownEntry]) -> str:
     if len(ordered) > _ROWS:
         lines.append(f"| {len(ordered) - _ROWS} more | | | | | | |")
     return "\n".join(lines)
+
+
+def _trips(cost: BreakdownEntry) -> str:
+    """``32``, or ``up to 4096, 2050 on average`` for a loop whose trip count varies."""
+    trips = _format_known(cost.trips, labels.number)
+    if cost.mean_trips is None:
+        return trips
+    return f"up to {trips}, {labels.number(cost.mean_trips)} on average"
 
 
 def _line(cost: BreakdownEntry) -> str:

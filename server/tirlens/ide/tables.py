@@ -50,7 +50,9 @@ def kernel_columns(kernels: Sequence[KernelReport]) -> list[str]:
 def line_cells(cost: BreakdownEntry) -> tuple[str, ...]:
     """The cells of a line of a breakdown under `LINE_COLUMNS`."""
     return (
-        "" if cost.trips is None else labels.number(cost.trips),
+        ""
+        if cost.trips is None
+        else "<=" * (cost.mean_trips is not None) + labels.number(cost.trips),
         labels.time_or_overlap(cost),
         labels.percent(cost.share),
         labels.quantity(cost.flop, "F"),

@@ -54,8 +54,10 @@ class BreakdownEntry:
     `kind` is one of the contract's words (``pipelined serial parallel unroll vectorized grid
     block op branch launch tail``).  `time_s` is its own share plus its children's.
     `overlapped_s` is the busy time of its resources while others bound the kernel; it is no part
-    of `time_s`.  `executions` counts how often the node runs over the whole launch.  `sites` are
-    the source locations, the kernel's own first.
+    of `time_s`.  `executions` counts how often the node runs over the whole launch.  `trips` is the
+    largest trip count of a loop, and `mean_trips` the mean where it varies from one execution to
+    another (triangular loops, windows), else None.  `sites` are the source locations, the kernel's
+    own first.
     """
 
     kind: str
@@ -76,6 +78,7 @@ class BreakdownEntry:
     shared_bytes: int | None = None
     overlapped_s: float | None = None
     details: tuple[tuple[str, str], ...] = ()
+    mean_trips: float | None = None
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, BreakdownEntry]]:
         """The line and all inside it, each behind its depth, a parent before its children."""

@@ -136,6 +136,7 @@ def cost_json(cost: BreakdownEntry) -> dict[str, Any]:
         "op": cost.op,
         "label": cost.label,
         "trips": cost.trips,
+        "mean_trips": cost.mean_trips,
         "executions": cost.executions,
         "flop": cost.flop,
         "global_bytes": cost.global_bytes,

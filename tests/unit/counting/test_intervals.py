@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tirlens_counting.expressions import evaluate
-from tirlens_counting.intervals import EVERYTHING, Interval, bounds
+from tirlens_counting.intervals import EVERYTHING, Interval, bounds, largest_value
 from tirlens_worker.facts import Expr
 
 START: Expr = ("load", "starts", "i")
@@ -50,3 +50,12 @@ def test_every_value_is_within_the_bounds(expr: Expr, values: dict[str, int]) ->
     """Of a variable with bounds and of two without."""
     low, high = bounds(expr, {"x": (-20, 20)})
     assert low <= evaluate(expr, values) <= high
+
+
+@given(
+    st.recursive(_LEAVES, _joined, max_leaves=10),
+    st.fixed_dictionaries({name: st.integers(-20, 20) for name in "xyz"}),
+)
+def test_no_value_is_above_the_largest(expr: Expr, values: dict[str, int]) -> None:
+    box = dict.fromkeys("xyz", (-20, 20))
+    assert evaluate(expr, values) <= largest_value(expr, box) <= bounds(expr, box)[1]

@@ -9,7 +9,7 @@ import pytest
 
 from support.kernels import site
 from tirlens.hardware import load
-from tirlens.ide import labels
+from tirlens.ide import hovers, labels, tables
 from tirlens.model import analyze
 from tirlens_worker.facts import (
     Access,
@@ -90,6 +90,25 @@ def test_a_window_has_its_rows_as_trips(name: str) -> None:
     report = analyze(WINDOWS[name], H100)
     (window,) = [cost for _, cost in report.walk() if cost.label.startswith("for k")]
     assert window.trips == 5
+
+
+def test_a_window_within_the_array_has_its_rows_as_trips() -> None:
+    """Each minimum and maximum is one of the bounds: the row cancels in one pair of them."""
+    start: Expr = ("max", 0, ("-", ROW, 5))
+    report = analyze(windowed(start, ("-", ("min", ROWS, ("+", ROW, 6)), start)), H100)
+    (window,) = [cost for _, cost in report.walk() if cost.label.startswith("for k")]
+    assert window.trips == 11
+    assert window.mean_trips == pytest.approx(11 - 2 * (5 + 4 + 3 + 2 + 1) / ROWS)
+
+
+def test_the_trips_of_a_triangle_are_a_maximum() -> None:
+    report = analyze(windowed(0, ("+", "tx", 1)), H100)
+    (loop,) = [cost for _, cost in report.walk() if cost.label.startswith("for k")]
+    assert (loop.trips, loop.mean_trips) == (256, 128.5)
+    assert tables.line_cells(loop)[0] == "<=256"
+    assert "up to 256, 129 on average" in hovers.node(loop, report)
+    (rectangle,) = [cost for _, cost in report.walk() if cost.label.startswith("for j")]
+    assert (rectangle.trips, rectangle.mean_trips) == (COLUMNS, None)
 
 
 def test_the_roofline_is_no_upper_bound() -> None:

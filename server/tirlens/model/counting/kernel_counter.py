@@ -29,7 +29,7 @@ from tirlens_counting.expressions import (
     substitute,
     to_text,
 )
-from tirlens_counting.intervals import bounds
+from tirlens_counting.intervals import largest_value
 from tirlens_worker.facts import Branch, Expr, Let, Loop, Node, Span, Statement, While
 
 from ..dtypes import byte_count
@@ -142,7 +142,7 @@ class KernelCounter(StatementCounter):
     def _count_loop(self, node: Loop, scope: CountingScope, by_block: bool) -> NodeCount:
         executions = self._executions(node, scope, by_block)
         inner, extent = self._loop_scope(node, scope)
-        trips = bounds(extent, scope.domain.box)[1]
+        trips = largest_value(extent, scope.domain.box)
         return NodeCount(
             node,
             max(0, int(trips)) if isinstance(trips, int) else None,

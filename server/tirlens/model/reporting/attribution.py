@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from tirlens_worker.facts import Branch, Loop, Span, Statement, While
 
+from ..counting.kernel_counts import NodeCount
 from ..report import BreakdownEntry
 from ..tree.node import CostNode, StatementCost, known_sum
 from ..tree.timed_node import TimedNode
@@ -198,8 +199,17 @@ def _node_entry(
         sites=node.sites,
         l2_bytes=inside.l2_bytes,
         shared_bytes=inside.shared_bytes,
+        mean_trips=_mean_trips(item.count),
     )
     return _collapse_grid_loops(entry, extents)
+
+
+def _mean_trips(count: NodeCount) -> float | None:
+    """The mean trip count of a loop whose trip count varies; None for any other node."""
+    if not (count.trips and count.executions and count.iterations is not None):
+        return None
+    varies = count.iterations != count.executions * count.trips
+    return count.iterations / count.executions if varies else None
 
 
 def _entry_bound(
