@@ -16,14 +16,14 @@ from .program import fake_gpu, load, patches, user_imports
 from .program.document import Document
 from .program.file_dependencies import Origins
 from .program.load import Loaded
-from .protocol import Analyze, KernelRequest, Lowering, Problem, Progress
+from .protocol import Analyze, KernelRequest, Lowering, Problem
 from .tracing import assumed_values
 from .tracing.evaluate import Traced
 from .tracing.trace import Outcome, Tracer
 
 # A piece is one of these tags and a payload.
-KERNEL, LOWERED, NEEDS, PROBLEM, FILE, PROGRESS, BEGIN, END, LINE, DONE = (
-    b"K", b"W", b"N", b"P", b"F", b"G", b"B", b"E", b"L", b"D",
+KERNEL, LOWERED, NEEDS, PROBLEM, FILE, BEGIN, END, LINE, DONE = (
+    b"K", b"W", b"N", b"P", b"F", b"B", b"E", b"L", b"D",
 )  # fmt: skip
 Send = Callable[[bytes, bytes], None]
 
@@ -56,13 +56,11 @@ def analyse(request: Analyze, only: Sequence[int], send: Send) -> None:
         # Sent again at the end, which not every analysis reaches.
         _send_files(origins, send)
         tracer = Tracer(loaded)
-        for done, index in enumerate(only):
+        for index in only:
             kernel = request.kernels[index]
             send(BEGIN, b"%d" % index)
             send(LINE, b"%d" % kernel.span.line)
             patches.install(request.target)
-            progress = Progress(request.id, kernel.name, done, len(only))
-            send(PROGRESS, codec.dumps(progress))
             _send_kernel(loaded, tracer, kernel, send)
             send(END, b"%d" % index)
         _send_files(origins, send)

@@ -21,6 +21,12 @@ PROTOCOL_VERSION = 1
 #: The format of the memory that server and worker share: the line that is executed, or 0.
 MARK = struct.Struct("<I")
 
+#: What the server reads of a worker for one analysis: its progress and its result.
+MOST_RESULT_BYTES = 32 << 20
+
+#: The exit status of a process in which analysed code has closed the pipe for its results.
+CLOSED_STATUS = 76
+
 
 @dataclass(frozen=True)
 class FrameworkInfo:

@@ -59,7 +59,7 @@ class FakeProcess:
                 codec.dumps(Result(self.requests[-1], output="good")),
             ]
 
-    async def receive(self) -> bytes:
+    async def receive(self, most_bytes: int = 0) -> bytes:
         """The next answer."""
         if not self._answers:
             raise EOFError

@@ -12,10 +12,17 @@ from dataclasses import replace
 from typing import Any
 
 from tirlens.worker_client.interpreter import Interpreter
-from tirlens.worker_client.process import Process, exit_description, resident_bytes
+from tirlens.worker_client.process import (
+    MessageError,
+    Process,
+    exit_description,
+    resident_bytes,
+)
 from tirlens.worker_client.quarantine import Quarantine
 from tirlens_worker import codec
 from tirlens_worker.protocol import (
+    CLOSED_STATUS,
+    MOST_RESULT_BYTES,
     PROTOCOL_VERSION,
     Analyze,
     Cancel,
@@ -30,6 +37,8 @@ _START_LIMIT_S = 120.0
 # The worker enforces the time limit itself; this is how much later its result is expected.
 _GRACE_S = 2.0
 _CANCEL_LIMIT_S = 1.0
+# A process that has closed its pipe is at its end, or it runs code that has closed it.
+_END_LIMIT_S = 0.3
 # About what is decoded in two milliseconds.
 _LONG_MESSAGE_BYTES = 20_000
 _LONGEST_BACK_OFF_S = 30.0
@@ -240,17 +249,19 @@ class WorkerClient:
             message = f"the analysis was stopped after {request.time_limit_s:g} s"
             span = process.mark.span_in(request.text)
             return Result(request.id, problems=(Problem("timeout", message, span),))
-        except (OSError, EOFError):
-            return await self._explain_end(process, request)
+        except (OSError, EOFError) as error:
+            return await self._explain_end(process, request, error)
 
     async def _receive(
         self, process: Process, request: Analyze, on_progress: OnProgress | None
     ) -> Result:
         limit_s = request.time_limit_s + _GRACE_S
         deadline = time.monotonic() + limit_s
+        left_bytes = MOST_RESULT_BYTES
         while True:
             left_s = max(0.0, deadline - time.monotonic())
-            payload = await asyncio.wait_for(process.receive(), left_s)
+            payload = await asyncio.wait_for(process.receive(left_bytes), left_s)
+            left_bytes -= len(payload)
             if len(payload) > _LONG_MESSAGE_BYTES:
                 # Decoded here it would keep requests waiting.
                 message = await asyncio.to_thread(_message, payload)
@@ -277,18 +288,26 @@ class WorkerClient:
         if self._process is process and (is_large or (is_stuck and not isolates)):
             await self._stop()
 
-    async def _explain_end(self, process: Process, request: Analyze) -> Result:
+    async def _explain_end(
+        self, process: Process, request: Analyze, error: OSError | EOFError
+    ) -> Result:
         """The result if the worker was ended by a cancel.
 
         Raises:
             _WorkerEndError: it ended by itself.
         """
+        runs_code = self.hello is not None and not self.hello.isolates
+        has_closed = runs_code and not await process.ends_within(_END_LIMIT_S)
         await process.kill()
         status = await process.wait()
         await self._forget(process)
         if self._is_cancelled:
             return _cancelled_result(request)
         message = f"the worker ended during the analysis ({exit_description(status)})"
+        if isinstance(error, MessageError):
+            message = "something else than results was written to the worker's pipe"
+        elif has_closed or status == CLOSED_STATUS:
+            message = "the process closed the files of its own analysis"
         span = process.mark.span_in(request.text)
         raise _WorkerEndError(Problem("crash", message, span, detail=self._last_log[-4000:]))
 
@@ -308,11 +327,18 @@ def _cancelled_result(request: Analyze) -> Result:
 
 
 def _message(payload: bytes) -> Result | Progress | None:
-    """The message of a worker during an analysis; None for any other message."""
-    data: dict[str, Any] = json.loads(payload)
-    if data["$"] == "Result":
-        return codec.from_json(Result, data)
-    return codec.from_json(Progress, data) if data["$"] == "Progress" else None
+    """The message of a worker during an analysis; None for any other message.
+
+    Raises:
+        MessageError: it cannot be decoded.
+    """
+    try:
+        data: dict[str, Any] = json.loads(payload)
+        if data["$"] == "Result":
+            return codec.from_json(Result, data)
+        return codec.from_json(Progress, data) if data["$"] == "Progress" else None
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise MessageError(str(error)) from error
 
 
 def _hello(payload: bytes) -> Hello:

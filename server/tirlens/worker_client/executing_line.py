@@ -25,12 +25,18 @@ class ExecutingLine:
             self.name = f"tirlens-{uuid.uuid4().hex}"
             self._memory = mmap.mmap(-1, MARK.size, tagname=self.name)
             return
-        if hasattr(os, "memfd_create"):
-            descriptor = os.memfd_create("tirlens-mark")
+        if sys.platform == "linux":
+            descriptor = os.memfd_create("tirlens-mark", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         else:
             with tempfile.TemporaryFile() as file:
                 descriptor = os.dup(file.fileno())
         os.ftruncate(descriptor, MARK.size)
+        if sys.platform == "linux":
+            import fcntl
+
+            # An access to memory that is cut off would end this process.
+            seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+            fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
         self.descriptors = (descriptor,)
         self.name = str(descriptor)
         self._memory = mmap.mmap(descriptor, MARK.size)

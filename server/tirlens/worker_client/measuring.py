@@ -18,6 +18,7 @@ from typing import IO, Any
 from tirlens.worker_client.process import SCRIPT, exit_description, frame, kill_group
 from tirlens_worker import codec
 from tirlens_worker.protocol import (
+    MOST_RESULT_BYTES,
     Answered,
     KernelRequest,
     Measure,
@@ -33,7 +34,9 @@ _MESSAGES: dict[str, type[Answer | Answered]] = {
     "NeedsArguments": NeedsArguments,
     "Problem": Problem,
 }
-_HEADER = re.compile(rb"Content-Length: (\d+)\r\n\r\n")
+_HEADER = re.compile(rb"Content-Length: (\d{1,9})\r\n\r\n")
+# Longer than a header.
+_MOST_BETWEEN_BYTES = 64
 _MAX_LOG_CHARACTERS = 4000
 _LISTENER_LIMIT_S = 1.0
 
@@ -175,12 +178,25 @@ class _Process:
 
 
 def _messages(pipe: IO[bytes]) -> Iterator[Answer | Answered]:
-    """The messages of a pipe, without the output of a profiler between them."""
+    """The messages of a pipe, without the output of a profiler between them.
+
+    They end where something else looks like a message, or is too long for one.
+    """
     read = b""
     while chunk := os.read(pipe.fileno(), 1 << 16):
         read += chunk
-        while (header := _HEADER.search(read)) and len(read) - header.end() >= int(header[1]):
+        while header := _HEADER.search(read):
             end = header.end() + int(header[1])
-            message: dict[str, Any] = json.loads(read[header.end() : end])
+            if end - header.end() > MOST_RESULT_BYTES:
+                return
+            if len(read) < end:
+                break
+            try:
+                message: dict[str, Any] = json.loads(read[header.end() : end])
+                answer = codec.from_json(_MESSAGES[message["$"]], message)
+            except (ValueError, TypeError, KeyError, RecursionError):
+                return
             read = read[end:]
-            yield codec.from_json(_MESSAGES[message["$"]], message)
+            yield answer
+        else:
+            read = read[-_MOST_BETWEEN_BYTES:]

@@ -17,9 +17,11 @@ import platformdirs
 import tirlens_worker
 from tirlens.worker_client.environment import allowed_variables
 from tirlens.worker_client.executing_line import ExecutingLine
+from tirlens_worker.protocol import MOST_RESULT_BYTES
 
 _LOG_BYTES = 64 * 1024
 _GUARD_LIMIT_S = 1.0
+_MOST_DIGITS = 20
 # CREATE_NO_WINDOW and BELOW_NORMAL_PRIORITY_CLASS.
 _CREATION_FLAGS = 0x08000000 | 0x00004000 if sys.platform == "win32" else 0
 # The script of a worker, which is run by its path; its docstring has the reason.
@@ -48,6 +50,10 @@ def worker_environment(base: Mapping[str, str], named: Sequence[str] = ()) -> di
         # A pool of threads in the warm process would be gone in the processes forked from it.
         "OMP_NUM_THREADS": "1",
     }
+
+
+class MessageError(EOFError):
+    """What came from a worker is not a message, or too long."""
 
 
 class Process:
@@ -118,11 +124,12 @@ class Process:
         self._process.stdin.write(frame(payload))
         await self._process.stdin.drain()
 
-    async def receive(self) -> bytes:
+    async def receive(self, most_bytes: int = MOST_RESULT_BYTES) -> bytes:
         """The next message.
 
         Raises:
-            EOFError: the worker has ended, or sent something else than a message.
+            EOFError: the worker has ended.
+            MessageError: it has sent something else, or more than `most_bytes`.
         """
         assert self._process.stdout is not None
         stream = self._process.stdout
@@ -130,17 +137,27 @@ class Process:
             header = await stream.readuntil(b"\r\n\r\n")
             name, _, value = header.strip().partition(b":")
             if name.lower() != b"content-length" or not value.strip().isdigit():
-                raise EOFError(f"not a message: {header[:80]!r}")
+                raise MessageError(f"not a message: {header[:80]!r}")
+            if len(value) > _MOST_DIGITS or int(value) > most_bytes:
+                raise MessageError(f"a message of {value[:80]!r} bytes")
             return await stream.readexactly(int(value))
-        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+        except asyncio.LimitOverrunError as error:
+            raise MessageError(str(error)) from error
+        except asyncio.IncompleteReadError as error:
             raise EOFError(str(error)) from error
 
     async def wait(self) -> int:
         """The exit status, negative for a signal, after waiting for the end."""
         status = await self._process.wait()
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(asyncio.shield(self._logging), 1.0)
+        # `kill` has cancelled it where a process that outlives the worker holds the pipe.
+        await asyncio.wait([self._logging], timeout=1.0)
         return status
+
+    async def ends_within(self, limit_s: float) -> bool:
+        """Whether the process ends by itself."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._process.wait(), limit_s)
+        return self.has_ended
 
     async def close(self, patience_s: float = 2.0) -> None:
         """Close the pipe, which ends a healthy worker; kill it if it stays."""

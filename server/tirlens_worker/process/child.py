@@ -13,23 +13,26 @@ import struct
 import sys
 import time
 import traceback
-from typing import Callable, NamedTuple, Optional, Sequence, Tuple
+from dataclasses import replace
+from typing import Callable, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..analysis import LINE, analyse
 from ..isolation import cgroup, landlock, limits, network, seccomp
-from ..protocol import Analyze
+from ..protocol import CLOSED_STATUS, Analyze
+from . import descriptors
+from .channel import ChannelClosedError, Sender
 from .mark import Mark
 from .processes import end_descendants, groups, kill_group, kill_groups
 from .stdio import write_all
 from .warm_up import warm_up
 
-# In front of a piece: its tag and the length of its payload.
-HEADER = struct.Struct("<cI")
 _LENGTH = struct.Struct("<Q")
 # One analysis after the other leaves no time to warm up for the next.
 _IDLE_S = 0.3
 # The traceback of a child that is out of time is asked for this long before it is killed.
 _TRACE_AHEAD_S = 0.25
+private_descriptors: Set[int] = set()
+"""The open files of this process that its children close: its pipes to others."""
 
 
 class End(NamedTuple):
@@ -52,6 +55,7 @@ class Child:
         trace, self._trace_in = os.pipe()
         self._orders, self._orders_in = os.pipe()
         self.channels = {"pieces": pieces, "output": output, "trace": trace}
+        private_descriptors.update((pieces, output, trace, self._orders_in))
         self._ended: Optional[End] = None
         self._closed = False
         parent = os.getpid()
@@ -73,7 +77,8 @@ class Child:
     def start(self, request: Analyze, only: Sequence[int], time_limit_s: float) -> None:
         """Have it analyse the kernels of `request` with the indices `only`."""
         self.mark.line = None
-        orders = pickle.dumps((request, tuple(only), time_limit_s))
+        # The id is the worker's own, so that no child can write the result of a request.
+        orders = pickle.dumps((replace(request, id=0), tuple(only), time_limit_s))
         with contextlib.suppress(BrokenPipeError):  # What has become of it shows on its pipes.
             write_all(self._orders_in, _LENGTH.pack(len(orders)) + orders)
 
@@ -85,8 +90,9 @@ class Child:
         limits.die_with_parent(parent, signal.SIGKILL)
         os.dup2(self._output_in, 1)
         os.dup2(self._output_in, 2)
-        for descriptor in (*self.channels.values(), self._output_in, self._orders_in):
+        for descriptor in (*private_descriptors, self._output_in):
             os.close(descriptor)
+        sender, trace = Sender(self._pieces_in), descriptors.move_up(self._trace_in)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         # The parent must not wait for its turn behind a child that has gone wild.
@@ -95,28 +101,24 @@ class Child:
         network.close()
         landlock.scope_signals()
         seccomp.install(_protected)
-        faulthandler.enable(self._trace_in, all_threads=False)
+        faulthandler.enable(trace, all_threads=False)
         sys.setrecursionlimit(max(sys.getrecursionlimit(), 3000))
         orders = self._await_orders()
         if orders is None:
             return
         request, only, time_limit_s = orders
         limits.limit_resources(time_limit_s, _process_limit)
-        faulthandler.dump_traceback_later(
-            max(0.05, time_limit_s - _TRACE_AHEAD_S), file=self._trace_in
-        )
-        own = os.getpid()
+        faulthandler.dump_traceback_later(max(0.05, time_limit_s - _TRACE_AHEAD_S), file=trace)
 
         def tell(tag: bytes, payload: bytes) -> None:
-            # A child that user code forks has inherited this pipe and must not use it.
-            if os.getpid() != own:
+            if sender.is_inherited:
                 return
             if tag == LINE:
-                # A text that has closed the pipe ends at the next statement, not at a kernel.
-                os.fstat(self._pieces_in)
+                # A text that has closed the channel ends at the next statement, not at a kernel.
+                sender.check()
                 self.mark.line = int(payload)
             else:
-                write_all(self._pieces_in, HEADER.pack(tag, len(payload)) + payload)
+                sender.send(tag, payload)
 
         analyse(request, only, tell)
         faulthandler.cancel_dump_traceback_later()
@@ -153,6 +155,7 @@ class Child:
         self._closed = True
         for descriptor in (*self.channels.values(), self._orders_in):
             os.close(descriptor)
+            private_descriptors.discard(descriptor)
         kill_group(self.pid)
         self.wait_for_end()
         end_descendants()
@@ -189,6 +192,8 @@ def _run_and_exit(work: Callable[[], None]) -> None:
     try:
         work()
         status = 0
+    except ChannelClosedError:
+        status = CLOSED_STATUS
     except BaseException:
         traceback.print_exc()
     finally:

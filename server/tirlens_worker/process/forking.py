@@ -21,6 +21,7 @@ class ForkingWorker(Worker):
 
     def __init__(self, reader: BinaryIO, writer: BinaryIO, mark: Mark) -> None:
         super().__init__(reader, writer, mark)
+        child.private_descriptors.update((reader.fileno(), writer.fileno()))
         patches.install({})
         warm_up.warm_up()
         child.prepare()

@@ -6,10 +6,12 @@ Whichever of them is killed, or has no time to speak, the others know where the 
 from __future__ import annotations
 
 import mmap
+import os
 import sys
 from typing import Optional
 
 from ..protocol import MARK
+from . import descriptors
 
 
 class Mark:
@@ -26,6 +28,12 @@ class Mark:
             self._memory = mmap.mmap(-1, MARK.size, tagname=name)
         else:
             self._memory = mmap.mmap(int(name), MARK.size)
+            # `mmap` has duplicated the file. Analysed code must have none of the two: an access to
+            # memory that is cut off would end the server.
+            file = descriptors.identity(int(name))
+            for descriptor in range(3, descriptors.END):
+                if descriptors.is_open(descriptor, file):
+                    os.close(descriptor)
 
     @property
     def line(self) -> Optional[int]:

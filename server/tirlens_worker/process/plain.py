@@ -17,10 +17,10 @@ from typing import BinaryIO, Callable, List, Optional
 from .. import analysis
 from ..isolation import landlock, network, seccomp
 from ..program import file_dependencies, patches
-from ..protocol import Analyze, Problem
-from . import warm_up
+from ..protocol import CLOSED_STATUS, Analyze, Problem
+from . import descriptors, warm_up
 from .mark import Mark
-from .results import Pieces, line_span
+from .results import Pieces, encode_progress, line_span
 from .serving import Worker
 
 
@@ -29,6 +29,7 @@ class PlainWorker(Worker):
 
     def __init__(self, reader: BinaryIO, writer: BinaryIO, mark: Mark) -> None:
         super().__init__(reader, writer, mark)
+        self._sink = descriptors.identity(writer.fileno())
         patches.install({})
         warm_up.warm_up()
         faulthandler.enable(all_threads=False)
@@ -46,6 +47,12 @@ class PlainWorker(Worker):
             if not file_dependencies.is_installed(sys.modules[name]):
                 del sys.modules[name]
         sys.path[:] = search_path
+
+    def _send(self, payload: bytes) -> None:
+        if not descriptors.is_open(self._writer.fileno(), self._sink):
+            # What is open there now may be a file of the user.
+            os._exit(CLOSED_STATUS)
+        super()._send(payload)
 
 
 class _Run:
@@ -71,16 +78,17 @@ class _Run:
         self._answer()
 
     def _tell(self, tag: bytes, payload: bytes) -> None:
-        if tag == analysis.PROGRESS:
-            self._send(payload)
-        elif tag == analysis.LINE:
+        if tag == analysis.LINE:
             self._mark.line = int(payload)
         elif tag == analysis.BEGIN:
             self._current = int(payload)
+            total = len(self._request.kernels)
+            done = total - len(self._waiting)
+            self._send(encode_progress(self._request, self._current, done, total))
             self._waiting.remove(self._current)
         elif tag == analysis.END:
             self._current = None
-        else:
+        elif tag != analysis.DONE:
             self._pieces.take(tag, payload)
 
     def _time_is_over(self) -> None:

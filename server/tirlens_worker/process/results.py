@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Dict, List, Sequence
+from typing import Any, Dict, List, Optional, Sequence, cast
 
 from .. import codec
 from ..analysis import FILE, KERNEL, LOWERED, NEEDS, PROBLEM
 from ..facts import Span
 from ..lines import split_lines
-from ..protocol import Analyze, Problem
+from ..protocol import MOST_RESULT_BYTES, Analyze, Problem, Progress, Result
+from .channel import MOST_BYTES, MalformedError
 
 _FIELDS = (
     ("kernels", KERNEL),
@@ -18,6 +19,14 @@ _FIELDS = (
     ("problems", PROBLEM),
     ("files", FILE),
 )
+# What the payload of a piece is: a dataclass as JSON, or a JSON string.
+_TYPES = {
+    KERNEL: "KernelFacts",
+    LOWERED: "Lowering",
+    NEEDS: "NeedsArguments",
+    PROBLEM: "Problem",
+    FILE: "str",
+}
 
 
 class Pieces:
@@ -26,11 +35,19 @@ class Pieces:
     def __init__(self, request: Analyze) -> None:
         self._request = request
         self._pieces: Dict[bytes, List[bytes]] = {tag: [] for _, tag in _FIELDS}
+        self._bytes = 0
 
     def take(self, tag: bytes, payload: bytes) -> None:
-        """Keep a piece as `analysis.analyse` tells it; tags of no piece are passed over."""
-        if tag in self._pieces:
-            self._pieces[tag].append(payload)
+        """Keep a piece as `analysis.analyse` sends it.
+
+        Raises:
+            MalformedError: it is none, or the analysis has sent too much.
+        """
+        self._bytes += len(payload)
+        is_known = tag in _TYPES and _type_of(payload) == _TYPES[tag]
+        if self._bytes > MOST_BYTES or not is_known:
+            raise MalformedError
+        self._pieces[tag].append(payload)
 
     def add(self, problems: Sequence[Problem]) -> None:
         """Keep problems, as if a child had sent them."""
@@ -51,14 +68,37 @@ class Pieces:
             if items:
                 parts.append(b',"%s":[%s]' % (name.encode(), b",".join(items)))
         tail = ',"duration_s":{:.4f},"output":{}}}'.format(duration_s, json.dumps(output))
-        return b"".join(parts) + tail.encode()
+        result = b"".join(parts) + tail.encode()
+        if len(result) > MOST_RESULT_BYTES:
+            problem = Problem("crash", "the results and tracebacks of this file are too long")
+            return codec.dumps(Result(self._request.id, problems=(problem,)))
+        return result
 
 
-def line_span(text: str, line: int) -> Span:
-    """A line of `text` without its indentation."""
+def encode_progress(request: Analyze, index: int, done: int, total: int) -> bytes:
+    """The `Progress` at the begin of the kernel with this index, as JSON."""
+    return codec.dumps(Progress(request.id, request.kernels[index].name, done, total))
+
+
+def line_span(text: str, line: int) -> Optional[Span]:
+    """A line of `text` without its indentation; None if there is no such line."""
     lines = split_lines(text)
-    content = lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
+    if not 0 < line <= len(lines):
+        return None
+    content = lines[line - 1].rstrip()
     return Span(line, len(content) - len(content.lstrip()), line, len(content))
+
+
+def _type_of(payload: bytes) -> Optional[str]:
+    """The name of the dataclass, or of another type, that is encoded; None if nothing is."""
+    try:
+        # Numbers are not converted: one of many digits takes long.
+        value = json.loads(payload.decode("utf-8", "surrogatepass"), parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(value, dict):
+        return cast(Dict[str, Any], value).get("$")
+    return type(value).__name__
 
 
 def _not_reached(request: Analyze, index: int) -> Problem:

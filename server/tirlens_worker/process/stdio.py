@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from typing import BinaryIO, List, Optional, Tuple
 
+from . import descriptors
+
 # A header is two short lines; more without a blank line is not our peer.
 _HEADER_LIMIT = 4096
 MESSAGE_LIMIT = 1 << 30
@@ -21,8 +23,8 @@ class ProtocolError(Exception):
 
 def claim() -> Tuple[BinaryIO, BinaryIO]:
     """Take descriptors 0 and 1 for the protocol: (reader, writer), both unbuffered."""
-    source = os.dup(0)
-    sink = os.dup(1)
+    source = descriptors.move_up(os.dup(0))
+    sink = descriptors.move_up(os.dup(1))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)

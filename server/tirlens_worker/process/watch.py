@@ -10,12 +10,13 @@ import time
 from dataclasses import dataclass
 from typing import Callable, List, Optional, Sequence, Set, Tuple
 
-from ..analysis import BEGIN, DONE, END, PROGRESS
+from ..analysis import BEGIN, DONE, END
 from ..isolation import cgroup
 from ..isolation.limits import memory_limit_bytes
 from ..isolation.memory import MemorySum
-from ..protocol import Analyze, Problem
-from .child import HEADER, Child
+from ..protocol import CLOSED_STATUS, Analyze, Problem
+from .channel import MalformedError, Receiver
+from .child import Child
 from .processes import (
     count_living,
     find_descendants,
@@ -23,10 +24,10 @@ from .processes import (
     reap_orphans,
     signal_name,
 )
-from .results import Pieces, line_span
+from .results import Pieces, encode_progress, line_span
 from .stdio import Tail
 
-_FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in ')
+_FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d{1,9}) in ')
 _MOST_DESCENDANTS = 128
 _MOST_COUNTED = 10_000
 _COUNT_EVERY_S = 0.1
@@ -69,14 +70,16 @@ class Watch:
     ) -> None:
         self._intake = intake
         self._request = intake.request
+        self._only = tuple(only)
         self._deadline = time.monotonic() + max(time_limit_s, 0.0)
         self._child = child
         child.start(self._request, only, max(time_limit_s, 0.05))
         self._report = Report()
-        self._buffer = bytearray()
+        self._receiver = Receiver()
         self._trace = Tail()
         self._current: Optional[int] = None
         self._done = False
+        self._is_malformed = False
         self._flood = False
         self._memory_full = False
         self._memory = MemorySum(os.getpid())
@@ -93,7 +96,7 @@ class Watch:
         next_count = time.monotonic() + _COUNT_EVERY_S
         # Those of an earlier analysis may still be about to end.
         self._most = len(find_descendants(_MOST_COUNTED)) + _MOST_DESCENDANTS
-        while "pieces" in open_pipes and not self._done:
+        while "pieces" in open_pipes and not (self._done or self._is_malformed):
             now = time.monotonic()
             if now >= self._deadline:
                 self._report.timed_out = True
@@ -139,8 +142,11 @@ class Watch:
         elif name == "trace":
             self._trace.write(data)
         else:
-            self._buffer += data
-            self._take_pieces()
+            try:
+                for tag, payload in self._receiver.receive(data):
+                    self._take(tag, payload)
+            except MalformedError:
+                self._is_malformed = True
         return bool(data)
 
     def _drain(self, names: Set[str]) -> None:
@@ -155,29 +161,27 @@ class Watch:
             except BlockingIOError:
                 continue
 
-    def _take_pieces(self) -> None:
-        start = 0
-        while len(self._buffer) - start >= HEADER.size:
-            tag, length = HEADER.unpack_from(self._buffer, start)
-            end = start + HEADER.size + length
-            if len(self._buffer) < end:
-                break
-            self._take(tag, bytes(self._buffer[start + HEADER.size : end]))
-            start = end
-        del self._buffer[:start]
-
     def _take(self, tag: bytes, payload: bytes) -> None:
-        if tag == PROGRESS:
-            self._intake.on_progress(payload)
-        elif tag == BEGIN:
-            self._current = int(payload)
+        if self._done:
+            return
+        if tag == BEGIN:
+            self._begin(payload)
         elif tag == END:
-            self._report.finished.append(int(payload))
+            if self._current is None or payload != b"%d" % self._current:
+                raise MalformedError
+            self._report.finished.append(self._current)
             self._current = None
         elif tag == DONE:
             self._done = True
         else:
             self._intake.pieces.take(tag, payload)
+
+    def _begin(self, payload: bytes) -> None:
+        done, total = len(self._report.finished), len(self._only)
+        if self._current is not None or done == total or payload != b"%d" % self._only[done]:
+            raise MalformedError
+        self._current = self._only[done]
+        self._intake.on_progress(encode_progress(self._request, self._current, done, total))
 
     def _explain(self, deserted: bool) -> None:
         """The problem of a child that did not come to its end."""
@@ -192,7 +196,7 @@ class Watch:
             line = self._child.mark.line
         span = kernel.span if kernel else None
         if line is not None:
-            span = line_span(self._request.text, line)
+            span = line_span(self._request.text, line) or span
         name = kernel.name if kernel else None
         self._report.problems.append(Problem(kind, message, span, name, trace))
 
@@ -205,11 +209,15 @@ class Watch:
         doing = "while the file was imported" if self._current is None else "while it was traced"
         if self._flood:
             return "crash", "too many processes were started {}".format(doing)
+        if self._is_malformed:
+            what = "something else than its results was written to the pipe of the analysis"
+            return "crash", "{} {}".format(what, doing)
         if self._memory_full:
             limit = "{:.3g} GiB".format(memory_limit_bytes() / (1 << 30))
             return "memory", "more than {} of memory was taken {}".format(limit, doing)
+        has_closed = "crash", "the process closed the files of its own analysis {}".format(doing)
         if deserted:
-            return "crash", "the process closed the files of its own analysis {}".format(doing)
+            return has_closed
         # Only here is its end waited for, which on a busy machine takes its time.
         end = self._child.wait_for_end()
         if os.WIFSIGNALED(end.status):
@@ -222,6 +230,8 @@ class Watch:
             first = first_signal(self._trace.text(), number)
             return "crash", "the process crashed {} ({})".format(doing, signal_name(first))
         code = os.WEXITSTATUS(end.status)
+        if code == CLOSED_STATUS:
+            return has_closed
         return "crash", "the process ended {} with exit status {}".format(doing, code)
 
 
