@@ -118,8 +118,9 @@ class Watch:
         if not self._done:
             deserted = "pieces" not in open_pipes and not self._child.ends_within(_END_WAIT_S)
             self._child.kill()
-            if self._memory_full:
-                # What is left in other groups would take the memory of the next child.
+            if self._memory_full or self._report.given_up:
+                # What is left in other groups would take the memory of the next child; after a
+                # cancel nothing runs any more.
                 kill_descendants()
             if not self._report.given_up:
                 self._explain(deserted)
