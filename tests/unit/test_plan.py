@@ -85,3 +85,19 @@ def test_14_what_is_left_out_is_whole_statements() -> None:
     left_out = "\n".join(text.split("\n")[first_line - 1 : last_line])
     assert left_out.startswith("@T.prim_func") and "def scale(" in left_out
     assert "def other(" not in left_out
+
+
+@pytest.mark.parametrize("count", [1, 90, 250])
+def test_the_steps_of_many_kernels_are_the_whole_request(count: int) -> None:
+    head, _, body = TEXT.partition("@T.prim_func")
+    functions = "\n\n".join(
+        f"@T.prim_func{body}".replace("def scale", f"def scale_{n}") for n in range(count)
+    )
+    found = source.read(head + functions)
+    whole = pipeline.analysis_request(1, "/a.py", found.text, found, pipeline.Options())
+    plan = pipeline.plan_analysis(whole, found, "an interpreter", {})
+    assert plan.request is not None
+    assert sum((step.kernels for step in plan.steps), ()) == plan.request.kernels
+    assert (len(plan.steps) > 1) == (count > 100)
+    # What one step leaves out is what its kernels do not need.
+    assert all(len(step.leave_out) == count - len(step.kernels) for step in plan.steps)

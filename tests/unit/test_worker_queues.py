@@ -42,7 +42,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
             return Result(0)
 
         def cancel(client: WorkerClient) -> None:
-            cancels[client].set()
+            cancels.setdefault(client, asyncio.Event()).set()
 
         async def main() -> None:
             queues = WorkerQueues(lambda event: None)
@@ -123,3 +123,44 @@ def test_a_file_has_requests_under_one_interpreter_only(play: Play) -> None:
         queues.submit(OTHER, "a", request("a under another"))
 
     assert play(steps) == ["a under another"]
+
+
+def test_steps_run_one_after_the_other_and_each_is_reported_at_once(play: Play) -> None:
+    async def steps(queues: WorkerQueues, runs: list[str]) -> None:
+        reported: list[tuple[Result, int]] = []
+        whole = queues.submit(
+            PYTHON,
+            "a",
+            request("whole"),
+            [request("1"), request("2"), request("3")],
+            lambda result: reported.append((result, len(runs))),
+        )
+        assert await whole == Result(0)
+        assert reported == [(Result(0), 1), (Result(0), 2)]
+
+    assert play(steps) == ["1", "2", "3"]
+
+
+def test_no_step_follows_a_cancel(play: Play) -> None:
+    async def steps(queues: WorkerQueues, _: list[str]) -> None:
+        parts = [request("1"), request("long 2"), request("3")]
+        whole = queues.submit(PYTHON, "a", request("whole"), parts)
+        await asyncio.sleep(0)
+        queues.cancel("a")
+        assert CANCELLED in (await whole).problems
+
+    assert play(steps) == ["1", "long 2"]
+
+
+def test_a_cancel_after_the_answer_to_a_step_is_not_lost(play: Play) -> None:
+    async def steps(queues: WorkerQueues, _: list[str]) -> None:
+        whole = queues.submit(
+            PYTHON,
+            "a",
+            request("whole"),
+            [request("1"), request("2")],
+            lambda _: queues.cancel("a"),
+        )
+        assert [problem.kind for problem in (await whole).problems] == ["cancelled"]
+
+    assert play(steps) == ["1"]

@@ -33,6 +33,8 @@ T = TypeVar("T")
 
 TRANSIENT_PROBLEMS = frozenset({"cancelled", "interpreter", "crash", "timeout"})
 """A result with one of these problems says nothing about the text and is not cached."""
+# So many kernels are one request; of more, each request has about the other number.
+_MAX_STEP_KERNELS, _STEP_KERNELS = 100, 60
 # The name of the file's own part.
 _MODULE = ""
 _NOWHERE = Span(0, 0, 0, 0)
@@ -139,6 +141,25 @@ class Plan:
     def request(self) -> Analyze | None:
         """The request for the parts that are not known; None if all are."""
         return self._request(self._unknown_units())
+
+    @cached_property
+    def steps(self) -> tuple[Analyze, ...]:
+        """The requests that `request` consists of: several for a text with many kernels.
+
+        While a worker answers one of them, the answer to the one before is evaluated.
+        """
+        if self.request is None or len(self.request.kernels) <= _MAX_STEP_KERNELS:
+            return () if self.request is None else (self.request,)
+        steps: list[list[_Unit]] = [[]]
+        count = 0
+        for unit in self._unknown_units():
+            if count >= _STEP_KERNELS:
+                steps.append([])
+                count = 0
+            steps[-1].append(unit)
+            count += len(unit.kernels)
+        requests = (self._request(units) for units in steps)
+        return tuple(request for request in requests if request is not None)
 
     @property
     def unknown_names(self) -> list[str]:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -52,6 +52,7 @@ class _Pending:
     request: Analyze
     answer: asyncio.Future[Result]
     began_s: float
+    ahead: asyncio.Task[None] | None = None
 
     def is_same(self, job: Job, request: Analyze) -> bool:
         """Whether `request` is the pending one: a worker does not depend on all settings."""
@@ -108,11 +109,14 @@ class Analyses:
         document.is_cancelled = False
         if self.queues.drop_waiting(document.uri):
             self._pending.pop(document, None)
-        task = asyncio.ensure_future(
-            self._analyze_safely(document, document.generation, configuration)
-        )
+        self._run_task(self._analyze_safely(document, document.generation, configuration))
+
+    def _run_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        """Start `work`, which `close` cancels."""
+        task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def distrust_files(self, document: Document, files: Iterable[str]) -> None:
         """Do not reuse a pending request that may have read `files` before they changed."""
@@ -224,9 +228,28 @@ class Analyses:
             pending.job = job.with_start_of(pending.job.plan)
             return pending
         self._lowering.stop(document)
-        answer = self.queues.submit(job.interpreter, document.uri, request)
-        pending = self._pending[document] = _Pending(job, request, answer, time.perf_counter())
-        return pending
+
+        def on_step(result: Result) -> None:
+            started.ahead = self._run_task(self._evaluate_ahead(started, started.ahead, result))
+
+        steps = job.plan.steps
+        answer = self.queues.submit(job.interpreter, document.uri, request, steps, on_step)
+        started = self._pending[document] = _Pending(job, request, answer, time.perf_counter())
+        return started
+
+    async def _evaluate_ahead(
+        self, pending: _Pending, before: asyncio.Task[None] | None, result: Result
+    ) -> None:
+        """Evaluate a part of the answer while the worker continues, after the part `before`."""
+        from tirlens import pipeline
+
+        if before is not None:
+            await asyncio.wait([before])
+        job = pending.job
+        if job.is_current:
+            await asyncio.to_thread(
+                pipeline.file_report, job.plan.source, result, job.options, job.path, self._reports
+            )
 
     async def _answer(self, pending: _Pending, job: Job) -> Result | None:
         """The result of `job`; None if it is not current or a later job waits for the answer."""
@@ -235,6 +258,8 @@ class Analyses:
             answer = await asyncio.shield(pending.answer)
             if pending.job is not job:
                 return None
+            if pending.ahead is not None:
+                await asyncio.wait([pending.ahead])
             duration_s = time.perf_counter() - pending.began_s
             plan = job.plan
             result, parts = await asyncio.to_thread(_complete, plan, answer)

@@ -109,5 +109,5 @@ def plan_job(
     python = f"{interpreter.path}\0{interpreter.frameworks}\0{interpreter.variables}"
     plan = pipeline.plan_analysis(whole, reading.source, python, parts)
     # Computed here in the thread, and cached.
-    _ = plan.request
+    _ = plan.steps
     return Job(document, generation, configuration, reading, options, interpreter, plan)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tirlens.session.events import EventSink, Progress
 from tirlens.worker_client import Interpreter, WorkerClient
+from tirlens_worker.protocol import Problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from tirlens_worker import protocol
 
 logger = logging.getLogger(__name__)
+
+_BROKEN_KINDS = frozenset({"cancelled", "crash", "interpreter", "timeout"})
+_CANCELLED = Problem("cancelled", "the analysis was given up")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +37,8 @@ class _Job:
     request: protocol.Analyze
     is_deferred: bool
     answer: asyncio.Future[protocol.Result]
+    steps: Sequence[protocol.Analyze] = ()
+    on_step: Callable[[protocol.Result], None] | None = None
 
 
 @dataclass
@@ -40,6 +47,7 @@ class _Queue:
     waiting: dict[str, _Job] = field(default_factory=dict[str, _Job])
     deferred: dict[str, _Job] = field(default_factory=dict[str, _Job])
     running: _Job | None = None
+    is_cancelled: bool = False
     task: asyncio.Task[None] | None = None
 
     def add(self, job: _Job) -> None:
@@ -47,6 +55,11 @@ class _Queue:
         jobs = self.deferred if job.is_deferred else self.waiting
         _drop(jobs, job.uri)
         jobs[job.uri] = job
+
+    def cancel_running(self) -> None:
+        """End the running job."""
+        self.is_cancelled = True
+        self.client.cancel()
 
     def is_running(self, uri: str, *, deferred: bool) -> bool:
         """Whether a job of the file `uri` of this kind is running."""
@@ -68,23 +81,42 @@ class WorkerQueues:
         self._queues: dict[Path, _Queue] = {}
 
     def submit(
-        self, interpreter: Interpreter, uri: str, request: protocol.Analyze
+        self,
+        interpreter: Interpreter,
+        uri: str,
+        request: protocol.Analyze,
+        steps: Sequence[protocol.Analyze] = (),
+        on_step: Callable[[protocol.Result], None] | None = None,
     ) -> asyncio.Future[protocol.Result]:
         """Queue `request`: it replaces the waiting request of file `uri` and ends the running one.
 
-        The answer is cancelled if another request takes this one's place before it runs. The
-        answer to a request that is ended while it runs has a problem ``cancelled``.
+        Parameters
+        ----------
+        interpreter
+            The Python of the worker.
+        uri, request
+            A file and the request about it.
+        steps
+            The requests that `request` consists of, which the worker gets one after the other.
+        on_step
+            Receives the answer to each step but the last.
+
+        Returns
+        -------
+        The answer to all steps. It is cancelled if another request takes this one's place before
+        it runs. The answer to a request that is ended while it runs has a problem ``cancelled``.
         """
         queue = self._queue_of(interpreter, uri)
         _drop(queue.deferred, uri)
-        job = _new_job(uri, request, is_deferred=False)
+        answer = asyncio.get_running_loop().create_future()
+        job = _Job(uri, request, False, answer, steps, on_step)
         queue.add(job)
         running = queue.running
         if running is not None and running.is_deferred and running.uri != uri:
             # It is interrupted, and will run again.
             queue.deferred.setdefault(running.uri, running)
         if running is not None and (running.is_deferred or running.uri == uri):
-            queue.client.cancel()
+            queue.cancel_running()
         self._resume(queue)
         return job.answer
 
@@ -115,14 +147,14 @@ class WorkerQueues:
         for queue in self._queues.values():
             _drop(queue.waiting, uri)
             if queue.is_running(uri, deferred=False):
-                queue.client.cancel()
+                queue.cancel_running()
 
     def cancel_deferred(self, uri: str) -> None:
         """Drop or end the file's deferred request. A submitted one stays."""
         for queue in self._queues.values():
             _drop(queue.deferred, uri)
             if queue.is_running(uri, deferred=True):
-                queue.client.cancel()
+                queue.cancel_running()
 
     def drop_waiting(self, uri: str) -> bool:
         """Drop the file's submitted request if it waits; whether there was one."""
@@ -180,11 +212,10 @@ class WorkerQueues:
     async def _run(self, queue: _Queue) -> None:
         while queue.waiting or queue.deferred:
             _, job = (queue.waiting or queue.deferred).popitem()
-            queue.running = job
+            queue.running, queue.is_cancelled = job, False
             # Nothing is awaited before the worker is asked: a cancel before that would be lost.
-            on_progress = None if job.is_deferred else partial(self._report, job.uri)
             try:
-                answer = await queue.client.analyze(job.request, on_progress)
+                answer = await self._answer(queue, job)
             except Exception as error:
                 # A failure for one file must not leave the others waiting.
                 logger.exception("The analysis of %s failed", job.uri)
@@ -196,6 +227,24 @@ class WorkerQueues:
                     job.answer.set_result(answer)
             finally:
                 queue.running = None
+
+    async def _answer(self, queue: _Queue, job: _Job) -> protocol.Result:
+        """The answer to a job, step by step until one says nothing about the text."""
+        on_progress = None if job.is_deferred else partial(self._report, job.uri)
+        steps = job.steps or (job.request,)
+        answers: list[protocol.Result] = []
+        for number, step in enumerate(steps, 1):
+            answer = await queue.client.analyze(step, on_progress)
+            answers.append(answer)
+            if job.on_step is not None and number < len(steps):
+                job.on_step(answer)
+            if queue.is_cancelled or _is_broken(answer):
+                break
+        merged = answers[0] if len(answers) == 1 else _merge(answers)
+        if queue.is_cancelled and len(answers) < len(steps):
+            # It may have been cancelled between two steps.
+            return replace(merged, problems=(*merged.problems, _CANCELLED))
+        return merged
 
     def _report(self, uri: str, progress: protocol.Progress) -> None:
         self._emit(Progress(uri, progress.message, progress.done, progress.total))
@@ -217,6 +266,25 @@ def _new_job(uri: str, request: protocol.Analyze, is_deferred: bool) -> _Job:
     return _Job(uri, request, is_deferred, asyncio.get_running_loop().create_future())
 
 
+def _is_broken(answer: protocol.Result) -> bool:
+    """Whether the steps after `answer` would fare no better."""
+    return any(item.kernel is None and item.kind in _BROKEN_KINDS for item in answer.problems)
+
+
+def _merge(answers: Sequence[protocol.Result]) -> protocol.Result:
+    """The answers to the steps of a request as one."""
+    return replace(
+        answers[0],
+        kernels=tuple(item for answer in answers for item in answer.kernels),
+        lowered=tuple(item for answer in answers for item in answer.lowered),
+        needs=tuple(item for answer in answers for item in answer.needs),
+        problems=tuple(dict.fromkeys(item for answer in answers for item in answer.problems)),
+        files=tuple(dict.fromkeys(item for answer in answers for item in answer.files)),
+        duration_s=sum(answer.duration_s for answer in answers),
+        output="".join(dict.fromkeys(answer.output for answer in answers)),
+    )
+
+
 def _has_changed(before: Interpreter, now: Interpreter) -> bool:
     """Whether another Python, other frameworks or variables are at the same path."""
     return replace(before, why=now.why) != now
@@ -233,4 +301,4 @@ def _drop_all(queue: _Queue, uri: str) -> None:
     _drop(queue.waiting, uri)
     _drop(queue.deferred, uri)
     if queue.running is not None and queue.running.uri == uri:
-        queue.client.cancel()
+        queue.cancel_running()
