@@ -15,7 +15,7 @@ import inspect
 import linecache
 import sys
 from types import SimpleNamespace
-from typing import Any, Callable, List, Mapping, Set, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Set, Tuple
 
 from ..frameworks import array_shapes, old_tvm
 from . import execution, fake_gpu, gpu_queries, other_versions
@@ -29,6 +29,7 @@ from .compilations import (
 )
 
 _done: Set[str] = set()
+_MAX_SOURCES = 1000
 
 
 def install(target: Mapping[str, Any]) -> None:
@@ -61,6 +62,11 @@ def _refuse(*args: Any, **kwargs: Any) -> Any:
     raise NotRunError("nothing is compiled while a file is analysed")
 
 
+def _patch_inspect(module: Any) -> None:
+    _patch_stack(module)
+    _patch_source_lines(module)
+
+
 def _patch_stack(module: Any) -> None:
     """Patch `inspect.stack` to end at the first frame of user code, as in ``python file.py``.
 
@@ -83,6 +89,30 @@ def _patch_stack(module: Any) -> None:
         return frames
 
     module.stack = stack
+
+
+def _patch_source_lines(module: Any) -> None:
+    """Patch `inspect.getsourcelines` to return what it has found for the same function before.
+
+    tilelang requests the source of a kernel seven times, and each time it is read token by token.
+    """
+    find = module.getsourcelines
+    # A code object is stored with its lines, so that no other one gets its identity.
+    found: Dict[int, Tuple[Any, List[str], int]] = {}
+
+    def getsourcelines(value: Any) -> Tuple[List[str], int]:
+        code = getattr(value, "__code__", None)
+        if not inspect.isfunction(value) or hasattr(value, "__wrapped__"):
+            return find(value)
+        known = found.get(id(code))
+        if known is None:
+            lines, number = find(value)
+            while len(found) >= _MAX_SOURCES:
+                del found[next(iter(found))]
+            known = found[id(code)] = (code, lines, number)
+        return list(known[1]), known[2]
+
+    module.getsourcelines = getsourcelines
 
 
 def _patch_jit(jit: Any) -> None:
@@ -157,7 +187,7 @@ def _patch_relax_operators(op: Any) -> None:
 
 
 _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
-    ("inspect", _patch_stack),
+    ("inspect", _patch_inspect),
     ("tilelang.jit", _patch_jit),
     ("tilelang.autotuner.tuner", _patch_tuner),
     ("tilelang", _patch_lower),
