@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 
 from robust.conftest import Start
-from support.robust import amount, kernel, kill_together, marked, named, until, workers
+from support.robust import (
+    amount,
+    kernel,
+    kill_together,
+    marked,
+    named,
+    resident_mb,
+    until,
+    workers,
+)
 from support.rpc import Client
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(amount(300, 1200))]
@@ -189,6 +198,50 @@ def test_02_floods_of_output_leave_the_protocol_clean(
     assert client.command("tirlens.report", other)["json"]["kernels"][0]["flop"] == 2048
     if flood != FLOODS["other descriptors"]:
         assert client.command("tirlens.report", uri)["json"]["kernels"][0]["flop"] == 1024
+
+
+WRITE = """\
+import os
+def _write(data, times):
+    for d in range(3, 4096):
+        try:
+            for _ in range(times):
+                os.write(d, data)
+        except OSError:
+            pass
+"""
+SPOILT = {
+    "gigabytes": "_n = _write(b'y' * (1 << 20), 1500)\n",
+    "one message": "_n = _write(b'Content-Length: 1500000000\\r\\n\\r\\n', 1) or "
+    "_write(b'y' * (1 << 20), 1500)\n",
+    "results": '_r = b\'{"$":"Result","id":%d}\'\n'
+    "_n = [_write(b'Content-Length: %d\\r\\n\\r\\n' % len(_r % i) + _r % i, 1)"
+    " for i in range(500)]\n",
+}
+
+
+@pytest.mark.parametrize("statement", SPOILT.values(), ids=SPOILT)
+def test_04_what_is_written_to_all_descriptors_reaches_no_other_file(
+    start: Start, mark: dict[str, str], tmp_path: Path, tvm_python: Path, statement: str
+) -> None:
+    client = start()
+    client.initialize(trusted=True, interpreter=str(tvm_python))
+    warm = client.open(tmp_path / "warm.py", kernel(1024))
+    client.wait_ready(warm)
+    before, warm_workers = resident_mb(client.process.pid), workers(mark)
+    text = WRITE + statement + "_w = __import__('time').sleep(1)\n" + kernel(1024)
+    uri = client.open(tmp_path / "a.py", text)
+    client.wait_ready(uri)
+    (problem,) = client.diagnostics(uri)
+    assert "something else than its results was written" in problem["message"]
+    assert resident_mb(client.process.pid) - before < 100
+    assert min(warm_workers) in workers(mark), "the worker stays"
+    for size in (2048, 4096, 8192):
+        other = client.open(tmp_path / f"{size}.py", kernel(size))
+        client.wait_ready(other)
+        assert client.diagnostics(other) == []
+        assert client.command("tirlens.report", other)["json"]["kernels"][0]["flop"] == size
+    assert client.stray == []
 
 
 def _tree(folder: Path) -> dict[str, tuple[int, int]]:

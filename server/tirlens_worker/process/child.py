@@ -21,8 +21,8 @@ from ..isolation import cgroup, landlock, limits, network, seccomp
 from ..protocol import CLOSED_STATUS, Analyze
 from . import descriptors
 from .channel import ChannelClosedError, Sender
-from .mark import Mark
 from .processes import end_descendants, groups, kill_group, kill_groups
+from .shared_line import SharedLine
 from .stdio import write_all
 from .warm_up import warm_up
 
@@ -48,7 +48,7 @@ class Child:
     One that is forked before there is a request has the cost of its start behind it.
     """
 
-    def __init__(self, mark: Mark) -> None:
+    def __init__(self, mark: SharedLine) -> None:
         self.mark = mark
         pieces, self._pieces_in = os.pipe()
         output, self._output_in = os.pipe()

@@ -11,15 +11,15 @@ from .. import codec
 from ..program import patches
 from ..protocol import Analyze, Problem, Result
 from . import child, processes, warm_up
-from .mark import Mark
 from .serving import Worker
+from .shared_line import SharedLine
 from .supervise import Run
 
 
 class ForkingWorker(Worker):
     """Keeps the framework imported and forks."""
 
-    def __init__(self, reader: BinaryIO, writer: BinaryIO, mark: Mark) -> None:
+    def __init__(self, reader: BinaryIO, writer: BinaryIO, mark: SharedLine) -> None:
         super().__init__(reader, writer, mark)
         child.private_descriptors.update((reader.fileno(), writer.fileno()))
         patches.install({})

@@ -13,8 +13,8 @@ from .. import codec
 from ..isolation import cgroup, guard, limits, namespace
 from ..protocol import PROTOCOL_VERSION, Hello, Progress
 from . import processes, stdio
-from .mark import Mark
 from .serving import Worker
+from .shared_line import SharedLine
 
 CAN_FORK = hasattr(os, "fork") and sys.platform != "win32"
 
@@ -30,7 +30,7 @@ def main(arguments: List[str]) -> int:
         _enter_guarded(options)
     limits.set_name("tirlens-worker")
     limits.lower_priority(limits.WORKER_NICE)
-    mark = Mark(options.mark)
+    mark = SharedLine(options.mark)
     reader, writer = stdio.claim()
     if options.parent and not has_guard:
         limits.die_with_parent(options.parent, signal.SIGTERM)
@@ -53,9 +53,9 @@ def main(arguments: List[str]) -> int:
 
             worker = ForkingWorker(reader, writer, mark)
         else:
-            from .plain import PlainWorker
+            from .in_process_worker import InProcessWorker
 
-            worker = PlainWorker(reader, writer, mark)
+            worker = InProcessWorker(reader, writer, mark)
         # The time limits of requests start when the framework has been imported.
         stdio.write_message(writer, codec.dumps(Progress(0, "ready")))
         worker.serve()

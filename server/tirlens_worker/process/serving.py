@@ -9,13 +9,13 @@ from typing import Any, BinaryIO, Optional
 from .. import codec
 from ..protocol import Analyze, Progress
 from . import preload, stdio
-from .mark import Mark
+from .shared_line import SharedLine
 
 
 class Worker(abc.ABC):
     """Answers requests until the pipe is closed."""
 
-    def __init__(self, reader: BinaryIO, writer: BinaryIO, mark: Mark) -> None:
+    def __init__(self, reader: BinaryIO, writer: BinaryIO, mark: SharedLine) -> None:
         self._reader = reader
         self._writer = writer
         self._mark = mark

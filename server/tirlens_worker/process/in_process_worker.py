@@ -19,15 +19,15 @@ from ..isolation import landlock, network, seccomp
 from ..program import file_dependencies, patches
 from ..protocol import CLOSED_STATUS, Analyze, Problem
 from . import descriptors, warm_up
-from .mark import Mark
 from .results import Pieces, encode_progress, line_span
 from .serving import Worker
+from .shared_line import SharedLine
 
 
-class PlainWorker(Worker):
+class InProcessWorker(Worker):
     """Analyses one request after the other in the main thread."""
 
-    def __init__(self, reader: BinaryIO, writer: BinaryIO, mark: Mark) -> None:
+    def __init__(self, reader: BinaryIO, writer: BinaryIO, mark: SharedLine) -> None:
         super().__init__(reader, writer, mark)
         self._sink = descriptors.identity(writer.fileno())
         patches.install({})
@@ -58,7 +58,7 @@ class PlainWorker(Worker):
 class _Run:
     """One analysis, and the timer that answers for it when its time is over."""
 
-    def __init__(self, request: Analyze, send: Callable[[bytes], None], mark: Mark) -> None:
+    def __init__(self, request: Analyze, send: Callable[[bytes], None], mark: SharedLine) -> None:
         self._request = request
         self._mark = mark
         self._send = send

@@ -14,7 +14,7 @@ from ..protocol import MARK
 from . import descriptors
 
 
-class Mark:
+class SharedLine:
     """A line of the text.
 
     `name` is what the server calls the memory on the command line: the number of an open file, on
