@@ -16,6 +16,7 @@ from .block import BlockOccupancy, BlockTime, block_occupancy, time_block
 from .compiler.spills import add_spill_time
 from .launch.imbalance import block_times_s, imbalance_factor
 from .launch.launch_time import (
+    BLOCK_START_S,
     BlockSchedule,
     ResourceDemand,
     are_warps_unsynchronised,
@@ -178,7 +179,9 @@ def _time_launch(
 ) -> KernelTime:
     leaves = leaves_of(tree)
     times = block_times_s(block.root, launch.grid, launch.panel, launch.panel_order, launch.cluster)
-    imbalance = 1.0 if times is None else imbalance_factor(times, launch.concurrent_blocks(device))
+    imbalance = 1.0
+    if times is not None:
+        imbalance = imbalance_factor(times + BLOCK_START_S, launch.concurrent_blocks(device))
     return time_launch(
         device,
         BlockSchedule(

@@ -16,19 +16,26 @@ class TimedNode:
         The node; None for the root, which holds the kernel's body.
     own_s : float
         Seconds in the node itself, over all of its executions in one block.
+    startup_s : float
+        The part of `own_s` that a loop around the node takes once, whatever its trip count.
     children : tuple of TimedNode
         The times of the nodes inside.
     total_s : float
         `own_s` and the times of all nodes inside.
     """
 
-    __slots__ = ("children", "node", "own_s", "total_s")
+    __slots__ = ("children", "node", "own_s", "startup_s", "total_s")
 
     def __init__(
-        self, node: CostNode | None, own_s: float, children: tuple[TimedNode, ...] = ()
+        self,
+        node: CostNode | None,
+        own_s: float,
+        children: tuple[TimedNode, ...] = (),
+        startup_s: float = 0.0,
     ) -> None:
         self.node = node
         self.own_s = own_s
+        self.startup_s = startup_s
         self.children = children
         children_s = 0.0
         for child in children:
@@ -40,7 +47,7 @@ class TimedNode:
         if factor == 1.0:
             return self
         children = tuple([child.scale(factor) for child in self.children])
-        return TimedNode(self.node, self.own_s * factor, children)
+        return TimedNode(self.node, self.own_s * factor, children, self.startup_s * factor)
 
 
 def timed_tree(nodes: Iterable[CostNode], time_s: Callable[[StatementCost], float]) -> TimedNode:

@@ -140,10 +140,11 @@ def time_pipelined_loop(
     first_s = latency_s + transfer_s + compute_s
     steady_s = first_s if stages < 1 else max(compute_s, transfer_s, first_s / stages)
     total_s = executions * (first_s + max(trip_count - 1.0, 0.0) * steady_s)
-    if transfer_s > compute_s and stages >= 1:
-        # The loads overlap the computation, except for that of the last iteration.
-        return _attribute_waits(loop, rest, executions * rest_s / iterations, total_s, context)
-    return _attribute_waits(loop, rest, rest_s, total_s, context)
+    startup_s = executions * (first_s - steady_s)
+    is_transfer_bound = transfer_s > compute_s and stages >= 1
+    # The loads overlap the computation, except for that of the last iteration.
+    exposed_s = executions * rest_s / iterations if is_transfer_bound else rest_s
+    return _attribute_waits(loop, rest, (exposed_s, total_s, startup_s), context)
 
 
 def _time_computation(
@@ -172,11 +173,10 @@ def _time_computing_node(
 def _attribute_waits(
     loop: LoopCost,
     body: Sequence[TimedNode],
-    exposed_s: float,
-    total_s: float,
+    times_s: tuple[float, float, float],
     context: BlockContext,
 ) -> TimedNode:
-    """A pipelined loop of `total_s` seconds, without time of its own.
+    """A pipelined loop without time of its own.
 
     Parameters
     ----------
@@ -184,30 +184,32 @@ def _attribute_waits(
         The loop.
     body : sequence of TimedNode
         The times of its children without the loads that run ahead, which have none.
-    exposed_s : float
-        Seconds of the computation that the loads do not overlap.
-    total_s : float
-        Seconds of the loop.  The loads have what the computation leaves of them, in proportion to
-        their transfer times: the computation waits for their data.
+    times_s : tuple of float
+        Seconds of the computation that the loads do not overlap, of the loop, and of its start,
+        which do not depend on the trip count.  The loads have what the computation leaves of the
+        loop, in proportion to their transfer times: the computation waits for their data.
     context : BlockContext
         The device and the launch.
     """
     body_s = sum(part.total_s for part in body)
+    exposed_s, total_s, startup_s = times_s
     exposed_s = min(exposed_s, total_s)
     body_share = exposed_s / body_s if body_s else 0.0
     waits_s = total_s - body_share * body_s
     loads = [leaf for leaf in loop.leaves() if is_prefetchable(leaf)]
     transfers_s = [busy_time(leaf, context).longest_s for leaf in loads]
     sum_s = sum(transfers_s)
-    wait_s = {
-        leaf: waits_s * (transfer_s / sum_s if sum_s else 1 / len(loads))
+    startup_s = min(startup_s, waits_s)
+    share = {
+        leaf: transfer_s / sum_s if sum_s else 1 / len(loads)
         for leaf, transfer_s in zip(loads, transfers_s, strict=True)
     }
 
     def time_node(part: TimedNode) -> TimedNode:
         children = tuple(map(time_node, part.children))
-        if isinstance(part.node, StatementCost) and part.node in wait_s:
-            return TimedNode(part.node, wait_s[part.node], children)
+        if isinstance(part.node, StatementCost) and part.node in share:
+            its = share[part.node]
+            return TimedNode(part.node, waits_s * its, children, startup_s * its)
         return TimedNode(part.node, part.own_s * body_share, children)
 
     return TimedNode(loop, 0.0, tuple(map(time_node, body)))

@@ -26,20 +26,20 @@ INDEPENDENT_INSTRUCTIONS = constant(
     meaning="Independent instructions of one warp in code that no loop unrolls.",
     source="eight warps then fill an SM",
 )
-BANDWIDTH_SHARE_LIMIT = constant(
-    "BANDWIDTH_SHARE_LIMIT",
-    3.0,
+DRAM_PORT_FRACTION = constant(
+    "DRAM_PORT_FRACTION",
+    2 / 3,
     kind="estimate",
-    unit="ratio",
+    unit="fraction",
     meaning=(
-        "An SM draws at most this many times its even share of DRAM and L2 while the others "
-        "draw less."
+        "An SM draws data from DRAM at this fraction of the rate of its port while other SMs draw "
+        "less."
     ),
     source=(
-        "its port of 64 bytes a clock is 4.5 times its share of an H100's DRAM and 2 times "
-        "that of its L2"
+        "three times the even share of an H100's DRAM, whose SMs have ports of 4.5 times that "
+        "share; the limit is one of the SM, so that it does not depend on the other SMs"
     ),
-    bounds=(2.0, 4.5),
+    bounds=(0.45, 1.0),
 )
 
 
@@ -103,7 +103,7 @@ def _busy_time(leaf: StatementCost, context: BlockContext, chains: float) -> Bus
             # Other blocks load at other times.  The blocks of a wave end and store at the same time
             # unless their warps are unsynchronised.
             is_spread = leaf.read_bytes or context.is_unsynchronised
-            busy_s /= _bandwidth_shares(context, BANDWIDTH_SHARE_LIMIT if is_spread else 1.0)
+            busy_s /= _bandwidth_shares(context, name) if is_spread else _even_shares(context)
             busy_s = max(busy_s, _port_time_s(leaf, context))
         elif name == "tensor":
             # The power limit holds for the device over time, not for one product.
@@ -120,23 +120,40 @@ def _busy_time(leaf: StatementCost, context: BlockContext, chains: float) -> Bus
 def transfer_time_s(loads: Sequence[StatementCost], context: BlockContext) -> float:
     """Seconds that one block's share of loads takes; DRAM and L2 serve them at the same time."""
     share = context.device.sm_count / context.blocks
-    shares = _bandwidth_shares(context, BANDWIDTH_SHARE_LIMIT)
-    memory_s = max(sum_busy_times(loads).values(), default=0.0) * share / shares
-    return max(memory_s, sum(_port_time_s(leaf, context) for leaf in loads))
+    memory_s = max(
+        (
+            busy_s / (_bandwidth_shares(context, name) if name in ("dram", "l2") else 1.0)
+            for name, busy_s in sum_busy_times(loads).items()
+        ),
+        default=0.0,
+    )
+    return max(memory_s * share, sum(_port_time_s(leaf, context) for leaf in loads))
 
 
-def _bandwidth_shares(context: BlockContext, least: float) -> float:
-    """How many even shares of DRAM and L2 a block draws, with those of SMs without a block."""
+def _even_shares(context: BlockContext) -> float:
+    """How many even shares of DRAM and L2 an SM has, with those of SMs without a block."""
     sms = context.device.sm_count
-    return max(least, sms / min(context.blocks, sms))
+    return sms / min(context.blocks, sms)
+
+
+def _bandwidth_shares(context: BlockContext, unit: str) -> float:
+    """How many even shares of DRAM or L2 an SM draws while the others draw less."""
+    device = context.device
+    memory = device.dram if unit == "dram" else device.l2
+    fraction = DRAM_PORT_FRACTION if unit == "dram" else 1.0
+    share_bytes_per_s = memory.bytes_per_s * memory.sustained_fraction / device.sm_count
+    return max(fraction * _port_bytes_per_s(device) / share_bytes_per_s, _even_shares(context))
+
+
+def _port_bytes_per_s(device: Device) -> float:
+    """Bytes per second of the port of an SM to L2."""
+    return device.microarchitecture.l2_port_bytes_per_clk * device.clock_hz
 
 
 def _port_time_s(leaf: StatementCost, context: BlockContext) -> float:
     """Seconds in which one block's reads from L2, or its writes, pass the port of its SM."""
-    device = context.device
-    port_bytes_per_s = device.microarchitecture.l2_port_bytes_per_clk * device.clock_hz
     most_bytes = max(leaf.traffic.l2_read_bytes, leaf.traffic.l2_write_bytes)
-    return most_bytes / context.blocks / port_bytes_per_s
+    return most_bytes / context.blocks / _port_bytes_per_s(context.device)
 
 
 def _issue_rate_share(leaf: StatementCost, sm: Microarchitecture, chains: float = 1.0) -> float:

@@ -2,9 +2,10 @@
 
 A loop bound or a condition on the block index (a causal mask) gives each block its own amount of
 work.  The time of the mean block is distributed over the blocks in proportion to the executions of
-their statements.  Blocks are then scheduled in launch order, each on the first free slot of an SM
-(list scheduling; R. L. Graham, "Bounds on Multiprocessing Timing Anomalies", 1969).  The blocks of
-a cluster have equal times: one of them issues the products that two SMs execute.
+their statements; the start of a block and of a software pipeline is the same in all.  Blocks are
+then scheduled in launch order, each on the first free slot of an SM (list scheduling; R. L. Graham,
+"Bounds on Multiprocessing Timing Anomalies", 1969).  The blocks of a cluster have equal times: one
+of them issues the products that two SMs execute.
 """
 
 from __future__ import annotations
@@ -49,23 +50,27 @@ def block_times_s(
     blocks = math.prod(grid)
     if not 1 < blocks <= MAX_BLOCKS:
         return None
-    leaves: list[tuple[CostNode, float]] = []
+    leaves: list[tuple[CostNode, float, float]] = []
     _collect_leaf_times(timed, leaves)
-    paths = _block_dependent_paths([node for node, _ in leaves])
+    paths = _block_dependent_paths([node for node, _, _ in leaves])
     if not any(paths):
         return None
     coordinates = block_order(grid, panel, order)
     weights: dict[tuple[PathStep, ...], FloatArray | None] = {}
-    for path, (node, _) in zip(paths, leaves, strict=True):
+    for path, (node, _, _) in zip(paths, leaves, strict=True):
         if path not in weights:
             weights[path] = _executions_by_block(path, node.context, coordinates)
     if all(weight is None or weight.min() == weight.max() for weight in weights.values()):
         return None
     means = {path: None if one is None else float(one.mean()) for path, one in weights.items()}
     costs = np.zeros(blocks)
-    for path, (_, seconds) in zip(paths, leaves, strict=True):
+    for path, (_, seconds, startup_s) in zip(paths, leaves, strict=True):
         weight, mean = weights[path], means[path]
-        costs += seconds * weight / mean if weight is not None and mean else seconds
+        if weight is None or not mean:
+            costs += seconds
+        else:
+            starts = weight > 0
+            costs += (seconds - startup_s) * weight / mean + startup_s * starts / starts.mean()
     if math.prod(cluster) > 1:
         costs = _average_clusters(costs, coordinates, grid, cluster)
         if costs.max() <= costs.min() * (1 + 1e-9):
@@ -112,16 +117,19 @@ def _makespan_s(costs: FloatArray, resident_blocks: int) -> float:
     return max(free_at)
 
 
-def _collect_leaf_times(timed: TimedNode, found: list[tuple[CostNode, float]]) -> None:
-    """Collect statements with their times; a loop's own time counts with its first statement."""
+def _collect_leaf_times(timed: TimedNode, found: list[tuple[CostNode, float, float]]) -> None:
+    """Collect statements with their times, and the part of them that starts a loop.
+
+    A loop's own time counts with its first statement.
+    """
     for child in timed.children:
         _collect_leaf_times(child, found)
     if timed.node is None or not timed.own_s:
         return
     if isinstance(timed.node, StatementCost):
-        found.append((timed.node, timed.own_s))
+        found.append((timed.node, timed.own_s, timed.startup_s))
     elif inside := timed.node.leaves():
-        found.append((inside[0], timed.own_s))
+        found.append((inside[0], timed.own_s, timed.startup_s))
 
 
 def _block_dependent_path(context: LoopContext) -> tuple[PathStep, ...]:

@@ -120,10 +120,13 @@ def compute_dram_traffic(
         least = min_dram_bytes(group, entries, distinct_bytes)
         most = sum(float(entry.issued_bytes) for entry in group)
         amount = min(max(amount, least), max(most, least))
-        _distribute(group, amount, read)
-        _distribute(group, amount * (1 + (blocks - 1) * first_wave_share), requested)
+        # An access that hits L1 causes no traffic of DRAM.
+        weights = [min(entry.compulsory_bytes, l2_read_bytes[entry]) for entry in group]
+        _distribute(group, weights, amount, read)
+        _distribute(group, weights, amount * (1 + (blocks - 1) * first_wave_share), requested)
     for group in writes:
-        _distribute(group, min_dram_bytes(group, entries, distinct_bytes), written)
+        weights = [entry.compulsory_bytes for entry in group]
+        _distribute(group, weights, min_dram_bytes(group, entries, distinct_bytes), written)
     return DramTraffic(read, requested, written)
 
 
@@ -249,12 +252,15 @@ def _group_by_tile(entries: Sequence[GlobalAccess]) -> list[list[GlobalAccess]]:
 
 
 def _distribute(
-    group: Sequence[GlobalAccess], amount: float, table: dict[StatementCost, float]
+    group: Sequence[GlobalAccess],
+    weights: Sequence[float],
+    amount: float,
+    table: dict[StatementCost, float],
 ) -> None:
-    """Add `amount` to a table, divided by the compulsory bytes of the accesses."""
-    weight = sum(entry.compulsory_bytes for entry in group)
-    for entry in group:
-        part = entry.compulsory_bytes / weight if weight else 1 / len(group)
+    """Add `amount` to a table, divided among the accesses by their weights."""
+    total = sum(weights)
+    for entry, weight in zip(group, weights, strict=True):
+        part = weight / total if total else 1 / len(group)
         table[entry.node] = table.get(entry.node, 0.0) + amount * part
 
 
