@@ -14,7 +14,7 @@ depends on data is replaced by an upper bound where one can be derived.  Both le
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -33,6 +33,7 @@ from tirlens_counting.intervals import largest_value
 from tirlens_worker.facts import Branch, Expr, Let, Loop, Node, Span, Statement, While
 
 from ..dtypes import byte_count
+from .array_bounds import accesses_outside
 from .data_conditions import data_limit, executed_shares
 from .data_extents import estimate_length, estimate_trips
 from .kernel_counts import BufferCount, Counts, LaunchCount, NodeCount, cost_range, is_costlier
@@ -58,6 +59,7 @@ class KernelCounter(StatementCounter):
         self._limit_shares = executed_shares(self._limited_bodies, sizes)
         if self._limit_shares:
             root = self._recount()
+        self._note_accesses_outside()
         order = [variable.name for variable in self.facts.variables if variable.name in self._needs]
         order += [name for name in self._needs if name not in self._declared]
         launch = self.facts.launch
@@ -72,6 +74,19 @@ class KernelCounter(StatementCounter):
             (*self.facts.caveats, *self._caveats),
             tuple(order),
         )
+
+    def _note_accesses_outside(self) -> None:
+        """Note the accesses that leave their arrays, where no trip count is estimated."""
+        if any(estimate is not None for estimate in self._trip_estimates.values()):
+            return
+        sites = {
+            id(access): node.sites
+            for node in _statements(self.facts.body)
+            for access in node.accesses
+        }
+        outside = accesses_outside(self.accesses, self.buffers, self.shapes, sites)
+        for message, places in outside:
+            self._note(message, places)
 
     def _recount(self) -> tuple[NodeCount, ...]:
         self.accesses, self._caveats, self._while_loops = [], {}, 0
@@ -268,3 +283,12 @@ def _children(node: Node) -> tuple[Node, ...]:
     if isinstance(node, Branch):
         return node.then + node.orelse
     return node.body if isinstance(node, (Loop, While)) else ()
+
+
+def _statements(nodes: Iterable[Node]) -> Iterator[Statement]:
+    """All statements of some trees."""
+    for node in nodes:
+        if isinstance(node, Statement):
+            yield node
+        else:
+            yield from _statements(_children(node))
