@@ -51,10 +51,10 @@ def accesses_outside(
                 extent = access.lanes
             if type(size) is not int or type(extent) is not int:
                 continue
-            reached = _reached(scope.resolve(index), domain.box)
-            if reached is None or (reached[0] >= 0 and reached[1] + extent <= size):
+            attained = _attained_range(scope.resolve(index), domain.box)
+            if attained is None or (attained[0] >= 0 and attained[1] + extent <= size):
                 continue
-            place = reached[0] if reached[0] < 0 else reached[1] + extent - 1
+            place = attained[0] if attained[0] < 0 else attained[1] + extent - 1
             message = (
                 f"{buffer.name} is {_VERBS[access.mode]} outside: index {int(place)} of axis "
                 f"{axis}, which has {size} elements"
@@ -63,7 +63,7 @@ def accesses_outside(
             break
 
 
-def _reached(index: Expr, box: Mapping[str, Interval]) -> tuple[float, float] | None:
+def _attained_range(index: Expr, box: Mapping[str, Interval]) -> tuple[float, float] | None:
     """The least and the largest value of a linear index over a box, which are both attained."""
     terms, constant = linear(index)
     low = high = float(constant)
