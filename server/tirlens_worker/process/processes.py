@@ -42,7 +42,7 @@ def kill_descendants() -> None:
     """Kill what this process has started, without waiting until it has ended."""
     kill_groups()
     if not namespace.is_entered():
-        _kill_outside_groups()
+        _kill_outside_groups(below_groups=True)
 
 
 def end_descendants() -> None:
@@ -51,7 +51,7 @@ def end_descendants() -> None:
     In a namespace of our own what is killed stays so, and those that wait for their turn to end,
     on a busy machine, are left to a later call.
     """
-    kill_descendants()
+    kill_groups()
     with contextlib.suppress(ChildProcessError):
         if namespace.is_entered():
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -59,41 +59,46 @@ def end_descendants() -> None:
             return
         deadline, pause_s = time.monotonic() + _END_LIMIT_S, _FIRST_POLL_S
         while time.monotonic() < deadline:
+            _kill_outside_groups(below_groups=False)
             # Until there are no children any more, which is an error.
-            if os.waitpid(-1, os.WNOHANG)[0] == 0:
-                time.sleep(pause_s)
-                pause_s = min(2 * pause_s, _LAST_POLL_S)
-                _kill_outside_groups()
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LAST_POLL_S)
 
 
-def _kill_outside_groups() -> None:
+def _kill_outside_groups(below_groups: bool) -> None:
     # Children first: one that is stopped when its parent ends would be continued.
-    for pid in reversed(_stop_descendants()):
+    for pid in reversed(_stop_descendants(below_groups)):
         _send(pid, signal.SIGKILL)
 
 
-def _stop_descendants() -> List[int]:
+def _stop_descendants(below_groups: bool) -> List[int]:
     """Stop all descendants, those too that are started meanwhile; parents come before children.
 
     A process that is stopped starts no other. The youngest are stopped first: of processes that
     start another and end, over and over, one is met while it lives. Those of killed groups are
-    left out, with their children, which become ours.
+    left out. Their children become ours, and are searched for before with `below_groups`.
     """
     stopped: Dict[int, None] = {}
     deadline = time.monotonic() + _END_LIMIT_S
     is_complete = False
     while not is_complete and time.monotonic() < deadline:
         is_complete = True
-        pending = [os.getpid()]
+        own = _children(os.getpid())
+        pending = own[:]
         while pending:
-            for pid in reversed(_children(pending.pop())):
-                if pid not in stopped:
-                    if _is_in_group(pid):
-                        continue
+            pid = pending.pop()
+            if pid not in stopped:
+                if not _is_in_group(pid):
                     is_complete = False
                     _send(pid, signal.SIGSTOP)
                     stopped[pid] = None
-                pending.append(pid)
+                elif not below_groups:
+                    continue
+            pending += _children(pid)
+        # Of one that has ended meanwhile, the children are now ours.
+        is_complete = is_complete and _children(os.getpid()) == own
     return list(stopped)
 
 
