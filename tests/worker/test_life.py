@@ -87,7 +87,8 @@ def test_nothing_survives(tvm_python: Path, tmp_path: Path, how: str) -> None:
         assert len(pids) >= 3
         if how == "close":
             await client.close()
-            await task
+            assert [problem.kind for problem in (await task).problems] == ["cancelled"]
+            assert client.pid is None, "no other worker was started"
         elif how == "task":
             task.cancel()
             with pytest.raises(asyncio.CancelledError):

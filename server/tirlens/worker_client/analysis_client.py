@@ -176,7 +176,9 @@ class WorkerClient:
             self._cancelling = asyncio.ensure_future(self._cancel(self._process, self._running_id))
 
     async def close(self) -> None:
-        """End the worker and everything that it has started."""
+        """End the worker and everything that it has started; a running analysis is cancelled."""
+        # The end of the worker is no reason to start another.
+        self._is_cancelled = True
         process, self._process = self._process, None
         if process is not None:
             await process.close()
