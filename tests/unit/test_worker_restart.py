@@ -122,4 +122,4 @@ def test_the_ids_of_requests_cannot_be_guessed(monkeypatch: pytest.MonkeyPatch) 
     """Else code of one analysis could write the result of another."""
     results, (process,) = analyze(monkeypatch, ["never"], 20)
     assert all(result.output == "good" for result in results)
-    assert len({identity >> 30 for identity in process.requests}) == 20
+    assert len({identity >> 24 for identity in process.requests}) == 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import secrets
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ _LONG_MESSAGE_BYTES = 20_000
 _LONGEST_BACK_OFF_S = 30.0
 # A worker that ends during an analysis is replaced, once: what ended it may not be the analysis.
 _ATTEMPTS = 2
-_ID_BITS = 53
+_ID_BYTES = 6
 # A warm tilelang with torch takes about 1 GB; user code runs in its children and not in it.
 MEMORY_LIMIT_BYTES = 4 << 30
 OnProgress = Callable[[Progress], None]
@@ -157,7 +157,7 @@ class WorkerClient:
             _WorkerEndError: it ended before.
         """
         # Not known before: a message that is written by code of an earlier analysis has another.
-        self._running_id = secrets.randbits(_ID_BITS)
+        self._running_id = int.from_bytes(os.urandom(_ID_BYTES), "big")
         try:
             return await self._exchange(process, replace(request, id=self._running_id), on_progress)
         except asyncio.CancelledError:
