@@ -101,3 +101,15 @@ def test_the_steps_of_many_kernels_are_the_whole_request(count: int) -> None:
     assert (len(plan.steps) > 1) == (count > 100)
     # What one step leaves out is what its kernels do not need.
     assert all(len(step.leave_out) == count - len(step.kernels) for step in plan.steps)
+
+
+def test_a_part_at_the_lines_of_the_text_is_not_looked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = plan(pipeline.Options(), {})
+    cache = first.cacheable_parts(first.result(ANSWER))
+    known = first.with_cache(cache)
+    assert known.request is None
+    monkeypatch.setattr(pipeline.plan, "shift_spans", None)
+    again = known.with_cache({})
+    assert (again.known, again.used_keys) == (known.known, known.used_keys)

@@ -70,6 +70,11 @@ class Part:
     lowered: tuple[Lowering, ...] = ()
     target: Mapping[str, Any] | None = None
 
+    @property
+    def is_current(self) -> bool:
+        """Whether no file that it depends on has changed."""
+        return all(_stamp(stamp[0]) == stamp for stamp in self.files)
+
 
 @dataclass(frozen=True)
 class _Unit:
@@ -103,7 +108,7 @@ class _Unit:
             part = cache.get(key)
             if part is None or part.target not in (None, target):
                 continue
-            if all(_stamp(stamp[0]) == stamp for stamp in part.files):
+            if part.is_current:
                 return key, shift_spans(part, line_shifts(part.lines, self.lines))
         return None
 
@@ -174,8 +179,15 @@ class Plan:
     def with_cache(self, cache: Mapping[bytes, Part]) -> Plan:
         """This plan with the parts that `cache` has now. The text is not read again."""
         target = self.whole.target
-        found = {name: unit.find(cache, target) for name, unit in self._units.items()}
-        cached = {name: pair for name, pair in found.items() if pair is not None}
+        keys = dict(zip(self.known, self.used_keys, strict=True))
+        cached: dict[str, tuple[bytes, Part]] = {}
+        for name, unit in self._units.items():
+            part = self.known.get(name)
+            if part is not None and part.is_current:
+                # It is at the lines of the text already.
+                cached[name] = keys[name], part
+            elif (pair := unit.find(cache, target)) is not None:
+                cached[name] = pair
         return replace(
             self,
             known={name: part for name, (_, part) in cached.items()},
