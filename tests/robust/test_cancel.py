@@ -76,7 +76,9 @@ def test_19_debug_information_tells_versions_and_durations_and_no_source(
             client.save(uri)
         client.wait_ready(uri, number)
     information = client.command("tirlens.debugInformation")
-    assert "secret" not in json.dumps(information)
+    said = json.dumps(information)
+    # The module `secrets` is in the list of imported modules.
+    assert not [word for word in ("secret_", "secret value") if word in said]
     assert len(information["durations_s"]) == 50
     (worker,) = information["workers"]
     assert worker["interpreter"] == str(tvm_python)
