@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import tirlens.model
 from support import environments
+from support.invariants import with_invariants
 
 EXAMPLES = Path(__file__).parent / "examples"
 
@@ -15,7 +17,13 @@ settings.register_profile("quick", max_examples=50)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In the quick loop a property is tried on half as many examples as in the whole run."""
+    """In the quick loop a property is tried on half as many examples as in the whole run.
+
+    Every analysis of a test asserts the invariants of its report: test modules, which are imported
+    later, import the function that does.
+    """
+    if not hasattr(tirlens.model.analyze, "__wrapped__"):
+        tirlens.model.analyze = with_invariants(tirlens.model.analyze)
     if config.option.markexpr == "not slow":
         settings.load_profile("quick")
 

@@ -111,23 +111,46 @@ def compute_dram_traffic(
     )
     # Blocks of the first wave start together; later ones start one by one, as others end.
     first_wave_share = min(launch.wave_blocks / reuse.blocks, 1.0)
-    read: dict[StatementCost, float] = {}
-    requested: dict[StatementCost, float] = {}
-    written: dict[StatementCost, float] = {}
-    for group, amount, blocks in zip(reads, fetched, sharers, strict=True):
+    amounts: list[float] = []
+    for group, amount in zip(reads, fetched, strict=True):
         if not is_resident:
             amount += reuse.refetched_bytes(group, l2_read_bytes)
         least = min_dram_bytes(group, entries, distinct_bytes)
         most = sum(float(entry.issued_bytes) for entry in group)
-        amount = min(max(amount, least), max(most, least))
+        amounts.append(min(max(amount, least), max(most, least)))
+    amounts += [min_dram_bytes(group, entries, distinct_bytes) for group in writes]
+    amounts = _with_distinct_bytes([*reads, *writes], amounts, distinct_bytes)
+    read: dict[StatementCost, float] = {}
+    requested: dict[StatementCost, float] = {}
+    written: dict[StatementCost, float] = {}
+    for group, amount, blocks in zip(reads, amounts, sharers, strict=False):
         # An access that hits L1 causes no traffic of DRAM.
         weights = [min(entry.compulsory_bytes, l2_read_bytes[entry]) for entry in group]
         _distribute(group, weights, amount, read)
         _distribute(group, weights, amount * (1 + (blocks - 1) * first_wave_share), requested)
-    for group in writes:
+    for group, amount in zip(writes, amounts[len(reads) :], strict=True):
         weights = [entry.compulsory_bytes for entry in group]
-        _distribute(group, weights, min_dram_bytes(group, entries, distinct_bytes), written)
+        _distribute(group, weights, amount, written)
     return DramTraffic(read, requested, written)
+
+
+def _with_distinct_bytes(
+    groups: Sequence[Sequence[GlobalAccess]],
+    amounts: Sequence[float],
+    distinct_bytes: Mapping[str, int],
+) -> list[float]:
+    """The DRAM bytes of groups of accesses, those of an array at least its exact footprint.
+
+    The sides of a branch may touch different parts of an array by the same block indices.
+    """
+    arrays = [group[0].buffer.alias_of or group[0].buffer.id for group in groups]
+    totals: dict[str, float] = {}
+    for array, amount in zip(arrays, amounts, strict=True):
+        totals[array] = totals.get(array, 0.0) + amount
+    return [
+        amount * max(distinct_bytes.get(array, 0) / totals[array], 1.0) if totals[array] else amount
+        for array, amount in zip(arrays, amounts, strict=True)
+    ]
 
 
 def _footprint_bytes(entries: Sequence[GlobalAccess]) -> float:
