@@ -80,7 +80,10 @@ def of_problems(problems: Sequence[Problem]) -> list[Diagnostic]:
 
 
 def of_report(report: KernelReport) -> list[Diagnostic]:
-    """A kernel that could not be modelled, exceeded budgets, and caveats as hints."""
+    """A kernel that could not be modelled, exceeded budgets, and caveats as hints.
+
+    A caveat that is a defect of the kernel is a warning.
+    """
     found: list[Diagnostic] = []
     if report.status in ("unsupported", "error"):
         severity: Severity = "warning" if report.status == "error" else "information"
@@ -96,5 +99,6 @@ def of_report(report: KernelReport) -> list[Diagnostic]:
         found.append(Diagnostic(report.span, blame, message + report.lowering_error, "lowering"))
     for caveat in report.caveats:
         if caveat.span is not None and caveat.span.file is None:
-            found.append(Diagnostic(caveat.span, "hint", caveat.message, "caveat"))
+            severity = "warning" if caveat.is_defect else "hint"
+            found.append(Diagnostic(caveat.span, severity, caveat.message, "caveat"))
     return found

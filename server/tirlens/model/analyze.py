@@ -216,7 +216,11 @@ def _bound_unscheduled_kernel(
 
 def _add_count_caveats(report: KernelReport, workload: Workload) -> KernelReport:
     known = set(report.caveats)
-    notes = (CaveatNote(caveat.message, caveat.span) for caveat in workload.counts.caveats)
+    counts = workload.counts
+    notes = (
+        *(CaveatNote(caveat.message, caveat.span) for caveat in counts.caveats),
+        *(CaveatNote(caveat.message, caveat.span, is_defect=True) for caveat in counts.outside),
+    )
     new = tuple(note for note in notes if note not in known)
     return report.replace(caveats=report.caveats + new, formula=workload.counted.formula)
 

@@ -109,11 +109,13 @@ class CaveatNote:
     """What is assumed, left out or not known, and where.
 
     `is_spill`: it says that the registers of a thread do not hold its part of the tiles.
+    `is_defect`: the kernel itself is wrong, for example where it reads past the end of an array.
     """
 
     message: str
     span: Span | None = None
     is_spill: bool = False
+    is_defect: bool = False
 
 
 @dataclass(frozen=True)

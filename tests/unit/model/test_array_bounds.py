@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.kernels import site
 from tirlens.hardware import load
+from tirlens.ide import diagnostics
 from tirlens.model import analyze
 from tirlens_worker.codec import from_json
 from tirlens_worker.facts import (
@@ -84,8 +86,15 @@ def test_an_array_in_registers_is_not_judged() -> None:
 
 @pytest.mark.parametrize("name", ["library_tilelang", "boards_tilelang", "tutorials_tvm"])
 def test_no_measured_kernel_of_others_leaves_its_arrays(name: str) -> None:
-    data = json.loads(gzip.decompress((FACTS / f"{name}.json.gz").read_bytes()))
-    items = data["facts"] if isinstance(data, dict) else data
-    for item in items[::6]:
-        report = analyze(from_json(KernelFacts, item.get("facts", item)), H100)
+    data: Any = json.loads(gzip.decompress((FACTS / f"{name}.json.gz").read_bytes()))
+    for item in data["facts"][::6]:
+        report = analyze(from_json(KernelFacts, item), H100)
         assert not [c.message for c in report.caveats if "outside: index" in c.message]
+
+
+def test_an_access_outside_is_a_warning_and_its_bytes_stay_exact() -> None:
+    """The bytes inside the array, 1000 rows of one column, are counted exactly all the same."""
+    report = analyze(kernel(access(THREAD)), H100)
+    assert (report.compulsory_bytes, report.compulsory_is_exact) == (4000, True)
+    warnings = [found for found in diagnostics.of_report(report) if found.severity == "warning"]
+    assert [found.span.line for found in warnings] == [7]

@@ -30,7 +30,7 @@ from tirlens_counting.expressions import (
     to_text,
 )
 from tirlens_counting.intervals import largest_value
-from tirlens_worker.facts import Branch, Expr, Let, Loop, Node, Span, Statement, While
+from tirlens_worker.facts import Branch, Caveat, Expr, Let, Loop, Node, Span, Statement, While
 
 from ..dtypes import byte_count
 from .array_bounds import accesses_outside
@@ -59,7 +59,6 @@ class KernelCounter(StatementCounter):
         self._limit_shares = executed_shares(self._limited_bodies, sizes)
         if self._limit_shares:
             root = self._recount()
-        self._note_accesses_outside()
         order = [variable.name for variable in self.facts.variables if variable.name in self._needs]
         order += [name for name in self._needs if name not in self._declared]
         launch = self.facts.launch
@@ -73,20 +72,20 @@ class KernelCounter(StatementCounter):
             buffers,
             (*self.facts.caveats, *self._caveats),
             tuple(order),
+            tuple(self._find_accesses_outside()),
         )
 
-    def _note_accesses_outside(self) -> None:
-        """Note the accesses that leave their arrays, where no trip count is estimated."""
+    def _find_accesses_outside(self) -> dict[Caveat, None]:
+        """The accesses that leave their arrays, none where a trip count is estimated."""
         if any(estimate is not None for estimate in self._trip_estimates.values()):
-            return
+            return {}
         sites = {
             id(access): node.sites
             for node in _statements(self.facts.body)
             for access in node.accesses
         }
         outside = accesses_outside(self.accesses, self.buffers, self.shapes, sites)
-        for message, places in outside:
-            self._note(message, places)
+        return {Caveat(message, places[0] if places else None): None for message, places in outside}
 
     def _recount(self) -> tuple[NodeCount, ...]:
         self.accesses, self._caveats, self._while_loops = [], {}, 0

@@ -129,7 +129,8 @@ class BufferCount:
 class Counts:
     """The counts of a kernel; `root` mirrors `facts.body`.
 
-    `needs` lists the variables to bind before every number is known.
+    `needs` lists the variables to bind before every number is known.  `outside` are the accesses
+    that provably leave their arrays; they are no caveats of the counts.
     """
 
     root: tuple[NodeCount, ...]
@@ -137,6 +138,7 @@ class Counts:
     buffers: Mapping[str, BufferCount]
     caveats: tuple[Caveat, ...] = ()
     needs: tuple[str, ...] = ()
+    outside: tuple[Caveat, ...] = ()
 
     def statements(self) -> Iterator[NodeCount]:
         """The leaves, in program order."""
