@@ -34,7 +34,7 @@ def assign(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> No
             owner.values[target.attr] = value
     elif isinstance(target, ast.Subscript):
         owner, key = machine.value(target.value, frame), machine.value(target.slice, frame)
-        if isinstance(owner, (dict, list)) and is_known(key):
+        if isinstance(owner, dict) or (isinstance(owner, list) and is_known(key)):
             try:
                 owner[key] = value
             except (TypeError, IndexError, KeyError):

@@ -48,6 +48,8 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
         lineage = base.instance.of.lineage() if isinstance(base.instance, Instance) else []
         after = lineage[lineage.index(base.of) + 1 :] if base.of in lineage else []
         return class_attribute(machine, after, name, base.instance)
+    if isinstance(base, Class) and name in ("__name__", "__qualname__"):
+        return base.node.name
     if isinstance(base, Class):
         return class_attribute(machine, base.lineage(), name, base)
     if isinstance(base, Options):

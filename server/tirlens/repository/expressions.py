@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from tirlens.repository import library, tensors
 from tirlens.repository.assignment import assign
+from tirlens.repository.control_flow import RaisedError
 from tirlens.repository.machine import Machine
 from tirlens.repository.tensors import Tensor
 from tirlens.repository.values import (
@@ -190,6 +191,10 @@ def _subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Value:
         return base
     if isinstance(base, Instance):
         return machine.call_method(base, "__getitem__", key)
+    if isinstance(base, dict) and UNKNOWN in base:
+        return base.get(key, base[UNKNOWN])
+    if isinstance(base, dict) and is_known(key) and key not in base and machine.try_depth:
+        raise RaisedError
     if isinstance(base, (list, tuple, dict, str)) and is_known(key):
         return base[key]
     if isinstance(base, (dict, list, tuple)) and base:

@@ -171,6 +171,8 @@ def _method(method: Method, positional: list[Value], named: dict[str, Value]) ->
         return _parser_method(owner, method.name, positional, named)
     if isinstance(owner, GoalCall):
         return UNKNOWN
+    if method.name == "get" and isinstance(owner, dict) and UNKNOWN in owner:
+        return owner.get(positional[0], owner[UNKNOWN])
     allowed = _METHODS.get(type(owner), ())
     if method.name not in allowed:
         return UNKNOWN
@@ -285,6 +287,37 @@ def _first(positional: list[Value], named: dict[str, Value]) -> Value:
     return positional[0] if positional else UNKNOWN
 
 
+def _next(positional: list[Value], named: dict[str, Value]) -> Value:
+    items = positional[0] if positional else UNKNOWN
+    if isinstance(items, list):
+        return items.pop(0) if items else UNKNOWN
+    return UNKNOWN
+
+
+def _type(positional: list[Value], named: dict[str, Value]) -> Value:
+    value = positional[0] if positional else UNKNOWN
+    return value.of if isinstance(value, Instance) else UNKNOWN
+
+
+def _has_attribute(positional: list[Value], named: dict[str, Value]) -> Value:
+    owner, name = positional[:2]
+    if isinstance(owner, Instance):
+        return name in owner.attributes or any(name in item.names for item in owner.of.lineage())
+    return UNKNOWN
+
+
+def _new_dict(positional: list[Value], named: dict[str, Value]) -> Value:
+    given = next((item for item in positional if isinstance(item, dict)), {})
+    return dict(given)
+
+
+def _items(positional: list[Value], named: dict[str, Value]) -> Value:
+    if not positional:
+        return []
+    items = positional[0]
+    return list(items) if isinstance(items, (list, tuple, set, dict)) else UNKNOWN
+
+
 _SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "parametrize": _parametrize,
     "pytest.param": lambda positional, named: _Param(tuple(positional)),
@@ -298,6 +331,19 @@ _SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "builtins.enumerate": _enumerate,
     "builtins.sorted": _sort,
     "builtins.dict": _dict,
+    "builtins.next": _next,
+    "builtins.iter": _first,
+    "builtins.type": _type,
+    "builtins.hasattr": _has_attribute,
+    "builtins.set": _items,
+    "builtins.frozenset": _items,
+    "builtins.reversed": lambda positional, named: positional[0][::-1],
+    "itertools.count": lambda positional, named: list(range(_MAX_SETS)),
+    "weakref.WeakValueDictionary": _new_dict,
+    "weakref.WeakKeyDictionary": _new_dict,
+    "collections.OrderedDict": _new_dict,
+    "collections.defaultdict": _new_dict,
+    "types.MappingProxyType": _new_dict,
     "itertools.product": _product,
     "copy.copy": _first,
     "copy.deepcopy": _first,

@@ -48,6 +48,7 @@ class Machine:
         self.calls: list[GoalCall] = []
         self.depth = 0
         self.call_depth = 0
+        self.try_depth = 0
         self.place: tuple[str, int, int] = ("", 0, 0)
         self._modules = modules
         self._steps = steps
@@ -70,11 +71,11 @@ class Machine:
 
     def run(self, work: Callable[[], object]) -> None:
         """Execute `work`; an error of the evaluated code ends it."""
-        depth, call_depth = self.depth, self.call_depth
+        depths = self.depth, self.call_depth, self.try_depth
         try:
             work()
         except (*ENDS, RecursionError):
-            self.depth, self.call_depth = depth, call_depth
+            self.depth, self.call_depth, self.try_depth = depths
 
     def module_value(self, scope: ModuleScope, name: str) -> Value:
         """The value of a module's name, from the statements that bind or change it."""

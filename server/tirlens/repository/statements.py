@@ -146,6 +146,7 @@ def _with(machine: Machine, node: ast.With | ast.AsyncWith, frame: Frame) -> Non
 
 
 def _try(machine: Machine, node: ast.Try, frame: Frame) -> None:
+    machine.try_depth += 1
     try:
         machine.block(node.body, frame)
         machine.block(node.orelse, frame)
@@ -154,6 +155,7 @@ def _try(machine: Machine, node: ast.Try, frame: Frame) -> None:
             raise
         machine.block(node.handlers[0].body, frame)
     finally:
+        machine.try_depth -= 1
         machine.block(node.finalbody, frame)
 
 
