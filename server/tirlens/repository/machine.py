@@ -46,9 +46,9 @@ class Machine:
     def __init__(self, modules: Modules, goal: tuple[str, str], steps: int, limit_s: float) -> None:
         self.goal = goal
         self.calls: list[GoalCall] = []
-        self.depth = 0
+        self.depth: int = 0
         self.call_depth = 0
-        self.try_depth = 0
+        self.try_depth: int = 0
         self.place: tuple[str, int, int] = ("", 0, 0)
         self._modules = modules
         self._steps = steps
