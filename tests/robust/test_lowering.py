@@ -246,15 +246,22 @@ def test_a_lost_worker_is_tried_again_but_not_for_ever(
 ) -> None:
     async def steps(scene: Scene) -> None:
         async def lose(client: WorkerClient, _: Analyze) -> None:
-            assert client.pid is not None or len(scene.asked) > 1
-            asyncio.get_running_loop().call_later(0.05, kill, client)
+            killing.append(asyncio.ensure_future(kill_with_replacement(client)))
 
-        def kill(client: WorkerClient) -> None:
-            if client.pid is None:
-                asyncio.get_running_loop().call_later(0.05, kill, client)
-            else:
-                os.kill(client.pid, signal.SIGKILL)
+        async def kill_with_replacement(client: WorkerClient) -> None:
+            # The client replaces a worker once without a word.
+            first = await kill(client, None)
+            await kill(client, first)
 
+        async def kill(client: WorkerClient, before: int | None) -> int:
+            while client.pid is None or client.pid == before:
+                await asyncio.sleep(0.02)
+            pid = client.pid
+            await asyncio.sleep(0.05)
+            os.kill(pid, signal.SIGKILL)
+            return pid
+
+        killing: list[asyncio.Future[None]] = []
         scene.before += [lose] * times
         scene.open()
         if times < MAX_LOST_WORKERS:

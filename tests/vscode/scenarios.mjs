@@ -105,7 +105,7 @@ function scenariosOfTrusted(window) {
       return { lens, line };
     },
     "undo brings the numbers back": async () => {
-      await window.page.locator(".monaco-editor .view-lines").first().click();
+      await window.page.locator(".monaco-editor .view-line").first().click({ position: { x: 4, y: 4 } });
       await window.page.keyboard.press("Control+Z");
       await window.page.keyboard.press("Control+S");
       return lensText(window, new RegExp(escaped(tilelang.flop)));

@@ -99,7 +99,7 @@ def node(cost: BreakdownEntry, report: KernelReport) -> str:
     if not cost.time_s and cost.overlapped_s:
         verdict = f"**{code(cost.label)}**: {labels.seconds(cost.overlapped_s)}, all of it hidden"
     elif cost.share is not None:
-        verdict += f", {labels.percent(cost.share)} of {prose(report.name)}"
+        verdict += f", {labels.percent(cost.share)} of {prose(labels.title(report))}"
     if cost.bound:
         verdict += f", {cost.bound}-bound"
     rows = [
