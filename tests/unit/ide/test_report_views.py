@@ -138,7 +138,7 @@ def test_hover_says_the_verdict_first() -> None:
     found = hovers.hover([REPORT], 6, 10)
     assert found is not None
     lines = found.markdown.splitlines()
-    assert lines[0] == "**`loop`**: 93 us, 93% of main, tensor-bound."
+    assert lines[0] == "**`loop`**: 93 us, 93% of matmul (main), tensor-bound."
     assert "| trips | 32 |" in lines
     assert "| `gemm` | 8 | 63 us | 63% | 1 GFLOP | 500 kB | tensor |" in lines
     assert lines.index("| `gemm` | 8 | 63 us | 63% | 1 GFLOP | 500 kB | tensor |") < next(
