@@ -6,8 +6,9 @@ Each result is sent at once, so that it is not lost if a later kernel hangs or c
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
-from typing import Callable, Dict, Sequence
+from typing import Callable, Dict, NamedTuple, Optional, Sequence
 
 from . import codec
 from .facts import KernelFacts
@@ -15,6 +16,7 @@ from .lines import split_lines
 from .program import fake_gpu, load, patches, user_imports
 from .program.document import Document
 from .program.file_dependencies import Origins
+from .program.import_state import ImportState
 from .program.load import Loaded
 from .protocol import Analyze, KernelRequest, Lowering, Problem
 from .tracing import assumed_values
@@ -26,13 +28,31 @@ KERNEL, LOWERED, NEEDS, PROBLEM, FILE, BEGIN, END, LINE, DONE = (
     b"K", b"W", b"N", b"P", b"F", b"B", b"E", b"L", b"D",
 )  # fmt: skip
 Send = Callable[[bytes, bytes], None]
+# A process whose imports take less is not worth a copy of it.
+_LEAST_IMPORT_S = 0.1
 
 
-def analyse(request: Analyze, only: Sequence[int], send: Send) -> None:
+class Continuation(NamedTuple):
+    """What a copy of the process, made after the leading imports, is to do instead."""
+
+    request: Analyze
+    only: Sequence[int]
+    send: Send
+
+
+ForkPoint = Callable[[ImportState], Optional[Continuation]]
+
+
+def analyse(
+    request: Analyze, only: Sequence[int], send: Send, fork_point: Optional[ForkPoint] = None
+) -> None:
     """Analyse the kernels of `request` with the indices `only`.
 
     ``BEGIN`` and ``END`` frame the pieces of one kernel, with its index; ``LINE`` is the line of
     the text that is executed next.  ``DONE`` is the last piece.
+
+    `fork_point` is called after imports that took long. It returns None in this process, and in
+    each copy that is made there what to go on with.
     """
     try:
         document = Document(request.path, request.text, request.leave_out)
@@ -42,15 +62,28 @@ def analyse(request: Analyze, only: Sequence[int], send: Send) -> None:
         return
     from .frameworks.locations import spans
 
+    def note_line(line: int) -> None:
+        send(LINE, b"%d" % line)
+
     patches.install(request.target)
     enter_folder(request.path)
     folders = load.search_folders(request.path, request.sys_path)
     with spans.recording(), user_imports.Importer(), Origins(document, folders) as origins:
-        loaded = load.load(
-            document,
-            request.sys_path,
-            lambda line: send(LINE, b"%d" % line),
-        )
+        loaded = load.begin(document, request.sys_path)
+        while True:
+            began_s, began_ns = time.monotonic(), time.time_ns()
+            load.run_leading_imports(loaded, note_line)
+            if fork_point is None or time.monotonic() - began_s < _LEAST_IMPORT_S:
+                break
+            state = ImportState(request, loaded, origins.files())
+            continuation = None if state.is_newer_than(began_ns) else fork_point(state)
+            if continuation is None:
+                break
+            request, only, send = continuation
+            document = Document(request.path, request.text, request.leave_out)
+            origins.replace_document(document)
+            loaded.replace_document(document)
+        load.run_rest(loaded, note_line)
         for problem in loaded.problems:
             send(PROBLEM, codec.dumps(problem))
         # Sent again at the end, which not every analysis reaches.

@@ -38,6 +38,11 @@ class Sender:
         self._identity = descriptors.identity(self._descriptor)
         self._process = os.getpid()
 
+    def close(self) -> None:
+        """Close the channel, unless analysed code has."""
+        if descriptors.is_open(self._descriptor, self._identity):
+            os.close(self._descriptor)
+
     @property
     def is_inherited(self) -> bool:
         """Whether this is a process that analysed code has forked, which must not send."""

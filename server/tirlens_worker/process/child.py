@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import gc
 import os
 import pickle
-import select
-import signal
-import struct
+import socket
 import sys
 import time
-import traceback
 from dataclasses import replace
-from typing import Callable, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import NamedTuple, Optional, Sequence
 
-from ..analysis import LINE, analyse
-from ..isolation import cgroup, landlock, limits, network, seccomp
-from ..protocol import CLOSED_STATUS, Analyze
+from ..isolation import cgroup, limits, seccomp
+from ..protocol import Analyze
 from . import descriptors
-from .channel import ChannelClosedError, Sender
-from .processes import end_descendants, groups, kill_group, kill_groups
+from .analysis_process import LENGTH, AnalysisProcess, Limits, run_and_exit
+from .fork_server import Ends, ForkServer
+from .processes import end_descendants, groups, has_strays, kill_group, kill_groups
 from .shared_line import SharedLine
 from .stdio import write_all
-from .warm_up import warm_up
 
-_LENGTH = struct.Struct("<Q")
-# One analysis after the other leaves no time to warm up for the next.
-_IDLE_S = 0.3
-# The traceback of a child that is out of time is asked for this long before it is killed.
-_TRACE_AHEAD_S = 0.25
-private_descriptors: Set[int] = set()
-"""The open files of this process that its children close: its pipes to others."""
+
+class ServerGoneError(Exception):
+    """A fork server has ended, or has executed other imports."""
 
 
 class End(NamedTuple):
@@ -43,31 +34,55 @@ class End(NamedTuple):
 
 
 class Child:
-    """A forked child that waits for its orders: some of a request's kernels.
+    """A process that waits for its orders: some of a request's kernels.
 
-    One that is forked before there is a request has the cost of its start behind it.
+    One that is forked before there is a request has the cost of its start behind it. One that a
+    fork server forks for a request has that of its imports behind it, too.
+
+    Raises:
+        ServerGoneError: the `server` did not fork it.
     """
 
-    def __init__(self, mark: SharedLine) -> None:
+    def __init__(
+        self,
+        mark: SharedLine,
+        server: Optional[ForkServer] = None,
+        request: Optional[Analyze] = None,
+    ) -> None:
         self.mark = mark
-        pieces, self._pieces_in = os.pipe()
-        output, self._output_in = os.pipe()
-        trace, self._trace_in = os.pipe()
-        self._orders, self._orders_in = os.pipe()
+        self.server: Optional[ForkServer] = None
+        pieces, pieces_in = os.pipe()
+        output, output_in = os.pipe()
+        trace, trace_in = os.pipe()
+        orders, self._orders_in = os.pipe()
+        self._control, control = socket.socketpair()
+        ends = Ends(pieces_in, output_in, trace_in, orders, control.detach())
         self.channels = {"pieces": pieces, "output": output, "trace": trace}
-        private_descriptors.update((pieces, output, trace, self._orders_in))
+        descriptors.private.update((*self.channels.values(), self._orders_in))
+        descriptors.private.add(self._control.fileno())
         self._ended: Optional[End] = None
         self._closed = False
-        parent = os.getpid()
-        self.pid = os.fork()
-        if self.pid == 0:
-            _run_and_exit(lambda: self._run(parent))
+        if server is None or request is None:
+            self.pid = self._fork(ends)
+        else:
+            self.pid = server.fork(request, ends) or 0
+        for descriptor in ends:
+            os.close(descriptor)
+        if not self.pid:
+            self._close()
+            raise ServerGoneError
         with contextlib.suppress(OSError):
             # The child does so too; the first call has the effect.
             os.setpgid(self.pid, self.pid)
         groups.add(self.pid)
-        for descriptor in (self._pieces_in, self._output_in, self._trace_in, self._orders):
-            os.close(descriptor)
+
+    def _fork(self, ends: Ends) -> int:
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            not_ours = tuple(descriptors.private)
+            run_and_exit(lambda: AnalysisProcess(ends, self.mark, parent, _limits).run(not_ours))
+        return pid
 
     @property
     def is_alive(self) -> bool:
@@ -80,67 +95,14 @@ class Child:
         # The id is the worker's own, so that no child can write the result of a request.
         orders = pickle.dumps((replace(request, id=0), tuple(only), time_limit_s))
         with contextlib.suppress(BrokenPipeError):  # What has become of it shows on its pipes.
-            write_all(self._orders_in, _LENGTH.pack(len(orders)) + orders)
-
-    def _run(self, parent: int) -> None:
-        """In the child: become a disposable process, then analyse the request."""
-        with contextlib.suppress(OSError):
-            os.setpgid(0, 0)
-        limits.set_name("tirlens-child")
-        limits.die_with_parent(parent, signal.SIGKILL)
-        os.dup2(self._output_in, 1)
-        os.dup2(self._output_in, 2)
-        for descriptor in (*private_descriptors, self._output_in):
-            os.close(descriptor)
-        sender, trace = Sender(self._pieces_in), descriptors.move_up(self._trace_in)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        # The parent must not wait for its turn behind a child that has gone wild.
-        limits.lower_priority(limits.CHILD_NICE)
-        limits.die_first()
-        network.close()
-        landlock.scope_signals()
-        seccomp.install(_protected)
-        faulthandler.enable(trace, all_threads=False)
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), 3000))
-        orders = self._await_orders()
-        if orders is None:
-            return
-        request, only, time_limit_s = orders
-        limits.limit_resources(time_limit_s, _process_limit)
-        faulthandler.dump_traceback_later(max(0.05, time_limit_s - _TRACE_AHEAD_S), file=trace)
-
-        def tell(tag: bytes, payload: bytes) -> None:
-            if sender.is_inherited:
-                return
-            if tag == LINE:
-                # A text that has closed the channel ends at the next statement, not at a kernel.
-                sender.check()
-                self.mark.line = int(payload)
-            else:
-                sender.send(tag, payload)
-
-        analyse(request, only, tell)
-        faulthandler.cancel_dump_traceback_later()
-
-    def _await_orders(self) -> Optional[Tuple[Analyze, Tuple[int, ...], float]]:
-        """In the child: what it is to do; None if it is not needed any more."""
-        if not select.select([self._orders], [], [], _IDLE_S)[0]:
-            # What an analysis writes to is copied on the first write, which can be done ahead.
-            warm_up()
-        with os.fdopen(self._orders, "rb") as stream:
-            header = stream.read(_LENGTH.size)
-            if len(header) < _LENGTH.size:
-                return None
-            orders: Tuple[Analyze, Tuple[int, ...], float] = pickle.loads(
-                stream.read(_LENGTH.unpack(header)[0])
-            )
-            return orders
+            write_all(self._orders_in, LENGTH.pack(len(orders)) + orders)
 
     def kill(self) -> None:
-        """Kill the child and its group; do not wait for their ends."""
+        """Kill the child and all that it started; do not wait for their ends."""
+        self._note_server()
         kill_group(self.pid)
-        kill_groups()
+        if has_strays():
+            kill_groups()
 
     def wait_for_end(self) -> End:
         """What became of the child, once it has ended."""
@@ -152,14 +114,27 @@ class Child:
         """Kill what is left of the child and all that it started, and wait for it."""
         if self._closed:
             return
+        self._note_server()
+        kill_group(self.pid)
+        self.wait_for_end()
+        if has_strays():
+            end_descendants()
+        self._close()
+        groups.discard(self.pid)
+
+    def _note_server(self) -> None:
+        """Take over the fork server that the child has left, before what it left is killed."""
+        if self.server is None and not self._closed and _limits.leaves_server:
+            self.server = ForkServer.find(self._control)
+
+    def _close(self) -> None:
         self._closed = True
         for descriptor in (*self.channels.values(), self._orders_in):
             os.close(descriptor)
-            private_descriptors.discard(descriptor)
-        kill_group(self.pid)
-        self.wait_for_end()
-        end_descendants()
-        groups.discard(self.pid)
+            descriptors.private.discard(descriptor)
+        if self.server is None:
+            descriptors.private.discard(self._control.fileno())
+            self._control.close()
 
     def ends_within(self, seconds: float) -> bool:
         """Whether the child comes to its end by itself within `seconds`."""
@@ -185,35 +160,16 @@ class Child:
         return self._ended
 
 
-def _run_and_exit(work: Callable[[], None]) -> None:
-    """End this process after `work`, without the exit handlers of the process it came from."""
-    leave = os._exit
-    status = 70
-    try:
-        work()
-        status = 0
-    except ChannelClosedError:
-        status = CLOSED_STATUS
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):
-                stream.flush()
-        leave(status)
-
-
-_process_limit: Optional[int] = None
-_protected = seccomp.Protected()
+_limits = Limits(seccomp.Protected(), None, leaves_server=False)
 
 
 def prepare() -> None:
     """Make this process ready to fork children."""
-    global _process_limit, _protected
-    limits.adopt_orphans()
-    _protected = seccomp.ancestors(os.getpid())
-    if _process_limit is None:
-        _process_limit = limits.process_limit()
+    global _limits
+    process_limit = _limits.processes
+    if process_limit is None:
+        process_limit = limits.process_limit()
+    _limits = Limits(seccomp.ancestors(os.getpid()), process_limit, limits.adopt_orphans())
     group = cgroup.own()
     if group is not None:
         group.limit(limits.memory_limit_bytes(), limits.SPARE_PROCESSES)

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Tuple
+from typing import Set, Tuple
 
 # At most what select(2) and the usual soft limit allow.
 END = 1024
 _RESERVED = 64
 
 Identity = Tuple[int, int, int]
+private: Set[int] = set()
+"""The open files of this process that its children close: its pipes to others."""
 
 
 def move_up(descriptor: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import time
 from typing import Dict, Iterable, List, Set
 
@@ -13,8 +14,12 @@ from ..isolation import namespace
 _END_LIMIT_S = 10.0
 _FIRST_POLL_S, _LAST_POLL_S = 0.002, 0.05
 _LOWEST_PRIORITY = 19
+# Of more descendants than this, one is not kept.
+_MOST_KEPT = 64
 groups: Set[int] = set()
 """The process groups of running analyses."""
+kept: Set[int] = set()
+"""Children that outlive an analysis."""
 
 
 def kill_group(group: int) -> None:
@@ -36,6 +41,21 @@ def kill_groups() -> None:
         # All at once: none can fork past it.
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
+
+
+def has_strays() -> bool:
+    """Whether processes run that are neither `kept` nor about to end; true where none can be seen.
+
+    Those of running analyses are among them, until they are killed.
+    """
+    if not kept or not sys.platform.startswith("linux"):
+        return True
+    return any(pid not in kept and not is_ending(pid) for pid in find_descendants(_MOST_KEPT))
+
+
+def is_child(pid: int) -> bool:
+    """Whether `pid` is a child of this process (Linux)."""
+    return pid in _children(os.getpid())
 
 
 def kill_descendants() -> None:
@@ -138,7 +158,7 @@ def find_descendants(most: int) -> List[int]:
 
 def count_living(processes: Iterable[int]) -> int:
     """How many `processes` have neither ended nor been killed."""
-    return sum(not _is_ending(pid) for pid in processes)
+    return sum(not is_ending(pid) for pid in processes)
 
 
 def signal_name(number: int) -> str:
@@ -149,7 +169,7 @@ def signal_name(number: int) -> str:
         return "signal {}".format(number)
 
 
-def _is_ending(pid: int) -> bool:
+def is_ending(pid: int) -> bool:
     """Whether a process is gone, not yet reaped, or has a SIGKILL before it (proc(5), status)."""
     try:
         with open("/proc/{}/status".format(pid)) as file:

@@ -8,10 +8,11 @@ for the rest make the `Result`.
 from __future__ import annotations
 
 import time
-from typing import Callable, Optional
+from typing import Callable, List, Optional
 
 from ..protocol import Analyze
 from .child import Child
+from .fork_server import ForkServer
 from .results import Pieces
 from .stdio import Tail
 from .watch import Intake, Watch
@@ -39,6 +40,7 @@ class Run:
             request, control, interrupted, on_progress, self._pieces, self._output
         )
         self._began = time.monotonic()
+        self.has_failed = False
 
     def result(self) -> Optional[bytes]:
         """The `Result` as JSON, or None if the request was given up."""
@@ -54,6 +56,7 @@ class Run:
             # The file has been imported before: that there was no time to do so again is no news.
             if not (again and report.timed_out and report.crashed_in is None):
                 self._pieces.add(report.problems)
+            self.has_failed |= bool(report.problems)
             waiting = [index for index in waiting if index not in report.finished]
             # After a kernel that crashed or hung the others are tried in a new child.
             if report.crashed_in is None or not waiting or (late and report.timed_out):
@@ -65,6 +68,11 @@ class Run:
         if report.timed_out and (again or report.crashed_in is not None):
             self._pieces.add_not_reached(waiting)
         return self._pieces.encode(time.monotonic() - self._began, self._output.text())
+
+    @property
+    def servers(self) -> List[ForkServer]:
+        """The fork servers that the analysis has left, the newest last."""
+        return [child.server for child in self._children if child.server is not None]
 
     def close(self) -> None:
         """End what is left of the analysis, which takes longer than to tell its result."""

@@ -20,6 +20,8 @@ from .child import Child
 from .processes import (
     count_living,
     find_descendants,
+    has_strays,
+    kept,
     kill_descendants,
     reap_orphans,
     signal_name,
@@ -118,7 +120,7 @@ class Watch:
         if not self._done:
             deserted = "pieces" not in open_pipes and not self._child.ends_within(_END_WAIT_S)
             self._child.kill()
-            if self._memory_full or self._report.given_up:
+            if (self._memory_full or self._report.given_up) and has_strays():
                 # What is left in other groups would take the memory of the next child; after a
                 # cancel nothing runs any more.
                 kill_descendants()
@@ -133,7 +135,8 @@ class Watch:
         # Those that were killed with an earlier child become ours one after the other.
         self._flood = len(found) > self._most < count_living(found)
         if not self._flood:
-            self._memory_full = self._memory.is_above(memory_limit_bytes(), found)
+            measured = [pid for pid in found if pid not in kept]
+            self._memory_full = self._memory.is_above(memory_limit_bytes(), measured)
         return self._flood or self._memory_full
 
     def _read(self, name: str, descriptor: int) -> bool:

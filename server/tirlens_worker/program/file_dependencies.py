@@ -36,6 +36,11 @@ class Origins:
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 
+    def replace_document(self, document: Document) -> None:
+        """Go on with another version of the document."""
+        document.raised_in |= self._document.raised_in
+        self._document = document
+
     def find_spec(
         self, name: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
     ) -> None:

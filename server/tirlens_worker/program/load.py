@@ -29,15 +29,22 @@ _PRINTED = re.compile(r"#[ \t]*(?P<text>from tvm\.script import \w+ as (?P<name>
 
 
 class Loaded:
-    """An executed module, with the failures of its statements."""
+    """A module of which the first `executed` statements ran, with the failures of those."""
 
     def __init__(self, document: Document, module: ModuleType) -> None:
         self.document = document
         self.module = module
         self.problems: List[Problem] = []
+        self.executed = 0
         self._failed: Dict[str, Problem] = {}
         self._replaced = {node.lineno for node in document.replaced}
         self._replaced_values: Dict[int, Any] = {}
+
+    def replace_document(self, document: Document) -> None:
+        """Go on with another version, of which the executed statements are the same."""
+        self.document = document
+        self._replaced = {node.lineno for node in document.replaced}
+        document.fill_linecache()
 
     @property
     def namespace(self) -> Dict[str, Any]:
@@ -86,7 +93,9 @@ class Loaded:
         """Report the line that uses names of earlier versions, which are translated."""
         if mention is not None:
             line, message = mention
-            self.problems.append(Problem("unsupported", message, self.document.span_of_line(line)))
+            self.problems.insert(
+                0, Problem("unsupported", message, self.document.span_of_line(line))
+            )
 
     def record(self, statement: ast.stmt, error: BaseException) -> None:
         """Record a failed statement: reported at once, or where a name that it defines is used."""
@@ -131,6 +140,14 @@ def load(
     on_statement: Callable[[int], None],
 ) -> Loaded:
     """Execute `document`; `on_statement` receives the line of each statement before it runs."""
+    loaded = begin(document, sys_path)
+    run_leading_imports(loaded, on_statement)
+    run_rest(loaded, on_statement)
+    return loaded
+
+
+def begin(document: Document, sys_path: Tuple[str, ...]) -> Loaded:
+    """The module of `document`, of which no statement has been executed."""
     levels = relative_levels(document.tree)
     name, _ = package_of(document.path, levels)
     package = name.rpartition(".")[0]
@@ -143,11 +160,37 @@ def load(
     sys.modules[module.__name__] = module
     sys.argv = [document.path]
     document.fill_linecache()
-    loaded = Loaded(document, module)
-    loaded.note_old_names(old_tvm.find_old_name(document.text))
-    selected = [*printed_imports(document), *document.tree.body]
-    run_statements(loaded, selected, module.__dict__, on_statement)
-    return loaded
+    return Loaded(document, module)
+
+
+def run_leading_imports(loaded: Loaded, on_statement: Callable[[int], None]) -> None:
+    """Execute the `leading_imports` of the document that have not been executed."""
+    body = loaded.document.tree.body
+    end = leading_imports(body)
+    if loaded.executed == 0:
+        run_statements(loaded, printed_imports(loaded.document), loaded.namespace, on_statement)
+    if end > loaded.executed:
+        run_statements(loaded, body[loaded.executed : end], loaded.namespace, on_statement)
+        loaded.executed = end
+
+
+def run_rest(loaded: Loaded, on_statement: Callable[[int], None]) -> None:
+    """Execute the statements of the document that have not been executed."""
+    body = loaded.document.tree.body
+    run_statements(loaded, body[loaded.executed :], loaded.namespace, on_statement)
+    loaded.executed = len(body)
+    loaded.note_old_names(old_tvm.find_old_name(loaded.document.text))
+
+
+def leading_imports(body: List[ast.stmt]) -> int:
+    """The number of statements up to the last import before the first function or class."""
+    end = 0
+    for number, statement in enumerate(body, 1):
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            break
+        if any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in ast.walk(statement)):
+            end = number
+    return end
 
 
 def printed_imports(document: Document) -> List[ast.stmt]:

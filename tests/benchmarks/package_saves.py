@@ -1,0 +1,80 @@
+"""How long a save takes in real packages, whose kernels' files import much of a library.
+
+    python tests/benchmarks/package_saves.py PYTHON FILE... [--rounds N]
+
+``PYTHON`` is an interpreter with the framework and what the package imports.  Each file is opened
+in a server of its own; then its kernels are edited and the file is saved
+``--rounds`` times.  ``cold`` is the time from the opening to the first result, and ``p50`` and
+``p95`` are times from a save to its result.  No file is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from support.responses import quantile
+from support.rpc import Client
+
+_LIMIT_S = 120
+# Between the last key and the save; a debounced reading of the text fits in.
+_PAUSE_S = 0.3
+# After a result, as a person looks at it.
+_LOOK_S = 1.0
+
+
+def edited(text: str, number: int) -> str:
+    """`text` with other statements without effect at the start of each kernel's body."""
+    lines = text.splitlines(keepends=True)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.With) and "T.Kernel(" in (ast.unparse(node.items[0])):
+            first = node.body[0]
+            at = first.lineno - 1
+            lines[at] = " " * first.col_offset + "; ".join(["pass"] * number) + "\n" + lines[at]
+    return "".join(lines)
+
+
+def saves(python: str, file: Path, rounds: int) -> tuple[float, list[float]]:
+    """The seconds from the opening of `file` to its result, and from each save."""
+    text = file.read_text()
+    with Client() as client:
+        client.initialize(trusted=True, interpreter=python)
+        began = time.perf_counter()
+        uri = client.open(file)
+        client.wait_ready(uri, timeout_s=_LIMIT_S)
+        cold_s = time.perf_counter() - began
+        found: list[float] = []
+        for number in range(rounds):
+            time.sleep(_LOOK_S)
+            ready = client.states(uri).count("ready")
+            client.replace(uri, number + 2, edited(text, number + 1))
+            time.sleep(_PAUSE_S)
+            began = time.perf_counter()
+            client.save(uri)
+            client.wait_ready(uri, ready + 1, timeout_s=_LIMIT_S)
+            found.append(time.perf_counter() - began)
+    return cold_s, found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("python")
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--rounds", type=int, default=10)
+    options = parser.parse_args()
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; seconds")
+    print(f"{'cold':>7} {'p50':>7} {'p95':>7}")
+    for file in options.files:
+        cold_s, found = saves(options.python, file.absolute(), options.rounds)
+        p50, p95 = quantile(found, 0.5), quantile(found, 0.95)
+        print(f"{cold_s:7.2f} {p50:7.2f} {p95:7.2f}  {file}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
