@@ -8,6 +8,7 @@ from tirlens_worker.tracing.assumed_values import (
     Parameter,
     attempts,
     by_name,
+    choices_of,
     constants_of,
     flags_of,
     size,
@@ -167,3 +168,37 @@ def make(reduceO, first, window_size, M, scale):
     assert flags_of(ast.parse(text)) == {"reduceO", "first", "window_size"}
     assert by_name("reduceO", "flag") == ("False", "True")
     assert by_name("window_size", "flag") == by_name("window_size")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('def f(mode):\n    assert mode in ("max", "min")', {"mode": ('"max"', '"min"')}),
+        (
+            "def f(bits):\n    if bits not in [4, 8]:\n        raise ValueError",
+            {"bits": ("4", "8")},
+        ),
+        (
+            'def f(op):\n    if op == "sum": pass\n    elif op == "max": pass',
+            {"op": ('"sum"', '"max"')},
+        ),
+        ('def f(op: Literal["add", "mul"]): pass', {"op": ('"add"', '"mul"')}),
+        # A size that is compared with a number is not that number.
+        ("def f(M):\n    if M == 1: pass", {}),
+        ("def f(M, names):\n    assert M in names", {}),
+    ],
+)
+def test_values_that_a_definition_lists(text: str, expected: dict[str, tuple[str, ...]]) -> None:
+    assert choices_of(ast.parse(text)) == expected
+
+
+def test_listed_values_come_before_those_of_the_name_and_bound_those_of_the_file() -> None:
+    listed = Parameter("op_kind", choices=('"sum"', '"max"'))
+    tried = list(attempts([listed], {"op_kind": ('"other"', '"max"')}, {}))
+    assert [values["op_kind"] for values in tried] == ['"max"', '"sum"']
+
+
+def test_large_sizes_are_divided() -> None:
+    parameters = [Parameter("M"), Parameter("block_M"), Parameter("N")]
+    first = next(attempts(parameters, {}, {"N": 4096}, 16))
+    assert first == {"M": "256", "block_M": "128", "N": "4096"}

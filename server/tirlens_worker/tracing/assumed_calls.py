@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 from dataclasses import replace
-from typing import Any, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+from ..program import fake_gpu
 from ..program.compilations import first_configuration
 from ..program.document import Definition, Document
 from ..protocol import KernelRequest
@@ -17,31 +18,48 @@ from .array_arguments import is_array, new_arrays
 Call = Tuple[str, str]
 
 
-def calls(document: Document, value: Any, name: str, request: KernelRequest) -> Iterator[Call]:
-    """Calls of `value`, named `name` in the text, with assumed arguments."""
+def calls(
+    document: Document, value: Any, name: str, request: KernelRequest, divisor: int = 1
+) -> Iterator[Call]:
+    """Calls of `value`, named `name` in the text, with assumed arguments.
+
+    Large sizes are divided by `divisor`.
+    """
     method = ".specialize" if hasattr(value, "specialize") else ""
     plain = "autotune" if hasattr(value, "jit_impl") else "defaults"
     parameters = _parameters(document, value, request)
     # A method is called on an object of its class, constructed without arguments.
     owner, _, last = name.rpartition(".")
     callee = "{}().{}".format(owner, last) if _is_method(document, value, request) else name
-    for values in assumed_values.attempts(parameters, request.hints, request.bindings):
+    for values in assumed_values.attempts(parameters, request.hints, request.bindings, divisor):
+        values = _with_device(values)
         # A parameter that autotuning sets is not assumed.
         source = "assumed" if values else plain
         values = dict(values, **_new_arrays(document, value, request, values))
         yield _call_text(callee + method, parameters, values), source
 
 
-def calls_around(document: Document, request: KernelRequest) -> Iterator[Call]:
-    """Calls of the function in which a local kernel is defined, with assumed arguments."""
+def calls_around(document: Document, request: KernelRequest, divisor: int = 1) -> Iterator[Call]:
+    """Calls of the function in which a local kernel is defined, with assumed arguments.
+
+    Large sizes are divided by `divisor`.
+    """
     path = document.definitions_along(request.local_to or "", request.span.line)
+    choices = assumed_values.choices_of(path[-1]) if path else {}
     parameters = [
-        assumed_values.Parameter(name, written_type(path[-1], name))
+        assumed_values.Parameter(name, written_type(path[-1], name), choices=choices.get(name, ()))
         for name in required_around(document, request)
     ]
-    for values in assumed_values.attempts(parameters, request.hints, request.bindings):
+    for values in assumed_values.attempts(parameters, request.hints, request.bindings, divisor):
+        values = _with_device(values)
         words = ", ".join("{}={}".format(name, text) for name, text in values.items())
         yield "{}({})".format(request.local_to, words), "assumed" if values else "module-level"
+
+
+def _with_device(values: Mapping[str, str]) -> Dict[str, str]:
+    """`values` with the number of multiprocessors of the device where it is asked for."""
+    count = str(fake_gpu.current().sm_count)
+    return {name: count if text == "sm_count" else text for name, text in values.items()}
 
 
 def required_names(document: Document, value: Any, request: KernelRequest) -> Tuple[str, ...]:
@@ -141,6 +159,7 @@ def _without_value(
     signature = _wrapped_signature(signature, definition)
     out: List[assumed_values.Parameter] = []
     flags = assumed_values.flags_of(definition or ast.Pass())
+    choices = assumed_values.choices_of(definition or ast.Pass())
     for index, parameter in enumerate(signature.parameters.values()):
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
@@ -154,7 +173,8 @@ def _without_value(
             hint = "flag" if parameter.name in flags else None
             hint = hint if annotation is parameter.empty else annotation
             position = None if parameter.kind is parameter.KEYWORD_ONLY else index
-            out.append(assumed_values.Parameter(parameter.name, hint, optional, position))
+            listed = choices.get(parameter.name, ())
+            out.append(assumed_values.Parameter(parameter.name, hint, optional, position, listed))
         elif parameter.name in request.bindings:
             out.append(assumed_values.Parameter(parameter.name, None, True))
     if hasattr(implementation, "get_tir") and definition is not None:

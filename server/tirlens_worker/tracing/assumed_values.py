@@ -32,15 +32,19 @@ Texts = Tuple[str, ...]
 class Parameter:
     """A parameter that needs a value.
 
-    `optional` if the kernel has a default; `position` if it can be passed by position.
+    `optional` if the kernel has a default; `position` if it can be passed by position; `choices`
+    are the values that its definition lists.
     """
 
     name: str
     annotation: Any = None
     optional: bool = False
     position: Optional[int] = None
+    choices: Texts = ()
 
 
+# Replaced by the number of multiprocessors of the device.
+_SM_COUNT: Texts = ("sm_count",)
 # The first pattern that matches the whole name, in lower case, decides.
 _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r".*(accum|acc)_?(d?type)", ('"float32"', '"float16"', '"int32"')),
@@ -107,7 +111,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"(.*_)?scal(e|ing)(_factor|_value)?|sm_?scale", ("0.125", "None")),
     (r"out_?idx", ("[-1]",)),
     (r"target", ('"cuda"',)),
-    (r"(sm|num_sms?|sm_num|n_sms?|num_cta.*)", ("132",)),
+    (r"((num|n|max|total)_?)?sms?(_?(count|num))?|num_ctas?(_.*)?", _SM_COUNT),
     (r"(n|num)_?(iters?|iterations?|steps?|repeats?|rep|layers?|rounds?)", ("1", "10")),
     (r"swizzle.*|panel.*", ("8", "10")),
     (
@@ -130,6 +134,7 @@ _BY_TYPE: Mapping[str, Texts] = {
 }
 _UNKNOWN: Texts = ("128", "1", '"float16"', "None", "1.0")
 _MAX_ATTEMPTS = 16
+_LARGE = 1024
 
 
 # The meaning of a letter depends on the other parameters: k is a head dimension with v or h and
@@ -198,15 +203,20 @@ def attempts(
     parameters: Sequence[Parameter],
     hints: Mapping[str, Texts],
     bindings: Mapping[str, int],
+    divisor: int = 1,
 ) -> Iterator[Dict[str, str]]:
     """Assignments of values to `parameters`, the most plausible first, at most 16.
 
     `bindings` are values from the user and part of all assignments.  Optional parameters get values
-    after all assignments without them.
+    after all assignments without them.  Other values of at least 1024 are divided by `divisor`, a
+    power of two, but not below 256.
     """
     fixed = {name: (str(value),) for name, value in bindings.items()}
     seen: List[Dict[str, str]] = []
     for assignment in _assignments(parameters, hints, fixed):
+        for name, text in assignment.items():
+            if name not in fixed and text.isdigit() and int(text) >= _LARGE:
+                assignment[name] = str(max(int(text) // divisor, _LARGE // 4))
         if assignment not in seen:
             seen.append(assignment)
             yield assignment
@@ -220,17 +230,59 @@ def _assignments(
     required = [p for p in parameters if not p.optional or p.name in fixed]
     for chosen in (required, list(parameters)):
         names = [p.name for p in parameters]
-        table = {p.name: fixed.get(p.name) or by_name(p.name, p.annotation, names) for p in chosen}
-        hinted = {
-            name: fixed.get(name) or tuple(dict.fromkeys(hints.get(name, ()) + values))
-            for name, values in table.items()
+        table = {
+            p.name: fixed.get(p.name) or p.choices or by_name(p.name, p.annotation, names)
+            for p in chosen
         }
+        hinted = dict(table)
+        for parameter in chosen:
+            name, choices = parameter.name, parameter.choices
+            if name not in fixed:
+                found = [text for text in hints.get(name, ()) if not choices or text in choices]
+                hinted[name] = tuple(dict.fromkeys((*found, *table[name])))
         for source in (hinted, table):
             for rank in range(2):
                 yield {n: values[min(rank, len(values) - 1)] for n, values in source.items()}
         for name, values in table.items():
             for value in values[1:]:
                 yield dict({n: v[0] for n, v in hinted.items()}, **{name: value})
+
+
+def choices_of(function: ast.AST) -> Dict[str, Texts]:
+    """The values of names that `function` lists.
+
+    It does by ``assert reduce in ("sum", "max")`` or ``not in``, with a tuple, list or set of
+    constants, by ``Literal["a", "b"]``, and by comparisons of a name with texts.
+    """
+    found: Dict[str, List[str]] = {}
+    compared: Dict[str, List[str]] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg) and isinstance(node.annotation, ast.Subscript):
+            if getattr(node.annotation.value, "id", getattr(node.annotation.value, "attr", "")) == (
+                "Literal"
+            ):
+                found.setdefault(node.arg, []).extend(_constants(node.annotation.slice))
+        elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Name):
+            (operator, *_), (other, *_) = node.ops, node.comparators
+            if isinstance(operator, (ast.In, ast.NotIn)):
+                found.setdefault(node.left.id, []).extend(_constants(other))
+            elif isinstance(operator, (ast.Eq, ast.NotEq)):
+                texts = [text for text in _constants(other) if text[:1] in "'\""]
+                compared.setdefault(node.left.id, []).extend(texts)
+    return {
+        name: tuple(dict.fromkeys((*found.get(name, ()), *compared.get(name, ()))))
+        for name in {**found, **compared}
+        if found.get(name) or compared.get(name)
+    }
+
+
+def _constants(node: ast.AST) -> List[str]:
+    """The constants of a tuple, list or set of nothing else, or the one constant, as text."""
+    items = node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]
+    if not all(isinstance(item, ast.Constant) for item in items):
+        return []
+    values = [item.value for item in items if isinstance(item, ast.Constant)]
+    return ['"{}"'.format(v) if isinstance(v, str) else repr(v) for v in values]
 
 
 def flags_of(function: ast.AST) -> FrozenSet[str]:

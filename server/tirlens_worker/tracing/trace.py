@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
 from ..program import fake_gpu, load, other_versions
 from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 from . import assumed_calls
+from .assumed_calls import Call
 from .evaluate import Evaluator, Traced
 from .failures import Failure, explain, required_problem
 
 # Limit of the search for arguments, which leaves time for other kernels of the file.  It is
 # processor time, so that the result does not depend on the load of the machine.
 _ASSUME_LIMIT_S = 6.0
-# Most kernels that cannot be launched: more where the sizes do not depend on the arguments.
-_MAX_UNLAUNCHABLE = 6
+# Most kernels that are not usable: more where the sizes do not depend on the arguments.
+_MAX_UNUSABLE = 6
+# Large sizes are tried as they are, then divided by these.
+_DIVISORS = (1, 4, 16)
+# Of the device's memory. Tests and benchmarks of libraries allocate several arrays beside these.
+_USUAL_SHARE = 1 / 8
 
 
 @dataclass(frozen=True)
@@ -68,30 +73,34 @@ class Tracer:
             failures.append(Failure(CallCandidate(request.name, "module-level"), error))
             return self._failure_outcome(request, failures, ())
         tried = {failure.candidate.expression for failure in failures}
-        calls = (
-            assumed_calls.calls_around(document, request)
-            if request.local_to
-            else assumed_calls.calls(document, value, request.name, request)
-        )
         deadline = time.process_time() + _ASSUME_LIMIT_S
-        unlaunchable: List[Outcome] = []
-        for call, source in calls:
-            if call in tried:
-                continue
-            if time.process_time() > deadline or len(unlaunchable) == _MAX_UNLAUNCHABLE:
-                break
-            candidate = CallCandidate(call, source)
-            try:
-                outcome = Outcome(self._evaluator.evaluate(request, candidate))
-                if all(self._is_launchable(traced.function) for traced in outcome.traced):
-                    return outcome
-                unlaunchable.append(outcome)
-            except BaseException as error:
-                failures.append(Failure(candidate, error))
-                if other_versions.foreign_word(error):
+        unusable: List[Outcome] = []
+        for divisor in _DIVISORS:
+            is_large = False
+            for call, source in self._calls(request, value, divisor):
+                if call in tried:
+                    continue
+                tried.add(call)
+                if time.process_time() > deadline or len(unusable) == _MAX_UNUSABLE:
                     break
-        if unlaunchable:
-            return unlaunchable[0]
+                candidate = CallCandidate(call, source)
+                try:
+                    outcome = Outcome(self._evaluator.evaluate(request, candidate))
+                except BaseException as error:
+                    failures.append(Failure(candidate, error))
+                    if other_versions.foreign_word(error):
+                        break
+                    continue
+                is_large = any(_has_large_arrays(traced.function) for traced in outcome.traced)
+                if not is_large and all(_is_launchable(t.function) for t in outcome.traced):
+                    return outcome
+                unusable.append(outcome)
+                if is_large:
+                    break
+            if not is_large:
+                break
+        if unusable:
+            return unusable[-1] if is_large else unusable[0]
         missing = (
             assumed_calls.required_around(document, request)
             if request.local_to
@@ -99,16 +108,32 @@ class Tracer:
         )
         return self._failure_outcome(request, failures, missing)
 
-    def _is_launchable(self, function: Any) -> bool:
-        from ..frameworks.passes.launch_check import is_launchable
-
-        try:
-            return is_launchable(function, fake_gpu.current().shared_per_block_bytes)
-        except Exception:
-            return True
+    def _calls(self, request: KernelRequest, value: Any, divisor: int) -> Iterator[Call]:
+        document = self._loaded.document
+        if request.local_to:
+            return assumed_calls.calls_around(document, request, divisor)
+        return assumed_calls.calls(document, value, request.name, request, divisor)
 
     def _failure_outcome(
         self, request: KernelRequest, failures: Sequence[Failure], missing: Tuple[str, ...]
     ) -> Outcome:
         why = explain(self._loaded, request, failures, missing)
         return Outcome(problems=(why,)) if isinstance(why, Problem) else Outcome(needs=why)
+
+
+def _is_launchable(function: Any) -> bool:
+    from ..frameworks.passes.launch_check import is_launchable
+
+    try:
+        return is_launchable(function, fake_gpu.current().shared_per_block_bytes)
+    except Exception:
+        return True
+
+
+def _has_large_arrays(function: Any) -> bool:
+    from ..frameworks.passes.launch_check import array_bytes
+
+    try:
+        return array_bytes(function) > fake_gpu.current().memory_bytes * _USUAL_SHARE
+    except Exception:
+        return False

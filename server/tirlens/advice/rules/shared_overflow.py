@@ -12,7 +12,7 @@ Evidence
 --------
 The message has the bytes that a block needs and those that the device gives. The bytes are those of
 the lowered kernel where there is one, and estimated from the source elsewhere. The severity is
-`error`.
+`error`, and `info` where the arguments of the kernel are assumed.
 
 How to change it
 ----------------
@@ -63,12 +63,17 @@ def check(question: Question) -> Iterator[Advice]:
     asked = question.report.shared_bytes_per_block
     limit = question.device.limits.shared_bytes_per_block
     if question.device.kind == "gpu" and asked is not None and asked > limit:
+        message = (
+            f"a block needs {asked} bytes of shared memory and {question.device.id} gives {limit}"
+        )
+        is_assumed = question.facts.call_source == "assumed"
         yield Advice(
             rule="shared-overflow",
             span=question.facts.span,
-            severity="error",
+            severity="info" if is_assumed else "error",
             message=(
-                f"a block needs {asked} bytes of shared memory and {question.device.id} gives "
-                f"{limit}: use smaller tiles or fewer stages"
+                f"{message} with the assumed arguments, which may be wrong: choose others"
+                if is_assumed
+                else f"{message}: use smaller tiles or fewer stages"
             ),
         )

@@ -1,6 +1,6 @@
-"""Whether a kernel traced with assumed arguments can be launched.
+"""Whether a kernel traced with assumed arguments can be launched, and the size of its arrays.
 
-The search for arguments continues where it cannot.
+The search for arguments continues where it cannot, or where they are large.
 """
 
 from __future__ import annotations
@@ -26,6 +26,15 @@ def is_launchable(func: Any, shared_bytes_per_block: int) -> bool:
         if dialect.scope_of(buffer).startswith("shared")
     )
     return shared_bytes <= shared_bytes_per_block
+
+
+def array_bytes(func: Any) -> int:
+    """The bytes of the arrays that `func` is called with, but for those of dynamic sizes."""
+    return sum(
+        (_elements(buffer) or 0) * _bits(buffer) // 8
+        for _, buffer in dialect.parameters(func)
+        if buffer is not None
+    )
 
 
 def _elements(buffer: Any) -> Optional[int]:
