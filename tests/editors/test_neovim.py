@@ -56,11 +56,18 @@ def _seen_in(file: Path, folder: Path, **given: Any) -> dict[str, Any]:
     answer = folder / "seen.json"
     command = [str(server_python()), "-m", "tirlens", "serve", "--stdio", "--trust-workspace"]
     given |= {"cmd": command, "file": str(file), "answer": str(answer)}
-    script = Path(__file__).with_name("neovim.lua")
+    return _run("neovim.lua", folder, given)
+
+
+def _run(script: str, folder: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """What a script of this folder writes, run with `given` in headless Neovim."""
+    answer = Path(given["answer"])
+    path = os.pathsep.join((str(server_python().parent), os.environ["PATH"]))
+    script_path = str(Path(__file__).with_name(script))
     done = subprocess.run(
-        [str(_neovim()), "--headless", "--clean", "-l", str(script), json.dumps(given)],
+        [str(_neovim()), "--headless", "--clean", "-l", script_path, json.dumps(given)],
         cwd=folder,
-        env=dict(os.environ, XDG_STATE_HOME=str(folder / "state")),
+        env=dict(os.environ, XDG_STATE_HOME=str(folder / "state"), PATH=path),
         capture_output=True,
         text=True,
         timeout=300,
@@ -113,6 +120,24 @@ def test_neovim(example: dict[str, Any], tmp_path: Path) -> None:
         assert seen["directive"]
     assert not seen["said"], seen["said"]
     assert seen["stopped"], "the server ends when asked"
+
+
+def test_the_plugin_folder(tmp_path: Path) -> None:
+    file = lay_out(tmp_path / "workspace") / TVM["file"]
+    lines = file.read_text().splitlines()
+    second = "matmul_tiled"
+    given = {
+        "plugin": str(Path(__file__).parents[2] / "server" / "neovim"),
+        "file": str(file),
+        "line": _definition(lines, KERNELS["tvm"][second]) + 1,
+        "answer": str(tmp_path / "seen.json"),
+    }
+    seen = _run("neovim_plugin.lua", tmp_path, given)
+    assert not any("est." in title for title in seen["untrusted"])
+    assert seen["hints"] > 5
+    assert f"<h2>{second}" in seen["report"], "the report is of the kernel at the cursor"
+    assert any(title == "a100-80-sxm" for title in seen["on_other_device"])
+    assert not seen["said"], seen["said"]
 
 
 def _definition(lines: list[str], kernel: Kernel) -> int:

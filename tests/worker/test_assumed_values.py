@@ -198,6 +198,11 @@ def test_listed_values_come_before_those_of_the_name_and_bound_those_of_the_file
     assert [values["op_kind"] for values in tried] == ['"max"', '"sum"']
 
 
+def test_the_smallest_values_are_tried_together() -> None:
+    tried = list(attempts([Parameter("N"), Parameter("block_M"), Parameter("dim_k")], {}, {}))
+    assert {"N": "1024", "block_M": "32", "dim_k": "64"} in tried[:4]
+
+
 def test_large_sizes_are_divided() -> None:
     parameters = [Parameter("M"), Parameter("block_M"), Parameter("N")]
     first = next(attempts(parameters, {}, {"N": 4096}, 16))

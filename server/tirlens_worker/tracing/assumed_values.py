@@ -96,10 +96,10 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"(num_|n_)?(routed_|shared_|local_)?experts?(_num)?|e", ("8", "64")),
     (r"(num_|n_)?splits?(_?k|_num|_kv)?|k_?splits?|split_?k(_factor)?", ("4", "1", "8")),
     (r"(window|local|sliding)(_size|_window)?", ("None", "1024")),
-    (r"(stride|st|pad(ding)?|dilation)(_?[hwd])?", ("1",)),
+    (r"(stride|st|pad(ding)?|dilation)(_?[dhw])?", ("1",)),
     # Streams of hyper-connections: DeepSeek's mHC has four.
     (r"(n_?)?hc(_mult)?", ("4",)),
-    (r"(kernel|filter)(_?size|_?[hw])?|k[hw]", ("3",)),
+    (r"(kernel|filter)(_?size|_?[dhw])?|k[dhw]", ("3",)),
     (
         r"(is_?|use_?|with_?|has_?|enable_?|do_?|no_?|return_?|need_?|should_?|store_|save_).*|.*(causal|mask(ed)?|verbose)",
         ("False", "True"),
@@ -143,10 +143,12 @@ _LARGE = 1024
 # applies is used.
 _HEADS = frozenset(["h", "hq", "qh", "heads", "num_heads", "nheads"])
 _IMAGES = frozenset(["ih", "iw", "oh", "ow", "ic", "oc"])
+_WIDTHS = frozenset(["w", "iw", "w_in", "in_w", "width"])
 _IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts], ...] = (
     ("k", (_HEADS | {"v"},), frozenset("mn"), ("128", "64")),
     ("n", (_HEADS, frozenset(["s", "l", "t", "seq_len", "seqlen"])), frozenset("bm"), ("8", "1")),
     ("k", (_IMAGES,), frozenset("mn"), ("3", "1")),
+    ("n", (_WIDTHS,), frozenset("mk"), ("8", "1")),
     # The best k of some scores, or of a router's.
     ("k", (frozenset(["scores", "logits", "x"]),), frozenset("mn"), ("8", "2")),
     # flash-linear-attention: blocks of BT x BS, and the numbers of BK in K and of BV in V.
@@ -243,9 +245,16 @@ def _assignments(
         for source in (hinted, table):
             for rank in range(2):
                 yield {n: values[min(rank, len(values) - 1)] for n, values in source.items()}
+        # What needs too much shared memory may fit with the smallest blocks and heads.
+        yield {name: _smallest(values) for name, values in table.items()}
         for name, values in table.items():
             for value in values[1:]:
                 yield dict({n: v[0] for n, v in hinted.items()}, **{name: value})
+
+
+def _smallest(values: Texts) -> str:
+    """The smallest of `values` if they are positive numbers, else the first."""
+    return min(values, key=int) if all(_is_size(text) for text in values) else values[0]
 
 
 def choices_of(function: ast.AST) -> Dict[str, Texts]:

@@ -1,0 +1,72 @@
+-- Uses the plugin folder in headless Neovim as a user does, and writes what is seen, as JSON.
+-- Run as: nvim --headless --clean -l neovim_plugin.lua '{"plugin": ..., "file": ..., "answer": ...}'
+
+local given = vim.json.decode(arg[1])
+local seen = { said = {} }
+
+local function wait(what, ask)
+  local answer
+  local ok = vim.wait(60000, function()
+    answer = ask()
+    return answer ~= nil
+  end, 50)
+  assert(ok, "waited for " .. what)
+  return answer
+end
+
+-- The titles of all lenses as soon as one of them has `text`.
+local function lenses(text)
+  return wait("a lens with " .. text, function()
+    local titles = {}
+    for _, lens in ipairs(vim.lsp.codelens.get(0)) do
+      table.insert(titles, lens.command.title)
+    end
+    return table.concat(titles, " | "):find(text, 1, true) and titles or nil
+  end)
+end
+
+local opened
+vim.ui.open = function(uri)
+  opened = uri
+  return { wait = function() return { code = 0 } end }
+end
+vim.ui.select = function(items, options, choose)
+  for index, item in ipairs(items) do
+    if options.format_item(item):find("a100-80-sxm", 1, true) then
+      return choose(item, index)
+    end
+  end
+  error("no such device")
+end
+vim.notify = function(message, level)
+  if level == vim.log.levels.ERROR or level == vim.log.levels.WARN then
+    table.insert(seen.said, message)
+  end
+end
+
+local function run()
+  vim.opt.runtimepath:prepend(given.plugin)
+  vim.cmd.runtime("plugin/tirlens.lua")
+  vim.cmd("filetype on")
+  vim.cmd.edit(given.file)
+  seen.untrusted = lenses("untrusted")
+  vim.cmd.TirlensTrust()
+  seen.lenses = lenses("est.")
+  seen.hints = wait("hints", function()
+    local found = vim.lsp.inlay_hint.get({ bufnr = 0 })
+    return #found > 0 and #found or nil
+  end)
+  vim.api.nvim_win_set_cursor(0, { given.line, 0 })
+  vim.cmd.TirlensReport()
+  wait("the report", function() return opened end)
+  seen.report = table.concat(vim.fn.readfile(vim.uri_to_fname(opened)), "\n")
+  vim.cmd.TirlensDevice()
+  seen.on_other_device = lenses("a100-80-sxm")
+end
+
+local ok, message = xpcall(run, debug.traceback)
+seen.error = not ok and message or nil
+local file = assert(io.open(given.answer, "w"))
+file:write(vim.json.encode(seen))
+file:close()
+os.exit(ok and 0 or 1)
