@@ -123,7 +123,7 @@ class Analyzer:
         Parameters
         ----------
         fn
-            A PrimFunc, or an IRModule with one or more of them.
+            A PrimFunc, an IRModule with one or more of them, or a Schedule, whose module it is.
         device
             An id of the catalogue, a `Device`, the path of a device file, or any object with a
             ``compute_capability`` (tilelang's ``CUDA``), whose own SM count, L2 size and bandwidth
@@ -151,7 +151,9 @@ class Analyzer:
         chosen = _device(device)
         functions = list(_functions(fn))
         if not functions:
-            raise TypeError(f"expected a PrimFunc or an IRModule with one, not {type(fn).__name__}")
+            raise TypeError(
+                f"expected a PrimFunc, or an IRModule or Schedule with one, not {type(fn).__name__}"
+            )
         return AnalysisResult(
             chosen,
             tuple(_report(name, item, chosen, bindings or {}, lower) for name, item in functions),
@@ -195,6 +197,8 @@ def _functions(fn: Any) -> Iterator[tuple[str, Any]]:
         for variable, function in fn.functions.items():
             if type(function).__name__ == "PrimFunc":
                 yield str(variable.name_hint), function
+    elif type(fn).__name__ == "Schedule":
+        yield from _functions(fn.mod)
 
 
 def _symbol(function: Any) -> str | None:

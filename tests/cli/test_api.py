@@ -42,6 +42,24 @@ print(json.dumps([[one.total_flops, one.kernels[0]["launch_facts"]] for one in f
 """
 
 
+SCHEDULE = """
+import json
+import tvm
+from tvm import te
+from tirlens import Analyzer
+tir = getattr(tvm, "s_tir", tvm.tir if hasattr(tvm, "tir") else None)
+A = te.placeholder((1024, 1024), name="A")
+B = te.compute((1024, 1024), lambda i, j: A[i, j] * 2.0, name="B")
+schedule = tir.Schedule(te.create_prim_func([A, B]))
+before = Analyzer.analysis(schedule, "h100-sxm")
+i, j = schedule.get_loops(schedule.get_sblock("B"))
+schedule.bind(i, "blockIdx.x")
+schedule.bind(j, "threadIdx.x")
+after = Analyzer.analysis(schedule, "h100-sxm")
+print(json.dumps([[one.total_flops, one.estimated_time] for one in (before, after)]))
+"""
+
+
 def run(python: Path, code: str) -> Any:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "server"), "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(
@@ -104,3 +122,9 @@ def test_unbound_sizes_say_what_to_bind(tvm_python: Path, tmp_path: Path) -> Non
         'Analyzer.analysis(fn, device, bindings={"n": 4096})'
     )
     assert flop == 1024
+
+
+def test_a_schedule_is_analysed_as_it_is(tvm_python: Path) -> None:
+    before, after = run(tvm_python, SCHEDULE)
+    assert before[0] == after[0] == 1024**2
+    assert before[1] != after[1], "the loops are bound to blocks and threads"
