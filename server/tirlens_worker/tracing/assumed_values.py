@@ -149,6 +149,7 @@ _IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts]
     ("n", (_HEADS, frozenset(["s", "l", "t", "seq_len", "seqlen"])), frozenset("bm"), ("8", "1")),
     ("k", (_IMAGES,), frozenset("mn"), ("3", "1")),
     ("n", (_WIDTHS,), frozenset("mk"), ("8", "1")),
+    ("h", (_WIDTHS,), frozenset("dlst"), ("128", "64")),
     # The best k of some scores, or of a router's.
     ("k", (frozenset(["scores", "logits", "x"]),), frozenset("mn"), ("8", "2")),
     # flash-linear-attention: blocks of BT x BS, and the numbers of BK in K and of BV in V.

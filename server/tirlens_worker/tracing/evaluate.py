@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterator, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from ..facts import Span
 from ..program import compilations, execution, load
@@ -12,8 +12,11 @@ from ..program.document import Definition, describe
 from ..protocol import CallCandidate, KernelRequest
 from . import assumed_calls
 from .assumed_calls import Call
+from .device_fit import is_launchable
 from .failures import ArgumentsError
 from .kernels import NoKernelError, choose, functions, is_kernel, kind, symbol
+
+_MAX_UNLAUNCHABLE = 6
 
 
 @dataclass(frozen=True)
@@ -95,16 +98,26 @@ class Evaluator:
     def _first(
         self, calls: Iterator[Call], namespace: Dict[str, Any]
     ) -> Tuple[Optional[Tuple[Call, Any]], Optional[Exception]]:
-        """The first call that yields a kernel, with the kernel, and the first error before it."""
+        """The first call that yields a kernel, with the kernel, and the first error before it.
+
+        Of the first few, one that the device can launch is preferred.
+        """
         error: Optional[Exception] = None
+        found: List[Tuple[Call, Any]] = []
         for call in calls:
             try:
                 value = self._value(call[0], namespace)
-                if is_kernel(value):
-                    return (call, value), error
             except Exception as raised:
                 error = error or raised
-        return None, error
+                continue
+            if not is_kernel(value):
+                continue
+            if all(is_launchable(function) for _, function in functions(value)):
+                return (call, value), error
+            found.append((call, value))
+            if len(found) == _MAX_UNLAUNCHABLE:
+                break
+        return (found[0] if found else None), error
 
     def _is_called_again(self, value: Any) -> bool:
         """Whether a factory returned another: a jitted function, or a function of the text."""

@@ -6,10 +6,11 @@ import time
 from dataclasses import dataclass
 from typing import Any, Iterator, List, Optional, Sequence, Tuple
 
-from ..program import fake_gpu, load, other_versions
+from ..program import load, other_versions
 from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 from . import assumed_calls
 from .assumed_calls import Call
+from .device_fit import has_large_arrays, is_launchable
 from .evaluate import Evaluator, Traced
 from .failures import Failure, explain, required_problem
 
@@ -20,8 +21,6 @@ _ASSUME_LIMIT_S = 6.0
 _MAX_UNUSABLE = 6
 # Large sizes are tried as they are, then divided by these.
 _DIVISORS = (1, 4, 16)
-# Of the device's memory. Tests and benchmarks of libraries allocate several arrays beside these.
-_USUAL_SHARE = 1 / 8
 
 
 @dataclass(frozen=True)
@@ -75,8 +74,8 @@ class Tracer:
         tried = {failure.candidate.expression for failure in failures}
         deadline = time.process_time() + _ASSUME_LIMIT_S
         unusable: List[Outcome] = []
+        is_large = False
         for divisor in _DIVISORS:
-            is_large = False
             for call, source in self._calls(request, value, divisor):
                 if call in tried:
                     continue
@@ -91,8 +90,8 @@ class Tracer:
                     if other_versions.foreign_word(error):
                         break
                     continue
-                is_large = any(_has_large_arrays(traced.function) for traced in outcome.traced)
-                if not is_large and all(_is_launchable(t.function) for t in outcome.traced):
+                is_large = any(has_large_arrays(traced.function) for traced in outcome.traced)
+                if not is_large and all(is_launchable(t.function) for t in outcome.traced):
                     return outcome
                 unusable.append(outcome)
                 if is_large:
@@ -119,21 +118,3 @@ class Tracer:
     ) -> Outcome:
         why = explain(self._loaded, request, failures, missing)
         return Outcome(problems=(why,)) if isinstance(why, Problem) else Outcome(needs=why)
-
-
-def _is_launchable(function: Any) -> bool:
-    from ..frameworks.passes.launch_check import is_launchable
-
-    try:
-        return is_launchable(function, fake_gpu.current().shared_per_block_bytes)
-    except Exception:
-        return True
-
-
-def _has_large_arrays(function: Any) -> bool:
-    from ..frameworks.passes.launch_check import array_bytes
-
-    try:
-        return array_bytes(function) > fake_gpu.current().memory_bytes * _USUAL_SHARE
-    except Exception:
-        return False
