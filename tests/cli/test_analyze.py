@@ -104,7 +104,8 @@ def test_json_of_tilelang(analyze: Any, tilelang_python: Path) -> None:
 def test_call_and_bind(analyze: Any, tilelang_python: Path) -> None:
     path = EXAMPLES / "gemm_tilelang.py"
     both = ("--format", "json", "--python", tilelang_python)
-    _, out, _ = analyze("analyze", path, "--call", "batched_matmul(1, 256, 512, 1024)", *both)
+    _, out, err = analyze("analyze", path, "--call", "batched_matmul(1, 256, 512, 1024)", *both)
+    assert "--call selects batched_matmul and not matmul" in err
     (kernel,) = json.loads(out)["kernels"]
     assert (kernel["call_source"], kernel["flop"]) == ("option", 2 * 256 * 512 * 1024)
     _, out, _ = analyze("analyze", path, "--kernel", "matmul", "--bind", "K=4096", *both)

@@ -17,6 +17,7 @@ import platformdirs
 
 from tirlens import pipeline, source
 from tirlens.cli.errors import UsageError
+from tirlens.cli.outcome import print_note
 from tirlens.cli.worker_pool import WorkerPool, default_jobs, worker_pool
 from tirlens.hardware import DeviceError, load
 from tirlens.pipeline import FileReport, Options
@@ -172,6 +173,8 @@ def trace_in(pool: WorkerPool, arguments: argparse.Namespace) -> list[Traced]:
     if not any(selected_kernels(file.source, file.options) for file in traced):
         _refuse_selection(arguments, traced)
     _check_bindings(options.bindings, traced)
+    if arguments.call:
+        _name_unselected(traced)
     return traced
 
 
@@ -363,6 +366,16 @@ async def _lower(
         interpreter, request, lambda note: pool.say(f"{first.path}: lowering {note.message}")
     )
     return pipeline.complete_lowering(request, answer)
+
+
+def _name_unselected(traced: Sequence[Traced]) -> None:
+    """Name the kernels that ``--call`` leaves out."""
+    for file in traced:
+        selected = {kernel.name for kernel in selected_kernels(file.source, file.options)}
+        others = [kernel.name for kernel in file.source.kernels if kernel.name not in selected]
+        if selected and others:
+            listed = ", ".join(others[:8]) + (", ..." if len(others) > 8 else "")
+            print_note(f"{file.path}: --call selects {', '.join(selected)} and not {listed}")
 
 
 def _refuse_selection(arguments: argparse.Namespace, traced: Sequence[Traced]) -> None:
