@@ -183,6 +183,7 @@ def make(reduceO, first, window_size, M, scale):
             {"op": ('"sum"', '"max"')},
         ),
         ('def f(op: Literal["add", "mul"]): pass', {"op": ('"add"', '"mul"')}),
+        ("def f(op_func):\n    return op_func(1)", {"op_func": ("lambda x, *_: x",)}),
         # A size that is compared with a number is not that number.
         ("def f(M):\n    if M == 1: pass", {}),
         ("def f(M, names):\n    assert M in names", {}),

@@ -133,6 +133,7 @@ _BY_TYPE: Mapping[str, Texts] = {
     "str": ('"float16"',),
 }
 _UNKNOWN: Texts = ("128", "1", '"float16"', "None", "1.0")
+_IDENTITY = "lambda x, *_: x"
 _MAX_ATTEMPTS = 16
 _LARGE = 1024
 
@@ -262,7 +263,8 @@ def choices_of(function: ast.AST) -> Dict[str, Texts]:
     """The values of names that `function` lists.
 
     It does by ``assert reduce in ("sum", "max")`` or ``not in``, with a tuple, list or set of
-    constants, by ``Literal["a", "b"]``, and by comparisons of a name with texts.
+    constants, by ``Literal["a", "b"]``, and by comparisons of a name with texts. The value of a
+    name that it calls is the identity.
     """
     found: Dict[str, List[str]] = {}
     compared: Dict[str, List[str]] = {}
@@ -272,6 +274,8 @@ def choices_of(function: ast.AST) -> Dict[str, Texts]:
                 "Literal"
             ):
                 found.setdefault(node.arg, []).extend(_constants(node.annotation.slice))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found[node.func.id] = [_IDENTITY]
         elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Name):
             (operator, *_), (other, *_) = node.ops, node.comparators
             if isinstance(operator, (ast.In, ast.NotIn)):
