@@ -128,6 +128,23 @@ def test_what_is_assumed_fits_and_has_elements(
     assert _only(run_tilelang(text)).call == call
 
 
+def test_a_kernel_whose_parameters_a_tuner_sets_is_given_values(run_tilelang: Run) -> None:
+    body = BODY.format(n="4096").replace("128", "block").replace("\n", "\n    ")
+    text = f"""
+def make():
+    def kernel(block=None, num_stages=None):
+        @T.prim_func
+        def main(A: T.Tensor((4096,), "float32"), B: T.Tensor((4096,), "float32")):
+{body}
+        return main
+    return kernel
+"""
+    result = run_tilelang(TILELANG + text)
+    (facts,) = result.kernels
+    assert facts.call == "make()(64, 2)"
+    assert facts.call_source == "assumed"
+
+
 def test_arrays_in_a_call_tell_the_dynamic_sizes(run_tilelang: Run) -> None:
     text = EAGER.replace('T.const("N")', 'T.dynamic("N")')
     call = "import torch\nx = torch.empty(2048)\ny = add(x, torch.empty(2048))\n"

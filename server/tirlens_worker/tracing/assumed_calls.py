@@ -160,13 +160,15 @@ def _without_value(
     out: List[assumed_values.Parameter] = []
     flags = assumed_values.flags_of(definition or ast.Pass())
     choices = assumed_values.choices_of(definition or ast.Pass())
+    # One whose parameters are all None is called by a tuner, which gives them values.
+    is_tuned = all(parameter.default is None for parameter in signature.parameters.values())
     for index, parameter in enumerate(signature.parameters.values()):
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         if parameter.name in (tensors or ()) or parameter.name in tuned:
             continue
-        optional = parameter.default is None
-        if parameter.default is parameter.empty or optional:
+        optional = parameter.default is None and not is_tuned
+        if parameter.default is parameter.empty or parameter.default is None:
             annotation = parameter.annotation
             if getattr(annotation, "__name__", "") == "Target":
                 annotation = written_type(definition, parameter.name) or annotation
