@@ -320,3 +320,30 @@ def test_a_setting_that_the_worker_does_not_hear_of_lets_the_analysis_go_on(
     client.command("tirlens.reanalyze", uri)
     client.wait_ready(uri, 2)
     assert runs.read_text() == "xx"
+
+
+def test_a_lens_has_the_change_since_the_last_save(tvm_python: Path, tmp_path: Path) -> None:
+    with Client() as client:
+        client.initialize(trusted=True, interpreter=str(tvm_python))
+        uri = client.open(tmp_path / "a.py", TVM)
+        client.wait_ready(uri)
+
+        def titles() -> list[str]:
+            return [" | ".join(parts) for _, parts in sorted(client.lenses(uri).items())]
+
+        def save(version: int, text: str) -> None:
+            ready = client.states(uri).count("ready")
+            client.replace(uri, version, text)
+            client.save(uri)
+            client.wait_ready(uri, ready + 1)
+
+        assert not any("%)" in title for title in titles())
+        shorter = TVM.replace("T.serial(512)", "T.serial(128)")
+        save(2, shorter)
+        gemm, scale = titles()
+        assert re.search(r"s est\. \(-\d\d%\) \|", gemm)
+        assert "%)" not in scale
+        save(3, shorter + "# The same kernels\n")
+        assert not any("%)" in title for title in titles())
+        save(4, TVM)
+        assert re.search(r"s est\. \(\+\d+%\) \|", titles()[0])

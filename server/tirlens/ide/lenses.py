@@ -16,6 +16,7 @@ Action = Literal["report", "call", "device", "trust", "analyze", "none"]
 
 _COMPUTE = frozenset({"tensor", "fp32", "fp64", "int", "sfu"})
 
+_SMALLEST_CHANGE_PERCENT = 1.0
 ANALYSING = "analysing..."
 UNTRUSTED = "untrusted: analysis needs to run this file"
 CANCELLED = "cancelled: click to analyse"
@@ -30,8 +31,8 @@ class Part:
     action: Action
 
 
-def parts(report: KernelReport) -> list[Part]:
-    """The lens of one analysed kernel."""
+def parts(report: KernelReport, before_s: float | None = None) -> list[Part]:
+    """The lens of one analysed kernel, whose time was `before_s` before the text changed."""
     if report.status == "needs-bindings":
         return [
             Part(f"needs {', '.join(report.needs)}: click to set", "call"),
@@ -39,7 +40,7 @@ def parts(report: KernelReport) -> list[Part]:
         ]
     if not report.has_counts:
         return [Part(failure(report.message or report.status), "report")]
-    found = [Part(time(report), "report")]
+    found = [Part(time(report) + change(report.time_s, before_s), "report")]
     if bound(report):
         found.append(Part(bound(report), "report"))
     found.append(Part(work(report), "report"))
@@ -61,6 +62,14 @@ def time(report: KernelReport) -> str:
     if report.schedule == "unscheduled":
         return f"{labels.seconds(report.time_s)} lower bound, unscheduled"
     return f"{labels.seconds(report.time_s)} est."
+
+
+def change(time_s: float | None, before_s: float | None) -> str:
+    """`` (-28%)`` for a time that was 39 % longer before; empty if it differs by less than 1 %."""
+    if time_s is None or not before_s:
+        return ""
+    percent = 100 * (time_s / before_s - 1)
+    return f" ({percent:+.0f}%)" if abs(percent) >= _SMALLEST_CHANGE_PERCENT else ""
 
 
 def bound(report: KernelReport) -> str:

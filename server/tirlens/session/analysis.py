@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tirlens_worker.protocol import Result
 
 Lens = tuple[lenses.Part, ...]
+#: Seconds by what identifies a kernel, its arguments and its device.
+Times = Mapping[tuple[object, ...], float]
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,15 @@ class Reading:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What the worker and the model found for one text, on one device with one set of options."""
+    """What the worker and the model found for one text, on one device with one set of options.
+
+    `before_s` are the times of the kernels in the text that was analysed before this one.
+    """
 
     reading: Reading
     result: Result
     report: FileReport
+    before_s: Times = field(default_factory=dict[tuple[object, ...], float])
 
     def reports_of(self, kernel: KernelSource) -> list[KernelReport]:
         """The reports of `kernel`, found by the place of its `def`, else by its name."""
@@ -49,6 +55,14 @@ class Analysis:
         """The kernel of the analysed text that `kernel` is; several may share a name."""
         same = self._sources_named.get((kernel.name, kernel.prim_func), ())
         return min(same, key=lambda item: abs(item.span.line - kernel.span.line), default=None)
+
+    def times_before(self, reading: Reading) -> Times:
+        """The times to compare an analysis of `reading` with, which follows this one.
+
+        A text without figures, such as one with a syntax error, leaves those before it.
+        """
+        is_same = reading.text == self.reading.text
+        return self.before_s if is_same or not self._times_s else self._times_s
 
     def hints(self, smallest_share: float) -> list[Hint]:
         """The hints of all kernels but for lines below this share of their kernel's time."""
@@ -72,6 +86,10 @@ class Analysis:
         return frozenset(map(os.path.realpath, self.result.files))
 
     @cached_property
+    def _times_s(self) -> Times:
+        return {_key(item): item.time_s for item in self.report.kernels if item.time_s is not None}
+
+    @cached_property
     def _reports_at(self) -> dict[int, list[KernelReport]]:
         found: dict[int, list[KernelReport]] = {}
         for report in self.report.kernels:
@@ -87,7 +105,11 @@ class Analysis:
 
     def _lens(self, kernel: KernelSource) -> Lens:
         reports = self.reports_of(kernel)
-        parts = [part for report in reports for part in lenses.parts(report)]
+        parts = [
+            part
+            for report in reports
+            for part in lenses.parts(report, self.before_s.get(_key(report)))
+        ]
         for need in self.report.needs:
             if need.kernel == kernel.name and not reports:
                 parts.extend(lenses.needs(need.names))
@@ -102,3 +124,10 @@ class Analysis:
                     first_line = "no Python with the framework, see the problem"
                 return lenses.Part(lenses.failure(first_line), "report")
         return lenses.Part(lenses.failure("no kernel came of it"), "report")
+
+
+def _key(report: KernelReport) -> tuple[object, ...]:
+    """What two times must have in common to be compared: the code that they are of may differ."""
+    sizes = tuple(sorted(report.bindings.items()))
+    is_lowered = report.lowered is not None
+    return report.definition, report.name, report.call, sizes, report.device_id, is_lowered

@@ -6,7 +6,7 @@ import gc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirlens.session.analysis import Analysis
+from tirlens.session.analysis import Analysis, Times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +51,9 @@ def evaluate(
     if lowering is not None:
         result = pipeline.merge_lowerings(result, lowering.result())
     report = pipeline.file_report(job.plan.source, result, job.options, job.path, reports)
-    analysis = Analysis(job.reading, result, report)
+    previous = job.document.analysis
+    before_s: Times = {} if previous is None else previous.times_before(job.reading)
+    analysis = Analysis(job.reading, result, report, before_s)
     hints = analysis.hints(job.configuration.smallest_share)
     # Computed here in the thread, and not when the client asks for them.
     assert analysis.lenses is not None
