@@ -146,7 +146,10 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
         path=loaded.document.path,
     )
     return replace(
-        facts, asks_for_device=fake_gpu.was_queried(), assumed=_assumed_sizes(request, facts)
+        facts,
+        asks_for_device=fake_gpu.was_queried(),
+        assumed=_assumed_sizes(request, facts),
+        assumed_arguments=traced.assumed,
     )
 
 

@@ -535,7 +535,8 @@ class KernelFacts:
     `target` is the target in the source, if any (``{"kind": "cuda", "arch": "sm_90"}``).
     `asks_for_device`: the program queried the GPU before it yielded the kernel.
     `sizes` are sizes of variables from the arrays in the call, `assumed` default sizes of variables
-    that nothing determines.
+    that nothing determines.  `assumed_arguments` are the arguments of the call that are assumed, as
+    expressions by parameter name.
     `fast_math`: nvcc compiles with ``--use_fast_math``.  `attributes` are the transformations that
     the kernel disables: ``tma``, ``warp_specialized`` (false).
     `lowered` has the launch for each architecture that the kernel was lowered for, `refused` the
@@ -559,6 +560,7 @@ class KernelFacts:
     asks_for_device: bool = False
     sizes: Mapping[str, int] = field(default_factory=no_entries)
     assumed: Mapping[str, int] = field(default_factory=no_entries)
+    assumed_arguments: Mapping[str, str] = field(default_factory=no_entries)
     fast_math: bool = False
     lowered: Tuple[LoweredLaunch, ...] = ()
     refused: Mapping[str, str] = field(default_factory=no_entries)

@@ -62,7 +62,8 @@ class CallCandidate:
     `expression` is for example ``matmul(1024, 1024, 1024)``; it may return a PrimFunc, a JIT
     function or an IRModule.  A failure of a `required` candidate (directives, options) is reported.
     The others are tried in order, and the first that yields a kernel is used.  `bindings` are the
-    sizes of dynamic dimensions where the call is.
+    sizes of dynamic dimensions where the call is.  `assumed` are the arguments that are assumed, as
+    expressions by parameter name.
     """
 
     expression: str
@@ -70,6 +71,7 @@ class CallCandidate:
     span: Optional[Span] = None
     required: bool = False
     bindings: Mapping[str, int] = field(default_factory=no_entries)
+    assumed: Mapping[str, str] = field(default_factory=no_entries)
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,7 @@ def test_tilelang(run_tilelang: Run, text: str, call: str | None, source: str, s
     facts = _only(run_tilelang(TILELANG + text))
     assert facts.framework == "tilelang"
     assert facts.call_source == source
+    assert facts.assumed_arguments == ({"N": "4096"} if source == "assumed" else {})
     if call is not None:
         assert facts.call == call
     assert {buffer.shape for buffer in facts.buffers if buffer.is_parameter} == {(shape,)}
@@ -301,6 +302,7 @@ def test_a_function_that_makes_a_jitted_one_is_called_twice(run_tilelang: Run) -
     text = "\ndef build(block):" + inner + "\n    return add\n"
     facts = _only(run_tilelang(TILELANG + text))
     assert (facts.call, facts.call_source) == ("build(64)(4096)", "assumed")
+    assert facts.assumed_arguments == {"block": "64", "N": "4096"}
 
 
 def test_the_constants_of_an_inner_eager_kernel_are_assumed_too(run_tilelang: Run) -> None:
@@ -308,6 +310,7 @@ def test_the_constants_of_an_inner_eager_kernel_are_assumed_too(run_tilelang: Ru
     text = "\ndef build(double):" + inner + "\n    return add\n\nkernel = build(True)\n"
     facts = _only(run_tilelang(TILELANG + text))
     assert (facts.call, facts.call_source) == ("build(True)(N=4096)", "assumed")
+    assert facts.assumed_arguments == {"N": "4096"}
 
 
 @pytest.mark.parametrize(

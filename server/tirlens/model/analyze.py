@@ -119,6 +119,7 @@ def _begin_report(facts: KernelFacts, device: Device, bindings: Mapping[str, int
         call=facts.call,
         call_source="assumed" if guessed else facts.call_source,
         bindings=bound,
+        assumed={**facts.assumed_arguments, **{name: str(bound[name]) for name in guessed}},
         device_id=device.id,
         device_name=device.name,
         launch_facts="lowered" if facts.lowered_for(device.arch) else "source",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -73,6 +75,7 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
         "call_source": kernel.call_source,
         "call_site": kernel.call_site and f"{kernel.call_site.file}:{kernel.call_site.line}",
         "bindings": dict(kernel.bindings),
+        "assumed": {name: _value(text) for name, text in kernel.assumed.items()},
         "needs": list(kernel.needs),
         "grid": list(kernel.grid),
         **{name: getattr(kernel, name) for name in _PLAIN},
@@ -102,6 +105,16 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
             for item in kernel.caveats
         ],
     }
+
+
+def _value(text: str) -> Any:
+    """The value of an expression if JSON has it, else its text."""
+    try:
+        value = ast.literal_eval(text)
+        json.dumps(value)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+    return value
 
 
 def _lowered_json(kernel: KernelReport) -> dict[str, Any] | None:

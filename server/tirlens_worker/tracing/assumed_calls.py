@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from dataclasses import replace
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..program import fake_gpu
 from ..program.compilations import first_configuration
@@ -14,8 +14,16 @@ from ..protocol import KernelRequest
 from . import assumed_values
 from .array_arguments import is_array, new_arrays
 
-#: A call as text, and the origin of its arguments (`KernelFacts.call_source`).
-Call = Tuple[str, str]
+
+class Call(NamedTuple):
+    """A call as text, the origin of its arguments, and the arguments that are assumed.
+
+    `source` is as in `KernelFacts.call_source`; `assumed` has expressions by parameter name.
+    """
+
+    text: str
+    source: str
+    assumed: Mapping[str, str]
 
 
 def calls(
@@ -32,11 +40,14 @@ def calls(
     owner, _, last = name.rpartition(".")
     callee = "{}().{}".format(owner, last) if _is_method(document, value, request) else name
     for values in assumed_values.attempts(parameters, request.hints, request.bindings, divisor):
+        assumed = _assumed_arguments(values, request)
         values = _with_device(values)
         # A parameter that autotuning sets is not assumed.
         source = "assumed" if values else plain
-        values = dict(values, **_new_arrays(document, value, request, values))
-        yield _call_text(callee + method, parameters, values), source
+        arrays = _new_arrays(document, value, request, values)
+        assumed = {name: arrays.get(name, text) for name, text in assumed.items()}
+        text = _call_text(callee + method, parameters, dict(values, **arrays))
+        yield Call(text, source, assumed)
 
 
 def calls_around(document: Document, request: KernelRequest, divisor: int = 1) -> Iterator[Call]:
@@ -51,15 +62,29 @@ def calls_around(document: Document, request: KernelRequest, divisor: int = 1) -
         for name in required_around(document, request)
     ]
     for values in assumed_values.attempts(parameters, request.hints, request.bindings, divisor):
+        assumed = _assumed_arguments(values, request)
         values = _with_device(values)
         words = ", ".join("{}={}".format(name, text) for name, text in values.items())
-        yield "{}({})".format(request.local_to, words), "assumed" if values else "module-level"
+        source = "assumed" if values else "module-level"
+        text = "{}({})".format(request.local_to, words)
+        yield Call(text, source, assumed)
+
+
+def _assumed_arguments(values: Mapping[str, str], request: KernelRequest) -> Dict[str, str]:
+    """The values that neither the user nor the device gives."""
+    return {
+        name: text
+        for name, text in values.items()
+        if name not in request.bindings and (text,) != assumed_values.SM_COUNT
+    }
 
 
 def _with_device(values: Mapping[str, str]) -> Dict[str, str]:
     """`values` with the number of multiprocessors of the device where it is asked for."""
     count = str(fake_gpu.current().sm_count)
-    return {name: count if text == "sm_count" else text for name, text in values.items()}
+    return {
+        name: count if (text,) == assumed_values.SM_COUNT else text for name, text in values.items()
+    }
 
 
 def required_names(document: Document, value: Any, request: KernelRequest) -> Tuple[str, ...]:

@@ -43,8 +43,8 @@ class Parameter:
     choices: Texts = ()
 
 
-# Replaced by the number of multiprocessors of the device.
-_SM_COUNT: Texts = ("sm_count",)
+#: Replaced by the number of multiprocessors of the device.
+SM_COUNT: Texts = ("sm_count",)
 # The first pattern that matches the whole name, in lower case, decides.
 _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r".*(accum|acc)_?(d?type)", ('"float32"', '"float16"', '"int32"')),
@@ -111,7 +111,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"(.*_)?scal(e|ing)(_factor|_value)?|sm_?scale", ("0.125", "None")),
     (r"out_?idx", ("[-1]",)),
     (r"target", ('"cuda"',)),
-    (r"((num|n|max|total)_?)?sms?(_?(count|num))?|num_ctas?(_.*)?", _SM_COUNT),
+    (r"((num|n|max|total)_?)?sms?(_?(count|num))?|num_ctas?(_.*)?", SM_COUNT),
     (r"(n|num)_?(iters?|iterations?|steps?|repeats?|rep|layers?|rounds?)", ("1", "10")),
     (r"swizzle.*|panel.*", ("8", "10")),
     (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from ..facts import Span
+from ..facts import Span, no_entries
 from ..program import compilations, execution, load
 from ..program.document import Definition, describe
 from ..protocol import CallCandidate, KernelRequest
@@ -27,6 +27,7 @@ class Traced:
     span: Span
     call: str
     call_source: str
+    assumed: Mapping[str, str] = field(default_factory=no_entries)
 
 
 class Evaluator:
@@ -60,6 +61,7 @@ class Evaluator:
                 self._span(request, name or symbol(function) if len(chosen) > 1 else name),
                 candidate.expression,
                 candidate.source,
+                candidate.assumed,
             )
             for name, function in chosen
         )
@@ -90,10 +92,12 @@ class Evaluator:
         found, error = self._first(calls, self._names(request))
         if found is None:
             raise error or NoKernelError("{} gives no kernel".format(candidate.expression))
-        (call, source), _ = found
+        call, _ = found
+        source = call.source
         if source != "assumed" and candidate.source != "defaults":
             source = candidate.source
-        return replace(candidate, expression=call, source=source)
+        assumed = {**candidate.assumed, **call.assumed}
+        return replace(candidate, expression=call.text, source=source, assumed=assumed)
 
     def _first(
         self, calls: Iterator[Call], namespace: Dict[str, Any]
@@ -106,7 +110,7 @@ class Evaluator:
         found: List[Tuple[Call, Any]] = []
         for call in calls:
             try:
-                value = self._value(call[0], namespace)
+                value = self._value(call.text, namespace)
             except Exception as raised:
                 error = error or raised
                 continue

@@ -76,13 +76,13 @@ class Tracer:
         unusable: List[Outcome] = []
         is_large = False
         for divisor in _DIVISORS:
-            for call, source in self._calls(request, value, divisor):
-                if call in tried:
+            for call in self._calls(request, value, divisor):
+                if call.text in tried:
                     continue
-                tried.add(call)
+                tried.add(call.text)
                 if time.process_time() > deadline or len(unusable) == _MAX_UNUSABLE:
                     break
-                candidate = CallCandidate(call, source)
+                candidate = CallCandidate(call.text, call.source, assumed=call.assumed)
                 try:
                     outcome = Outcome(self._evaluator.evaluate(request, candidate))
                 except BaseException as error:
