@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tirlens.ide import entries, labels, launch, lenses, tables
 from tirlens.ide.escaping import code, prose
+from tirlens.ide.history import NO_HISTORY, History
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +31,12 @@ class Hover:
     markdown: str
 
 
-def hover(reports: Sequence[KernelReport], line: int, column: int) -> Hover | None:
+def hover(
+    reports: Sequence[KernelReport],
+    line: int,
+    column: int,
+    history_of: Callable[[KernelReport], History] = lambda _: NO_HISTORY,
+) -> Hover | None:
     """The hover at a position of the analysed text (1-based line, 0-based column).
 
     The `def` of a kernel has the kernel's hover, a line of its body that of `entries.entry_at`.
@@ -38,7 +44,9 @@ def hover(reports: Sequence[KernelReport], line: int, column: int) -> Hover | No
     for report in reports:
         if report.span.line == line:
             same = [other for other in reports if other.span.line == line]
-            return Hover(report.span, "\n\n---\n\n".join(kernel(other) for other in same))
+            return Hover(
+                report.span, "\n\n---\n\n".join(kernel(other, history_of(other)) for other in same)
+            )
     for report in reports:
         found = entries.entry_at(report.loops, line, column)
         if found is not None:
@@ -46,8 +54,8 @@ def hover(reports: Sequence[KernelReport], line: int, column: int) -> Hover | No
     return None
 
 
-def kernel(report: KernelReport) -> str:
-    """The whole kernel."""
+def kernel(report: KernelReport, history: History = NO_HISTORY) -> str:
+    """The whole kernel, and what its time is compared with."""
     if not report.has_counts:
         titles = (prose(part.title) for part in lenses.parts(report))
         return f"**{prose(report.name)}**: " + ", ".join(titles)
@@ -55,6 +63,7 @@ def kernel(report: KernelReport) -> str:
     if lenses.bound(report):
         head.append(lenses.bound(report))
     sections = [", ".join(head) + f" on {prose(report.device_name)}."]
+    sections.append(history.description_of(report))
     sections.append(assumptions(report))
     if report.bound_reason:
         sections.append(prose(report.bound_reason))

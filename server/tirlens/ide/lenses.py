@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tirlens.ide import labels
+from tirlens.ide.history import NO_HISTORY, History
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +17,6 @@ Action = Literal["report", "call", "device", "trust", "analyze", "none"]
 
 _COMPUTE = frozenset({"tensor", "fp32", "fp64", "int", "sfu"})
 
-_SMALLEST_CHANGE_PERCENT = 1.0
 ANALYSING = "analysing..."
 UNTRUSTED = "untrusted: analysis needs to run this file"
 CANCELLED = "cancelled: click to analyse"
@@ -31,8 +31,8 @@ class Part:
     action: Action
 
 
-def parts(report: KernelReport, before_s: float | None = None) -> list[Part]:
-    """The lens of one analysed kernel, whose time was `before_s` before the text changed."""
+def parts(report: KernelReport, history: History = NO_HISTORY) -> list[Part]:
+    """The lens of one analysed kernel, whose time is compared with those of `history`."""
     if report.status == "needs-bindings":
         return [
             Part(f"needs {', '.join(report.needs)}: click to set", "call"),
@@ -40,7 +40,8 @@ def parts(report: KernelReport, before_s: float | None = None) -> list[Part]:
         ]
     if not report.has_counts:
         return [Part(failure(report.message or report.status), "report")]
-    found = [Part(time(report) + change(report.time_s, before_s), "report")]
+    changes = history.changes_of(report)
+    found = [Part(f"{time(report)} ({changes})" if changes else time(report), "report")]
     if bound(report):
         found.append(Part(bound(report), "report"))
     found.append(Part(work(report), "report"))
@@ -62,14 +63,6 @@ def time(report: KernelReport) -> str:
     if report.schedule == "unscheduled":
         return f"{labels.seconds(report.time_s)} lower bound, unscheduled"
     return f"{labels.seconds(report.time_s)} est."
-
-
-def change(time_s: float | None, before_s: float | None) -> str:
-    """`` (-28%)`` for a time that was 39 % longer before; empty if it differs by less than 1 %."""
-    if time_s is None or not before_s:
-        return ""
-    percent = 100 * (time_s / before_s - 1)
-    return f" ({percent:+.0f}%)" if abs(percent) >= _SMALLEST_CHANGE_PERCENT else ""
 
 
 def bound(report: KernelReport) -> str:

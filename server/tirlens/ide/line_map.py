@@ -130,6 +130,23 @@ class LineMap:
         at = self.forward[line - 1]
         return None if at is None else at + 1
 
+    def replaced_line(self, line: int) -> int | None:
+        """The current number of the analysed `line`, or of the line that took its place.
+
+        Of several changed lines the first took the place of the first, and so on; None for those
+        that have no such line.
+        """
+        above = line
+        while above >= 1 and self.current_line(above) is None:
+            above -= 1
+        start = (self.current_line(above) or 0) if above >= 1 else 0
+        at = start + line - above
+        if above == line:
+            return at
+        below = next((item for item in self.forward[line - 1 :] if item is not None), None)
+        is_free = below is None or at < below + 1
+        return at if is_free and line <= len(self.forward) else None
+
     def analysed_line(self, line: int) -> int | None:
         """The number of the current `line` in the analysed text; None if it is new or changed."""
         at = self._backward.get(line - 1)

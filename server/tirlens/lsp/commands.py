@@ -29,8 +29,9 @@ Function = Callable[..., Any]
 
 def report(server: Server, uri: object = None, kernel: object = None) -> dict[str, Any] | None:
     """A file's kernels as HTML and as the contract's JSON; None before any analysis."""
-    from tirlens import hardware, pipeline
+    from tirlens import hardware
     from tirlens.ide import html_page
+    from tirlens.session.report_data import report_json
 
     document = server.document(text(uri, "uri"))
     if document is None or document.analysis is None:
@@ -44,7 +45,7 @@ def report(server: Server, uri: object = None, kernel: object = None) -> dict[st
     return {
         "title": title,
         "html": html_page.page(title, kernels, problems),
-        "json": pipeline.to_json([file], device),
+        "json": report_json(document.analysis, device),
     }
 
 

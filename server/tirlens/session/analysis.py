@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tirlens.ide import hints, lenses
+from tirlens.ide.history import NO_HISTORY, Comparison, History, SavedTime, Version, key
 
 if TYPE_CHECKING:
     from tirlens.ide.hints import Hint
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from tirlens_worker.protocol import Result
 
 Lens = tuple[lenses.Part, ...]
-#: Seconds by what identifies a kernel, its arguments and its device.
-Times = Mapping[tuple[object, ...], float]
+#: The times of saved texts by what identifies a kernel, its arguments and its device.
+Saves = Mapping[tuple[object, ...], tuple[SavedTime, ...]]
+_MAX_SAVES = 32
+NO_SAVES: Saves = {}
 
 
 @dataclass(frozen=True)
@@ -35,13 +38,26 @@ class Reading:
 class Analysis:
     """What the worker and the model found for one text, on one device with one set of options.
 
-    `before_s` are the times of the kernels in the text that was analysed before this one.
+    Attributes
+    ----------
+    saved_at_s, version
+        When the text was saved or opened (Unix time), and the editor's number of it.
+    last_save
+        The text that was analysed before this one.
+    saves_before
+        The times of the texts before this one.
+    baseline
+        The version that the user has pinned.
     """
 
     reading: Reading
     result: Result
     report: FileReport
-    before_s: Times = field(default_factory=dict[tuple[object, ...], float])
+    saved_at_s: float = 0.0
+    version: int = 0
+    last_save: Version | None = None
+    saves_before: Saves = field(default_factory=lambda: NO_SAVES)
+    baseline: Version | None = None
 
     def reports_of(self, kernel: KernelSource) -> list[KernelReport]:
         """The reports of `kernel`, found by the place of its `def`, else by its name."""
@@ -56,13 +72,21 @@ class Analysis:
         same = self._sources_named.get((kernel.name, kernel.prim_func), ())
         return min(same, key=lambda item: abs(item.span.line - kernel.span.line), default=None)
 
-    def times_before(self, reading: Reading) -> Times:
-        """The times to compare an analysis of `reading` with, which follows this one.
+    def past_of(self, reading: Reading) -> tuple[Version | None, Saves]:
+        """The `last_save` and `saves_before` of an analysis of `reading` that follows this one.
 
         A text without figures, such as one with a syntax error, leaves those before it.
         """
-        is_same = reading.text == self.reading.text
-        return self.before_s if is_same or not self._times_s else self._times_s
+        has_times = any(item.time_s is not None for item in self.report.kernels)
+        if reading.text == self.reading.text or not has_times:
+            return self.last_save, self.saves_before
+        saves = {key(item): self.history_of(item).saves for item in self.report.kernels}
+        version = Version("last save", self.reading.lines, tuple(self.report.kernels))
+        return version, {**self.saves_before, **saves}
+
+    def history_of(self, report: KernelReport) -> History:
+        """What the time of `report`, one of this analysis, is compared with."""
+        return self._histories.get(id(report), NO_HISTORY)
 
     def hints(self, smallest_share: float) -> list[Hint]:
         """The hints of all kernels but for lines below this share of their kernel's time."""
@@ -86,8 +110,21 @@ class Analysis:
         return frozenset(map(os.path.realpath, self.result.files))
 
     @cached_property
-    def _times_s(self) -> Times:
-        return {_key(item): item.time_s for item in self.report.kernels if item.time_s is not None}
+    def _histories(self) -> dict[int, History]:
+        return {id(report): self._history(report) for report in self.report.kernels}
+
+    def _history(self, report: KernelReport) -> History:
+        last_save = self._comparison(report, self.last_save)
+        saves = self.saves_before.get(key(report), ())
+        if not saves and last_save is not None:
+            saves = self.saves_before.get(key(last_save.before), ())
+        if report.time_s is not None:
+            saves = (*saves, SavedTime(report.time_s, self.saved_at_s, self.version))
+        return History(last_save, self._comparison(report, self.baseline), saves[-_MAX_SAVES:])
+
+    def _comparison(self, report: KernelReport, version: Version | None) -> Comparison | None:
+        before = version and version.counterpart(report, self.report.kernels)
+        return Comparison(version.name, before, version.lines) if version and before else None
 
     @cached_property
     def _reports_at(self) -> dict[int, list[KernelReport]]:
@@ -106,9 +143,7 @@ class Analysis:
     def _lens(self, kernel: KernelSource) -> Lens:
         reports = self.reports_of(kernel)
         parts = [
-            part
-            for report in reports
-            for part in lenses.parts(report, self.before_s.get(_key(report)))
+            part for report in reports for part in lenses.parts(report, self.history_of(report))
         ]
         for need in self.report.needs:
             if need.kernel == kernel.name and not reports:
@@ -124,10 +159,3 @@ class Analysis:
                     first_line = "no Python with the framework, see the problem"
                 return lenses.Part(lenses.failure(first_line), "report")
         return lenses.Part(lenses.failure("no kernel came of it"), "report")
-
-
-def _key(report: KernelReport) -> tuple[object, ...]:
-    """What two times must have in common to be compared: the code that they are of may differ."""
-    sizes = tuple(sorted(report.bindings.items()))
-    is_lowered = report.lowered is not None
-    return report.definition, report.name, report.call, sizes, report.device_id, is_lowered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ class Document:
         The last analysis.
     generation
         The number of analyses that were started. A result of an earlier one is not shown.
+    saved_at_s, saved_version
+        When that was, in Unix time, and the editor's number of the text.
     device, calls
         The device and the calls by kernel that the user has chosen.
     """
@@ -45,6 +48,8 @@ class Document:
     is_cancelled: bool = False
     device: str | None = None
     calls: dict[str, str] = field(default_factory=dict[str, str])
+    saved_at_s: float = 0.0
+    saved_version: int = 0
     _lines: tuple[str, list[str]] | None = None
     _hints: tuple[Analysis, float, list[Hint]] | None = None
     _maps: dict[int, tuple[str, Reading, LineMap]] = field(
@@ -57,6 +62,11 @@ class Document:
         if self._lines is None or self._lines[0] is not self.text:
             self._lines = (self.text, split_lines(self.text))
         return self._lines[1]
+
+    def mark_saved(self) -> None:
+        """Make the present text the one that is analysed."""
+        self.saved_text = self.text
+        self.saved_at_s, self.saved_version = time.time(), self.version
 
     def show(self, analysis: Analysis, smallest_share: float, hints: list[Hint]) -> None:
         """Make `analysis`, with its hints, the last analysis of this file."""

@@ -6,7 +6,7 @@ import gc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tirlens.session.analysis import Analysis, Times
+from tirlens.session.analysis import NO_SAVES, Analysis
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,9 +51,18 @@ def evaluate(
     if lowering is not None:
         result = pipeline.merge_lowerings(result, lowering.result())
     report = pipeline.file_report(job.plan.source, result, job.options, job.path, reports)
-    previous = job.document.analysis
-    before_s: Times = {} if previous is None else previous.times_before(job.reading)
-    analysis = Analysis(job.reading, result, report, before_s)
+    document = job.document
+    previous = document.analysis
+    last_save, saves = (None, NO_SAVES) if previous is None else previous.past_of(job.reading)
+    analysis = Analysis(
+        job.reading,
+        result,
+        report,
+        document.saved_at_s,
+        document.saved_version,
+        last_save,
+        saves,
+    )
     hints = analysis.hints(job.configuration.smallest_share)
     # Computed here in the thread, and not when the client asks for them.
     assert analysis.lenses is not None

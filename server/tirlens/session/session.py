@@ -54,6 +54,7 @@ class Session:
         """Open a document, possibly again: read and analyse it."""
         self._forget(uri)
         document = self.documents[uri] = Document(uri, path, version, text, text)
+        document.mark_saved()
         self._readings.start(document)
         self._analyze(document)
 
@@ -75,7 +76,7 @@ class Session:
         if text is not None and text != document.text:
             document.text = text
             self._readings.start(document)
-        document.saved_text = document.text
+        document.mark_saved()
         self._analyze(document)
         self.files_changed([document.path], document)
 
@@ -143,7 +144,7 @@ class Session:
         """Analyse the current text, without the parts that are cached."""
         document = self.documents.get(uri)
         if document is not None:
-            document.saved_text = document.text
+            document.mark_saved()
             self.analyses.clear_cache()
             self.analyses.stop(document)
             self._analyze(document)

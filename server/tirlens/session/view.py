@@ -96,7 +96,7 @@ def hover(document: Document, line: int, column: int) -> Hover | None:
     then = lines.analysed_line(line)
     if then is None:
         return None
-    found = hovers.hover(analysis.report.kernels, then, column)
+    found = hovers.hover(analysis.report.kernels, then, column, analysis.history_of)
     return None if found is None else replace(found, span=lines.current_span(found.span))
 
 

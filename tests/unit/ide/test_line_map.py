@@ -64,3 +64,9 @@ def test_five_thousand_lines_take_milliseconds() -> None:
     began = time.thread_time()
     align(old, new)
     assert time.thread_time() - began < 0.25
+
+
+def test_a_changed_line_is_replaced_by_the_one_in_its_place() -> None:
+    lines = LineMap.between(["a", "b", "c", "d", "e"], ["new", "a", "b!", "d", "e!"])
+    replaced = [lines.replaced_line(line) for line in range(1, 7)]
+    assert replaced == [2, 3, None, 4, 5, None]

@@ -86,15 +86,6 @@ def test_lens(changes: dict[str, Any], text: str) -> None:
     assert text in lenses.lens(replace(REPORT, **changes))
 
 
-@pytest.mark.parametrize(
-    ("before_s", "text"),
-    [(None, ""), (0.0, ""), (1.005e-4, ""), (2e-4, " (-50%)"), (0.8e-4, " (+25%)")],
-)
-def test_the_change_of_a_time(before_s: float | None, text: str) -> None:
-    assert lenses.change(1e-4, before_s) == text
-    assert lenses.change(None, before_s) == ""
-
-
 def test_hints_one_a_line_without_the_launch() -> None:
     assert [(hint.line, hint.label) for hint in hints.hints(REPORT)] == [
         (4, "97 us 97% | 1 GF | 500 kB"),
