@@ -1,4 +1,4 @@
-"""Attributes of values, and calls of functions, classes and the goal."""
+"""Attributes of values, and calls of functions, classes and the goals."""
 
 # The values of another program have no static types.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -55,7 +55,9 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
     if isinstance(base, Options):
         return base.values.get(name, UNKNOWN)
     if isinstance(base, EnumMember):
-        return getattr(base, name) if name in ("name", "value") else UNKNOWN
+        if name in ("name", "value"):
+            return getattr(base, name)
+        return class_attribute(machine, base.of.lineage(), name, base)
     if isinstance(base, Tensor):
         found = tensors.attribute(base, name)
         return library.Method(base, name) if found is None else found
@@ -79,15 +81,24 @@ def class_attribute(machine: Machine, lineage: list[Class], name: str, owner: Va
         found = item.names[name]
         if not isinstance(found, Function):
             return found
-        if found.is_property and isinstance(owner, Instance):
+        if found.is_property and isinstance(owner, (Instance, EnumMember)):
             return call_function(machine, found, [owner], {})
         if found.is_static or (isinstance(owner, Class) and not found.is_class_method):
             return found
-        self_ = owner.of if found.is_class_method and isinstance(owner, Instance) else owner
+        is_object = isinstance(owner, (Instance, EnumMember))
+        self_ = owner.of if found.is_class_method and is_object else owner
         return Function(found.node, found.frame, found.name, item, self_, True)
     if isinstance(owner, Class) and name == "apply" and lineage:
         return AutogradApply(owner)
     return UNKNOWN
+
+
+def class_method(machine: Machine, value: Value, name: str) -> Function | None:
+    """The method of a value of a class of the repository; None if it has none."""
+    if not isinstance(value, (Instance, EnumMember)):
+        return None
+    found = class_attribute(machine, value.of.lineage(), name, value)
+    return found if isinstance(found, Function) else None
 
 
 def call(machine: Machine, function: Value, given: Any, named: dict[str, Value]) -> Value:
@@ -116,6 +127,10 @@ def call(machine: Machine, function: Value, given: Any, named: dict[str, Value])
         if function.inner is None:
             function.inner = (positional, named)
         return UNKNOWN
+    if library.path_of(function) in ("builtins.str", "builtins.repr") and positional:
+        method = class_method(machine, positional[0], "__str__")
+        if method is not None:
+            return machine.call(method, [], {})
     if isinstance(function, (External, library.Method, library.Parametrize)):
         value = library.call(function, positional, named)
         if value is not library.NOT_KNOWN:
@@ -150,6 +165,13 @@ def _instantiate(
         members = [item for item in made.names.values() if isinstance(item, EnumMember)]
         wanted = positional[0] if positional else UNKNOWN
         return next((item for item in members if wanted in (item, item.value)), UNKNOWN)
+    metaclass = next((k.metaclass for k in made.lineage() if isinstance(k.metaclass, Class)), None)
+    if metaclass is not None:
+        caller = class_attribute(machine, metaclass.lineage(), "__call__", metaclass)
+        if isinstance(caller, Function) and machine.call_depth < MAX_CALL_DEPTH:
+            result = machine.call(caller, [made, *positional], named)
+            if not isinstance(result, Unknown):
+                return result
     creator = class_attribute(machine, made.lineage(), "__new__", made)
     if isinstance(creator, Function):
         created = machine.call(creator, [made, *positional], named)
@@ -176,9 +198,9 @@ def call_function(
     machine: Machine, function: Function, positional: list[Value], named: dict[str, Value]
 ) -> Value:
     node = function.node
-    if (function.frame.module.path, function.dotted_name) == machine.goal:
+    if (function.frame.module.path, function.dotted_name) in machine.goals:
         return _record(machine, function, positional, named)
-    if machine.depth > MAX_DEPTH or machine.call_depth > MAX_CALL_DEPTH:
+    if function.is_kernel or machine.depth > MAX_DEPTH or machine.call_depth > MAX_CALL_DEPTH:
         return UNKNOWN
     frame = Frame(function.frame.module, {}, function.frame)
     if function.is_bound:
@@ -239,7 +261,8 @@ def _record(
     passed = {*places[: len(positional)], *named}
     missing = frozenset(name for name, value in given.items() if not _is_complete(value))
     known = {k: v for k, v in given.items() if k in passed and k not in missing}
-    call = GoalCall(known, missing, *machine.place)
+    goal = (function.frame.module.path, function.dotted_name)
+    call = GoalCall(goal, known, missing, *machine.place)
     machine.calls.append(call)
     return call
 

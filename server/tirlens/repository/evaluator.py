@@ -2,12 +2,14 @@
 
 The evaluator executes statements as Python does. A value that the text does not give is `UNKNOWN`:
 a branch on it is taken both ways, a loop over it once. Code of libraries is not executed
-(`library.py` knows what some of it returns). Calls of the goal, a kernel, are recorded.
+(`library.py` knows what some of it returns). Calls of the goals, the kernels of a file, are
+recorded.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import Any
 
 from tirlens.repository import calls
@@ -22,10 +24,10 @@ _STEPS = 200_000
 
 
 class Evaluator(Machine):
-    """Executes code of the modules and records the calls of one function; see `Machine`."""
+    """Executes code of the modules and records the calls of some functions; see `Machine`."""
 
-    def __init__(self, modules: Modules, goal: tuple[str, str], limit_s: float) -> None:
-        super().__init__(modules, goal, _STEPS, limit_s)
+    def __init__(self, modules: Modules, goals: Iterable[tuple[str, str]], limit_s: float) -> None:
+        super().__init__(modules, goals, _STEPS, limit_s)
         self.execute = self._execute
         self.value = self._value
         self.attribute = self._attribute

@@ -149,14 +149,16 @@ def _comparison(machine: Machine, operator: ast.cmpop, left: Value, right: Value
             return UNKNOWN
         same = left is right or (is_plain(left) and is_plain(right) and left == right)
         return same is isinstance(operator, ast.Is)
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        return tensors.comparison(left, right)
     if not (is_known(left) and is_known(right)):
         return UNKNOWN
     if isinstance(operator, (ast.In, ast.NotIn)):
+        if library.path_of(right) == "os.environ":
+            return isinstance(operator, ast.NotIn)
         if not isinstance(right, (list, tuple, dict, set, str)):
             return UNKNOWN
         return (left in right) is isinstance(operator, ast.In)
-    if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return UNKNOWN
     return bool(COMPARE[type(operator)](left, right))
 
 
@@ -215,6 +217,8 @@ def _joined_str(machine: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
     parts: list[str] = []
     for item in node.values:
         value = machine.value(item.value if isinstance(item, ast.FormattedValue) else item, frame)
+        if not isinstance(value, (str, int)):
+            value = machine.call(External("builtins.str"), [value], {})
         if not isinstance(value, (str, int)) or (
             isinstance(item, ast.FormattedValue) and item.format_spec is not None
         ):

@@ -40,7 +40,6 @@ _SAME_DTYPES = {
     "half": "float16", "float": "float32", "double": "float64", "int": "int32", "long": "int64",
     "short": "int16",
 }  # fmt: skip
-_DTYPE_BYTES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2}
 _PLAIN_TYPES = {
     "int": int, "float": float, "str": str, "bool": bool, "list": list, "tuple": tuple,
     "dict": dict,
@@ -68,6 +67,16 @@ _DEVICE = Options(
         "warp_size": 32,
     }
 )
+_KERNEL_LIBRARIES = ("tilelang", "tvm", "triton", "cutlass", "numba")
+_KERNEL_DECORATORS = ("prim_func", "macro", "inline", "kernel")
+# Functions that return their argument, or a decorator which does.
+_DECORATORS = frozenset(
+    (
+        "custom_op", "triton_op", "lru_cache", "cache", "wraps", "compile", "no_grad", "jit",
+        "inference_mode", "autotune", "contextmanager", "enable_grad", "staticmethod",
+    )
+)  # fmt: skip
+_CALLABLE = (Function, Class, Partial, Instance)
 _PARSING = ("parse_args", "parse_known_args", "parse_intermixed_args")
 
 
@@ -106,6 +115,17 @@ def is_builtin(name: str) -> bool:
     return hasattr(builtins, name)
 
 
+def is_kernel_decorator(path: str) -> bool:
+    """Whether a decorator's path is one of functions that run on a device."""
+    head, _, last = path.rpartition(".")
+    return last in _KERNEL_DECORATORS and head.split(".")[0] in _KERNEL_LIBRARIES
+
+
+def opens_kernel(path: str) -> bool:
+    """Whether the context manager of a library opens the body of a kernel: ``T.Kernel``."""
+    return path.startswith("tilelang.") and path.endswith(".Kernel")
+
+
 def is_generic(path: str) -> bool:
     """Whether a subscript of the library's name is a type: ``tuple[int]``, ``Literal["a"]``."""
     return path.split(".")[0] in ("typing", "builtins", "collections")
@@ -114,7 +134,7 @@ def is_generic(path: str) -> bool:
 def external_attribute(base: External, name: str) -> Value:
     """An attribute of a library's name."""
     if base.path.startswith("torch.") and name == "itemsize":
-        return _DTYPE_BYTES.get(base.path.removeprefix("torch."), 1)
+        return tensors.itemsize(base) or UNKNOWN
     if base.path == "torch":
         return External(f"torch.{_SAME_DTYPES.get(name, name)}")
     if base.path == "math" and name in ("inf", "pi", "e"):
@@ -132,6 +152,11 @@ def call(
         return function.apply_to(positional[0]) if positional else UNKNOWN
     path = function.path
     last = path.rpartition(".")[2]
+    if path.endswith("()"):
+        return positional[0] if positional else UNKNOWN
+    if last in _DECORATORS:
+        given = next((item for item in positional if isinstance(item, _CALLABLE)), None)
+        return External(f"{path}()") if given is None else given
     special = _SPECIAL.get(path) or _SPECIAL.get(last)
     if special is not None:
         return special(positional, named)
@@ -311,6 +336,23 @@ def _new_dict(positional: list[Value], named: dict[str, Value]) -> Value:
     return dict(given)
 
 
+def _environment_variable(positional: list[Value], named: dict[str, Value]) -> Value:
+    """No variable is set, so that a program takes its default."""
+    return positional[1] if len(positional) > 1 else named.get("default")
+
+
+def _replace(positional: list[Value], named: dict[str, Value]) -> Value:
+    owner = positional[0]
+    if not isinstance(owner, Instance):
+        return UNKNOWN
+    return Instance(owner.of, {**owner.attributes, **named})
+
+
+def _as_dict(positional: list[Value], named: dict[str, Value]) -> Value:
+    owner = positional[0] if positional else UNKNOWN
+    return dict(owner.attributes) if isinstance(owner, Instance) else UNKNOWN
+
+
 def _items(positional: list[Value], named: dict[str, Value]) -> Value:
     if not positional:
         return []
@@ -325,6 +367,11 @@ _SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "functools.partial": lambda positional, named: Partial(
         positional[0], tuple(positional[1:]), named
     ),
+    "os.getenv": _environment_variable,
+    "os.environ.get": _environment_variable,
+    "dataclasses.replace": _replace,
+    "dataclasses.asdict": _as_dict,
+    "builtins.vars": _as_dict,
     "builtins.isinstance": _isinstance,
     "builtins.getattr": _getattr,
     "builtins.zip": _zip,
@@ -347,7 +394,6 @@ _SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "itertools.product": _product,
     "copy.copy": _first,
     "copy.deepcopy": _first,
-    "tilelang.compile": _first,
     "torch.cuda.get_device_properties": lambda positional, named: _DEVICE,
     "torch.cuda.get_device_capability": lambda positional, named: (9, 0),
     "torch.cuda.is_available": lambda positional, named: True,

@@ -1,4 +1,4 @@
-"""What all parts of the evaluation share: the goal, the limits, and the way to each other."""
+"""What all parts of the evaluation share: the goals, the limits, and the way to each other."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Machine:
     ----------
     modules
         The modules of the repository.
-    goal
-        The file and the dotted name of the function whose calls are recorded.
+    goals
+        The file and the dotted name of each function whose calls are recorded.
     steps
         The number of statements and calls to execute.
     limit_s
@@ -33,7 +33,7 @@ class Machine:
     Attributes
     ----------
     calls : list of GoalCall
-        The calls of the goal so far.
+        The calls of the goals so far.
     execute, value, attribute, call : callable
         Execute a statement, and evaluate an expression, an attribute, a call.
     """
@@ -43,8 +43,10 @@ class Machine:
     attribute: Callable[[Value, str], Value]
     call: Callable[[Value, Any, dict[str, Value]], Value]
 
-    def __init__(self, modules: Modules, goal: tuple[str, str], steps: int, limit_s: float) -> None:
-        self.goal = goal
+    def __init__(
+        self, modules: Modules, goals: Iterable[tuple[str, str]], steps: int, limit_s: float
+    ) -> None:
+        self.goals = frozenset(goals)
         self.calls: list[GoalCall] = []
         self.depth: int = 0
         self.call_depth = 0
@@ -52,7 +54,7 @@ class Machine:
         self.place: tuple[str, int, int] = ("", 0, 0)
         self._modules = modules
         self._steps = steps
-        self._deadline = time.monotonic() + limit_s
+        self._deadline = time.thread_time() + limit_s
 
     def step(self) -> None:
         """Count a step.
@@ -61,7 +63,7 @@ class Machine:
             LimitError: there were as many, or they took as long, as they may.
         """
         self._steps -= 1
-        if self._steps < 0 or (self._steps % 64 == 0 and time.monotonic() > self._deadline):
+        if self._steps < 0 or (self._steps % 64 == 0 and time.thread_time() > self._deadline):
             raise LimitError
 
     def block(self, body: Iterable[ast.stmt], frame: Frame) -> None:

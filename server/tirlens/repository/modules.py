@@ -154,10 +154,14 @@ def _is_main_guard(statement: ast.If) -> bool:
 
 
 def _changed_names(statement: ast.stmt) -> Iterator[str]:
-    """``a`` for ``a.append(1)``, ``a["key"] = 1`` and ``a += [1]``."""
+    """``a`` for ``a.append(1)``, ``a["key"] = 1``, ``a += [1]`` and ``register(a)``."""
     target: ast.expr | None = None
+    if isinstance(statement, ast.For) and not isinstance(statement.iter, ast.Call):
+        # A loop that registers each of several classes.
+        yield from (node.id for node in ast.walk(statement.iter) if isinstance(node, ast.Name))
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         target = statement.value.func
+        yield from (item.id for item in statement.value.args if isinstance(item, ast.Name))
     elif isinstance(statement, ast.Assign):
         target = statement.targets[0]
     elif isinstance(statement, ast.AugAssign):

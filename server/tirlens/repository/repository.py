@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,16 +78,22 @@ class Repository:
             relative = path.resolve().relative_to(self.root.resolve()).as_posix()
         except ValueError:
             return source
-        kernels = tuple(self._with_calls(kernel, relative, texts) for kernel in source.kernels)
+        wanted = [
+            target
+            for kernel in source.kernels
+            if _takes_calls(kernel) and (target := _target(kernel, relative)) is not None
+        ]
+        searches = self._search(wanted, texts)
+        kernels = tuple(self._with_calls(kernel, relative, searches) for kernel in source.kernels)
         return replace(source, kernels=kernels)
 
     def _with_calls(
-        self, kernel: KernelSource, path: str, texts: Mapping[str, str] | None
+        self, kernel: KernelSource, path: str, searches: Mapping[Target, Search]
     ) -> KernelSource:
         target = _target(kernel, path)
-        if target is None or not _takes_calls(kernel):
+        if target is None or target not in searches or not _takes_calls(kernel):
             return kernel
-        search = self._search(target, texts)
+        search = searches[target]
         calls = [
             CallCandidate(
                 call.expression,
@@ -99,14 +105,16 @@ class Repository:
         ]
         return replace(kernel, candidates=(*calls, *_own(kernel)), hints=search.values)
 
-    def _search(self, target: Target, texts: Mapping[str, str] | None) -> Search:
+    def _search(
+        self, targets: Sequence[Target], texts: Mapping[str, str] | None
+    ) -> dict[Target, Search]:
         with self._lock:
-            known = self._found.get(target)
-        if known is None:
-            known = find_calls(self._index, target, texts)
-            with self._lock:
-                self._found[target] = known
-        return known
+            known = {item: self._found[item] for item in targets if item in self._found}
+        new = [target for target in dict.fromkeys(targets) if target not in known]
+        found = find_calls(self._index, new, texts)
+        with self._lock:
+            self._found |= found
+        return known | found
 
 
 def merge_calls(source: SourceFile, found: SourceFile) -> SourceFile:

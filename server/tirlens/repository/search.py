@@ -39,8 +39,10 @@ _MAX_VALUES = 4
 _MAX_DEPTH = 5
 _MAX_FILES_OF_A_NAME = 40
 _MAX_ROOTS = 60
+_ROOTS_OF_ANOTHER = 5
 _MAX_CASES = 6
-_LIMIT_S = 4.0
+# Processor time for the calls of one kernel, for those of another of its file, and at most.
+_LIMIT_S, _LIMIT_OF_ANOTHER_S, _MAX_LIMIT_S = 4.0, 0.5, 12.0
 
 
 @dataclass(frozen=True)
@@ -105,35 +107,54 @@ class Search:
 
 def find_calls(
     index: WordIndex,
-    target: Target,
+    targets: Sequence[Target],
     texts: Mapping[str, str] | None = None,
-    limit_s: float = _LIMIT_S,
-) -> Search:
-    """The calls of `target` in the other files of the repository, the most typical first."""
+    limit_s: float | None = None,
+) -> dict[Target, Search]:
+    """The calls of functions of one file in the other files, the most typical first.
+
+    Parameters
+    ----------
+    index
+        The words of the repository.
+    targets
+        The functions, all of one file.
+    texts
+        Texts that replace those on disk, by path relative to the root.
+    limit_s
+        The processor time to spend; None for the usual one.
+    """
+    if not targets:
+        return {}
+    limit_s = min(_LIMIT_S + _LIMIT_OF_ANOTHER_S * (len(targets) - 1), _MAX_LIMIT_S, limit_s or 1e9)
     modules = Modules(index.root, index.files, texts)
-    deadline = time.monotonic() + limit_s
-    found: list[tuple[str, GoalCall]] = []
-    for path in _root_files(index, modules, target):
-        left_s = deadline - time.monotonic()
+    deadline = time.thread_time() + limit_s
+    found: dict[Target, list[tuple[str, GoalCall]]] = {target: [] for target in targets}
+    for path in _root_files(index, modules, targets):
+        left_s = deadline - time.thread_time()
         if left_s <= 0:
             break
         scope = modules.scope(path)
         if scope is None:
             continue
         kind = _kind(path)
-        for call in _calls_of_root(modules, scope, target, min(left_s, limit_s / 4)):
-            found.append((kind, call))
-    scope = modules.scope(target.path)
+        for call in _calls_of_root(modules, scope, targets, min(left_s, limit_s / 4)):
+            found[Target(*call.goal)].append((kind, call))
+    scope = modules.scope(targets[0].path)
     if scope is None:
-        return Search(files=modules.read_files)
-    renderer = Renderer(scope, Evaluator(modules, ("", ""), limit_s))
-    return replace(_search(found, target, scope, renderer), files=modules.read_files)
+        return dict.fromkeys(targets, Search(files=modules.read_files))
+    renderer = Renderer(scope, Evaluator(modules, (), limit_s))
+    return {
+        target: replace(_search(calls, target, scope, renderer), files=modules.read_files)
+        for target, calls in found.items()
+    }
 
 
-def _root_files(index: WordIndex, modules: Modules, target: Target) -> list[str]:
+def _root_files(index: WordIndex, modules: Modules, targets: Sequence[Target]) -> list[str]:
     """The files whose execution may lead to a call, found by the names on the way to it."""
+    target = targets[0]
     seen_names: set[str] = set()
-    names = {target.name.split(".")[-1]}
+    names = {target.name.split(".")[-1] for target in targets}
     files: dict[str, int] = {}
     for depth in range(_MAX_DEPTH):
         callers: set[str] = set()
@@ -156,7 +177,7 @@ def _root_files(index: WordIndex, modules: Modules, target: Target) -> list[str]
         if not names:
             break
     ordered = sorted(files, key=lambda path: (_order(path, target), files[path]))
-    return ordered[:_MAX_ROOTS]
+    return ordered[: _MAX_ROOTS + _ROOTS_OF_ANOTHER * (len(targets) - 1)]
 
 
 def _users(scope: ModuleScope, name: str) -> set[str] | None:
@@ -206,10 +227,11 @@ def _kind(path: str) -> str:
 
 
 def _calls_of_root(
-    modules: Modules, scope: ModuleScope, target: Target, limit_s: float
+    modules: Modules, scope: ModuleScope, targets: Sequence[Target], limit_s: float
 ) -> list[GoalCall]:
     """The calls that the execution of a module as a program, and of its tests, leads to."""
-    evaluator = Evaluator(modules, (target.path, target.name), limit_s)
+    goals = [(target.path, target.name) for target in targets]
+    evaluator = Evaluator(modules, goals, limit_s)
     try:
         evaluator.run_module(scope)
         for function, owner in _tests(scope):

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from tirlens.repository import expressions, library
 from tirlens.repository.assignment import assign
+from tirlens.repository.calls import call_function, class_attribute
 from tirlens.repository.control_flow import (
     ENDS,
     BreakError,
@@ -73,6 +74,10 @@ def _assert(machine: Machine, node: ast.Assert, frame: Frame) -> None:
 
 
 def _raise(machine: Machine, node: ast.Raise, frame: Frame) -> None:
+    raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+    if isinstance(raised, ast.Name) and raised.id == "NotImplementedError":
+        # The program has an implementation, which is made in a way that is not followed.
+        raise ReturnError(UNKNOWN)
     raise RaisedError
 
 
@@ -138,6 +143,10 @@ def _while(machine: Machine, node: ast.While, frame: Frame) -> None:
 
 def _with(machine: Machine, node: ast.With | ast.AsyncWith, frame: Frame) -> None:
     for item in node.items:
+        if isinstance(item.context_expr, ast.Call):
+            opened = machine.value(item.context_expr.func, frame)
+            if library.opens_kernel(library.path_of(opened)):
+                return
         value = machine.value(item.context_expr, frame)
         if item.optional_vars is not None:
             entered = machine.call_method(value, "__enter__")
@@ -192,7 +201,8 @@ def _function_def(machine: Machine, node: ast.FunctionDef, frame: Frame) -> None
 
 def _class_def(machine: Machine, node: ast.ClassDef, frame: Frame) -> None:
     bases = tuple(machine.value(base, frame) for base in node.bases)
-    made = Class(node, frame, bases)
+    keywords = {item.arg: machine.value(item.value, frame) for item in node.keywords}
+    made = Class(node, frame, bases, keywords.get("metaclass", UNKNOWN))
     inside = Frame(frame.module, made.names, frame)
     frame.names[node.name] = made
     machine.run(lambda: machine.block(node.body, inside))
@@ -201,6 +211,9 @@ def _class_def(machine: Machine, node: ast.ClassDef, frame: Frame) -> None:
             value.owner = made
         elif made.is_enum and not name.startswith("_"):
             made.names[name] = EnumMember(made, name, value)
+    hook = class_attribute(machine, made.lineage()[1:], "__init_subclass__", made)
+    if isinstance(hook, Function):
+        machine.run(lambda: call_function(machine, hook, [made], {}))
     paths = [library.path_of(machine.value(_function(item), frame)) for item in node.decorator_list]
     made.is_dataclass = any(path.endswith("dataclass") for path in paths) or any(
         isinstance(base, External) and base.path.endswith("NamedTuple") for base in bases
@@ -212,6 +225,7 @@ def _decorate(machine: Machine, node: ast.expr, function: Value, frame: Frame) -
     decorator = machine.value(node, frame)
     path = library.path_of(decorator)
     if isinstance(function, Function):
+        function.is_kernel |= library.is_kernel_decorator(path)
         function.is_static |= path == "builtins.staticmethod"
         function.is_class_method |= path == "builtins.classmethod"
         function.is_property |= path.endswith(("builtins.property", "cached_property"))

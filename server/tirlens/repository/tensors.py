@@ -11,11 +11,12 @@ A dimension is a number or `UNKNOWN`. A tensor's dtype is the path of torch's na
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tirlens.repository.values import UNKNOWN, External, Unknown, Value
+from tirlens.repository.values import UNKNOWN, Data, External, Unknown, Value
 
 _MADE = {"randn", "rand", "empty", "zeros", "ones", "full", "randint", "empty_strided", "rand_fp8"}
 _MADE_OF_INTEGERS = {"randint", "randperm", "arange"}
@@ -38,7 +39,7 @@ _UNKNOWN_SHAPES = {
 
 
 @dataclass(frozen=True)
-class Tensor:
+class Tensor(Data):
     """A tensor of torch."""
 
     shape: tuple[Value, ...]
@@ -64,9 +65,10 @@ def create(name: str, positional: list[Value], named: dict[str, Value]) -> Value
         return _of_values(positional, named)
     if name in ("cat", "concat", "concatenate", "stack"):
         return _join(name, positional, named)
+    known = _FUNCTIONS.get(name)
+    if known is not None:
+        return known(positional, named)
     if positional and isinstance(positional[0], Tensor):
-        if name in ("matmul", "mm", "bmm"):
-            return _product(positional)
         return method(positional[0], name, positional[1:], named)
     return UNKNOWN
 
@@ -96,8 +98,12 @@ def method(base: Tensor, name: str, positional: list[Value], named: dict[str, Va
         return UNKNOWN
     if name in _CASTS and not positional:
         return Tensor(base.shape, External(f"torch.{_CASTS[name]}"))
+    if name in ("max", "min") and positional and isinstance(positional[0], Tensor):
+        return elementwise(base, positional[0])
     if name in _REDUCTIONS:
         return _reduce(base, name, positional, named)
+    if name == "view" and positional and isinstance(positional[0], External):
+        return _reinterpret(base, positional[0])
     if name in _RESHAPES:
         return base.with_shape(_reshape(base.shape, _flat(positional, named)))
     return base
@@ -108,6 +114,11 @@ def elementwise(left: Value, right: Value) -> Value:
     if isinstance(left, Tensor) and isinstance(right, Tensor):
         return left.with_shape(_broadcast(left.shape, right.shape))
     return left if isinstance(left, Tensor) else right
+
+
+def comparison(left: Value, right: Value) -> Tensor:
+    """The mask of a comparison, of which one side is a tensor."""
+    return Tensor(elementwise(left, right).shape, External("torch.bool"))
 
 
 def subscript(base: Tensor, keys: tuple[Value, ...]) -> Tensor:
@@ -128,11 +139,19 @@ def subscript(base: Tensor, keys: tuple[Value, ...]) -> Tensor:
         axis += 1
         if isinstance(key, slice):
             out.append(_slice_size(size, key))
+        elif isinstance(key, Tensor) and _is_mask(key):
+            # All may be selected, and a good part is.
+            out.append(size)
+            axis += len(key.shape) - 1
         elif isinstance(key, Tensor):
             out += key.shape
         elif not isinstance(key, (int, Unknown)):
             out.append(UNKNOWN)
     return base.with_shape(tuple(out))
+
+
+def _is_mask(key: Tensor) -> bool:
+    return isinstance(key.dtype, External) and key.dtype.path == "torch.bool"
 
 
 def product_of(sizes: tuple[Value, ...]) -> Value:
@@ -183,6 +202,79 @@ def _of_values(positional: list[Value], named: dict[str, Value]) -> Value:
     return Tensor(tuple(shape), named.get("dtype", External(default)))
 
 
+def _reinterpret(base: Tensor, dtype: External) -> Tensor:
+    """``x.view(torch.uint8)``: the last dimension holds the same bytes."""
+    old, new = itemsize(base.dtype), itemsize(dtype)
+    if not base.shape or type(base.shape[-1]) is not int or old is None or new is None:
+        return Tensor(base.shape, dtype)
+    return Tensor((*base.shape[:-1], base.shape[-1] * old // new), dtype)
+
+
+def itemsize(dtype: Value) -> int | None:
+    """The bytes of an element; None for a dtype that is not known."""
+    if not isinstance(dtype, External):
+        return None
+    name = dtype.path.rpartition(".")[2]
+    digits = re.search(r"\d+", name)
+    bits = 8 if name == "bool" else int(digits[0]) if digits else 0
+    return bits // 8 or None
+
+
+def _where(positional: list[Value], named: dict[str, Value]) -> Value:
+    if len(positional) < 3:
+        return UNKNOWN
+    mask, left, right = positional[:3]
+    chosen = left if isinstance(left, Tensor) else right
+    if not isinstance(chosen, Tensor) or not isinstance(mask, Tensor):
+        return UNKNOWN
+    shape = elementwise(mask, elementwise(left, right)).shape
+    return Tensor(shape, chosen.dtype)
+
+
+def _pad(positional: list[Value], named: dict[str, Value]) -> Value:
+    base, widths = positional[0], positional[1] if len(positional) > 1 else named.get("pad")
+    if not isinstance(base, Tensor) or not isinstance(widths, (list, tuple)):
+        return base
+    shape = list(base.shape)
+    for place, (low, high) in enumerate(zip(widths[::2], widths[1::2], strict=False)):
+        axis = len(shape) - 1 - place
+        if axis >= 0:
+            parts = (shape[axis], low, high)
+            shape[axis] = sum(parts) if all(type(part) is int for part in parts) else UNKNOWN
+    return base.with_shape(tuple(shape))
+
+
+def _linear(positional: list[Value], named: dict[str, Value]) -> Value:
+    left, weight = positional[0], positional[1] if len(positional) > 1 else named.get("weight")
+    if not isinstance(left, Tensor) or not isinstance(weight, Tensor) or not weight.shape:
+        return UNKNOWN
+    return left.with_shape((*left.shape[:-1], weight.shape[0]))
+
+
+def _einsum(positional: list[Value], named: dict[str, Value]) -> Value:
+    """The shape by the letters of the equation; dimensions after ``...`` are not known."""
+    text = positional[0] if positional else UNKNOWN
+    operands = [item for item in positional[1:] if isinstance(item, Tensor)]
+    if not isinstance(text, str) or "->" not in text or "." in text:
+        return UNKNOWN
+    left, _, right = text.replace(" ", "").partition("->")
+    sizes = {
+        letter: size
+        for letters, operand in zip(left.split(","), operands, strict=False)
+        for letter, size in zip(letters, operand.shape, strict=False)
+    }
+    if not operands:
+        return UNKNOWN
+    return operands[0].with_shape(tuple(sizes.get(letter, UNKNOWN) for letter in right))
+
+
+def _outer(positional: list[Value], named: dict[str, Value]) -> Value:
+    left, right = (*positional, UNKNOWN, UNKNOWN)[:2]
+    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
+        return UNKNOWN
+    return left.with_shape((*left.shape, *right.shape))
+
+
 def _join(name: str, positional: list[Value], named: dict[str, Value]) -> Value:
     items = positional[0] if positional else UNKNOWN
     if not isinstance(items, (list, tuple)) or not items:
@@ -205,8 +297,10 @@ def _join(name: str, positional: list[Value], named: dict[str, Value]) -> Value:
 
 
 def _product(positional: list[Value]) -> Value:
-    left, right = positional[0], positional[1] if len(positional) > 1 else UNKNOWN
-    if not isinstance(right, Tensor) or not right.shape or not left.shape:
+    left, right = (*positional, UNKNOWN, UNKNOWN)[:2]
+    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
+        return UNKNOWN
+    if not right.shape or not left.shape:
         return UNKNOWN
     return left.with_shape((*left.shape[:-1], right.shape[-1]))
 
@@ -392,6 +486,18 @@ def _with_size(base: Tensor, axis: int, size: Value) -> Tensor:
     return base.with_shape((*base.shape[:axis], size, *base.shape[axis + 1 :]))
 
 
+_Function = Callable[["list[Any]", "dict[str, Any]"], Any]
+# Functions of torch whose result has not the shape and dtype of their first argument.
+_FUNCTIONS: dict[str, _Function] = {
+    "where": _where,
+    "pad": _pad,
+    "linear": _linear,
+    "einsum": _einsum,
+    "outer": _outer,
+    "matmul": lambda positional, named: _product(positional),
+    "mm": lambda positional, named: _product(positional),
+    "bmm": lambda positional, named: _product(positional),
+}
 _Method = Callable[[Tensor, "list[Any]", "dict[str, Any]"], Any]
 _METHODS: dict[str, _Method] = {
     "to": _cast_to,

@@ -28,6 +28,10 @@ class Unknown:
 UNKNOWN = Unknown()
 
 
+class Data:
+    """Base class of values that have contents at run time only, so that no condition is known."""
+
+
 @dataclass(frozen=True)
 class External:
     """A name of a library, by its dotted path: ``torch.float16``."""
@@ -70,6 +74,7 @@ class ModuleScope:
 class Function:
     """A function or lambda; `owner` is the class of a method, `self_` the instance if bound.
 
+    A function that `is_kernel` runs on a device, and is not executed.
     `parameter_sets` are the values of ``pytest.mark.parametrize``, a list of dicts for each use.
     """
 
@@ -83,6 +88,7 @@ class Function:
     is_class_method: bool = False
     is_property: bool = False
     is_fixture: bool = False
+    is_kernel: bool = False
     parameter_sets: tuple[tuple[dict[str, Value], ...], ...] = ()
 
     @property
@@ -95,11 +101,12 @@ class Function:
 
 @dataclass(eq=False, repr=False)
 class Class:
-    """A class of the repository."""
+    """A class of the repository; `metaclass` is UNKNOWN if its statement has none."""
 
     node: ast.ClassDef
     frame: Frame
     bases: tuple[Value, ...]
+    metaclass: Value = UNKNOWN
     names: dict[str, Value] = field(default_factory=dict[str, Any])
     is_dataclass: bool = False
 
@@ -196,12 +203,13 @@ class Options:
 
 @dataclass(eq=False, repr=False)
 class GoalCall:
-    """The result of a call of the kernel that is searched for.
+    """The result of a call of the kernel `goal`, a file and a dotted name.
 
     `arguments` are the known arguments by parameter, `missing` the parameters without a value,
     `line` the line of the call in the file `path`, `inner` the arguments of a call of the result.
     """
 
+    goal: tuple[str, str]
     arguments: dict[str, Value]
     missing: frozenset[str]
     path: str
@@ -221,7 +229,7 @@ def is_known(value: Value) -> bool:
 
 def truth(value: Value) -> bool | None:
     """Whether a condition holds; None if that is not known."""
-    if isinstance(value, (Unknown, External)):
+    if isinstance(value, (Unknown, External, Data)):
         return None
     if value is None or isinstance(value, (bool, int, float, str, list, tuple, dict, set, range)):
         return bool(value)

@@ -11,6 +11,7 @@ import pytest
 
 from tirlens.repository import Target, WordIndex, find_calls
 
+SCALE = Target("package/kernel.py", "scale")
 KERNEL = """
 import torch
 import tilelang
@@ -184,6 +185,106 @@ CASES = {
         },
         ("scale(n=8192, block=32)", "scale(n=64, block=32)"),
     ),
+    "a metaclass of fixtures, and an enumeration with names of its own": Case(
+        {
+            "tests/base.py": """
+            import pytest
+
+            class Meta(type):
+                def __call__(cls, function):
+                    for names, values in cls.PARAMS:
+                        function = pytest.mark.parametrize(names, values)(function)
+                    return function
+
+            class Fixture(metaclass=Meta):
+                PARAMS = []
+            """,
+            "tests/test_cases.py": """
+            import enum
+            from package.kernel import scale
+            from .base import Fixture
+
+            class Kind(enum.IntEnum):
+                WIDE = 16384
+
+                def __str__(self):
+                    return self.name.lower()
+
+                @classmethod
+                def from_str(cls, text):
+                    return cls[text.upper()]
+
+            class Kinds(Fixture):
+                PARAMS = [("kind", [Kind.WIDE])]
+
+            @Kinds
+            def test_kinds(kind):
+                scale(Kind.from_str(str(kind)).value)
+            """,
+        },
+        ("scale(n=16384)",),
+    ),
+    "tensors of masks, bytes and products": Case(
+        {
+            "program.py": """
+            import torch
+            import torch.nn.functional as F
+            from package.kernel import scale
+
+            x = torch.randn(100, 64, device="cuda")
+            best, index = torch.topk(x, k=8, dim=-1)
+            assert index.dtype == torch.int64
+            chosen = x[(x > 0).any(dim=1)]
+            both = torch.where(x > 0, x, torch.zeros_like(x))
+            assert both.dtype == torch.float32
+            padded = F.pad(F.linear(chosen, torch.empty(96, 64)), (0, 32))
+            scores = torch.einsum("bn,kn->bk", padded, torch.empty(5, 128))
+            codes = padded.to(torch.float8_e4m3fn).view(torch.int32)
+            kernel = scale(codes.shape[1] * 1000 + scores.shape[1] * 100 + best.shape[1])
+            kernel(torch.empty(padded.shape[0], 1), None)
+            """
+        },
+        ("scale(n=32508)",),
+        {"rows": 100},
+    ),
+    "variables of the environment are not set": Case(
+        {
+            "program.py": """
+            import os
+            from package.kernel import scale
+
+            if "QUICK" in os.environ or os.getenv("QUICK") in ("1", "true"):
+                scale(1)
+            scale(int(os.environ.get("SIZE", "512")))
+            """
+        },
+        ("scale(n=512)",),
+    ),
+    "other kernels are not executed": Case(
+        {
+            "program.py": """
+            import tilelang
+            import tilelang.language as T
+            from package.kernel import scale
+
+            @tilelang.jit
+            def other(A, n):
+                with T.Kernel(n) as i:
+                    scale(1)
+
+            def make(n):
+                @T.prim_func
+                def main(A: T.Tensor((n,), "float16")):
+                    scale(2)
+                return main
+
+            other(None, 4)
+            make(4)(None)
+            scale(3)
+            """
+        },
+        ("scale(n=3)",),
+    ),
     "a function of autograd": Case(
         {
             "function.py": """
@@ -271,10 +372,24 @@ def test_the_calls_of_a_small_repository(case: Case, tmp_path: Path) -> None:
     write(tmp_path, case.files)
     index = WordIndex(tmp_path)
     index.refresh()
-    found = find_calls(index, Target("package/kernel.py", "scale"))
+    found = find_calls(index, [SCALE])[SCALE]
     assert tuple(call.expression for call in found.calls) == case.calls
     if case.bindings:
         assert found.calls[0].bindings == case.bindings
+
+
+def test_several_kernels_of_a_file_in_one_search(tmp_path: Path) -> None:
+    files = {
+        "package/kernel.py": "def scale(n):\n    pass\n\ndef shift(n):\n    pass\n",
+        "program.py": "from package.kernel import scale, shift\nscale(1)\nshift(2)\n",
+    }
+    write(tmp_path, files)
+    index = WordIndex(tmp_path)
+    index.refresh()
+    shift = Target(SCALE.path, "shift")
+    found = find_calls(index, [SCALE, shift])
+    assert [call.expression for call in found[SCALE].calls] == ["scale(n=1)"]
+    assert [call.expression for call in found[shift].calls] == ["shift(n=2)"]
 
 
 def test_the_values_of_incomplete_calls(tmp_path: Path) -> None:
@@ -286,7 +401,7 @@ def test_the_values_of_incomplete_calls(tmp_path: Path) -> None:
     write(tmp_path, {"program.py": text})
     index = WordIndex(tmp_path)
     index.refresh()
-    found = find_calls(index, Target("package/kernel.py", "scale"))
+    found = find_calls(index, [SCALE])[SCALE]
     assert found.values == {"dtype": ("'float8_e4m3'",), "block": ("32",)}
     assert found.missing == {"n": 1}
 
@@ -295,5 +410,5 @@ def test_the_place_and_the_kind(tmp_path: Path) -> None:
     write(tmp_path, {"examples/run.py": "from package.kernel import scale\n\nx = scale(4)\n"})
     index = WordIndex(tmp_path)
     index.refresh()
-    (call,) = find_calls(index, Target("package/kernel.py", "scale")).calls
+    (call,) = find_calls(index, [SCALE])[SCALE].calls
     assert (call.span.file, call.span.line, call.kind) == ("examples/run.py", 3, "program")
