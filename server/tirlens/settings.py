@@ -17,6 +17,8 @@ from tirlens.toml_reader import TomlError, read_in_time, read_toml
 DEFAULT_TIMEOUT_S = 20.0
 MAX_TIMEOUT_S = 86_400
 DEFAULT_MIN_PERCENTAGE = 1.0
+DEFAULT_HINT_COLUMNS = 120
+DETAILS = ("all", "hottest", "marked", "off")
 _VARIABLE = re.compile(r"[A-Za-z0-9_*?]+")
 
 
@@ -26,7 +28,10 @@ class Settings:
 
     `device` is an id or the path of a device file, `python` the interpreter that runs the user's
     code, `calls` and `bindings` are as in a directive.  `timeout_s` limits one file's analysis.
-    `min_percentage` is the share of a kernel's time below which a line gets no label.  `lower` is
+    `min_percentage` is the share of a kernel's time below which a line gets no label.  `show` is
+    one of `DETAILS`: what the editor displays.  Hints end before the column `hint_columns`, and
+    have the change since the last save with `hint_changes`.  With `gutter_heat` lines are marked
+    by their share of the time.  `lower` is
     whether tilelang lowers its kernels for the exact threads and shared memory.  `budgets` are
     those of the kernels by name (with ``*`` and ``?`` as in file names), `fail_above` the growth
     above which a change is refused (`tirlens.gate`).  `environment` names further environment
@@ -42,6 +47,10 @@ class Settings:
     advice: bool | None = None
     inlay_hints: bool | None = None
     code_lens: bool | None = None
+    show: str | None = None
+    hint_columns: int | None = None
+    hint_changes: bool | None = None
+    gutter_heat: bool | None = None
     lower: bool | None = None
     budgets: Mapping[str, Budget] = field(default_factory=dict[str, Budget])
     fail_above: tuple[str, ...] = ()
@@ -167,6 +176,18 @@ def _flag(value: Any) -> bool:
     raise ValueError("must be true or false")
 
 
+def _detail(value: Any) -> str:
+    if isinstance(value, str) and value in DETAILS:
+        return value
+    raise ValueError(f"must be one of {', '.join(DETAILS)}")
+
+
+def _columns(value: Any) -> int:
+    if type(value) is int and 0 < value < 1 << 31:
+        return value
+    raise ValueError("must be a whole number above 0")
+
+
 def _calls(value: Any) -> tuple[str, ...]:
     items: Any = [value] if isinstance(value, str) else value
     if isinstance(items, (list, tuple)):
@@ -230,6 +251,10 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "advice": _flag,
     "inlay_hints": _flag,
     "code_lens": _flag,
+    "show": _detail,
+    "hint_columns": _columns,
+    "hint_changes": _flag,
+    "gutter_heat": _flag,
     "lower": _flag,
     "budgets": _budgets,
     "fail_above": _limits,

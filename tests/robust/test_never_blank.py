@@ -11,10 +11,13 @@ from tirlens.ide.document_text import split_lines
 from tirlens.model.report import BreakdownEntry, KernelReport, ReadWrite
 from tirlens.pipeline import FileReport
 from tirlens.session import Analysis, Document, Reading, view
+from tirlens.session.configuration import Configuration
+from tirlens.settings import Settings
 from tirlens.source import read
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import Result
 
+EVERYTHING = Configuration(settings=Settings(min_percentage=0.0)).display(Settings())
 KERNELS = 4
 BODY = 12
 
@@ -128,9 +131,9 @@ def test_07_hints_follow_random_edits_as_the_reference_says() -> None:
                 if line in now
                 and (cost.span.end_line == line or now.get(line + 1) == now[line] + 1)
             }
-            found = view.inlay_hints(document, 1, 10**6, 0.0)
+            found = view.inlay_hints(document, 1, 10**6, EVERYTHING)
             assert {hint.line: hint.tooltip.partition(":")[0] for hint in found} == expected
-            lenses = view.code_lenses(document, trusted=True)
+            lenses = view.code_lenses(document, True, EVERYTHING)
             assert {lens.kernel for lens in lenses} == {k.name for k in reading.source.kernels}
             for kernel in reading.source.kernels:
                 span = range(kernel.extent.line, kernel.extent.end_line + 1)
@@ -142,8 +145,8 @@ def test_07_hints_follow_random_edits_as_the_reference_says() -> None:
                 assert ("stale: save to refresh" in titles) == (not intact)
         # Undo brings everything back, with no run.
         document.text = text
-        assert len(view.inlay_hints(document, 1, 10**6, 0.0)) == len(costs)
-        titles = [item.part.title for item in view.code_lenses(document, trusted=True)]
+        assert len(view.inlay_hints(document, 1, 10**6, EVERYTHING)) == len(costs)
+        titles = [item.part.title for item in view.code_lenses(document, True, EVERYTHING)]
         assert "stale: save to refresh" not in titles
 
 
@@ -163,9 +166,9 @@ def test_07_views_answer_any_text_at_all() -> None:
         document.text = now[:start] + source.choice(pieces) + now[end:]
         document.reading = _reading(document.text) if step % 10 == 0 else document.reading
         lines = document.lines
-        hints = view.inlay_hints(document, 1, 10**6, 0.0)
+        hints = view.inlay_hints(document, 1, 10**6, EVERYTHING)
         assert all(0 < hint.line <= len(lines) for hint in hints)
         assert all(lines[hint.line - 1] in reading.lines for hint in hints)
-        view.code_lenses(document, trusted=True)
+        view.code_lenses(document, True, EVERYTHING)
         view.file_diagnostics(document)
         view.hover(document, source.randrange(len(lines)) + 1, 5)

@@ -48,6 +48,8 @@ def test_20_any_settings_are_read_and_what_is_wrong_is_said() -> None:
         ("timeout", 0, "above 0"),
         ("bindings", {"M": -5}, "none below 0"),
         ("calls", ["matmul(1)", "matmul("], "'matmul(' is no call"),
+        ("show", "some", "one of all, hottest, marked, off"),
+        ("hintColumns", 0, "above 0"),
     ],
 )
 def test_20_a_setting_that_would_have_no_effect_is_refused(

@@ -59,6 +59,17 @@ def test_budgets(payload: str, budget: Budget) -> None:
 
 
 @pytest.mark.parametrize(
+    ("payload", "is_marked", "off"),
+    [("on", True, False), ("off", False, True), ("on, M=8", True, False), ("M=8", False, False)],
+)
+def test_marks(payload: str, is_marked: bool, off: bool) -> None:
+    directive = parse_directive(payload, HERE)
+    assert (directive.error, directive.on, directive.off) == (None, is_marked, off)
+    first, second = read(above=f"# tirlens: {payload}").kernels
+    assert (first.is_marked, first.off, second.is_marked) == (is_marked, off, False)
+
+
+@pytest.mark.parametrize(
     ("payload", "calls", "bindings", "device", "off"),
     [
         ("matmul(1, 2)", ("matmul(1, 2)",), {}, None, False),
@@ -115,9 +126,9 @@ def test_off() -> None:
     ("place", "comment", "word"),
     [
         ("above", "# tirlens: matmul(1)", "no kernel"),
+        ("above", "# tirlens: maybe", "no kernel"),
         ("inside", "# tirlens: M=many", "whole number"),
         ("far", "# tirlens: M=1", "neither above"),
-        ("above", "# tirlens: on", "no kernel"),
     ],
 )
 def test_wrong_directives_are_told_where_they_stand(place: str, comment: str, word: str) -> None:

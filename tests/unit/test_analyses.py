@@ -32,6 +32,6 @@ def test_a_defect_of_the_server_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
         await session.shut_down()
         return event
 
-    monkeypatch.setattr(readings, "_read", fail)
+    monkeypatch.setattr(readings, "read_text", fail)
     status = asyncio.run(first_status())
     assert status == Status(URI, "error", "internal error: ValueError: broken")

@@ -2,6 +2,7 @@ import { workspace, type ExtensionContext, type TextDocument } from "vscode";
 import { mentionsFramework, Server } from "./client";
 import { offerInstall, registerCommands } from "./commands";
 import { log } from "./log";
+import { Reading } from "./reading";
 import { Reports } from "./report";
 import { StatusItem } from "./status";
 
@@ -25,6 +26,7 @@ export function activate(context: ExtensionContext): void {
     started,
     status,
     reports,
+    new Reading(started),
     ...registerCommands(started, status, reports, version),
     workspace.onDidOpenTextDocument(consider),
     workspace.onDidSaveTextDocument(consider),

@@ -44,6 +44,16 @@ export const SERVER = {
   calls: "tirlens.calls",
   /** [uri] -> null; analyses again, cache or not. */
   reanalyze: "tirlens.reanalyze",
+  /** [Shown | null] -> Shown; what is displayed, null for the following choice. */
+  show: "tirlens.show",
+  /** [uri, line | null] -> HotLine | null; of the kernel at the 0-based line, or the slowest one. */
+  hottestLine: "tirlens.hottestLine",
+  /** [uri] -> HotLine[]; the lines to mark by their share of the time. */
+  heat: "tirlens.heat",
+  /** [uri, revision | null] -> its name; the saved text, or a git revision. */
+  pinBaseline: "tirlens.pinBaseline",
+  /** [uri] -> null */
+  clearBaseline: "tirlens.clearBaseline",
   /** [] -> an object; versions, interpreters, durations, no source. */
   debugInformation: "tirlens.debugInformation",
 } as const;
@@ -52,6 +62,18 @@ export interface Report {
   title: string;
   /** A whole document without scripts; links to lines are `<a data-line="12">`, 1-based. */
   html: string;
+}
+
+/** How much of the analyses is displayed in the text. */
+export type Shown = "all" | "hottest" | "marked" | "off";
+
+/** A line and its share of a kernel's time; line and character are 0-based. */
+export interface HotLine {
+  line: number;
+  character: number;
+  kernel: string;
+  share: number;
+  time_s: number;
 }
 
 export interface DeviceChoice {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from tirlens import repository
 from tirlens.cli.errors import UsageError
 
 
@@ -119,31 +119,19 @@ def git(folder: Path, *arguments: str, **environment: str) -> str:
         UsageError: git is missing, or the command fails.
     """
     try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            capture_output=True,
-            check=True,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **environment},
-        )
-    except FileNotFoundError:
+        printed = repository.git(folder, *arguments, **environment)
+    except repository.GitMissingError:
         raise UsageError("--base needs git, which is not installed") from None
-    except subprocess.CalledProcessError as error:
-        message = error.stderr.decode("utf-8", "replace").strip()
-        raise UsageError(message or f"git {arguments[0]} fails") from None
-    return done.stdout.decode("utf-8", "surrogateescape")
+    except repository.GitError as error:
+        raise UsageError(str(error)) from None
+    return printed.decode("utf-8", "surrogateescape")
 
 
 def _commit(root: Path, name: str) -> str:
     """The id of the commit that `name` names."""
-    start, dots, _ = name.partition("...")
-    try:
-        found = git(
-            root, "rev-parse", "--verify", "--quiet", "--end-of-options", start + "^{commit}"
-        )
-        return (git(root, "merge-base", found.strip(), "HEAD") if dots else found).strip()
-    except UsageError:
-        pass
+    commit = repository.commit_of(root, name)
+    if commit is not None:
+        return commit
     if git(root, "rev-parse", "--is-shallow-repository").strip() == "true":
         remedy = "fetch all of it: git fetch --unshallow, or fetch-depth: 0 of actions/checkout"
         raise UsageError(f"--base {name} is not in this shallow clone; {remedy}")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tirlens.ide import entries, labels
+from tirlens.ide.history import change
+from tirlens.ide.line_changes import own_shares
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from tirlens.model.report import BreakdownEntry, KernelReport
 
 SMALLEST_SHARE = 0.01
 """A line below this share of its kernel's time gets no hint."""
+HOTTEST_LINES = 3
+"""So many lines of a kernel have a hint where only the hottest ones have."""
+_NO_TIMES: Mapping[int, float] = {}
 
 
 @dataclass(frozen=True)
@@ -29,8 +34,85 @@ class Hint:
     tooltip: str
 
 
-def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[Hint]:
-    """One hint a line of the document.
+@dataclass(frozen=True)
+class HintOptions:
+    """Which hints are wanted.
+
+    Attributes
+    ----------
+    smallest_share
+        A line below this share of its kernel's time gets no hint.
+    only_hottest
+        Whether only the `HOTTEST_LINES` lines with the largest own shares get one.
+    columns
+        A hint ends before this column; parts that do not fit are left out.
+    """
+
+    smallest_share: float = SMALLEST_SHARE
+    only_hottest: bool = False
+    columns: int | None = None
+
+
+def file_hints(
+    reports: Sequence[KernelReport],
+    lines: Sequence[str],
+    options: HintOptions,
+    times_before: Callable[[KernelReport], Mapping[int, float]] = lambda _: _NO_TIMES,
+) -> list[Hint]:
+    """The hints of a file, all with the same number of significant digits.
+
+    Parameters
+    ----------
+    reports
+        The reports of its kernels.
+    lines
+        The lines of the analysed text.
+    options
+        Which hints are wanted.
+    times_before
+        The times to compare with by line; empty for hints without a change.
+    """
+    found: list[Hint] = []
+    for digits in labels.HINT_DIGITS:
+        found = [
+            hint
+            for report in reports
+            for hint in hints(
+                report,
+                options.smallest_share,
+                digits,
+                times_before(report),
+                hottest_lines(report) if options.only_hottest else None,
+            )
+        ]
+        if all(len(hint.label) <= labels.INLAY_LIMIT for hint in found):
+            break
+    return [cut for hint in found if (cut := _cut(hint, lines, options.columns)).label]
+
+
+def hottest_lines(report: KernelReport) -> list[int]:
+    """The lines with the largest shares of the kernel's time, each without the lines inside it."""
+    shares = own_shares(report)
+    ordered = sorted(shares, key=lambda line: -shares[line])
+    return [line for line in ordered if line != report.span.line][:HOTTEST_LINES]
+
+
+def _cut(hint: Hint, lines: Sequence[str], columns: int | None) -> Hint:
+    most = labels.INLAY_LIMIT
+    if columns is not None and hint.line <= len(lines):
+        # One column is the space between the text and the hint.
+        most = min(most, columns - len(lines[hint.line - 1].expandtabs(4)) - 1)
+    return replace(hint, label=labels.cut_hint(hint.label, most))
+
+
+def hints(
+    report: KernelReport,
+    smallest_share: float = SMALLEST_SHARE,
+    digits: int = 3,
+    times_before: Mapping[int, float] = _NO_TIMES,
+    only: Collection[int] | None = None,
+) -> list[Hint]:
+    """One hint a line of the document, or of the lines `only`.
 
     The cost of a loop includes that of its body; a line of the body with the same label has no
     hint.  Several nodes that start on one line are merged: an outer loop includes the inner ones,
@@ -39,6 +121,8 @@ def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[
     by_line: dict[int, list[BreakdownEntry]] = {}
     around: dict[int, set[int | None]] = {}
     for outer_line, cost in _outermost_of_line(report.loops, None):
+        if only is not None and cost.span.line not in only:
+            continue
         by_line.setdefault(cost.span.line, []).append(cost)
         around.setdefault(cost.span.line, set()).add(outer_line)
     found: list[Hint] = []
@@ -48,11 +132,14 @@ def hints(report: KernelReport, smallest_share: float = SMALLEST_SHARE) -> list[
         if share is not None and share < smallest_share:
             label = _overlapped_label(costs, report, smallest_share)
         else:
+            time_s = entries.total(cost.time_s for cost in costs)
             label = labels.inlay(
-                entries.total(cost.time_s for cost in costs),
+                time_s,
                 share,
                 entries.total(cost.flop for cost in costs),
                 entries.total(cost.dram_bytes for cost in costs),
+                digits,
+                change(time_s, times_before.get(line)),
             )
         labelled[line] = label
         repeats = all(outer is not None and labelled.get(outer) == label for outer in around[line])

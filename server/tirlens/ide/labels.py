@@ -18,6 +18,8 @@ _SMALL_PREFIXES = ((0, ""), (-3, "m"), (-6, "u"), (-9, "n"), (-12, "p"))
 
 INLAY_LIMIT = 30
 """The most characters of one inlay hint; VS Code cuts all hints of a line at 43 together."""
+HINT_DIGITS = (3, 2)
+"""The significant digits of the hints of a file: the first with which all hints fit."""
 
 
 def significant(value: Decimal, digits: int) -> Decimal:
@@ -135,24 +137,30 @@ def inlay(
     share: float | None,
     flop_count: float | None,
     dram_bytes: float | None,
+    digits: int = 3,
+    change: str = "",
 ) -> str:
-    """The hint of one line: ``81 us 93% | 137 GF | 1.2 GB``, at most `INLAY_LIMIT` characters.
+    """The hint of one line: ``81 us 93% | 137 GF | 1.2 GB``, ``81 us 93% (-28%) | 137 GF``.
 
-    Parts that are zero are left out; two significant digits are shown where three do not fit.
+    Parts that are zero are left out. It has at most `INLAY_LIMIT` characters with two significant
+    `digits` and without a `change` of the time.
     """
-    text = ""
-    for digits in (3, 2):
-        parts: list[str] = []
-        if time_s is not None:
-            parts.append(f"{seconds(time_s, digits)} {percent(share)}")
-        if flop_count:
-            parts.append(quantity(flop_count, "F", digits))
-        if dram_bytes:
-            parts.append(quantity(dram_bytes, "B", digits))
-        text = " | ".join(parts)
-        if len(text) <= INLAY_LIMIT:
-            break
-    return text
+    parts: list[str] = []
+    if time_s is not None:
+        changed = f" ({change})" if change else ""
+        parts.append(f"{seconds(time_s, digits)} {percent(share)}{changed}")
+    if flop_count:
+        parts.append(quantity(flop_count, "F", digits))
+    if dram_bytes:
+        parts.append(quantity(dram_bytes, "B", digits))
+    return " | ".join(parts)
+
+
+def cut_hint(label: str, most: int) -> str:
+    """The first parts of a hint that have at most `most` characters together; may be empty."""
+    while len(label) > most:
+        label = label.rpartition(" | ")[0]
+    return label
 
 
 def shorten(call: str, limit: int = 28) -> str:

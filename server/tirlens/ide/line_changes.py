@@ -91,7 +91,7 @@ def inclusive_times(report: KernelReport) -> dict[int, float]:
     return found
 
 
-def own_share(report: KernelReport) -> Mapping[int, float]:
+def own_shares(report: KernelReport) -> Mapping[int, float]:
     """The share of each line of the text in the kernel's time, without the lines inside it."""
     if not report.time_s:
         return {}

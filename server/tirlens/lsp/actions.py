@@ -1,12 +1,17 @@
-"""Code actions: write what is advised, and the directive with the values in use."""
+"""Code actions: write what is advised, and the directive with the values in use.
+
+Others run a command, so that nothing is available only in a lens.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from lsprotocol import types
 
 from tirlens.ide import labels
 from tirlens.ide.document_text import Encoding
-from tirlens.lsp import convert
+from tirlens.lsp import convert, welcome
 from tirlens.model.report import Advice
 from tirlens.session import Document, view
 from tirlens.session.choices import Choice, Choices, choices, kernel_at
@@ -27,6 +32,41 @@ def code_actions(document: Document, line: int, encoding: Encoding) -> list[type
     current = [choice for choice in found.choices if choice.current]
     others = [choice for choice in found.choices if not choice.current]
     return written + [_action(document, found, choice) for choice in (current + others)[:4]]
+
+
+def commands(document: Document, line: int, trusted: bool) -> list[types.CodeAction]:
+    """The actions that do what a lens does, for the kernel at the current 1-based `line`."""
+    kernel = kernel_at(document, line)
+    if kernel is None:
+        return []
+    own = [document.uri, kernel.name]
+    found: list[tuple[str, str, list[Any]]] = []
+    if not trusted:
+        found.append(("Say how this workspace is trusted", "tirlens.manageTrust", []))
+    else:
+        found += [
+            (f"Open the report of {kernel.name}", "tirlens.showReport", own),
+            (f"Choose the arguments of {kernel.name}", "tirlens.chooseCall", own),
+            ("Choose the device", "tirlens.chooseDevice", []),
+            (
+                f"Go to the hottest line of {kernel.name}",
+                "tirlens.goToHottestLine",
+                [document.uri, line - 1],
+            ),
+            ("Pin this version as the baseline", "tirlens.pin", [document.uri]),
+            ("Analyse the file again", "tirlens.analyze", [document.uri]),
+        ]
+        if document.baseline is not None:
+            found.append(("Clear the baseline", "tirlens.unpin", [document.uri]))
+    found.append(("Display more or less", "tirlens.toggle", []))
+    return [
+        types.CodeAction(
+            title=f"TIRLens: {title}",
+            kind=welcome.OWN_ACTION,
+            command=types.Command(title=title, command=command, arguments=arguments),
+        )
+        for title, command, arguments in found
+    ]
 
 
 def _rewriting(

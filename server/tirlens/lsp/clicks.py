@@ -1,8 +1,10 @@
-"""What a click on a lens does in an editor without an extension of ours: asked of the user in LSP.
+"""What lenses and code actions do in an editor without an extension of ours, asked in LSP.
 
 ``tirlens.showReport`` [uri, kernel | null] opens the report in the browser, or says where it is;
 ``tirlens.chooseDevice`` [] and ``tirlens.chooseCall`` [uri, kernel | null] let the user choose;
-``tirlens.analyze`` [uri] analyses again; ``tirlens.manageTrust`` [] says how trust is given.  All
+``tirlens.analyze`` [uri] analyses again; ``tirlens.manageTrust`` [] says how trust is given;
+``tirlens.toggle`` [] displays more or less; ``tirlens.goToHottestLine`` [uri, line | null];
+``tirlens.pin`` [uri, revision | null] and ``tirlens.unpin`` [uri] set and clear the baseline.  All
 of them answer at once, with null.
 """
 
@@ -17,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
+from pygls.exceptions import JsonRpcInvalidParams
 
+from tirlens.ide import labels
 from tirlens.lsp import commands
 
 if TYPE_CHECKING:
@@ -30,6 +34,12 @@ _TRUST = (
     ' or send {"trusted": true} in initializationOptions.'
 )
 _NOTHING = "Nothing is known of this file yet."
+_DETAILS = {
+    "all": "lenses and hints of all kernels",
+    "hottest": "all lenses, and the hints of the hottest lines",
+    "marked": "kernels that are marked by `# tirlens: on`",
+    "off": "no lenses and no hints",
+}
 _running: set[asyncio.Task[None]] = set()
 
 
@@ -71,13 +81,65 @@ def manage_trust(server: Server, *_: object) -> None:
     _say(server, _TRUST)
 
 
+def toggle(server: Server, *_: object) -> None:
+    """Display more or less, and say how much."""
+    _say(server, f"displays {_DETAILS[commands.show(server)]}.")
+
+
+def go_to_hottest_line(server: Server, uri: object = None, line: object = None) -> None:
+    """Place the cursor on the line that takes most of the time, or say which one it is."""
+    found = commands.hottest_line(server, uri, line)
+    if found is None:
+        _say(server, _NOTHING)
+    else:
+        _begin(_go_to(server, str(uri), found))
+
+
+def pin(server: Server, uri: object = None, revision: object = None) -> None:
+    """Pin the saved text or a git revision as the baseline, and say so."""
+    _begin(_pin(server, commands.text(uri, "uri"), revision))
+
+
+def unpin(server: Server, uri: object = None) -> None:
+    """Clear the baseline, and say so."""
+    _begin(_unpin(server, commands.text(uri, "uri")))
+
+
 TABLE: dict[str, commands.Function] = {
+    "tirlens.toggle": toggle,
+    "tirlens.goToHottestLine": go_to_hottest_line,
+    "tirlens.pin": pin,
+    "tirlens.unpin": unpin,
     "tirlens.showReport": show_report,
     "tirlens.chooseDevice": choose_device,
     "tirlens.chooseCall": choose_call,
     "tirlens.analyze": commands.reanalyze,
     "tirlens.manageTrust": manage_trust,
 }
+
+
+async def _go_to(server: Server, uri: str, found: Mapping[str, Any]) -> None:
+    at = types.Position(found["line"], found["character"])
+    if get_capability(server.client_capabilities, "window.show_document.support", False):
+        params = types.ShowDocumentParams(uri=uri, take_focus=True, selection=types.Range(at, at))
+        if (await server.window_show_document_async(params)).success:
+            return
+    share = labels.percent(found["share"])
+    _say(server, f"Line {at.line + 1} takes {share} of {found['kernel']}.")
+
+
+async def _pin(server: Server, uri: str, revision: object) -> None:
+    try:
+        name = await commands.pin_baseline(server, uri, revision)
+    except JsonRpcInvalidParams as error:
+        _say(server, error.message)
+    else:
+        _say(server, f"Kernels are compared with {name}." if name else _NOTHING)
+
+
+async def _unpin(server: Server, uri: str) -> None:
+    await commands.clear_baseline(server, uri)
+    _say(server, "Kernels are compared with the last save only.")
 
 
 async def _choose_device(server: Server) -> None:

@@ -5,6 +5,12 @@ name, detail}]; ``tirlens.calls`` [uri, kernel | null] -> {kernel, choices, inse
 ``tirlens.reanalyze`` [uri]; ``tirlens.setDevice`` [uri | null, id | null];
 ``tirlens.setCall`` [uri, kernel, call | null]; ``tirlens.debugInformation`` [] -> an object with
 versions, interpreters, durations and the names of the loaded modules, no source.
+
+``tirlens.show`` ["all" | "hottest" | "marked" | "off" | null] -> what is displayed now, null for
+the following one; ``tirlens.hottestLine`` [uri, line | null] -> {line, character, kernel, share,
+time_s} | null; ``tirlens.heat`` [uri] -> [the same], for the marks of lines;
+``tirlens.pinBaseline`` [uri | null, revision | null] -> its name | null;
+``tirlens.clearBaseline`` [uri | null].  Lines are 0-based.
 """
 
 from __future__ import annotations
@@ -23,6 +29,8 @@ from tirlens.version import __version__
 
 if TYPE_CHECKING:
     from tirlens.lsp.server import Server
+    from tirlens.session import Document
+    from tirlens.session.hottest import HotLine
 
 Function = Callable[..., Any]
 
@@ -118,6 +126,78 @@ def set_call(
     server.session.set_call(text(uri, "uri"), text(kernel, "kernel"), expression)
 
 
+def show(server: Server, detail: object = None) -> str:
+    """Display this much of the analyses, or what follows the present choice; what it is now.
+
+    Raises:
+        JsonRpcInvalidParams: there is no such choice.
+    """
+    from tirlens.settings import DETAILS
+
+    if detail is not None and detail not in DETAILS:
+        raise JsonRpcInvalidParams(f"expected one of {', '.join(DETAILS)}")
+    return server.session.show(None if detail is None else text(detail, "detail"))
+
+
+def hottest_line(server: Server, uri: object = None, line: object = None) -> dict[str, Any] | None:
+    """The line that takes most of the kernel at the 0-based `line`, else of the slowest one."""
+    from tirlens.session import hottest
+
+    document = server.document(text(uri, "uri"))
+    if document is None:
+        return None
+    at = line + 1 if isinstance(line, int) else None
+    found = hottest.hottest_line(document, at)
+    return found and _hot_line(server, document, found)
+
+
+def heat(server: Server, uri: object = None) -> list[dict[str, Any]]:
+    """The lines to mark by their shares of the time; none unless the settings ask for them."""
+    from tirlens.session import hottest
+
+    document = server.document(text(uri, "uri"))
+    if document is None:
+        return []
+    display = server.session.configuration.display(document.project)
+    return [_hot_line(server, document, item) for item in hottest.heat(document, display)]
+
+
+def _hot_line(server: Server, document: Document, found: HotLine) -> dict[str, Any]:
+    from tirlens.lsp import convert
+
+    at = convert.position(document.lines, found.line, found.column, server.client.encoding)
+    return {
+        "line": at.line,
+        "character": at.character,
+        "kernel": found.kernel,
+        "share": found.share,
+        "time_s": found.time_s,
+    }
+
+
+async def pin_baseline(server: Server, uri: object = None, revision: object = None) -> str | None:
+    """Pin the saved text of a file (null: all open ones), or a git revision; the baseline's name.
+
+    Raises:
+        JsonRpcInvalidParams: there is no such revision, or the baseline cannot be stored.
+    """
+    from tirlens.repository import GitError
+
+    where = None if uri is None else text(uri, "uri")
+    name = None if revision is None else text(revision, "revision")
+    if name is not None and not server.session.configuration.trusted:
+        raise JsonRpcInvalidParams("git is not run in an untrusted workspace")
+    try:
+        return await server.session.pin(where, name)
+    except (GitError, OSError) as error:
+        raise JsonRpcInvalidParams(str(error)) from error
+
+
+async def clear_baseline(server: Server, uri: object = None) -> None:
+    """Compare with no pinned version any more, in one file or all open ones."""
+    await server.session.clear_baseline(None if uri is None else text(uri, "uri"))
+
+
 def debug_information(server: Server) -> dict[str, Any]:
     """What the report of a defect needs: versions, interpreters, durations, loaded modules."""
     session = server.session
@@ -153,6 +233,11 @@ TABLE: dict[str, Function] = {
     "tirlens.reanalyze": reanalyze,
     "tirlens.setDevice": set_device,
     "tirlens.setCall": set_call,
+    "tirlens.show": show,
+    "tirlens.hottestLine": hottest_line,
+    "tirlens.heat": heat,
+    "tirlens.pinBaseline": pin_baseline,
+    "tirlens.clearBaseline": clear_baseline,
     "tirlens.debugInformation": debug_information,
 }
 

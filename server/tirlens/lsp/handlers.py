@@ -14,7 +14,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from tirlens.lsp import client_process
+from tirlens.lsp import client_process, welcome
 from tirlens.lsp.protocol import PlainJson
 from tirlens.lsp.server import Server
 
@@ -113,12 +113,11 @@ def _add_displays(server: Server) -> None:
         from tirlens.session import view
 
         document = server.document(params.text_document.uri)
-        settings = server.session.configuration.settings
-        if document is None or settings.inlay_hints is False:
+        if document is None:
             return []
-        share = server.session.configuration.smallest_share
+        display = server.session.configuration.display(document.project)
         first, last = params.range.start.line + 1, params.range.end.line + 1
-        hints = view.inlay_hints(document, first, last, share)
+        hints = view.inlay_hints(document, first, last, display)
         return [convert.inlay_hint(document.lines, hint, server.client.encoding) for hint in hints]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
@@ -128,10 +127,11 @@ def _add_displays(server: Server) -> None:
 
         document = server.document(params.text_document.uri)
         configuration = server.session.configuration
-        if document is None or configuration.settings.code_lens is False:
+        if document is None or not configuration.display(document.project).has_lenses:
             return PlainJson([])
         await server.session.first_reading(document.uri)
-        lenses = view.code_lenses(document, configuration.trusted)
+        display = configuration.display(document.project)
+        lenses = view.code_lenses(document, configuration.trusted, display)
         lines, encoding = document.lines, server.client.encoding
         return PlainJson(
             [convert.code_lens(lines, lens, document.uri, encoding) for lens in lenses]
@@ -165,14 +165,19 @@ def _add_outline_and_actions(server: Server) -> None:
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
-        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.RefactorRewrite]),
+        types.CodeActionOptions(
+            code_action_kinds=[types.CodeActionKind.RefactorRewrite, welcome.OWN_ACTION]
+        ),
     )
     def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
         from tirlens.lsp import actions
 
         document = server.document(params.text_document.uri)
         line = params.range.start.line + 1
-        return actions.code_actions(document, line, server.client.encoding) if document else []
+        if document is None:
+            return []
+        edits = actions.code_actions(document, line, server.client.encoding)
+        return edits + actions.commands(document, line, server.session.configuration.trusted)
 
 
 def _add_commands(server: Server) -> None:

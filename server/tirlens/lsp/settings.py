@@ -41,7 +41,9 @@ def changed_configuration(
     interpreter = before.editor_interpreter
     if "interpreter" in given:
         interpreter = _path(given["interpreter"])
-    return Configuration(trusted, settings, interpreter), problems
+    # Another setting takes the place of what was chosen in this session.
+    detail = before.detail if settings.show == before.settings.show else None
+    return Configuration(trusted, settings, interpreter, detail), problems
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -12,6 +12,8 @@ from typing import Any, cast
 
 from tirlens.version import __version__
 
+OWN_ACTION = "source.tirlens"
+"""The kind of the code actions that do what a lens does, for editors that show no lenses."""
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 COMMANDS = (
     "tirlens.report",
@@ -20,7 +22,16 @@ COMMANDS = (
     "tirlens.reanalyze",
     "tirlens.setDevice",
     "tirlens.setCall",
+    "tirlens.show",
+    "tirlens.hottestLine",
+    "tirlens.heat",
+    "tirlens.pinBaseline",
+    "tirlens.clearBaseline",
     "tirlens.debugInformation",
+    "tirlens.toggle",
+    "tirlens.goToHottestLine",
+    "tirlens.pin",
+    "tirlens.unpin",
     "tirlens.showReport",
     "tirlens.chooseDevice",
     "tirlens.chooseCall",
@@ -71,7 +82,7 @@ def capabilities(encoding: str) -> dict[str, Any]:
         "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
         "hoverProvider": True,
         "documentSymbolProvider": True,
-        "codeActionProvider": {"codeActionKinds": ["refactor.rewrite"]},
+        "codeActionProvider": {"codeActionKinds": ["refactor.rewrite", OWN_ACTION]},
         "codeLensProvider": {"resolveProvider": False},
         "executeCommandProvider": {"commands": list(COMMANDS)},
         "inlayHintProvider": {"resolveProvider": False},

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from tirlens.pipeline.plan import Part
 
-# The text and its predecessor, which an undo restores, in both tiers of analysis.
-_MAX_ANSWERS = 4
+# The text, its predecessor, which an undo restores, and the baseline, in both tiers of analysis.
+_MAX_ANSWERS = 6
 _MAX_FILES = 50
 _NO_PARTS: Mapping[bytes, Part] = {}
 

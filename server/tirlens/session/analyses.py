@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tirlens.session.baseline_analysis import BaselineAnalyses
 from tirlens.session.evaluation import Evaluation, evaluate
 from tirlens.session.events import (
     EventSink,
@@ -25,7 +26,7 @@ from tirlens.session.events import (
     ViewChanged,
 )
 from tirlens.session.idle_lowering import IdleLowering
-from tirlens.session.job import Job, find_environment, plan_job
+from tirlens.session.job import Job, complete, find_environment, plan_job
 from tirlens.session.late_imports import import_pipeline
 from tirlens.session.repositories import Repositories
 from tirlens.session.worker_queues import WorkerQueues
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from tirlens import pipeline
     from tirlens.session.analysis import Reading
+    from tirlens.session.baselines import Pins
     from tirlens.session.configuration import Configuration
     from tirlens.session.document import Document
     from tirlens.session.readings import Readings
@@ -69,6 +71,8 @@ class Analyses:
         Receives what becomes of the analyses.
     readings
         Reads the texts of the documents.
+    pins
+        The versions that documents are compared with.
 
     Attributes
     ----------
@@ -78,13 +82,14 @@ class Analyses:
         How long the workers took for the last requests, in seconds.
     """
 
-    def __init__(self, emit: EventSink, readings: Readings) -> None:
+    def __init__(self, emit: EventSink, readings: Readings, pins: Pins) -> None:
         self.queues = WorkerQueues(emit)
         self.durations_s: deque[float] = deque(maxlen=50)
         self._emit = emit
         self._readings = readings
         self._lowering = IdleLowering(self.queues)
         self._repositories = Repositories()
+        self._baselines = BaselineAnalyses(self.queues, self._lowering, self._repositories, pins)
         self._pending: dict[Document, _Pending] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._settings_problems: dict[Path, tuple[str, ...]] = {}
@@ -186,6 +191,8 @@ class Analyses:
             result = answered
         await self._show(job, result)
         await self._search_calls(job)
+        if job.is_current:
+            await self._compare(job)
 
     async def _search_calls(self, job: Job) -> None:
         """Search the calls of the kernels in other files; analyse again where there are others."""
@@ -193,6 +200,22 @@ class Analyses:
         source = job.reading.source
         if await self._repositories.search(document.path, source) and job.is_current:
             self.start(document, job.configuration)
+
+    async def _compare(self, job: Job) -> None:
+        """Show how the kernels differ from those of the pinned version."""
+        document = job.document
+        version = await self._baselines.version(job, self._parts, self._reports)
+        if not job.is_current or document.analysis is None or version is document.baseline:
+            return
+        is_same = await asyncio.to_thread(lambda: version == document.baseline)
+        if not is_same and job.is_current:
+            document.baseline = version
+            analysis = replace(document.analysis, baseline=version)
+            # Computed in a thread, and not when the client asks for them.
+            await asyncio.to_thread(lambda: analysis.lenses)
+            if job.is_current:
+                document.show(analysis, job.display, document.hints(job.display))
+                self._emit(ViewChanged(document, hints=False, lenses=True))
 
     async def _plan(
         self,
@@ -204,6 +227,7 @@ class Analyses:
         """The interpreter for `reading`, and the request for what is not in the cache."""
         environment = await asyncio.to_thread(find_environment, configuration, document, reading)
         self._report_settings(document.path.parent, environment.problems)
+        document.project = environment.project
         # Started first: this takes longer than all that follows.
         self.queues.warm(environment.interpreter)
         await import_pipeline()
@@ -262,7 +286,7 @@ class Analyses:
                 await asyncio.wait([pending.ahead])
             duration_s = time.perf_counter() - pending.began_s
             plan = job.plan
-            result, parts = await asyncio.to_thread(_complete, plan, answer)
+            result, parts = await asyncio.to_thread(complete, plan, answer)
             # The parts of an obsolete answer too: most of them hold for the next text.
             self._parts.add(job.path, parts, plan.used_keys)
         finally:
@@ -297,8 +321,8 @@ class Analyses:
             return None
         document, before = job.document, job.document.analysis
         analysis, hints = evaluation.analysis, evaluation.hints
-        hints_before = document.hints(job.configuration.smallest_share)
-        document.show(analysis, job.configuration.smallest_share, hints)
+        hints_before = document.hints(job.display)
+        document.show(analysis, job.display, hints)
         if document.reading is None or document.reading.text == job.reading.text:
             document.reading = job.reading
         if before is None or before.reading.text != job.reading.text:
@@ -330,6 +354,7 @@ class Analyses:
         """Let no worker continue with `document`."""
         self._pending.pop(document, None)
         self._lowering.stop(document)
+        self._baselines.stop(document)
         self.queues.cancel(document.uri)
         self._end_progress(document)
 
@@ -337,12 +362,6 @@ class Analyses:
         if document.is_running:
             document.is_running = False
             self._emit(ProgressEnded(document.uri))
-
-
-def _complete(plan: pipeline.Plan, answer: Result) -> tuple[Result, dict[bytes, pipeline.Part]]:
-    """The result of `plan` with `answer`, and its parts for the cache."""
-    result = plan.result(answer)
-    return result, plan.cacheable_parts(result, plan.unknown_names)
 
 
 def _status(job: Job, state: str) -> Status:

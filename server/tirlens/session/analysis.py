@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 
 from tirlens.ide import hints, lenses
 from tirlens.ide.history import NO_HISTORY, Comparison, History, SavedTime, Version, key
+from tirlens.ide.line_changes import line_times
+from tirlens.ide.line_map import LineMap
 
 if TYPE_CHECKING:
     from tirlens.ide.hints import Hint
     from tirlens.model.report import KernelReport
     from tirlens.pipeline import FileReport
+    from tirlens.session.display import Display
     from tirlens.source.source_file import KernelSource, SourceFile
     from tirlens_worker.protocol import Result
 
@@ -88,11 +91,32 @@ class Analysis:
         """What the time of `report`, one of this analysis, is compared with."""
         return self._histories.get(id(report), NO_HISTORY)
 
-    def hints(self, smallest_share: float) -> list[Hint]:
-        """The hints of all kernels but for lines below this share of their kernel's time."""
-        return [
-            hint for report in self.report.kernels for hint in hints.hints(report, smallest_share)
-        ]
+    def hints(self, display: Display) -> list[Hint]:
+        """The hints that `display` wants."""
+        if not display.has_hints:
+            return []
+        options = hints.HintOptions(
+            display.smallest_share, display.detail == "hottest", display.hint_columns
+        )
+        reports, lines = self.reports_in(display), self.reading.lines
+        if display.hint_changes:
+            return hints.file_hints(reports, lines, options, self._times_before)
+        return hints.file_hints(reports, lines, options)
+
+    def reports_in(self, display: Display) -> Sequence[KernelReport]:
+        """The reports of the kernels that `display` wants."""
+        if not display.only_marked:
+            return self.report.kernels
+        marked = [kernel for kernel in self.reading.source.kernels if kernel.is_marked]
+        return [report for kernel in marked for report in self.reports_of(kernel)]
+
+    def _times_before(self, report: KernelReport) -> Mapping[int, float]:
+        """The times of the last save at the lines of this text."""
+        comparison = self.history_of(report).last_save
+        if comparison is None:
+            return {}
+        lines = LineMap.between(comparison.lines, self.reading.lines)
+        return line_times(comparison.before, lines)
 
     def lens(self, kernel: KernelSource) -> Lens:
         """What the lens of a kernel of the analysed text says."""

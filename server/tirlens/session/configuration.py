@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tirlens.settings import DEFAULT_TIMEOUT_S, Settings
+from tirlens.session.display import Display
+from tirlens.settings import (
+    DEFAULT_HINT_COLUMNS,
+    DEFAULT_MIN_PERCENTAGE,
+    DEFAULT_TIMEOUT_S,
+    DETAILS,
+    Settings,
+)
 
 if TYPE_CHECKING:
     from tirlens import pipeline
@@ -24,23 +31,28 @@ class Configuration:
         The settings of the editor.
     editor_interpreter
         The interpreter that the editor has selected.
+    detail
+        What the user has chosen to display in this session, one of `tirlens.settings.DETAILS`.
     """
 
     trusted: bool = False
     settings: Settings = field(default_factory=Settings)
     editor_interpreter: str | None = None
+    detail: str | None = None
 
-    @property
-    def smallest_share(self) -> float:
-        """A line below this share of its kernel's time gets no hint."""
-        percentage = self.settings.min_percentage
-        return (1.0 if percentage is None else percentage) / 100
-
-    @property
-    def display(self) -> tuple[object, ...]:
-        """The values that determine what is shown of a file, with its analysis."""
-        settings = self.settings
-        return self.trusted, settings.inlay_hints, settings.code_lens, self.smallest_share
+    def display(self, project: Settings) -> Display:
+        """What is displayed of a file: the user's choice, then its project's, then the editor's."""
+        settings = self.settings.merge(project)
+        percentage = settings.min_percentage
+        return Display(
+            detail=self.detail or settings.show or DETAILS[0],
+            hints=settings.inlay_hints is not False,
+            lenses=settings.code_lens is not False,
+            heat=settings.gutter_heat is True,
+            smallest_share=(DEFAULT_MIN_PERCENTAGE if percentage is None else percentage) / 100,
+            hint_columns=settings.hint_columns or DEFAULT_HINT_COLUMNS,
+            hint_changes=settings.hint_changes is True,
+        )
 
     def options(self, document: Document, project: Settings) -> pipeline.Options:
         """The options for a document: its own choices, then its project's, then the editor's."""

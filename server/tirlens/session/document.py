@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from tirlens.ide.document_text import split_lines
 from tirlens.ide.line_map import LineMap
+from tirlens.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tirlens.ide.hints import Hint
+    from tirlens.ide.history import Version
     from tirlens.session.analysis import Analysis, Reading
+    from tirlens.session.display import Display
 
 
 @dataclass(eq=False)
@@ -30,8 +33,12 @@ class Document:
         The last analysis.
     generation
         The number of analyses that were started. A result of an earlier one is not shown.
+    project
+        The settings of its project, as of the last analysis.
     saved_at_s, saved_version
         When that was, in Unix time, and the editor's number of the text.
+    baseline
+        The pinned version that its kernels are compared with.
     device, calls
         The device and the calls by kernel that the user has chosen.
     """
@@ -48,10 +55,12 @@ class Document:
     is_cancelled: bool = False
     device: str | None = None
     calls: dict[str, str] = field(default_factory=dict[str, str])
+    project: Settings = field(default_factory=Settings)
     saved_at_s: float = 0.0
     saved_version: int = 0
+    baseline: Version | None = None
     _lines: tuple[str, list[str]] | None = None
-    _hints: tuple[Analysis, float, list[Hint]] | None = None
+    _hints: tuple[Analysis, Display, list[Hint]] | None = None
     _maps: dict[int, tuple[str, Reading, LineMap]] = field(
         default_factory=dict[int, "tuple[str, Reading, LineMap]"]
     )
@@ -68,17 +77,17 @@ class Document:
         self.saved_text = self.text
         self.saved_at_s, self.saved_version = time.time(), self.version
 
-    def show(self, analysis: Analysis, smallest_share: float, hints: list[Hint]) -> None:
+    def show(self, analysis: Analysis, display: Display, hints: list[Hint]) -> None:
         """Make `analysis`, with its hints, the last analysis of this file."""
-        self.analysis, self._hints = analysis, (analysis, smallest_share, hints)
+        self.analysis, self._hints = analysis, (analysis, display, hints)
 
-    def hints(self, smallest_share: float) -> list[Hint]:
+    def hints(self, display: Display) -> list[Hint]:
         """The hints of the last analysis, at the lines of its text."""
         if self.analysis is None:
             return []
         cached = self._hints
-        if cached is None or cached[0] is not self.analysis or cached[1] != smallest_share:
-            cached = (self.analysis, smallest_share, self.analysis.hints(smallest_share))
+        if cached is None or cached[0] is not self.analysis or cached[1] != display:
+            cached = (self.analysis, display, self.analysis.hints(display))
             self._hints = cached
         return cached[2]
 

@@ -62,8 +62,9 @@ def evaluate(
         document.saved_version,
         last_save,
         saves,
+        document.baseline,
     )
-    hints = analysis.hints(job.configuration.smallest_share)
+    hints = analysis.hints(job.display)
     # Computed here in the thread, and not when the client asks for them.
     assert analysis.lenses is not None
     assert analysis.files is not None

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from tirlens import pipeline
     from tirlens.session.analysis import Reading
     from tirlens.session.configuration import Configuration
+    from tirlens.session.display import Display
     from tirlens.session.document import Document
+    from tirlens_worker.protocol import Result
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ class Job:
         return self.document.generation == self.generation
 
     @property
+    def display(self) -> Display:
+        """What the document displays under this configuration."""
+        return self.configuration.display(self.options.project)
+
+    @property
     def path(self) -> str:
         """The path of the document."""
         return self.plan.whole.path
@@ -69,6 +76,12 @@ class Environment:
     interpreter: Interpreter
     project: Settings
     problems: tuple[str, ...]
+
+
+def complete(plan: pipeline.Plan, answer: Result) -> tuple[Result, dict[bytes, pipeline.Part]]:
+    """The result of `plan` with `answer`, and its parts for the cache."""
+    result = plan.result(answer)
+    return result, plan.cacheable_parts(result, plan.unknown_names)
 
 
 def find_environment(
@@ -106,8 +119,35 @@ def plan_job(
     whole = pipeline.analysis_request(
         identity, str(document.path), reading.text, reading.source, options
     )
-    python = f"{interpreter.path}\0{interpreter.frameworks}\0{interpreter.variables}"
-    plan = pipeline.plan_analysis(whole, reading.source, python, parts)
+    plan = pipeline.plan_analysis(whole, reading.source, _environment_key(interpreter), parts)
     # Computed here in the thread, and cached.
     _ = plan.steps
     return Job(document, generation, configuration, reading, options, interpreter, plan)
+
+
+def plan_other_text(
+    job: Job, document: Document, reading: Reading, parts: Mapping[bytes, pipeline.Part]
+) -> Job:
+    """Plan the analysis of `reading`, another text of the same file, as `job` is planned.
+
+    `document` has the other text. There is no advice on it.
+    """
+    from tirlens import pipeline
+
+    options = replace(job.options, advice=False)
+    whole = pipeline.analysis_request(
+        job.plan.whole.id, job.path, reading.text, reading.source, options
+    )
+    plan = pipeline.plan_analysis(whole, reading.source, _environment_key(job.interpreter), parts)
+    return replace(
+        job,
+        document=document,
+        generation=document.generation,
+        reading=reading,
+        options=options,
+        plan=plan,
+    )
+
+
+def _environment_key(interpreter: Interpreter) -> str:
+    return f"{interpreter.path}\0{interpreter.frameworks}\0{interpreter.variables}"

@@ -66,7 +66,7 @@ class Readings:
         await self.first(document)
         readings = (document.reading, document.analysis and document.analysis.reading)
         known = next((item for item in readings if item is not None and item.text == text), None)
-        reading = known or await _read(text)
+        reading = known or await read_text(text)
         if document.text == text:
             # This reading serves the present text too.
             document.reading = reading
@@ -90,7 +90,7 @@ class Readings:
                 return
             is_first = document.reading is None
             began = time.perf_counter()
-            reading = document.reading = await _read(document.text)
+            reading = document.reading = await read_text(document.text)
             # A long text is read less often, so that reading does not fill the time between keys.
             delay_s = max(_DEBOUNCE_S, 3 * (time.perf_counter() - began))
             if is_first:
@@ -99,7 +99,8 @@ class Readings:
                 return  # At once: the first lenses wait for the end of this task.
 
 
-async def _read(text: str) -> Reading:
+async def read_text(text: str) -> Reading:
+    """What a text says; it is read in a thread."""
     from tirlens import source
 
     assert source

@@ -6,14 +6,18 @@ thread. An analysis is of the text of the last open or save.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tirlens.session.analyses import Analyses
+from tirlens.session.baselines import Pins
 from tirlens.session.document import Document
 from tirlens.session.events import DisplayChanged, EventSink, FileClosed, Status, ViewChanged
 from tirlens.session.readings import Readings
+from tirlens.settings import DETAILS, Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +34,8 @@ class Session:
         Trust and settings at the start.
     emit
         Receives each event at once, on the event loop.
+    pins
+        The versions that are compared with, those of the user by default.
 
     Attributes
     ----------
@@ -41,12 +47,15 @@ class Session:
         The analyses under way and their workers.
     """
 
-    def __init__(self, configuration: Configuration, emit: EventSink) -> None:
+    def __init__(
+        self, configuration: Configuration, emit: EventSink, pins: Pins | None = None
+    ) -> None:
         self.documents: dict[str, Document] = {}
         self.configuration = configuration
         self._emit = emit
         self._readings = Readings(emit)
-        self.analyses = Analyses(emit, self._readings)
+        self._pins = pins or Pins()
+        self.analyses = Analyses(emit, self._readings, self._pins)
 
     # Documents
 
@@ -108,10 +117,24 @@ class Session:
         if configuration == self.configuration:
             return
         before, self.configuration = self.configuration, configuration
-        if before.display != configuration.display:
-            self._emit(DisplayChanged())
+        self._emit_display_change(before)
         for document in list(self.documents.values()):
             self._analyze(document)
+
+    def show(self, detail: str | None) -> str:
+        """Display `detail`, one of `DETAILS`; None for the following one. The detail as of now."""
+        before = self.configuration
+        present = before.display(Settings()).detail
+        following = DETAILS[(DETAILS.index(present) + 1) % len(DETAILS)]
+        self.configuration = replace(before, detail=detail or following)
+        self._emit_display_change(before)
+        return detail or following
+
+    def _emit_display_change(self, before: Configuration) -> None:
+        """Say that hints and lenses are others than with the configuration `before`."""
+        now, default = self.configuration, Settings()
+        if (before.trusted, before.display(default)) != (now.trusted, now.display(default)):
+            self._emit(DisplayChanged())
 
     def set_device(self, uri: str | None, device: str | None) -> None:
         """Evaluate `uri` (None: every open document) for another device. The facts are reused."""
@@ -130,6 +153,42 @@ class Session:
         else:
             document.calls[kernel] = call
         self._analyze(document)
+
+    async def pin(self, uri: str | None, revision: str | None = None) -> str | None:
+        """Pin the saved text of `uri` (None: of every open document), or a git revision.
+
+        Returns
+        -------
+        The name of the baseline; None if no such document is open.
+
+        Raises
+        ------
+        GitError
+            There is no git, no repository or no such revision.
+        OSError
+            The baseline cannot be stored.
+        """
+        name: str | None = None
+        for document in self._documents_of(uri):
+            if revision is None:
+                pin, version = self._pins.pin_text, document.saved_text
+            else:
+                pin, version = self._pins.pin_commit, revision
+            name = await asyncio.to_thread(pin, document.path, version)
+            self._analyze(document)
+        return name
+
+    async def clear_baseline(self, uri: str | None) -> None:
+        """Compare `uri` (None: every open document) with no pinned version any more."""
+        documents = self._documents_of(uri)
+        for document in documents:
+            await asyncio.to_thread(self._pins.clear, document.path)
+        # A repository's revision was that of other files, too.
+        for document in list(self.documents.values()):
+            self._analyze(document)
+
+    def _documents_of(self, uri: str | None) -> list[Document]:
+        return [item for item in self.documents.values() if uri in (None, item.uri)]
 
     def cancel(self, uri: str) -> None:
         """End the running analysis of `uri`. What is shown stays."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tirlens.ide.hovers import Hover
     from tirlens.model.report import Advice
     from tirlens.session.analysis import Analysis
+    from tirlens.session.display import Display
     from tirlens.session.document import Document
     from tirlens.source.source_file import KernelSource
 
@@ -34,7 +35,7 @@ class Lens:
 
 
 def inlay_hints(
-    document: Document, first_line: int, last_line: int, smallest_share: float
+    document: Document, first_line: int, last_line: int, display: Display
 ) -> list[Hint]:
     """The hints of the current lines `first_line` to `last_line`, both included."""
     analysis = document.analysis
@@ -42,7 +43,7 @@ def inlay_hints(
         return []
     lines = document.map_from(analysis.reading)
     found: dict[int, Hint] = {}
-    for hint in document.hints(smallest_share):
+    for hint in document.hints(display):
         now = lines.current_line(hint.line)
         if now is None or not first_line <= now <= last_line:
             continue
@@ -51,15 +52,15 @@ def inlay_hints(
     return [found[line] for line in sorted(found)]
 
 
-def code_lenses(document: Document, trusted: bool) -> list[Lens]:
+def code_lenses(document: Document, trusted: bool, display: Display) -> list[Lens]:
     """The lenses above the kernels that the text has, whether analysed or not."""
     reading = document.reading
-    if reading is None:
+    if reading is None or not display.has_lenses:
         return []
     lines = document.map_from(reading)
     found: list[Lens] = []
     for kernel in reading.source.kernels:
-        if kernel.off:
+        if kernel.off or (display.only_marked and not kernel.is_marked):
             continue
         line = lines.nearest_current_line(kernel.span.line)
         parts = _parts(document, kernel, trusted)

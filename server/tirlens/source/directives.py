@@ -22,7 +22,7 @@ _BUDGET = re.compile(rf"(?P<name>{'|'.join(NAMES)})\s*=\s*(?P<value>.*)")
 _BINDING = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)\s*(?P<value>.*)", re.DOTALL)
 _EXPECTED = (
     "expected a call like matmul(1024, 1024), a size like M=1024, device=ID, max-time=120us, "
-    "max-dram=1.2GB or off"
+    "max-dram=1.2GB, on or off"
 )
 _SIZE_BITS = 63
 # The most characters of an item in a message about it.
@@ -83,7 +83,7 @@ def parse_directive(payload: str, span: Span) -> Directive:
     calls: list[str] = []
     bindings: dict[str, int] = {}
     device: str | None = None
-    off = False
+    on = off = False
     budget = NO_BUDGET
     items = list(split(payload))
     if not items:
@@ -96,8 +96,8 @@ def parse_directive(payload: str, span: Span) -> Directive:
             budget = budget.merge(found)
             continue
         binding = _BINDING.fullmatch(item)
-        if item == "off":
-            off = True
+        if item in ("on", "off"):
+            on, off = item == "on", item == "off"
         elif binding is None:
             if not is_call(item):
                 return Directive(span, error=f"{_quote(item)} is no directive: {_EXPECTED}")
@@ -111,7 +111,7 @@ def parse_directive(payload: str, span: Span) -> Directive:
             if value is None:
                 return Directive(span, error=_no_size(item, binding["name"]))
             bindings[binding["name"]] = value
-    return Directive(span, tuple(calls), bindings, device, off, budget)
+    return Directive(span, tuple(calls), bindings, device, off, budget, on=on)
 
 
 def _no_size(item: str, name: str) -> str:

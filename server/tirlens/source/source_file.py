@@ -12,7 +12,7 @@ from tirlens_worker.protocol import CallCandidate
 
 @dataclass(frozen=True)
 class Directive:
-    """A ``# tirlens: ...`` comment: calls, bindings, a device, a budget, or ``off``.
+    """A ``# tirlens: ...`` comment: calls, bindings, a device, a budget, ``on`` or ``off``.
 
     A directive with an `error` has no effect.
     """
@@ -24,6 +24,7 @@ class Directive:
     off: bool = False
     budget: Budget = NO_BUDGET
     error: str | None = None
+    on: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ class KernelSource:
     def off(self) -> bool:
         """Whether a directive takes this kernel out of the analysis."""
         return any(item.off for item in self.directives)
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether a directive marks this kernel as one to display."""
+        return any(item.on for item in self.directives)
 
     @property
     def bindings(self) -> dict[str, int]:

@@ -16,7 +16,7 @@ from tirlens.ide.history import (
     change,
     sparkline,
 )
-from tirlens.ide.line_changes import line_changes, line_times, own_share
+from tirlens.ide.line_changes import line_changes, line_times, own_shares
 from tirlens.ide.line_map import LineMap
 from tirlens.model.report import BreakdownEntry, KernelReport
 from tirlens_worker.facts import Span
@@ -146,4 +146,4 @@ def test_times_before_are_at_the_present_lines() -> None:
 
 
 def test_own_shares_add_up() -> None:
-    assert own_share(BEFORE) == pytest.approx({1: 0.1, 3: 0.4, 4: 0.5})
+    assert own_shares(BEFORE) == pytest.approx({1: 0.1, 3: 0.4, 4: 0.5})

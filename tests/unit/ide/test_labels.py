@@ -69,8 +69,15 @@ def test_inlay_of_the_contract() -> None:
     assert labels.inlay(81e-6, 0.93, 137438953472, 1.2e9) == "81 us 93% | 137 GF | 1.2 GB"
 
 
-def test_inlay_gives_up_digits_before_it_gets_too_long() -> None:
-    assert labels.inlay(81.3e-6, 1.0, 13.74e9, 1.213e9) == "81 us 100% | 14 GF | 1.2 GB"
+def test_inlay_with_two_digits() -> None:
+    assert labels.inlay(81.3e-6, 1.0, 13.74e9, 1.213e9, 2) == "81 us 100% | 14 GF | 1.2 GB"
+
+
+def test_inlay_with_a_change() -> None:
+    text = "81 us 93% (-28%) | 137 GF | 1.2 GB"
+    assert labels.inlay(81e-6, 0.93, 137438953472, 1.2e9, 3, "-28%") == text
+    assert labels.cut_hint(text, 33) == "81 us 93% (-28%) | 137 GF"
+    assert labels.cut_hint(text, 5) == ""
 
 
 def test_inlay_leaves_out_what_is_zero_and_says_what_is_unknown() -> None:
@@ -85,7 +92,7 @@ def test_inlay_leaves_out_what_is_zero_and_says_what_is_unknown() -> None:
     st.floats(0, 1e18),
 )
 def test_inlay_is_short_ascii(time_s: float, share: float, flop: int, dram_bytes: float) -> None:
-    text = labels.inlay(time_s, share, flop, dram_bytes)
+    text = labels.inlay(time_s, share, flop, dram_bytes, digits=2)
     assert len(text) <= labels.INLAY_LIMIT
     assert text.isascii()
 
