@@ -13,7 +13,7 @@ from typing import Callable, Dict, NamedTuple, Optional, Sequence
 from . import codec
 from .facts import KernelFacts
 from .lines import split_lines
-from .program import fake_gpu, load, patches, user_imports
+from .program import defined_values, fake_gpu, load, patches, user_imports
 from .program.document import Document
 from .program.file_dependencies import Origins
 from .program.import_state import ImportState
@@ -55,7 +55,7 @@ def analyse(
     each copy that is made there what to go on with.
     """
     try:
-        document = Document(request.path, request.text, request.leave_out)
+        document = _document(request)
     except (SyntaxError, ValueError) as error:
         send(PROBLEM, codec.dumps(_syntax_problem(request, error)))
         send(DONE, b"")
@@ -80,7 +80,7 @@ def analyse(
             if continuation is None:
                 break
             request, only, send = continuation
-            document = Document(request.path, request.text, request.leave_out)
+            document = _document(request)
             origins.replace_document(document)
             loaded.replace_document(document)
         load.run_rest(loaded, note_line)
@@ -98,6 +98,12 @@ def analyse(
             send(END, b"%d" % index)
         _send_files(origins, send)
     send(DONE, b"")
+
+
+def _document(request: Analyze) -> Document:
+    document = Document(request.path, request.text, request.leave_out)
+    defined_values.record_definitions(document, {item.span.line for item in request.kernels})
+    return document
 
 
 def _send_files(origins: Origins, send: Send) -> None:

@@ -12,7 +12,7 @@ from typing import Iterator, Optional, Tuple, Union
 from . import analysis, codec
 from .facts import KernelFacts
 from .process import stdio
-from .program import patches
+from .program import defined_values, patches
 from .program.document import Document, describe
 from .program.load import Loaded, load
 from .protocol import (
@@ -70,6 +70,7 @@ class _Session:
         if self._read is None:
             try:
                 document = Document(self._request.path, self._request.text)
+                defined_values.record_definitions(document)
             except (SyntaxError, ValueError) as error:
                 yield Problem("syntax", describe(error))
                 return

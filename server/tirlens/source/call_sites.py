@@ -17,6 +17,7 @@ from tirlens.source.module_names import (
 )
 from tirlens.source.parse import Text
 from tirlens.source.scopes import Frame, function_frame, functions, module_frame
+from tirlens.source.tables import Tables
 from tirlens.source.values import UnknownValueError, Value, render
 from tirlens_worker.protocol import CallCandidate
 
@@ -35,6 +36,7 @@ class CallSites:
         self._names = names
         self._folder = Folder(names, text.tree)
         self._module = module_frame(text.tree)
+        self._tables = Tables(text, self._folder, self._module)
         self._calls: dict[str, list[ast.Call]] = {}
         for node in text.nodes:
             if isinstance(node, ast.Call) and (name := _callee(node.func)):
@@ -59,6 +61,8 @@ class CallSites:
                     yield CallCandidate(expression, "call-site", self._text.span(outer))
                 if len(seen) >= _MAX_CANDIDATES:
                     return
+        if not seen:
+            yield from self._tables.calls(found)
 
     def defaults(self, found: Found) -> CallCandidate | None:
         """The call without arguments, if every parameter of a factory has a default."""
@@ -88,6 +92,7 @@ class CallSites:
                 seen.add(expression)
                 source = "call-site" if frame.given else "module-level"
                 yield CallCandidate(expression, source, self._text.span(found.owner))
+        yield from self._tables.calls(found)
 
     def _own_defaults(self, function: FunctionNode, frame: Frame) -> dict[str, Value]:
         out: dict[str, Value] = {}

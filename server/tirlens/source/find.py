@@ -82,7 +82,7 @@ class _Finder:
             return [Found(node, style, (node,), scope, tuned)]
         direct = [item for item in inner if item.scope == (*scope, node)]
         names = {item.owner.name for item in direct}
-        kept = {item.owner.name for item in direct} if jitted else _returned_names(node) & names
+        kept = {item.owner.name for item in direct} if jitted else returned_names(node) & names
         lifted = [item for item in direct if item.owner.name in kept]
         out = [item for item in inner if item not in lifted]
         if lifted:
@@ -135,7 +135,7 @@ def own_nodes(function: FunctionNode) -> Iterator[ast.AST]:
             pending.extend(ast.iter_child_nodes(node))
 
 
-def _returned_names(function: FunctionNode) -> set[str]:
+def returned_names(function: FunctionNode) -> set[str]:
     """The names on which the function's result depends, through its own assignments."""
     returned: set[str] = set()
     made_of: dict[str, set[str]] = {}

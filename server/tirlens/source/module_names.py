@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 _FRAMEWORKS = ("tvm", "tilelang")
+# Words in the names of packages that build kernels of TVM: `tvm_ops`, `tirx_kernels`.
+_TVM_WORDS = frozenset({"tvm", "tir", "tirx", "tilelang"})
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class Names:
         """``prim_func ir_module jit autotune macro``, or None for any other decorator.
 
         ``prim_func`` and ``ir_module`` are taken by their last name alone, for they often come
-        through a project's own module; ``jit`` must come from a framework.
+        through a project's own module; ``jit`` must come from a framework.  A ``kernel`` of a
+        package on top of TVM builds a function, too (``@K.kernel(warps=4)``).
         """
         path = self.dotted_path(node.func if isinstance(node, ast.Call) else node)
         if path is None:
@@ -46,6 +50,8 @@ class Names:
         head, last = path.split(".")[0], path.split(".")[-1]
         if last in ("prim_func", "ir_module"):
             return last
+        if last == "kernel" and self._is_on_tvm(path):
+            return "prim_func"
         ours = head in _FRAMEWORKS or head == "T"
         if ours and last in ("jit", "lazy_jit", "eager_jit"):
             return "specialized" if path.startswith("tvm") else "jit"
@@ -54,6 +60,11 @@ class Names:
         if last in ("macro", "inline") and ours:
             return "macro"
         return None
+
+    def _is_on_tvm(self, path: str) -> bool:
+        """Whether `path` is in an imported package whose name has that of TVM in it."""
+        is_imported = any(path.startswith(known + ".") for known in self.aliases.values())
+        return is_imported and not _TVM_WORDS.isdisjoint(re.split(r"[._]", path))
 
     def decorators(self, node: FunctionNode | ast.ClassDef) -> frozenset[str]:
         """The kinds of all decorators of a definition."""

@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from ..frameworks import old_tvm
 from ..isolation.network import NetworkClosedError
 from ..protocol import Problem
-from . import execution, other_versions, user_imports
+from . import defined_values, execution, other_versions, user_imports
 from .document import Document, chain, missing_name, package_of, relative_levels
 
 # Methods with effects on which later definitions may depend.
@@ -157,6 +157,7 @@ def begin(document: Document, sys_path: Tuple[str, ...]) -> Loaded:
     module.__file__ = document.path
     module.__package__ = package
     module.__dict__["__builtins__"] = __builtins__
+    module.__dict__.update(defined_values.names())
     sys.modules[module.__name__] = module
     sys.argv = [document.path]
     document.fill_linecache()

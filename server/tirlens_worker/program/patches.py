@@ -17,7 +17,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Mapping, Set, Tuple
 
-from ..frameworks import array_shapes, old_tvm
+from ..frameworks import array_shapes, old_tvm, removed_names
 from . import execution, fake_gpu, gpu_queries, other_versions
 from .compilations import (
     CapturedKernel,
@@ -173,6 +173,7 @@ def _patch_tvm(tvm: Any) -> None:
     tvm.compile = _refuse
     tvm.build = _refuse
     old_tvm.install(tvm)
+    removed_names.install(tvm)
 
 
 def _patch_relax_operators(op: Any) -> None:

@@ -36,18 +36,39 @@ def calls(
     method = ".specialize" if hasattr(value, "specialize") else ""
     plain = "autotune" if hasattr(value, "jit_impl") else "defaults"
     parameters = _parameters(document, value, request)
-    # A method is called on an object of its class, constructed without arguments.
     owner, _, last = name.rpartition(".")
-    callee = "{}().{}".format(owner, last) if _is_method(document, value, request) else name
+    if _is_method(document, value, request):
+        name = "{}.{}".format(instance(document, owner, request), last)
     for values in assumed_values.attempts(parameters, request.hints, request.bindings, divisor):
         assumed = _assumed_arguments(values, request)
         values = _with_device(values)
         # A parameter that autotuning sets is not assumed.
         source = "assumed" if values else plain
         arrays = _new_arrays(document, value, request, values)
-        assumed = {name: arrays.get(name, text) for name, text in assumed.items()}
-        text = _call_text(callee + method, parameters, dict(values, **arrays))
+        assumed = {key: arrays.get(key, text) for key, text in assumed.items()}
+        text = _call_text(name + method, parameters, dict(values, **arrays))
         yield Call(text, source, assumed)
+
+
+def instance(document: Document, owner: str, request: KernelRequest) -> str:
+    """An object of the class `owner`, as text.
+
+    It is constructed without arguments; an object whose construction takes some is not constructed.
+    """
+    path = document.definitions_along(owner, request.span.line)
+    constructor = document.definitions(path[-1]).get("__init__") if path else None
+    arguments = getattr(constructor, "args", None)
+    if arguments is None:
+        return "{}()".format(owner)
+    is_given = len(arguments.args) - 1 <= len(arguments.defaults)
+    is_given = is_given and None not in arguments.kw_defaults
+    return "{}()".format(owner) if is_given else "{0}.__new__({0})".format(owner)
+
+
+def takes_self(definition: Optional[Definition]) -> bool:
+    """Whether a function is called on an object."""
+    arguments = definition.args.args if isinstance(definition, ast.FunctionDef) else []
+    return bool(arguments) and arguments[0].arg == "self"
 
 
 def calls_around(document: Document, request: KernelRequest, divisor: int = 1) -> Iterator[Call]:
@@ -155,9 +176,7 @@ def _new_arrays(
 
 
 def _is_method(document: Document, value: Any, request: KernelRequest) -> bool:
-    definition = _definition(document, value, request)
-    arguments = definition.args.args if isinstance(definition, ast.FunctionDef) else []
-    return "." in request.name and bool(arguments) and arguments[0].arg == "self"
+    return "." in request.name and takes_self(_definition(document, value, request))
 
 
 def _without_value(

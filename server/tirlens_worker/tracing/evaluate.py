@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from ..facts import Span, no_entries
-from ..program import compilations, execution, load
+from ..program import compilations, defined_values, execution, load
 from ..program.document import Definition, describe
 from ..protocol import CallCandidate, KernelRequest
 from . import assumed_calls
 from .assumed_calls import Call
 from .device_fit import is_launchable
 from .failures import ArgumentsError
-from .kernels import NoKernelError, choose, functions, is_kernel, kind, symbol
+from .kernels import Named, NoKernelError, choose, functions, is_kernel, kind, symbol
 
 _MAX_UNLAUNCHABLE = 6
+_PROGRAM = re.compile(r"_?(test|main|run|bench|check|verify|demo|profile)")
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,11 @@ class Evaluator:
             BaseException: the error of the user's code.
         """
         compilations.take_captured()
-        if request.local_to is not None:
-            value = self._local(request, candidate.expression)
-        else:
-            value = self._value(candidate.expression, self._names(request))
+        defined_values.forget()
+        value = self._value_of_call(request, candidate.expression)
         chosen = choose(functions(value), request)
+        if len(chosen) != 1 or not self._is_own_call(request, candidate.expression):
+            chosen = functions(self._defined(request)) or _named(chosen, request)
         if not chosen and self._is_called_again(value):
             return self.evaluate(request, self._call_of_factory(value, candidate, request))
         if not chosen:
@@ -65,6 +68,48 @@ class Evaluator:
             )
             for name, function in chosen
         )
+
+    def _value_of_call(self, request: KernelRequest, expression: str) -> Any:
+        """The value of a call; if it fails behind the kernel's definition, that of the definition.
+
+        Raises:
+            BaseException: the error of the user's code.
+        """
+        try:
+            if request.local_to is not None and self._is_own_call(request, expression):
+                return self._local(request, expression)
+            return self._value(expression, self._names(request))
+        except Exception:
+            if request.local_to is not None and _is_builder(request.local_to):
+                with contextlib.suppress(Exception):
+                    self._value(self._on_object(request, expression), self._names(request))
+            defined = self._defined(request)
+            if defined is None:
+                raise
+            return defined
+
+    def _on_object(self, request: KernelRequest, expression: str) -> str:
+        """`expression`, a call of the function around a kernel, on an object if it is a method."""
+        around = request.local_to or ""
+        owner, _, method = around.rpartition(".")
+        path = self._document.definitions_along(around, request.span.line)
+        if not owner or not assumed_calls.takes_self(path[-1] if path else None):
+            return expression
+        return "{}.{}{}".format(
+            assumed_calls.instance(self._document, owner, request),
+            method,
+            expression[len(around) :],
+        )
+
+    def _is_own_call(self, request: KernelRequest, expression: str) -> bool:
+        """Whether `expression` calls the kernel's own factory, or the function around it."""
+        name = request.local_to or request.name
+        return expression.startswith((name, name.split(".")[0] + "."))
+
+    def _defined(self, request: KernelRequest) -> Any:
+        """The kernel that the definition at the request's line had as its value; None if none."""
+        values = defined_values.of(request.span.line)
+        return next((value for value in values if is_kernel(value)), None)
 
     def lookup(self, request: KernelRequest) -> Any:
         """The value of the dotted name of `request` in the module.
@@ -206,3 +251,19 @@ class Evaluator:
             if function_name in found:
                 return self._document.span_of(found[function_name])
         return request.span
+
+
+def _named(found: List[Named], request: KernelRequest) -> List[Named]:
+    """Those of `found` that have the name of the requested definition; all if it has none."""
+    if request.prim_func is None:
+        return found
+    return [
+        (name, function)
+        for name, function in found
+        if request.prim_func in (name, symbol(function))
+    ]
+
+
+def _is_builder(function: str) -> bool:
+    """Whether a function may be called for its kernel: it is no test and no program."""
+    return not _PROGRAM.match(function.rpartition(".")[2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, Dict, List, Optional, Sequence, Tuple, cast
 
 from ..program.compilations import CapturedKernel
@@ -40,7 +41,15 @@ def functions(value: Any) -> List[Named]:
             for part in cast(Dict[Any, Any], value).values()
             for function in functions(part)
         ]
-    return []
+    return [(None, function) for function in _held(value)]
+
+
+def _held(value: Any) -> List[Any]:
+    """The IR functions in the attributes of an object of a user's class, such as a builder's."""
+    if isinstance(value, (type, ModuleType)) or callable(value):
+        return []
+    attributes: Dict[str, Any] = getattr(value, "__dict__", {})
+    return [item for item in attributes.values() if type(item).__name__ == "PrimFunc"]
 
 
 def choose(found: List[Named], request: KernelRequest) -> List[Named]:
