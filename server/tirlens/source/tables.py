@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from tirlens.source.find import Found, definitions, returned_names
 from tirlens.source.fold import Folder
@@ -52,7 +53,9 @@ class Tables:
         self._folder = folder
         self._module = module
         self._functions = {
-            node.name: node for node in definitions(text.tree.body) if _is_function(node)
+            node.name: node
+            for node in definitions(text.tree.body)
+            if isinstance(node, ast.FunctionDef)
         }
         self._rows: list[list[_Row]] | None = None
 
@@ -89,11 +92,12 @@ class Tables:
         """The tables of the file, those of benchmarks first."""
         tables: list[tuple[str, ast.expr]] = []
         for statement in self._text.tree.body:
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                tables.append((statement.targets[0].id, statement.value))
-            elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                if statement.value is not None:
-                    tables.append((statement.target.id, statement.value))
+            if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
+                continue
+            is_plain = isinstance(statement, ast.Assign)
+            target = statement.targets[0] if is_plain else statement.target
+            if isinstance(target, ast.Name):
+                tables.append((target.id, statement.value))
         for name, value in sorted(tables, key=lambda pair: "bench" not in pair[0].lower()):
             yield self._table(name, value)
 
@@ -122,12 +126,12 @@ class Tables:
             value = self._folder.fold(node, self._module)
         except UnknownValueError:
             return None
-        if not isinstance(value, Known) or not isinstance(value.value, dict) or not value.value:
+        row = cast("dict[object, object]", getattr(value, "value", None))
+        if not isinstance(value, Known) or not row or type(row) is not dict:
             return None
-        pairs: list[tuple[object, object]] = list(value.value.items())  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
-        if not all(isinstance(key, str) and key.isidentifier() for key, _ in pairs):
+        if not all(isinstance(key, str) and key.isidentifier() for key in row):
             return None
-        return {str(key): repr(item) for key, item in pairs}
+        return {str(key): repr(item) for key, item in row.items()}
 
     def _keys(self, node: ast.expr) -> frozenset[str] | None:
         """The names of the arguments in a row: a dict, or a call of a function that returns one."""
@@ -184,7 +188,3 @@ def _calls(function: FunctionNode, row: _Row) -> Iterator[str]:
 def _is_made(node: ast.expr) -> bool:
     """Whether the execution of `node` may make a table or a row of one."""
     return isinstance(node, (ast.Call, ast.ListComp, ast.BinOp, ast.Name, ast.Subscript))
-
-
-def _is_function(node: ast.AST) -> bool:
-    return isinstance(node, ast.FunctionDef)

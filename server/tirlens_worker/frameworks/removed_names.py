@@ -1,9 +1,9 @@
 """Names of apache-tvm 0.25 and 0.26 that 0.27 removed, with the meaning that they had.
 
 Code that is written for a development version between two releases has names of both: it imports
-``tvm.tirx.stmt_functor``, tests ``isinstance(x, tirx.BufferLoad)`` and annotates ``relax.Constant``.
-The nodes are available under other names; the functors are written here on the structural
-traversal that took their place.  The text is not changed.
+``tvm.tirx.stmt_functor``, tests ``isinstance(x, tirx.BufferLoad)`` and annotates
+``relax.Constant``.  The nodes are available under other names; the functors are written here on
+the structural traversal that took their place.  The text is not changed.
 
 Sources: apache-tvm 0.26, ``python/tvm/tirx/stmt_functor.py``, and 0.27, ``tvm_ffi/structural.py``.
 """
@@ -73,7 +73,7 @@ _LEAVES = ("visit_var_", "visit_decl_buffer_", "visit_alloc_buffer_")
 
 def install(tvm: ModuleType) -> None:
     """Add the removed names to `tvm`; no effect on a version that has them."""
-    tirx = getattr(tvm, "tirx", None)
+    tirx: Any = getattr(tvm, "tirx", None)
     if not hasattr(getattr(tvm, "ir", None), "TensorLoad") or hasattr(tirx, "stmt_functor"):
         return
     for name, moved in _MOVED.items():
@@ -157,14 +157,23 @@ def _functors(tvm: Any) -> ModuleType:
         ffi.structural_walk(node, (nodes, once), order=order)
 
     def substitute(node: Any, vmap: Mapping[Any, Any]) -> Any:
-        return ffi.structural_map(node, (tvm.ir.Var, lambda part: vmap.get(part, part)))
+        def value(part: Any) -> Any:
+            return vmap.get(part, part)
+
+        return ffi.structural_map(node, (tvm.ir.Var, value))
+
+    def post_order_visit(node: Any, fvisit: Callable[[Any], Any]) -> None:
+        walk(node, fvisit, "post")
+
+    def pre_order_visit(node: Any, fvisit: Callable[[Any], Any]) -> None:
+        walk(node, fvisit, "pre")
 
     visitor = _visitor(ffi, nodes)
     functors = ModuleType(_FUNCTORS)
     functors.__dict__.update(
         ir_transform=ir_transform,
-        post_order_visit=lambda node, fvisit: walk(node, fvisit, "post"),
-        pre_order_visit=lambda node, fvisit: walk(node, fvisit, "pre"),
+        post_order_visit=post_order_visit,
+        pre_order_visit=pre_order_visit,
         substitute=substitute,
         StmtVisitor=visitor,
         StmtExprVisitor=visitor,
@@ -173,7 +182,7 @@ def _functors(tvm: Any) -> ModuleType:
 
 
 def _type_key(node: Any) -> str:
-    return str(type(node).__tvm_ffi_type_info__.type_key)
+    return str(getattr(node, "__tvm_ffi_type_info__").type_key)  # noqa: B009
 
 
 def _visitor(ffi: Any, nodes: Tuple[Any, ...]) -> Any:

@@ -51,7 +51,8 @@ class Evaluator:
         value = self._value_of_call(request, candidate.expression)
         chosen = choose(functions(value), request)
         if len(chosen) != 1 or not self._is_own_call(request, candidate.expression):
-            chosen = functions(self._defined(request)) or _named(chosen, request)
+            found = functions(self._value_of_definition(request))
+            chosen = found or (chosen if candidate.required else _with_name(chosen, request))
         if not chosen and self._is_called_again(value):
             return self.evaluate(request, self._call_of_factory(value, candidate, request))
         if not chosen:
@@ -83,7 +84,7 @@ class Evaluator:
             if request.local_to is not None and _is_builder(request.local_to):
                 with contextlib.suppress(Exception):
                     self._value(self._on_object(request, expression), self._names(request))
-            defined = self._defined(request)
+            defined = self._value_of_definition(request)
             if defined is None:
                 raise
             return defined
@@ -104,9 +105,9 @@ class Evaluator:
     def _is_own_call(self, request: KernelRequest, expression: str) -> bool:
         """Whether `expression` calls the kernel's own factory, or the function around it."""
         name = request.local_to or request.name
-        return expression.startswith((name, name.split(".")[0] + "."))
+        return expression.startswith((name + "(", name + ".", name.split(".")[0] + "."))
 
-    def _defined(self, request: KernelRequest) -> Any:
+    def _value_of_definition(self, request: KernelRequest) -> Any:
         """The kernel that the definition at the request's line had as its value; None if none."""
         values = defined_values.of(request.span.line)
         return next((value for value in values if is_kernel(value)), None)
@@ -253,7 +254,7 @@ class Evaluator:
         return request.span
 
 
-def _named(found: List[Named], request: KernelRequest) -> List[Named]:
+def _with_name(found: List[Named], request: KernelRequest) -> List[Named]:
     """Those of `found` that have the name of the requested definition; all if it has none."""
     if request.prim_func is None:
         return found

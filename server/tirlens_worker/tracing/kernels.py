@@ -41,10 +41,10 @@ def functions(value: Any) -> List[Named]:
             for part in cast(Dict[Any, Any], value).values()
             for function in functions(part)
         ]
-    return [(None, function) for function in _held(value)]
+    return [(None, function) for function in _functions_of_object(value)]
 
 
-def _held(value: Any) -> List[Any]:
+def _functions_of_object(value: Any) -> List[Any]:
     """The IR functions in the attributes of an object of a user's class, such as a builder's."""
     if isinstance(value, (type, ModuleType)) or callable(value):
         return []

@@ -1,0 +1,148 @@
+"""Kernels that a function builds and does not return: in objects, modules and compilations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.requests import request_of
+from tirlens import worker_client
+from tirlens_worker.protocol import Result
+
+pytestmark = pytest.mark.slow
+Run = Callable[[str], Result]
+
+IMPORTS = """
+import tvm
+from tvm import relax, tirx
+from tvm.script import tirx as T
+"""
+# A package on top of TVM whose decorator builds a function without TVM's parser.
+PACKAGE = """
+import tvm
+from tvm.script.ir_builder import IRBuilder
+from tvm.tirx.script.builder import ir as I
+
+class Kernel:
+    def __init__(self, func):
+        self.func = func
+
+def kernel(warps):
+    def build(body):
+        with IRBuilder() as builder:
+            with I.prim_func():
+                I.func_name(body.__name__)
+                A = I.arg("A", I.buffer((1024,), "float32"))
+                B = I.arg("B", I.buffer((1024,), "float32"))
+                with I.serial(0, 1024) as i:
+                    I.buffer_store(B, A[i] * 2.0, [i])
+        return Kernel(builder.get())
+    return build
+"""
+KERNEL = """
+    @T.prim_func
+    def scale(A: T.Buffer((n,), "float32"), B: T.Buffer((n,), "float32")):
+        for i in range(n):
+            B[i] = A[i] * T.float32(2)
+"""
+BUILDERS = {
+    "compiled": KERNEL + "    return tvm.compile(scale)\n",
+    "in an object": KERNEL + "    return Holder(scale)\n",
+    "in a module": KERNEL + "    return tvm.IRModule({'main': scale}), [n]\n",
+}
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    (folder / "ops_on_tvm.py").write_text(PACKAGE)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def run(tvm_python: Path, folder: Path) -> Iterator[Run]:
+    found = worker_client.find_interpreter(folder, setting=tvm_python)
+    with worker_client.BlockingClient(found) as client:
+        yield lambda text: client.analyze(request_of(folder / "built.py", text, limit_s=30.0))
+
+
+@pytest.mark.parametrize("case", BUILDERS)
+def test_a_kernel_that_is_not_returned_is_found_by_its_definition(run: Run, case: str) -> None:
+    holder = "class Holder:\n    def __init__(self, func):\n        self.func = func\n"
+    text = f"{IMPORTS}{holder}def build(n):{BUILDERS[case]}SIZES = [dict(n=4096)]\n"
+    result = run(text)
+    (facts,) = result.kernels
+    assert (facts.name, facts.call, facts.call_source) == ("scale", "build(n=4096)", "call-site")
+
+
+def test_a_decorator_of_a_package_on_tvm(run: Run) -> None:
+    text = """
+import ops_on_tvm as K
+
+def make(n):
+    @K.kernel(warps=4)
+    def double(A, B):
+        pass
+    return double
+
+CONFIGS = [{"n": 1}]
+"""
+    (facts,) = run(text).kernels
+    assert (facts.name, facts.call, facts.span.line) == ("double", "make(n=1)", 6)
+
+
+def test_a_method_whose_object_is_not_constructed(run: Run) -> None:
+    method = KERNEL.replace("\n    ", "\n        ").replace("n,", "4096,").replace("(n)", "(4096)")
+    text = (
+        f"{IMPORTS}class Image:\n    def __init__(self, config):\n        self.size = config.size\n"
+        f"    def scaled(self):{method}        return scale\n"
+    )
+    (facts,) = run(text).kernels
+    assert facts.call == "Image.__new__(Image).scaled()"
+
+
+def test_functors_of_apache_tvm_026(run: Run) -> None:
+    text = (
+        IMPORTS
+        + """
+from tvm.tirx.stmt_functor import StmtExprVisitor, ir_transform, post_order_visit
+
+class Stores(StmtExprVisitor):
+    def __init__(self):
+        super().__init__()
+        self.loads = self.stores = 0
+
+    def visit_buffer_load_(self, op: tirx.BufferLoad):
+        self.loads += 1
+        super().visit_buffer_load_(op)
+
+    def visit_buffer_store_(self, op):
+        self.stores += 1
+        super().visit_buffer_store_(op)
+
+def build(n):"""
+        + KERNEL
+        + """
+    visitor = Stores()
+    visitor(scale.body)
+    assert (visitor.loads, visitor.stores) == (1, 1)
+    seen = []
+    post_order_visit(scale.body, lambda node: seen.append(isinstance(node, tirx.BufferLoad)))
+    assert sum(seen) == 1
+
+    def twice(node):
+        if isinstance(node, tirx.BufferStore):
+            return tirx.SeqStmt([node, node])
+        return None
+
+    return scale.with_body(ir_transform(scale.body, None, twice))
+
+CASES = [dict(n=1024)]
+"""
+    )
+    result = run(text)
+    assert [problem.message for problem in result.problems] == []
+    (facts,) = result.kernels
+    assert str(facts.body).count("mode='write'") == 2
