@@ -12,7 +12,7 @@ from ..tree.kernel_time import KernelTime
 from ..tree.node import CostNode, StatementCost, known_sum, leaves_of, replace_leaves
 from ..tree.timed_node import TimedNode
 from ..workload import Workload
-from .block import BlockOccupancy, BlockTime, block_occupancy, time_block
+from .block import BlockOccupancy, BlockRecord, BlockTime, block_occupancy, time_block
 from .compiler.spills import add_spill_time
 from .launch.imbalance import block_times_s, imbalance_factor
 from .launch.launch_time import (
@@ -77,7 +77,9 @@ class GpuKernel:
     time: KernelTime
 
 
-def model_gpu_kernel(workload: Workload, device: Device) -> GpuKernel:
+def model_gpu_kernel(
+    workload: Workload, device: Device, record: BlockRecord | None = None
+) -> GpuKernel:
     """The time of a kernel with thread bindings on a GPU.
 
     Parameters
@@ -86,6 +88,8 @@ def model_gpu_kernel(workload: Workload, device: Device) -> GpuKernel:
         The counts, thread mappings and instructions of the kernel.
     device
         The GPU.
+    record
+        Receives how the time of a block comes about.
     """
     launch = find_launch(workload, device)
     leaves = move_bytes(workload, launch, device)
@@ -93,7 +97,7 @@ def model_gpu_kernel(workload: Workload, device: Device) -> GpuKernel:
     leaves = [leaf.with_busy_s(unit_busy_times(leaf, device)) for leaf in leaves]
     leaves = add_spill_time(leaves, launch.block.resources.spilled_share, device)
     tree = replace_leaves(workload.tree, leaves)
-    block, queueing_s = _time_block(tree, launch, device)
+    block, queueing_s = _time_block(tree, launch, device, record)
     time = _time_launch(tree, launch, device, block, queueing_s)
     return GpuKernel(tree, launch, block.root, time)
 
@@ -129,7 +133,7 @@ def move_bytes(workload: Workload, launch: GpuLaunch, device: Device) -> list[St
 
 
 def _time_block(
-    tree: Sequence[CostNode], launch: GpuLaunch, device: Device
+    tree: Sequence[CostNode], launch: GpuLaunch, device: Device, record: BlockRecord | None
 ) -> tuple[BlockTime, float]:
     """The time of one block, and its queueing time in seconds while DRAM is always busy."""
     leaves = leaves_of(tree)
@@ -137,7 +141,8 @@ def _time_block(
         moved_bytes = _dram_bytes(leaves)
         loaded = with_loaded_latency(device, moved_bytes)
         share = _latency_share(device, launch, moved_bytes)
-        return time_block(tree, loaded, launch.blocks, latency_share=share), 0.0
+        block = time_block(tree, loaded, launch.blocks, latency_share=share, record=record)
+        return block, 0.0
     idle = time_block(tree, with_idle_latency(device), launch.blocks, is_unsynchronised=True)
     saturated = with_saturated_latency(device)
     queued = time_block(tree, saturated, launch.blocks, is_unsynchronised=True)

@@ -9,11 +9,13 @@ Input: the kernel's tree with thread mapping, instructions, traffic and busy tim
 statements, the device and the number of blocks.  Output: `BlockOccupancy` and `BlockTime`.
 """
 
+from .block_record import BlockRecord
 from .block_time import BlockTime, time_block
 from .occupancy import BlockOccupancy, BlockResources, block_occupancy
 
 __all__ = [
     "BlockOccupancy",
+    "BlockRecord",
     "BlockResources",
     "BlockTime",
     "block_occupancy",

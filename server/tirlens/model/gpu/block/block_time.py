@@ -17,6 +17,7 @@ from ...tree.node import BranchCost, CostNode, LoopCost, StatementCost, WhileCos
 from ...tree.timed_node import TimedNode
 from ...tree.traits import LOADS, ORDERED, PURE_LOAD, STORES, only, some
 from ...tree.trip_counts import branch_sides, execution_shares, mean_trip_count
+from .block_record import BlockRecord
 from .dependency_chains import interleave, is_thread_code
 from .exposed_latency import exposed_latency_s
 from .memory_parallelism import (
@@ -68,6 +69,7 @@ def time_block(
     blocks: int,
     is_unsynchronised: bool = False,
     latency_share: Callable[[float], float] | None = None,
+    record: BlockRecord | None = None,
 ) -> BlockTime:
     """The time of an average block, without other blocks on its SM.
 
@@ -85,8 +87,10 @@ def time_block(
     latency_share : callable or None
         The share of the latencies of `device` that a wait has in which a block loads so many bytes;
         None if every wait has the whole latencies.
+    record : BlockRecord or None
+        Receives the runs of pipelines and warp roles, for a timeline.
     """
-    context = BlockContext(device, blocks, is_unsynchronised, latency_share)
+    context = BlockContext(device, blocks, is_unsynchronised, latency_share, record)
     root = TimedNode(None, 0.0, _time_siblings(tree, context, 1.0))
     leaves = leaves_of(tree)
     return BlockTime(root, prefetched_share(leaves), burst_share(leaves))

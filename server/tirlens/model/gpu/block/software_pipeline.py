@@ -22,6 +22,7 @@ from ...tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ...tree.node import CostNode, LoopCost, StatementCost
 from ...tree.timed_node import TimedNode
 from ...tree.trip_counts import execution_shares
+from .block_record import PipelineRun
 from .dependency_chains import interleave
 from .exposed_latency import load_latency_s
 from .overlap import overlap_asynchronous, overlap_warpgroups
@@ -141,6 +142,10 @@ def time_pipelined_loop(
     steady_s = first_s if stages < 1 else max(compute_s, transfer_s, first_s / stages)
     total_s = executions * (first_s + max(trip_count - 1.0, 0.0) * steady_s)
     startup_s = executions * (first_s - steady_s)
+    if context.record is not None:
+        context.record.pipelines[loop] = PipelineRun(
+            tuple(loads), rest, iterations, stages, transfer_s, latency_s, steady_s
+        )
     is_transfer_bound = transfer_s > compute_s and stages >= 1
     # The loads overlap the computation, except for that of the last iteration.
     exposed_s = executions * rest_s / iterations if is_transfer_bound else rest_s

@@ -17,6 +17,7 @@ from tirlens.hardware.spec import Device
 from ...constants import constant
 from ...tree.node import CostNode, StatementCost
 from ..units import burst_fraction, issue_fraction, sum_busy_times
+from .block_record import BlockRecord
 
 INDEPENDENT_INSTRUCTIONS = constant(
     "INDEPENDENT_INSTRUCTIONS",
@@ -65,12 +66,15 @@ class BlockContext:
     latency_share : callable or None
         The share of the latencies of `device` that a wait has in which a block loads so many bytes;
         None if every wait has the whole latencies.
+    record : BlockRecord or None
+        Where the stages note how they arrive at a time; None where nobody asks.
     """
 
     device: Device
     blocks: int
     is_unsynchronised: bool = False
     latency_share: Callable[[float], float] | None = None
+    record: BlockRecord | None = None
     # Results of `busy_time`, which several rules ask for each statement.
     busy_times: dict[CostNode, BusyTime] = field(
         default_factory=dict[CostNode, BusyTime], repr=False, compare=False

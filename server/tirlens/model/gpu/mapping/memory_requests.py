@@ -83,16 +83,16 @@ def _cached_request(
     width = max(int(size if same else size * vector), 1)
     if size > MAX_INSTRUCTION_BYTES:
         width, vector = MAX_INSTRUCTION_BYTES, MAX_INSTRUCTION_BYTES / size
-    in_pairs = loads and _are_lanes_paired(first)
+    in_pairs = loads and are_lanes_paired(first)
     if in_global:
         sectors = _count_units(first, width, SECTOR_BYTES)
         lines = _count_units(first, width, LINE_BYTES)
-        passes = _count_wavefronts(first, width, in_pairs)
+        passes = count_wavefronts(first, width, in_pairs)
         return MemoryRequest(
             vector, float(sectors), passes, lines=float(lines), lanes=lanes, lane_offsets=starts
         )
     passes = (
-        _count_wavefronts(first, width, in_pairs)
+        count_wavefronts(first, width, in_pairs)
         if written
         else max(len(set(first)) * width / LINE_BYTES, 1.0)
     )
@@ -107,7 +107,7 @@ def _count_units(first: Sequence[int], width: int, unit: int) -> int:
     return len(held)
 
 
-def _are_lanes_paired(first: Sequence[int]) -> bool:
+def are_lanes_paired(first: Sequence[int]) -> bool:
     """Whether each lane requests the same address as its neighbour, or as the one after that.
 
     Loads of such lanes take half as many wavefronts for 8 and 16 bytes a lane (Greg Smith of
@@ -121,7 +121,7 @@ def _are_lanes_paired(first: Sequence[int]) -> bool:
     )
 
 
-def _count_wavefronts(first: Sequence[int], width: int, in_pairs: bool) -> float:
+def count_wavefronts(first: Sequence[int], width: int, in_pairs: bool) -> float:
     """Wavefronts of shared memory: the most distinct words in one bank, summed over phases.
 
     There are 32 banks of 4 bytes.  Requests of 8 bytes a lane have two phases of 16 lanes, those of

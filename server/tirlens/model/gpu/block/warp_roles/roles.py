@@ -26,6 +26,7 @@ from ....tree.context import WARP, LoopContext
 from ....tree.node import BranchCost, CostNode
 from ....tree.timed_node import TimedNode
 from ....tree.trip_counts import branch_sides
+from ..block_record import RoleRun
 from .program_builder import RoleCosts, UnknownCountError, build_program, with_leader_share
 from .simulation import simulate
 from .simulation_state import BarrierKey
@@ -135,9 +136,12 @@ def simulate_roles(
     operations = [tuple(barrier_operations(program)) for program in programs]
     if not _synchronise(operations):
         return None
-    timings = simulate(programs, _ArrivalCounts(operations).needed_arrivals)
+    record = costs.context.record
+    timings = simulate(programs, _ArrivalCounts(operations).needed_arrivals, record is not None)
     if timings is None:
         return None
+    if record is not None:
+        record.roles.append([RoleRun(timing.end_s, timing.steps) for timing in timings])
     ends_s = [timing.end_s for timing in timings]
     last = ends_s.index(max(ends_s))
     parts: list[TimedNode] = []

@@ -21,6 +21,7 @@ from statistics import mean
 from tirlens_counting.expressions import UnknownValueError, evaluate
 from tirlens_worker.facts import Expr, Signal
 
+from ..block_record import StepRun
 from .iteration_sampling import (
     EVERY_ITERATION,
     IterationSample,
@@ -59,11 +60,13 @@ _Wait = tuple[Barrier, int] | None
 class RoleTiming:
     """The result for one role: the time of its end, and the waits of each step.
 
-    `waits_s` has an entry for each execution of a step.
+    `waits_s` has an entry for each execution of a step.  `steps` are the simulated steps in order,
+    if they are recorded.
     """
 
     end_s: float
     waits_s: Mapping[Step, Sequence[float]]
+    steps: Sequence[StepRun] = ()
 
     def mean_wait_s(self, step: Step) -> float:
         """Seconds that an execution of `step` waits for other roles, on average."""
@@ -72,7 +75,7 @@ class RoleTiming:
 
 
 def simulate(
-    programs: Sequence[WarpProgram], arrivals_needed: ArrivalsNeeded
+    programs: Sequence[WarpProgram], arrivals_needed: ArrivalsNeeded, records_steps: bool = False
 ) -> list[RoleTiming] | None:
     """Simulate the roles of a block side by side.
 
@@ -82,6 +85,8 @@ def simulate(
         The program of each role.
     arrivals_needed : callable
         The number of threads that have to arrive at a barrier to end a phase.
+    records_steps : bool
+        Whether the timings have each simulated step.
 
     Returns
     -------
@@ -95,20 +100,21 @@ def simulate(
     """
     steps = sum(map(step_count, programs))
     if steps > MAX_WHOLE_STEPS:
-        timings = _simulate(programs, arrivals_needed, sample_iterations(programs))
+        timings = _simulate(programs, arrivals_needed, sample_iterations(programs), records_steps)
         groups = [_warpgroup_count(program) for program in programs]
         serial_s = sum(groups) * sum(map(serial_time_s, programs))
         if timings is not None and max(timing.end_s for timing in timings) <= serial_s:
             return timings
         if steps > MAX_STEPS:
             return None
-    return _simulate(programs, arrivals_needed, {})
+    return _simulate(programs, arrivals_needed, {}, records_steps)
 
 
 def _simulate(
     programs: Sequence[WarpProgram],
     arrivals_needed: ArrivalsNeeded,
     samples: Mapping[LoopStep, IterationSample],
+    records_steps: bool,
 ) -> list[RoleTiming] | None:
     processes: list[Process] = []
     running: list[Iterator[_Wait]] = []
@@ -116,7 +122,7 @@ def _simulate(
     for program in programs:
         barriers, count = _warpgroup_barriers(program), _warpgroup_count(program)
         for rank in range(count):
-            processes.append(Process(barriers, count, rank))
+            processes.append(Process(barriers, count, rank, records_steps))
             running.append(block.execute(processes[-1], program))
     waits: dict[int, _Wait] = dict.fromkeys(range(len(running)))
     releases = 0
@@ -138,7 +144,7 @@ def _simulate(
     return [
         max(
             (
-                RoleTiming(process.clock_s, process.waits_s)
+                RoleTiming(process.clock_s, process.waits_s, process.steps)
                 for process in islice(ended, _warpgroup_count(program))
             ),
             key=lambda timing: timing.end_s,
@@ -265,6 +271,7 @@ class _Block:
         begin_s = max(process.clock_s, self._free_s.get(unit, 0.0))
         self._free_s[unit] = begin_s + step.busy_s
         end_s = begin_s + step.busy_s + step.latency_s
+        process.record_unit(step, unit[0], begin_s, end_s)
         if isinstance(step, MatrixProduct):
             process.product_ends_s.append(end_s)
         else:

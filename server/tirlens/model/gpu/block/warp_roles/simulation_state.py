@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from tirlens_counting.expressions import UnknownValueError, evaluate
 from tirlens_worker.facts import Expr
 
-from .warp_program import BranchStep, Step
+from ..block_record import StepRun
+from .warp_program import AsyncCopy, BranchStep, MatrixProduct, Step
 
 #: A barrier: the array's name, and its index.
 BarrierKey = tuple[str, int]
@@ -63,6 +64,8 @@ class Process:
         Indices of barriers of which each warpgroup of the role has its own.
     warpgroups, rank
         The number of warpgroups of the role, and which of them this one is.
+    records_steps
+        Whether `steps` has each simulated step.
     clock_s
         The time at which the process is.
     skips
@@ -79,11 +82,14 @@ class Process:
         What rounding average numbers to whole ones has left over, by step.
     waits_s
         The waits of each step, one for each execution.
+    steps
+        The simulated steps in the order of their ends, if they are recorded.
     """
 
     own_barriers: Mapping[Expr, int]
     warpgroups: int
     rank: int
+    records_steps: bool = False
     clock_s: float = 0.0
     skips: Skips = field(default_factory=dict[int, tuple[int, float]])
     product_ends_s: list[float] = field(default_factory=list[float])
@@ -92,6 +98,7 @@ class Process:
     next_phase: dict[BarrierKey, int] = field(default_factory=dict[BarrierKey, int])
     remainders: dict[Step, float] = field(default_factory=dict[Step, float])
     waits_s: dict[Step, list[float]] = field(default_factory=dict[Step, list[float]])
+    steps: list[StepRun] = field(default_factory=list[StepRun])
 
     @property
     def skip_counts(self) -> SkipCounts:
@@ -131,3 +138,13 @@ class Process:
         """Record that `step` began at `begin_s` and would take `duration_s` without waits."""
         wait_s = max(self.clock_s - begin_s - duration_s, 0.0)
         self.waits_s.setdefault(step, []).append(wait_s)
+        if self.records_steps:
+            self.steps.append(StepRun(step, begin_s, self.clock_s, wait_s))
+
+    def record_unit(
+        self, step: AsyncCopy | MatrixProduct, unit: str, begin_s: float, complete_s: float
+    ) -> None:
+        """Record that `step` occupies a unit from `begin_s` on, and is complete at `complete_s`."""
+        if self.records_steps:
+            end_s = begin_s + step.busy_s
+            self.steps.append(StepRun(step, begin_s, end_s, unit=unit, complete_s=complete_s))
