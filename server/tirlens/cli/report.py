@@ -38,7 +38,7 @@ def execute(arguments: argparse.Namespace) -> int:
     by_device = kernels_by_device(kernels)
     if arguments.html is not None:
         with stream(arguments.html) as file:
-            file.write(html_report.page(reports, {one.path: one.text for one in traced}, by_device))
+            file.write(html_report.page(reports, traced))
     with stream(arguments.output) as file:
         out = console(file, arguments.color)
         out.print(wide_table(kernels, out.width))

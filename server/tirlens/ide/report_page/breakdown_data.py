@@ -1,0 +1,134 @@
+"""Where the time of a kernel goes, as data: the tree of its lines, and a waterfall of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tirlens.ide import labels, tables
+from tirlens.ide.report_page.axes import fraction, linear_ticks
+
+if TYPE_CHECKING:
+    from tirlens.model.report import BreakdownEntry, KernelReport
+
+_COLUMNS = ("trips", "FLOP", "global", "DRAM", "bound")
+# Parts of a waterfall that take less of the kernel's time are one bar together.
+_LEAST_SHARE = 0.01
+_MAX_BARS = 14
+_UNSEEN_SHARE = 1e-4
+
+
+def line_rows(report: KernelReport, before_s: Mapping[int, float] | None) -> list[dict[str, Any]]:
+    """The rows of the tree, parents before their children, with the times of an earlier version.
+
+    `before_s` are the times of that version at the present lines.
+    """
+    rows: list[dict[str, Any]] = []
+    compared: set[int] = set()
+    for depth, cost in report.walk():
+        line = None if cost.span.file else cost.span.line
+        cells = dict(zip(tables.LINE_COLUMNS, tables.line_cells(cost), strict=True))
+        row: dict[str, Any] = {
+            "depth": depth,
+            "line": line,
+            "place": tables.place(cost.span),
+            "what": " ".join(cost.label.split()),
+            "time": cells["time"],
+            "share": cells["share"],
+            "bar": fraction(min(cost.share or 0.0, 1.0)),
+            "cells": ["" if cells[name].startswith("0 ") else cells[name] for name in _COLUMNS],
+        }
+        is_own_line = line is not None and cost.kind not in ("launch", "tail")
+        if before_s is not None and is_own_line and line not in compared:
+            assert line is not None
+            compared.add(line)
+            row["change"] = _change(cost.time_s, before_s.get(line))
+        rows.append(row)
+    return rows
+
+
+def _change(time_s: float | None, before_s: float | None) -> str:
+    if time_s is None:
+        return ""
+    if before_s is None:
+        return "new"
+    return time_change(time_s, before_s)
+
+
+def time_change(time_s: float, before_s: float) -> str:
+    """``-28%``, ``+3%``; ``=`` for less than half a percent."""
+    if not before_s:
+        return "=" if not time_s else "new"
+    percent = 100 * (time_s / before_s - 1)
+    return f"{percent:+.0f}%" if abs(percent) >= 0.5 else "="
+
+
+@dataclass(frozen=True)
+class _Bar:
+    label: str
+    line: int | None
+    kind: str
+    time_s: float
+    bound: str
+
+
+def waterfall(report: KernelReport) -> dict[str, Any] | None:
+    """The parts of the kernel's time one after the other; None where it has no time."""
+    total_s = report.time_s
+    if not total_s:
+        return None
+    bars = _merge_small(list(_own_times(report.loops)), total_s)
+    rows: list[dict[str, Any]] = []
+    start_s = 0.0
+    for bar in bars:
+        rows.append(
+            {
+                "label": bar.label,
+                "line": bar.line,
+                "kind": bar.kind,
+                "start": fraction(start_s / total_s),
+                "length": fraction(bar.time_s / total_s),
+                "time": labels.seconds(bar.time_s),
+                "share": labels.percent(bar.time_s / total_s),
+                "bound": bar.bound,
+            }
+        )
+        start_s += bar.time_s
+    limit_s = report.roofline_time_s
+    return {
+        "bars": rows,
+        "total": labels.seconds(total_s),
+        "ticks": [[fraction(at / total_s), labels.seconds(at)] for at in linear_ticks(total_s)],
+        "roofline": None
+        if limit_s is None
+        else [fraction(min(limit_s / total_s, 1.0)), f"roofline {labels.seconds(limit_s)}"],
+    }
+
+
+def _own_times(costs: tuple[BreakdownEntry, ...]) -> Iterator[_Bar]:
+    for cost in costs:
+        inner_s = sum(child.time_s or 0.0 for child in cost.children)
+        own_s = max((cost.time_s or 0.0) - inner_s, 0.0)
+        label = " ".join(cost.label.split())
+        line = None if cost.span.file else cost.span.line
+        kind = cost.kind if cost.kind in ("launch", "tail") else "work"
+        if own_s:
+            yield _Bar(label, line, kind, own_s, cost.bound or "")
+        yield from _own_times(cost.children)
+
+
+def _merge_small(bars: list[_Bar], total_s: float) -> list[_Bar]:
+    """The largest bars in their order, and the others as one before launch and tail."""
+    large = sorted(bars, key=lambda bar: -bar.time_s)[:_MAX_BARS]
+    kept = [
+        bar
+        for bar in bars
+        if bar.kind != "work" or (bar in large and bar.time_s >= _LEAST_SHARE * total_s)
+    ]
+    rest_s = sum(bar.time_s for bar in bars) - sum(bar.time_s for bar in kept)
+    work = [bar for bar in kept if bar.kind == "work"]
+    overhead = [bar for bar in kept if bar.kind != "work" and bar.time_s > _UNSEEN_SHARE * total_s]
+    if rest_s > _UNSEEN_SHARE * total_s:
+        work.append(_Bar("all other lines", None, "rest", rest_s, ""))
+    return work + overhead

@@ -1,0 +1,158 @@
+"""One kernel of the report page as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tirlens.ide import labels, lenses, tables
+from tirlens.ide.report_page.axes import fraction
+from tirlens.ide.report_page.breakdown_data import line_rows, time_change, waterfall
+from tirlens.ide.report_page.layout_data import layout_data
+from tirlens.ide.report_page.roofline_data import kernel_roofline
+from tirlens.ide.report_page.timeline_data import timeline_data
+
+if TYPE_CHECKING:
+    from tirlens.hardware import Device
+    from tirlens.model.details import KernelDetails
+    from tirlens.model.report import Advice, KernelReport
+
+_LEAST_CHANGE = 0.005
+_UNIT_NAMES = {
+    "tensor": "tensor cores",
+    "int": "integer units",
+    "sfu": "special functions",
+    "issue": "instruction issue",
+    "shared": "shared memory, L1",
+    "l2": "L2",
+    "dram": "DRAM",
+}
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """The same kernel in another version of its file or on another device.
+
+    `line_s` are its times at the present lines.
+    """
+
+    name: str
+    report: KernelReport
+    line_s: Mapping[int, float]
+
+
+@dataclass(frozen=True)
+class KernelView:
+    """A kernel with what the page displays of it; `details` are None where they were left out."""
+
+    report: KernelReport
+    device: Device
+    details: KernelDetails | None = None
+    before: Counterpart | None = None
+
+
+def kernel_data(view: KernelView) -> dict[str, Any]:
+    """The JSON of a kernel."""
+    report = view.report
+    found: dict[str, Any] = {
+        "name": labels.title(report),
+        "line": report.span.line,
+        "device": report.device_id,
+        "verdict": lenses.lens(report),
+        "time_s": report.time_s,
+    }
+    if not report.has_counts:
+        return found | {"failed": report.message or report.status}
+    before = view.before
+    return found | {
+        "time": labels.seconds(report.time_s),
+        "reason": report.bound_reason,
+        "tiles": _tiles(report),
+        "before": None if before is None else _before(report, before),
+        "units": _units(report),
+        "facts": [list(pair) for pair in tables.particulars(report)],
+        "rows": line_rows(report, None if before is None else before.line_s),
+        "waterfall": waterfall(report),
+        "roofline": kernel_roofline(report, view.device),
+        "advice": [_advice(item, report) for item in report.advice],
+        "notes": list(dict.fromkeys(item.message for item in report.caveats)),
+        **_details(view.details),
+    }
+
+
+def _details(details: KernelDetails | None) -> dict[str, Any]:
+    if details is None:
+        return {"detailed": False}
+    return {
+        "detailed": True,
+        "timeline": details.timeline and timeline_data(details.timeline),
+        "layouts": [layout_data(layout) for layout in details.shared_layouts],
+    }
+
+
+def _tiles(report: KernelReport) -> list[list[str]]:
+    """The figures at the top: name, value, and a note."""
+    cells = tables.kernel_cells(report)
+    occupancy, waves = report.occupancy, report.waves
+    limiter = "" if occupancy is None else f"limited by {occupancy.limiter}"
+    tail = "" if waves is None else f"tail {labels.percent(waves.tail_fraction)}"
+    bound = report.bound or ""
+    tiles = [
+        ["time", cells["time"], cells["band"]],
+        ["bound", bound, report.bound_class or ""],
+        ["arithmetic", cells["rate"], f"{cells['peak']} of peak" if cells["peak"] else ""],
+        ["DRAM", cells["DRAM"], _of_peak(report.dram_fraction)],
+        ["occupancy", cells["occupancy"], limiter],
+        ["waves", cells["waves"], tail],
+    ]
+    return [tile for tile in tiles if tile[1]]
+
+
+def _of_peak(share: float | None) -> str:
+    return "" if share is None else f"{labels.percent(share)} of peak rate"
+
+
+def _before(report: KernelReport, before: Counterpart) -> dict[str, Any]:
+    other = before.report
+    found: dict[str, Any] = {"name": before.name, "time": labels.seconds(other.time_s)}
+    if report.time_s and other.time_s:
+        change = report.time_s / other.time_s - 1
+        found["change"] = time_change(report.time_s, other.time_s)
+        found["trend"] = (
+            "same" if abs(change) < _LEAST_CHANGE else "slower" if change > 0 else "faster"
+        )
+        longest_s = max(report.time_s, other.time_s)
+        found["bars"] = [
+            fraction(report.time_s / longest_s),
+            fraction(other.time_s / longest_s),
+        ]
+    cells, others = tables.kernel_cells(report), tables.kernel_cells(other)
+    names = ("time", "bound", "rate", "peak", "DRAM", "FLOP/B", "occupancy", "waves", "device")
+    found["cells"] = [[name, cells[name], others[name]] for name in names if cells[name]]
+    return found
+
+
+def _units(report: KernelReport) -> list[list[Any]]:
+    """The units of the device with the share of the time that they are busy, the busiest first."""
+    busy = sorted(report.utilisation.items(), key=lambda item: -item[1])
+    return [
+        [_UNIT_NAMES.get(name, name), fraction(min(share, 1.0)), labels.percent(share)]
+        for name, share in busy
+        if share > 0
+    ]
+
+
+def _advice(item: Advice, report: KernelReport) -> dict[str, Any]:
+    saving = item.saving_s
+    share = min(saving / report.time_s, 1.0) if saving and report.time_s else None
+    return {
+        "rule": item.rule,
+        "line": None if item.span.file else item.span.line,
+        "place": tables.place(item.span),
+        "message": item.message,
+        "saving": labels.seconds(saving) if saving else "",
+        "share": "" if share is None else labels.percent(share),
+        "bar": 0.0 if share is None else fraction(share),
+        "edit": item.edit and {"title": item.edit.title, "text": item.edit.new_text.strip()},
+    }

@@ -1,0 +1,52 @@
+"""A page that needs no server: the data, the script and the style sheet in one document."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import lru_cache
+from html import escape
+from importlib import resources
+from typing import Any
+
+_NO_SCRIPT = "This report is drawn by the script inside of it: allow scripts for this file."
+
+
+@lru_cache
+def asset(name: str) -> str:
+    """The text of ``report.js`` or ``report.css``."""
+    return resources.files("tirlens.ide.report_page").joinpath(name).read_text("utf-8")
+
+
+def static_page(data: dict[str, Any]) -> str:
+    """A self-contained document for the data of a page; it loads nothing."""
+    script, style = asset("report.js"), asset("report.css")
+    policy = (
+        "default-src 'none'; img-src data: blob:; "
+        f"script-src '{_digest(script)}'; style-src '{_digest(style)}'; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    title = escape(f"TIRLens: {data['title']}")
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{style}</style></head>\n"
+        f'<body><div id="report"></div><noscript>{_NO_SCRIPT}</noscript>\n'
+        f'<script type="application/json" id="data">{_embedded(data)}</script>\n'
+        f"<script>{script}</script></body></html>\n"
+    )
+
+
+def _embedded(data: dict[str, Any]) -> str:
+    """JSON that cannot end the element that holds it."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"

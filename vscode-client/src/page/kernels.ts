@@ -1,0 +1,65 @@
+/** The table of all kernels of a page, from which one is chosen. */
+
+import { bar, el } from "./dom";
+import type { File, Kernel } from "./schema";
+
+export interface Place {
+  file: File;
+  kernel: Kernel;
+  /** The number of the kernel in its file. */
+  index: number;
+}
+
+/** All kernels of a page, in order. */
+export function placesOf(files: readonly File[]): Place[] {
+  return files.flatMap((file) => file.kernels.map((kernel, index) => ({ file, kernel, index })));
+}
+
+export function kernelTable(
+  places: readonly Place[],
+  files: number,
+  chosen: Place | undefined,
+  choose: (place: Place) => void,
+): HTMLElement {
+  const compares = places.some(({ kernel }) => kernel.before);
+  const rows = places.map((place) => {
+    const { kernel, file } = place;
+    const tile = (name: string): string => kernel.tiles.find(([other]) => other === name)?.[1] ?? "";
+    const failed = kernel.failed !== undefined;
+    const button = el("button", { class: "link", "aria-current": String(place === chosen) }, kernel.name);
+    const row = el(
+      "tr",
+      { class: place === chosen ? "clickable chosen" : "clickable" },
+      el("td", { class: "number" }, failed ? "" : kernel.time),
+      el("td", { class: "share" }, bar(kernel.bar)),
+      compares && el("td", { class: `number ${kernel.before?.trend ?? ""}` }, kernel.before?.change ?? ""),
+      el("th", { scope: "row", class: "kernel-name" }, button, el("span", { class: "quiet" }, `${files > 1 ? file.name : ""}:${kernel.line}`)),
+      failed
+        ? el("td", { class: "failed", colspan: 3 }, kernel.failed ?? "")
+        : el("td", {}, tile("bound")),
+      !failed && el("td", { class: "number optional-1" }, tile("arithmetic")),
+      !failed && el("td", { class: "number optional-1" }, tile("DRAM")),
+    ); // prettier-ignore
+    row.addEventListener("click", () => {
+      choose(place);
+    });
+    return row;
+  });
+  const head = el(
+    "tr",
+    {},
+    el("th", { scope: "col", class: "number" }, "time"),
+    el("th", { scope: "col" }, "of the slowest"),
+    compares && el("th", { scope: "col", class: "number" }, "change"),
+    el("th", { scope: "col" }, "kernel"),
+    el("th", { scope: "col" }, "bound"),
+    el("th", { scope: "col", class: "number optional-1" }, "arithmetic"),
+    el("th", { scope: "col", class: "number optional-1" }, "DRAM"),
+  );
+  return el(
+    "section",
+    { class: "card wide kernels" },
+    el("div", { class: "card-head" }, el("h2", {}, `${places.length} kernels`)),
+    el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows))),
+  );
+}

@@ -1,0 +1,133 @@
+/** The report page: renders its data, and what the extension sends of later analyses. */
+
+import { el } from "./dom";
+import { findHost } from "./host";
+import { kernelPart, lineLink, type KernelPart } from "./kernel";
+import { kernelTable, placesOf, type Place } from "./kernels";
+import { roofline } from "./roofline";
+import { SCHEMA_VERSION, type File, type Page, type ToPage } from "./schema";
+import { listing } from "./source";
+import { fileName } from "./text";
+import { tooltip } from "./tooltip";
+
+const host = findHost();
+const root = document.getElementById("report") ?? document.body;
+const announcement = el("p", { class: "announcement", role: "status" });
+let shown: KernelPart | undefined;
+let cursor = 0;
+
+function render(page: Page): void {
+  tooltip.hide();
+  if (page.schema_version !== SCHEMA_VERSION) {
+    renderMessage("This report is of another version of TIRLens: update the server or the extension.");
+    return;
+  }
+  document.title = `TIRLens: ${page.title}`;
+  const places = placesOf(page.files);
+  const chosen = places.find((place) => key(place) === host.state.kernel) ?? places[0];
+  const choose = (place: Place): void => {
+    host.state = { ...host.state, kernel: key(place) };
+    render(page);
+    if (!place.kernel.detailed && place.kernel.failed === undefined) {
+      host.send({ type: "kernel", index: place.index });
+    }
+    document.getElementById("kernel-title")?.scrollIntoView({ block: "nearest" });
+  };
+  shown = chosen && kernelPart(host, chosen.kernel);
+  const file = chosen?.file ?? page.files[0];
+  const rooflines = page.rooflines.map(({ device, chart }) =>
+    roofline(host, chart, `Roofline of ${device}`, fileName("tirlens", page.title, device)).element,
+  );
+  const scroll = window.scrollY;
+  root.replaceChildren(
+    el(
+      "main",
+      {},
+      header(page, file),
+      ...page.files.flatMap(problems),
+      places.length > 1 && kernelTable(places, page.files.length, chosen, choose),
+      rooflines.length > 0 && el("details", { class: "overview" }, el("summary", {}, "All kernels in one roofline"), ...rooflines),
+      shown?.element,
+      file && listing(file, !host.isEditor && places.length === 1),
+      el("p", { class: "quiet footer" }, `Written by ${page.generator}. Figures are estimates of a model, not measurements.`),
+    ),
+    announcement,
+  ); // prettier-ignore
+  window.scrollTo(0, scroll);
+  shown?.follow(cursor);
+}
+
+function key({ file, kernel, index }: Place): string {
+  const same = file.kernels.filter(({ name }) => name === kernel.name).indexOf(kernel);
+  return `${file.path}\n${kernel.name}\n${same < 0 ? index : same}`;
+}
+
+function header(page: Page, file: File | undefined): HTMLElement {
+  return el(
+    "header",
+    {},
+    el(
+      "div",
+      { class: "title" },
+      el("h1", {}, page.title),
+      file && el("p", { class: file.stale ? "origin stale" : "origin" }, file.stale ? `${file.origin}; changed since` : file.origin),
+    ),
+    host.isEditor &&
+      el(
+        "div",
+        { class: "choices" },
+        picker("Device", page.devices, page.device, (id) => { host.send({ type: "device", id }); }),
+        picker("Compare with", page.comparisons, page.comparison, (id) => { host.send({ type: "compare", id }); }),
+        el("button", { class: "small", title: "Save this report as a page", click: () => { host.send({ type: "page" }); } }, "HTML"),
+      ),
+  ); // prettier-ignore
+}
+
+function picker(
+  label: string,
+  items: readonly [string, string][],
+  current: string,
+  choose: (id: string) => void,
+): HTMLElement | false {
+  if (items.length === 0) {
+    return false;
+  }
+  const select = el(
+    "select",
+    {
+      change: () => {
+        announcement.textContent = `${label} ${select.value}: the figures are computed again`;
+        choose(select.value);
+      },
+    },
+    ...items.map(([id, text]) => el("option", { value: id, selected: id === current }, text)),
+  );
+  return el("label", { class: "picker" }, el("span", {}, label), select);
+}
+
+function problems(file: File): HTMLElement[] {
+  return file.problems.map(([line, message]) =>
+    el("p", { class: "failed" }, lineLink(host, line, `line ${line}`), `: ${message}`),
+  );
+}
+
+function renderMessage(text: string): void {
+  root.replaceChildren(el("main", {}, el("p", { class: "empty" }, text)));
+}
+
+const embedded = document.getElementById("data")?.textContent;
+if (embedded) {
+  render(JSON.parse(embedded) as Page);
+}
+window.addEventListener("message", (event: MessageEvent<ToPage>) => {
+  const message = event.data;
+  if (message.type === "data") {
+    render(message.data);
+  } else if (message.type === "empty") {
+    renderMessage(message.message);
+  } else {
+    cursor = message.line;
+    shown?.follow(cursor);
+  }
+});
+host.send({ type: "ready" });

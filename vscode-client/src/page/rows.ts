@@ -1,0 +1,164 @@
+/** The tree of a kernel's lines, with bars for their time. */
+
+import { bar, el } from "./dom";
+import type { Host } from "./host";
+import type { Kernel, Row } from "./schema";
+
+const COLUMNS = ["trips", "FLOP", "global", "DRAM", "limit"];
+
+interface Entry {
+  row: Row;
+  element: HTMLTableRowElement;
+  parent: Entry | undefined;
+  hasChildren: boolean;
+  open: boolean;
+}
+
+/** The tree, and the rows of each line so that the cursor of an editor can be followed. */
+export function tree(host: Host, kernel: Kernel): { element: HTMLElement; follow: (line: number) => void } {
+  const compares = kernel.before !== null;
+  const entries: Entry[] = [];
+  kernel.rows.forEach((row, index) => {
+    const hasChildren = (kernel.rows[index + 1]?.depth ?? 0) > row.depth;
+    const parent = entries.findLast((entry) => entry.row.depth < row.depth);
+    const entry: Entry = { row, element: line(host, row, hasChildren, compares), parent, hasChildren, open: true };
+    entries.push(entry);
+    entry.element.tabIndex = index === 0 ? 0 : -1;
+    entry.element.querySelector(".twisty")?.addEventListener("click", (event) => {
+      event.stopPropagation();
+      toggle(entries, entry, !entry.open);
+    });
+  });
+  const body = el("tbody", {}, ...entries.map(({ element }) => element));
+  body.addEventListener("keydown", (event) => {
+    steer(host, entries, event);
+  });
+  const head = el(
+    "tr",
+    {},
+    el("th", { scope: "col", class: "number" }, "time"),
+    el("th", { scope: "col" }, "share"),
+    compares && el("th", { scope: "col", class: "number" }, `vs ${kernel.before?.name ?? ""}`),
+    el("th", { scope: "col", class: "number" }, "line"),
+    el("th", { scope: "col" }, "what"),
+    ...COLUMNS.map((name, index) => el("th", { scope: "col", class: columnClass(index) }, name)),
+  );
+  const table = el(
+    "table",
+    { role: "treegrid", "aria-label": "Cost of each line", class: "lines" },
+    el("thead", {}, head),
+    body,
+  );
+  const element = el("section", { class: "card wide" }, el("div", { class: "card-head" }, el("h3", {}, "Each line")), table);
+  const follow = (number: number): void => {
+    for (const { row, element: target } of entries) {
+      target.classList.toggle("current", row.line === number);
+    }
+  };
+  return { element, follow };
+}
+
+function columnClass(index: number): string {
+  return ["number optional-2", "number optional-1", "number optional-2", "number optional-1", "optional-0"][index] ?? "";
+}
+
+function line(host: Host, row: Row, hasChildren: boolean, compares: boolean): HTMLTableRowElement {
+  const what = el(
+    "td",
+    { class: "what" },
+    hasChildren
+      ? el("span", { class: "twisty", "aria-hidden": "true" }, "▾")
+      : el("span", { class: "twisty none", "aria-hidden": "true" }),
+    el("code", { title: row.what }, row.what),
+  );
+  what.style.setProperty("--depth", String(row.depth));
+  const share = el("td", { class: "share" }, bar(row.bar), el("span", { class: "share-text" }, row.share));
+  const isOverlapped = row.time.endsWith("hidden");
+  const found = el(
+    "tr",
+    {
+      "aria-level": row.depth + 1,
+      ...(hasChildren ? { "aria-expanded": "true" } : {}),
+      class: [row.line === null ? "" : "clickable", isOverlapped ? "overlapped" : ""].join(" ").trim(),
+    },
+    el("td", { class: "number" }, row.time),
+    share,
+    compares && el("td", { class: `number ${trend(row.change)}` }, row.change ?? ""),
+    el("td", { class: "number quiet" }, row.place),
+    what,
+    ...row.cells.map((text, index) => el("td", { class: columnClass(index) }, text)),
+  );
+  const { line: number } = row;
+  if (number !== null) {
+    found.addEventListener("click", () => {
+      host.reveal(number);
+    });
+  }
+  return found;
+}
+
+function trend(change: string | undefined): string {
+  return change?.startsWith("+") ? "bad" : change?.startsWith("-") ? "good" : "quiet";
+}
+
+function toggle(entries: readonly Entry[], entry: Entry, open: boolean): void {
+  entry.open = open;
+  entry.element.setAttribute("aria-expanded", String(open));
+  const twisty = entry.element.querySelector(".twisty");
+  if (twisty) {
+    twisty.textContent = open ? "▾" : "▸";
+  }
+  for (const other of entries) {
+    other.element.hidden = isFolded(other);
+  }
+}
+
+function isFolded(entry: Entry): boolean {
+  for (let above = entry.parent; above; above = above.parent) {
+    if (!above.open) {
+      return true;
+    }
+  }
+  return false;
+}
+
+function steer(host: Host, entries: readonly Entry[], event: KeyboardEvent): void {
+  const visible = entries.filter(({ element }) => !element.hidden);
+  const index = visible.findIndex(({ element }) => element === event.target);
+  const entry = visible[index];
+  if (!entry) {
+    return;
+  }
+  let target: Entry | undefined;
+  if (event.key === "ArrowDown") {
+    target = visible[index + 1];
+  } else if (event.key === "ArrowUp") {
+    target = visible[index - 1];
+  } else if (event.key === "Home") {
+    target = visible[0];
+  } else if (event.key === "End") {
+    target = visible.at(-1);
+  } else if (event.key === "ArrowRight" && entry.hasChildren) {
+    if (entry.open) {
+      target = visible[index + 1];
+    } else {
+      toggle(entries, entry, true);
+    }
+  } else if (event.key === "ArrowLeft") {
+    if (entry.hasChildren && entry.open) {
+      toggle(entries, entry, false);
+    } else {
+      target = entry.parent;
+    }
+  } else if (event.key === "Enter" && entry.row.line !== null) {
+    host.reveal(entry.row.line);
+  } else {
+    return;
+  }
+  event.preventDefault();
+  if (target) {
+    entry.element.tabIndex = -1;
+    target.element.tabIndex = 0;
+    target.element.focus();
+  }
+}
