@@ -1,4 +1,4 @@
-import { workspace, type ExtensionContext, type TextDocument } from "vscode";
+import { Uri, workspace, type ExtensionContext, type TextDocument } from "vscode";
 import { mentionsFramework, Server } from "./client";
 import { offerInstall, registerCommands } from "./commands";
 import { log } from "./log";
@@ -12,7 +12,7 @@ export function activate(context: ExtensionContext): void {
   const started = new Server(context.extensionPath);
   server = started;
   const status = new StatusItem(started);
-  const reports = new Reports(started);
+  const reports = new Reports(started, Uri.joinPath(context.extensionUri, "out"));
   const { version } = context.extension.packageJSON as { version: string };
   // Python files without kernels cost nothing: the first one that may have some starts the server.
   const consider = (document: TextDocument): void => {

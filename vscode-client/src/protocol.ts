@@ -38,6 +38,12 @@ export interface Status {
 export const SERVER = {
   /** [uri, kernel | null] -> Report */
   report: "tirlens.report",
+  /** [uri, {kernel, comparison}] -> Page of page/schema.ts | null */
+  reportPage: "tirlens.reportPage",
+  /** [uri, rule, line] -> AdviceEdit | null; `line` is that of the report. */
+  adviceEdit: "tirlens.adviceEdit",
+  /** [uri | null, id | null] -> null; null goes back to what the file says. */
+  setDevice: "tirlens.setDevice",
   /** [] -> DeviceChoice[] */
   devices: "tirlens.devices",
   /** [uri, kernel | null] -> Calls | null; `insert.line` is 0-based. */
@@ -60,7 +66,7 @@ export const SERVER = {
 
 export interface Report {
   title: string;
-  /** A whole document without scripts; links to lines are `<a data-line="12">`, 1-based. */
+  /** A document that needs neither server nor network. */
   html: string;
 }
 
@@ -74,6 +80,14 @@ export interface HotLine {
   kernel: string;
   share: number;
   time_s: number;
+}
+
+/** What to write for an advice, at zero-based positions of the text of `version`. */
+export interface AdviceEdit {
+  version: number;
+  title: string;
+  newText: string;
+  range: [start: [line: number, character: number], end: [line: number, character: number]];
 }
 
 export interface DeviceChoice {

@@ -1,4 +1,6 @@
+import { basename } from "node:path";
 import {
+  languages,
   Position,
   Range,
   Selection,
@@ -6,63 +8,204 @@ import {
   Uri,
   ViewColumn,
   window,
+  workspace,
+  WorkspaceEdit,
   type Disposable,
+  type TextEditor,
   type WebviewPanel,
 } from "vscode";
-import type { Server } from "./client";
+import { SELECTOR, type Server } from "./client";
+import { log, reason } from "./log";
 import { page } from "./page";
-import { SERVER, type Report } from "./protocol";
+import type { FromPage, Page, ToPage } from "./page/schema";
+import { SERVER, type AdviceEdit, type Report } from "./protocol";
 
-/** The wide report beside the editor, one panel a document, kept up to date with it. */
+const SCRIPT = "report.js";
+const STYLE = "report.css";
+/** How long after a change of the text the page says so. */
+const STALE_DELAY_MS = 300;
+
+/** The report beside the editor: one panel, which follows the active editor. */
 export class Reports implements Disposable {
-  private readonly panels = new Map<string, WebviewPanel>();
-  private readonly subscription: Disposable;
+  private panel: WebviewPanel | undefined;
+  private uri = "";
+  private kernel: number | null = null;
+  private comparison = "";
+  private request = 0;
+  private staleTimer: NodeJS.Timeout | undefined;
+  private readonly subscriptions: Disposable[];
 
-  constructor(private readonly server: Server) {
-    this.subscription = server.onStatus((status) => {
-      if (status.state === "ready" && status.uri !== null && this.panels.has(status.uri)) {
-        void this.fill(status.uri);
-      }
-    });
+  /** @param folder where the script of the page is */
+  constructor(
+    private readonly server: Server,
+    private readonly folder: Uri,
+  ) {
+    this.subscriptions = [
+      server.onStatus((status) => {
+        if (status.state === "ready" && status.uri === this.uri) {
+          void this.fill();
+        }
+      }),
+      window.onDidChangeActiveTextEditor((editor) => {
+        this.follow(editor);
+      }),
+      window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
+        const line = selections[0]?.active.line;
+        if (line !== undefined && textEditor.document.uri.toString() === this.uri) {
+          this.post({ type: "line", line: line + 1 });
+        }
+      }),
+      workspace.onDidChangeTextDocument(({ document }) => {
+        if (this.panel && document.uri.toString() === this.uri) {
+          clearTimeout(this.staleTimer);
+          this.staleTimer = setTimeout(() => void this.fill(), STALE_DELAY_MS);
+        }
+      }),
+    ];
   }
 
+  /** Shows the report of a document. */
   async show(uri: string): Promise<void> {
-    let panel = this.panels.get(uri);
-    if (panel) {
-      panel.reveal(undefined, true);
-    } else {
-      const column = { viewColumn: ViewColumn.Beside, preserveFocus: true };
-      panel = window.createWebviewPanel("tirlens.report", "TIRLens", column, {
-        enableScripts: true,
-        localResourceRoots: [],
-      });
-      panel.webview.onDidReceiveMessage((message: { line: number }) => reveal(uri, message.line));
-      panel.onDidDispose(() => this.panels.delete(uri));
-      this.panels.set(uri, panel);
+    if (this.panel) {
+      this.panel.reveal(undefined, true);
+      this.turnTo(uri);
+      await this.fill();
+      return;
     }
-    await this.fill(uri);
+    const column = { viewColumn: ViewColumn.Beside, preserveFocus: true };
+    const panel = window.createWebviewPanel("tirlens.report", "TIRLens", column, {
+      enableScripts: true,
+      localResourceRoots: [this.folder],
+    });
+    this.panel = panel;
+    this.turnTo(uri);
+    panel.webview.onDidReceiveMessage((message: FromPage) => {
+      this.handle(message).catch((error: unknown) => {
+        log.error(`report: ${reason(error)}`);
+        void window.showErrorMessage(`TIRLens: ${reason(error)}`);
+      });
+    });
+    panel.onDidDispose(() => {
+      this.panel = undefined;
+    });
+    const address = (name: string): string =>
+      panel.webview.asWebviewUri(Uri.joinPath(this.folder, name)).toString();
+    panel.webview.html = page(address(SCRIPT), address(STYLE));
   }
 
   dispose(): void {
-    this.subscription.dispose();
-    for (const panel of this.panels.values()) {
-      panel.dispose();
+    clearTimeout(this.staleTimer);
+    for (const subscription of this.subscriptions) {
+      subscription.dispose();
+    }
+    this.panel?.dispose();
+  }
+
+  private follow(editor: TextEditor | undefined): void {
+    const uri = editor?.document.uri.toString();
+    if (this.panel && editor && uri !== this.uri && languages.match(SELECTOR, editor.document) > 0) {
+      this.turnTo(uri ?? "");
+      void this.fill();
     }
   }
 
-  private async fill(uri: string): Promise<void> {
-    const report = await this.server.run<Report>(SERVER.report, uri, null);
-    const panel = this.panels.get(uri);
-    if (panel && report) {
-      panel.title = report.title;
-      panel.webview.html = page(report.html);
+  private turnTo(uri: string): void {
+    if (uri !== this.uri) {
+      this.uri = uri;
+      this.kernel = null;
+      this.comparison = "";
     }
+    if (this.panel) {
+      this.panel.title = `TIRLens: ${basename(Uri.parse(uri).path)}`;
+    }
+  }
+
+  private post(message: ToPage): void {
+    void this.panel?.webview.postMessage(message);
+  }
+
+  private async fill(): Promise<void> {
+    this.request += 1;
+    const { request, uri } = this;
+    const wanted = { kernel: this.kernel, comparison: this.comparison };
+    const data = await this.server.run<Page>(SERVER.reportPage, uri, wanted);
+    // What has been asked for since then comes later.
+    if (request !== this.request) {
+      return;
+    }
+    if (data) {
+      this.post({ type: "data", data });
+    } else {
+      this.post({ type: "empty", message: `${basename(Uri.parse(uri).path)} is not analysed yet.` });
+    }
+  }
+
+  private async handle(message: FromPage): Promise<void> {
+    switch (message.type) {
+      case "ready":
+        await this.fill();
+        break;
+      case "reveal":
+        await reveal(this.uri, message.line);
+        break;
+      case "apply":
+        await this.apply(message.rule, message.line);
+        break;
+      case "device":
+        await this.server.run(SERVER.setDevice, this.uri, message.id || null);
+        break;
+      case "compare":
+        this.comparison = message.id;
+        await this.fill();
+        break;
+      case "kernel":
+        this.kernel = message.index;
+        await this.fill();
+        break;
+      case "page": {
+        const report = await this.server.run<Report>(SERVER.report, this.uri, null);
+        if (report) {
+          await save(this.uri, `${report.title}.html`, Buffer.from(report.html, "utf8"));
+        }
+        break;
+      }
+      case "save":
+        await save(this.uri, message.name, Buffer.from(message.base64, "base64"));
+        break;
+    }
+  }
+
+  /** Writes an advice into the text, which the user can undo. */
+  private async apply(rule: string, line: number): Promise<void> {
+    const edit = await this.server.run<AdviceEdit | null>(SERVER.adviceEdit, this.uri, rule, line);
+    const target = Uri.parse(this.uri);
+    const document = await workspace.openTextDocument(target);
+    if (edit?.version !== document.version) {
+      void window.showInformationMessage("TIRLens: these lines have changed. Save the file first.");
+      return;
+    }
+    const [start, end] = edit.range;
+    const changes = new WorkspaceEdit();
+    changes.replace(target, new Range(...start, ...end), edit.newText);
+    await workspace.applyEdit(changes);
+    await reveal(this.uri, start[0] + 1);
   }
 }
 
 async function reveal(uri: string, line: number): Promise<void> {
-  const editor = await window.showTextDocument(Uri.parse(uri), { viewColumn: ViewColumn.One });
+  const shown = window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri);
+  const viewColumn = shown?.viewColumn ?? ViewColumn.One;
+  const editor = await window.showTextDocument(Uri.parse(uri), { viewColumn });
   const start = new Position(line - 1, 0);
   editor.selection = new Selection(start, start);
-  editor.revealRange(new Range(start, start), TextEditorRevealType.InCenter);
+  editor.revealRange(new Range(start, start), TextEditorRevealType.InCenterIfOutsideViewport);
+}
+
+/** Asks where to, and writes a file. */
+async function save(uri: string, name: string, content: Uint8Array): Promise<void> {
+  const defaultUri = Uri.joinPath(Uri.parse(uri), "..", name);
+  const target = await window.showSaveDialog({ defaultUri, title: "TIRLens: save the report" });
+  if (target) {
+    await workspace.fs.writeFile(target, content);
+  }
 }

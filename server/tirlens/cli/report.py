@@ -17,7 +17,7 @@ from tirlens.cli.columns import fitting_columns
 from tirlens.cli.output import console, stream
 from tirlens.cli.rows import selection
 from tirlens.ide import labels, tables
-from tirlens.ide.roofline_chart import Point, kernel_points
+from tirlens.ide.roofline_points import Point, kernel_points
 from tirlens.model.report import KernelReport
 
 _LEAST_TITLE = 20

@@ -45,11 +45,7 @@ _running: set[asyncio.Task[None]] = set()
 
 def show_report(server: Server, uri: object = None, kernel: object = None) -> None:
     """Open the report of a file's kernels in the browser, or say where it was written."""
-    report = commands.report(server, uri, kernel)
-    if report is None:
-        _say(server, _NOTHING)
-    else:
-        _begin(_show_report(server, str(uri), report["html"]))
+    _begin(_show_report(server, commands.text(uri, "uri"), kernel))
 
 
 def choose_device(server: Server, *_: object) -> None:
@@ -172,9 +168,13 @@ async def _ask(server: Server, message: str, answers: Sequence[str]) -> str | No
     return chosen.title if chosen is not None and chosen.title in answers else None
 
 
-async def _show_report(server: Server, uri: str, html: str) -> None:
+async def _show_report(server: Server, uri: str, kernel: object) -> None:
+    report = await commands.report(server, uri, kernel)
+    if report is None:
+        _say(server, _NOTHING)
+        return
     try:
-        file = await asyncio.to_thread(_store, uri, html)
+        file = await asyncio.to_thread(_store, uri, report["html"])
     except OSError as error:
         _say(server, f"The report cannot be written: {error}")
         return

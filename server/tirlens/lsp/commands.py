@@ -1,6 +1,8 @@
 """The commands that a client can run by `workspace/executeCommand`.
 
-``tirlens.report`` [uri, kernel | null] -> {title, html, json}; ``tirlens.devices`` [] -> [{id,
+``tirlens.report`` [uri, kernel | null] -> {title, html, json}; ``tirlens.reportPage`` [uri,
+{kernel, comparison}] -> the data of the report page | null; ``tirlens.adviceEdit`` [uri, rule,
+line] -> {version, range, newText, title} | null; ``tirlens.devices`` [] -> [{id,
 name, detail}]; ``tirlens.calls`` [uri, kernel | null] -> {kernel, choices, insert} | null;
 ``tirlens.reanalyze`` [uri]; ``tirlens.setDevice`` [uri | null, id | null];
 ``tirlens.setCall`` [uri, kernel, call | null]; ``tirlens.debugInformation`` [] -> an object with
@@ -21,7 +23,7 @@ import sys
 import time
 from collections.abc import Callable
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pygls.exceptions import JsonRpcInvalidParams
 
@@ -35,25 +37,74 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 
 
-def report(server: Server, uri: object = None, kernel: object = None) -> dict[str, Any] | None:
-    """A file's kernels as HTML and as the contract's JSON; None before any analysis."""
+async def report(
+    server: Server, uri: object = None, kernel: object = None
+) -> dict[str, Any] | None:
+    """A file's kernels as a page of HTML and as the contract's JSON; None before any analysis."""
     from tirlens import hardware
-    from tirlens.ide import html_page
+    from tirlens.ide.report_page import page_data, static_page
+    from tirlens.session.page_view import PageRequest, PageView
     from tirlens.session.report_data import report_json
 
     document = server.document(text(uri, "uri"))
     if document is None or document.analysis is None:
         return None
-    file = document.analysis.report
-    kernels = [item for item in file.kernels if kernel in (None, item.definition, item.name)]
-    kernels = kernels or list(file.kernels)
-    problems = [(item.span.line if item.span else 1, item.message) for item in file.problems]
-    title = document.path.name
-    device = file.devices[0] if file.devices else hardware.load(hardware.DEFAULT_DEVICE)
+    analysis, view = document.analysis, PageView(document, document.analysis)
+    used = analysis.report.devices
+    device = used[0] if used else hardware.load(hardware.DEFAULT_DEVICE)
+
+    def answer() -> dict[str, Any]:
+        return {
+            "title": document.path.name,
+            "html": static_page(page_data(view.page(PageRequest(), with_text=True))),
+            "json": report_json(analysis, device),
+        }
+
+    return await asyncio.to_thread(answer)
+
+
+async def report_page(
+    server: Server, uri: object = None, wanted: object = None
+) -> dict[str, Any] | None:
+    """The data of the report page of a file; None before any analysis."""
+    from tirlens.ide.report_page import page_data
+    from tirlens.session.page_view import PageRequest, PageView
+
+    document = server.document(text(uri, "uri"))
+    if document is None or document.analysis is None:
+        return None
+    given = cast("dict[str, Any]", wanted) if isinstance(wanted, dict) else {}
+    kernel, comparison = given.get("kernel"), given.get("comparison")
+    request = PageRequest(
+        kernel if isinstance(kernel, int) else None,
+        comparison if isinstance(comparison, str) else "",
+    )
+    view = PageView(document, document.analysis)
+    return await asyncio.to_thread(lambda: page_data(view.page(request)))
+
+
+def advice_edit(
+    server: Server, uri: object = None, rule: object = None, line: object = None
+) -> dict[str, Any] | None:
+    """The edit of an advice at an analysed line, in the current text; None where it has none."""
+    from tirlens.lsp import convert
+    from tirlens.session import view
+
+    document = server.document(text(uri, "uri"))
+    if document is None or not isinstance(line, int):
+        return None
+    found = view.rewriting(document, text(rule, "rule"), line)
+    if found is None:
+        return None
+    range_ = convert.range_of(document.lines, found.span, server.client.encoding)
     return {
-        "title": title,
-        "html": html_page.page(title, kernels, problems),
-        "json": report_json(document.analysis, device),
+        "version": document.version,
+        "title": found.title,
+        "newText": found.new_text,
+        "range": [
+            [range_.start.line, range_.start.character],
+            [range_.end.line, range_.end.character],
+        ],
     }
 
 
@@ -228,6 +279,8 @@ def debug_information(server: Server) -> dict[str, Any]:
 
 TABLE: dict[str, Function] = {
     "tirlens.report": report,
+    "tirlens.reportPage": report_page,
+    "tirlens.adviceEdit": advice_edit,
     "tirlens.devices": devices,
     "tirlens.calls": calls,
     "tirlens.reanalyze": reanalyze,

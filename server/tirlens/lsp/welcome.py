@@ -17,6 +17,8 @@ OWN_ACTION = "source.tirlens"
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 COMMANDS = (
     "tirlens.report",
+    "tirlens.reportPage",
+    "tirlens.adviceEdit",
     "tirlens.devices",
     "tirlens.calls",
     "tirlens.reanalyze",

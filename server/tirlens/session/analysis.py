@@ -16,7 +16,7 @@ from tirlens.ide.line_map import LineMap
 if TYPE_CHECKING:
     from tirlens.ide.hints import Hint
     from tirlens.model.report import KernelReport
-    from tirlens.pipeline import FileReport
+    from tirlens.pipeline import FileReport, Options
     from tirlens.session.display import Display
     from tirlens.source.source_file import KernelSource, SourceFile
     from tirlens_worker.protocol import Result
@@ -51,6 +51,8 @@ class Analysis:
         The times of the texts before this one.
     baseline
         The version that the user has pinned.
+    options
+        Those of the analysis, for evaluations on other devices.
     """
 
     reading: Reading
@@ -61,6 +63,7 @@ class Analysis:
     last_save: Version | None = None
     saves_before: Saves = field(default_factory=lambda: NO_SAVES)
     baseline: Version | None = None
+    options: Options | None = None
 
     def reports_of(self, kernel: KernelSource) -> list[KernelReport]:
         """The reports of `kernel`, found by the place of its `def`, else by its name."""

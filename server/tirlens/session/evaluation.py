@@ -63,6 +63,7 @@ def evaluate(
         last_save,
         saves,
         document.baseline,
+        job.options,
     )
     hints = analysis.hints(job.display)
     # Computed here in the thread, and not when the client asks for them.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tirlens.session.analysis import Analysis
     from tirlens.session.display import Display
     from tirlens.session.document import Document
+    from tirlens.source.edits import Replacement
     from tirlens.source.source_file import KernelSource
 
 
@@ -117,6 +118,25 @@ def rewritings(document: Document, line: int) -> list[Advice]:
         for advice in report.advice
         if advice.edit and lines.is_unchanged(advice.edit.span.line, advice.edit.span.end_line)
     ]
+
+
+def rewriting(document: Document, rule: str, line: int) -> Replacement | None:
+    """The edit of the advice of `rule` at the line `line` of the analysed text.
+
+    Its span is in the current text; None where there is no such edit, or where its lines changed.
+    """
+    analysis = document.analysis
+    if analysis is None:
+        return None
+    lines = document.map_from(analysis.reading)
+    for report in analysis.report.kernels:
+        for advice in report.advice:
+            if advice.edit is None or (advice.rule, advice.span.line) != (rule, line):
+                continue
+            span = advice.edit.span
+            if lines.is_unchanged(span.line, span.end_line):
+                return replace(advice.edit, span=lines.current_span(span))
+    return None
 
 
 def file_diagnostics(document: Document) -> list[Diagnostic]:

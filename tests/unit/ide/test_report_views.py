@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tirlens.ide import diagnostics, hints, hovers, html_page, lenses
+from tirlens.ide import diagnostics, hints, hovers, lenses
 from tirlens.model.report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import Problem
@@ -186,18 +185,3 @@ def test_caveats_are_hints_at_their_lines() -> None:
     caveats = (CaveatNote("bound is data", Span(6, 0, 6, 4)), CaveatNote("of the kernel"))
     (found,) = diagnostics.of_report(replace(REPORT, caveats=caveats))
     assert (found.span.line, found.severity, found.message) == (6, "hint", "bound is data")
-
-
-def test_a_page_escapes_words_and_names_the_file_of_a_foreign_line() -> None:
-    foreign = replace(cost("a < b", 9, 0.5), span=Span(9, 0, 9, 5, file="/lib/<macro>.py"))
-    html = html_page.page("<k>.py", [replace(REPORT, loops=(foreign,))], [(7, "no <T>")])
-    assert "&lt;macro&gt;.py:9" in html and "a &lt; b" in html and "no &lt;T&gt;" in html
-    assert 'data-line="7"' in html and 'data-line="9"' not in html
-    assert not {"<k>", "<macro>", "<T>"} & set(re.findall("<[^>]*>", html))
-
-
-def test_a_page_says_why_a_kernel_has_no_figures() -> None:
-    failed = replace(REPORT, status="error", message="it <broke>")
-    html = html_page.page("k.py", [failed], [])
-    assert "not analysed: it &lt;broke&gt;" in html
-    assert "<table" not in html

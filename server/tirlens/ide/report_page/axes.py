@@ -46,4 +46,4 @@ def linear_ticks(end: float, count: int = 6) -> list[float]:
     raw = end / count
     unit = 10.0 ** math.floor(math.log10(raw))
     step = next(unit * factor for factor in _STEPS if unit * factor >= raw)
-    return [step * number for number in range(math.floor(end / step) + 1)]
+    return [min(step * number, end) for number in range(math.floor(end / step) + 1)]

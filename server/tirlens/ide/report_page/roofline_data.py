@@ -117,7 +117,7 @@ def _chart(
                 "text": f"{_LEVEL_NAMES[item.level]} {labels.rate(item.bytes_per_s, 'B')}",
                 # From the left or the lower edge to the highest peak.
                 "line": [
-                    *_clipped(across, up, left, left * item.bytes_per_s, item.bytes_per_s),
+                    *_clip_slope(across, up, left, left * item.bytes_per_s, item.bytes_per_s),
                     across.at(min(top / item.bytes_per_s, right)),
                     up.at(min(top, right * item.bytes_per_s)),
                 ],
@@ -152,7 +152,7 @@ def _chart(
     }
 
 
-def _clipped(
+def _clip_slope(
     across: LogAxis, up: LogAxis, intensity: float, rate: float, bytes_per_s: float
 ) -> tuple[float, float]:
     """Where the slope of a bandwidth enters the chart: at its left or its lower edge."""

@@ -34,12 +34,12 @@ def static_page(data: dict[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{style}</style></head>\n"
         f'<body><div id="report"></div><noscript>{_NO_SCRIPT}</noscript>\n'
-        f'<script type="application/json" id="data">{_embedded(data)}</script>\n'
+        f'<script type="application/json" id="data">{_embed_json(data)}</script>\n'
         f"<script>{script}</script></body></html>\n"
     )
 
 
-def _embedded(data: dict[str, Any]) -> str:
+def _embed_json(data: dict[str, Any]) -> str:
     """JSON that cannot end the element that holds it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":

@@ -1,0 +1,121 @@
+"""Details of a kernel: the timeline of a block, the banks of shared arrays, the ceilings."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support import kernels
+from support.properties import examples
+from tirlens.hardware import catalogue, load
+from tirlens.model import analyze
+from tirlens.model.details import BlockTimeline, KernelDetails, Lane, ceilings, kernel_details
+from tirlens.model.details.shared_layouts import swizzle
+
+H100 = load("h100-sxm")
+
+
+def timeline(stages: int) -> BlockTimeline:
+    found = kernel_details(kernels.gemm(stages=stages), H100).timeline
+    assert found is not None
+    return found
+
+
+def lane(found: BlockTimeline, name: str) -> Lane:
+    return next(one for one in found.lanes if name in one.name)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 4])
+def test_the_lanes_of_a_pipeline(stages: int) -> None:
+    found = timeline(stages)
+    for one in found.lanes:
+        ends = [segment.end_s for segment in one.segments]
+        starts = [segment.start_s for segment in one.segments]
+        assert all(end <= start + 1e-12 for end, start in zip(ends, starts[1:], strict=False))
+    left_out_s = sum(gap.seconds for gap in found.gaps)
+    assert math.isclose(found.displayed_s + left_out_s, found.block_s, rel_tol=0.25)
+    first, *_ = lane(found, "tensor").segments
+    copies = lane(found, "copies").segments
+    # As many tiles as there are buffers are on their way before the first product.
+    loaded = {one.iteration for one in copies if one.end_s <= first.start_s}
+    assert set(range(min(stages, 2))) <= loaded <= set(range(stages))
+    # The tile of iteration `stages` takes the buffer of the first.
+    again = next(one for one in copies if one.iteration == stages)
+    assert again.start_s >= first.start_s
+    # A product waits for both tiles of its iteration.
+    assert max(one.complete_s or 0 for one in copies if one.iteration == 0) <= first.start_s + 1e-12
+
+
+def test_more_stages_wait_less() -> None:
+    waits = [
+        sum(one.end_s - one.start_s for one in lane(timeline(stages), "warps").segments
+            if one.kind == "wait" and one.iteration is not None)
+        for stages in (1, 3)
+    ]  # fmt: skip
+    assert waits[1] < waits[0]
+
+
+def test_a_kernel_without_a_time_has_no_timeline() -> None:
+    refused = kernels.gemm(tile_m=1024, tile_n=1024)
+    assert analyze(refused, H100).time_s is None
+    assert kernel_details(refused, H100).timeline is None
+
+
+def test_code_that_is_no_gpu_kernel_has_no_details() -> None:
+    cpu = next(device for device in map(load, catalogue()) if device.kind == "cpu")
+    assert kernel_details(kernels.scale(scheduled=False), H100) == KernelDetails()
+    assert kernel_details(kernels.gemm(), cpu) == KernelDetails()
+
+
+def test_a_swizzle_removes_the_conflicts_of_an_operand() -> None:
+    layouts = {one.array: one for one in kernel_details(kernels.gemm(), H100).shared_layouts}
+    assert set(layouts) == {"A_shared", "B_shared"}
+    operand = next(one for one in layouts["A_shared"].accesses if one.is_matrix_operand)
+    assert layouts["A_shared"].is_swizzled and layouts["A_shared"].panel_bytes == 128
+    assert operand.row_by_row.wavefronts == 8
+    assert {bank for _, bank, _ in operand.row_by_row.cells} == {0, 1, 2, 3}
+    assert operand.swizzled is not None and operand.swizzled.wavefronts == 1
+    assert {bank for _, bank, _ in operand.swizzled.cells} == set(range(32))
+
+
+def test_rows_that_no_panel_fits_have_no_swizzle() -> None:
+    layout, *_ = kernel_details(kernels.gemm(k=4104, tile_k=12), H100).shared_layouts
+    assert layout.panel_bytes is None and not layout.is_swizzled
+    assert all(access.swizzled is None for access in layout.accesses)
+
+
+@examples(50)
+@given(
+    rows=st.integers(1, 24), panels=st.integers(1, 3), panel=st.sampled_from([32, 64, 128])
+)  # fmt: skip
+def test_a_swizzle_is_a_permutation(rows: int, panels: int, panel: int) -> None:
+    size = rows * panels * panel
+    assert sorted(swizzle(at, panels * panel, rows, panel) for at in range(size)) == list(
+        range(size)
+    )
+
+
+@pytest.mark.parametrize("panel", [32, 64, 128])
+def test_eight_rows_of_a_chunk_are_in_all_banks(panel: int) -> None:
+    starts = [swizzle(row * panel, panel, 8, panel) for row in range(8)]
+    assert len({start % 128 // 16 for start in starts}) == 8
+
+
+def test_ceilings() -> None:
+    found = ceilings(H100, {"tensor.float16": 10, "fp32": 0})
+    assert [one.level for one in found.bandwidths] == ["dram", "l2", "shared"]
+    rates = [one.bytes_per_s for one in found.bandwidths]
+    assert rates == sorted(rates)
+    assert [(one.arithmetic_class, one.is_used) for one in found.peaks] == [
+        ("tensor.float16", True),
+        ("fp32", False),
+    ]
+
+
+def test_an_unknown_kernel_has_no_details() -> None:
+    broken = replace(kernels.gemm(), buffers=())
+    assert kernel_details(broken, H100).timeline is None
