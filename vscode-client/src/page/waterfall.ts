@@ -31,6 +31,13 @@ function draw(host: Host, target: SVGSVGElement, width: number, data: Waterfall)
       svg("text", { x: x(at), y: bottom + 14, class: "tick", "text-anchor": anchor(at) }, text),
     );
   }
+  if (data.roofline) {
+    const [at, text] = data.roofline;
+    target.append(
+      svg("line", { x1: x(at), x2: x(at), y1: TOP - 4, y2: bottom, class: "limit" }),
+      svg("text", { x: x(at), y: TOP - 8, class: "limit-name", "text-anchor": at > 0.75 ? "end" : "start" }, text),
+    );
+  }
   const marks: Mark[] = [];
   data.bars.forEach((bar, index) => {
     const y = TOP + index * ROW;
@@ -45,7 +52,7 @@ function draw(host: Host, target: SVGSVGElement, width: number, data: Waterfall)
       svg("rect", { x: 0, y, width, height: ROW, class: "hit row" }),
       svg("text", { x: left - 8, y: y + 15, class: "label", "text-anchor": "end" }, cut(name(bar), Math.floor((left - 12) / CHARACTER))),
       svg("rect", { x: start, y: y + (ROW - BAR) / 2, width: Math.max(end - start, 1.5), height: BAR, class: `part ${bar.kind}` }),
-      svg("text", { x: room ? start + 6 : after ? end + 6 : start - 6, y: y + 15, class: "value", "text-anchor": after ? "start" : "end" }, text),
+      svg("text", { x: room ? start + 6 : after ? end + 6 : start - 6, y: y + 15, class: room ? "value within" : "value", "text-anchor": after ? "start" : "end" }, text),
     ); // prettier-ignore
     const { line } = bar;
     marks.push({
@@ -58,13 +65,6 @@ function draw(host: Host, target: SVGSVGElement, width: number, data: Waterfall)
       target.append(svg("line", { x1: end, x2: end, y1: y + (ROW + BAR) / 2, y2: y + ROW + (ROW - BAR) / 2, class: "step" }));
     }
   });
-  if (data.roofline) {
-    const [at, text] = data.roofline;
-    target.append(
-      svg("line", { x1: x(at), x2: x(at), y1: TOP - 4, y2: bottom, class: "limit" }),
-      svg("text", { x: x(at), y: TOP - 8, class: "limit-name", "text-anchor": at > 0.75 ? "end" : "start" }, text),
-    );
-  }
   connect(marks);
   return bottom + 22;
 }

@@ -18,6 +18,7 @@ from ..constants import constant
 from ..counting.kernel_counts import AccessCount
 from ..gpu.mapping.memory_requests import BANK_BYTES, BANKS, are_lanes_paired, count_wavefronts
 from ..gpu.units import SHARED_SCOPES
+from ..reporting.attribution import display_label
 from ..tree.context import WARP, dtype_bytes
 from ..tree.node import StatementCost
 
@@ -135,7 +136,7 @@ def _layout(
         if lanes is None or len(found) >= _MAX_ACCESSES:
             continue
         access = _access(leaf, entry, lanes, (row_bytes, rows, panel))
-        found.setdefault((access.line, access.label, access.mode), access)
+        found.setdefault((leaf.source.sites, type(leaf.source), access.mode), access)
     is_swizzled = framework == "tilelang" and is_operand and panel is not None
     return SharedLayout(buffer.name, buffer.dtype, shape, panel, is_swizzled, tuple(found.values()))
 
@@ -176,7 +177,7 @@ def _access(
         swizzled = [swizzle(start, row_bytes, rows, panel) for start in starts]
     words = len({start // BANK_BYTES + word for start in starts for word in _words(width)})
     return SharedAccess(
-        label=leaf.source.label,
+        label=display_label(leaf.source),
         line=site.line if site is not None and site.file is None else None,
         mode=entry.access.mode,
         is_matrix_operand=isinstance(leaf.source, Gemm),

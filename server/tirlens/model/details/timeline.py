@@ -16,6 +16,7 @@ from tirlens_worker.facts import Barrier, Copy, Gemm, Mma
 
 from ..gpu.block.block_record import BlockRecord, PipelineRun, RoleRun, StepRun
 from ..gpu.block.throughput import BlockContext, busy_time
+from ..reporting.attribution import display_label
 from ..tree.context import CONCURRENT_KINDS, GRID_KINDS
 from ..tree.node import CostNode, LoopCost, StatementCost, WhileCost
 from ..tree.timed_node import TimedNode
@@ -280,7 +281,7 @@ def _segment(node: CostNode, kind: SegmentKind, start_s: float, end_s: float) ->
     source = node.source
     site = next(iter(source.sites), None)
     line = site.line if site is not None and site.file is None else None
-    return Segment(kind, start_s, end_s, source.label, line)
+    return Segment(kind, start_s, end_s, display_label(source), line)
 
 
 def _visible(segments: Iterable[Segment], displayed_s: float) -> tuple[Segment, ...]:

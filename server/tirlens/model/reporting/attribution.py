@@ -129,7 +129,7 @@ def _sibling_entries(
         node: object = part.node.source
         key: object = number
         if isinstance(node, Statement) and node.sites:
-            key = (type(node), node.sites, _label(node))
+            key = (type(node), node.sites, display_label(node))
         groups.setdefault(key, []).append(part)
     rows = [_group_entry(same, frame, sums) for same in groups.values()]
     return _merge_equal_entries([entry for entry, _ in rows]), rows[0][1] if rows else ()
@@ -155,7 +155,7 @@ def _statement_entry(
     alone = len(items) == 1
     return BreakdownEntry(
         kind="op",
-        label=_label(node),
+        label=display_label(node),
         span=node.sites[0] if node.sites else frame.span,
         trips=None,
         executions=known_sum([item.count.executions for item in items]),
@@ -185,7 +185,7 @@ def _node_entry(
         seconds = timed.own_s + sum(child.time_s or 0.0 for child in children)
     entry = BreakdownEntry(
         kind=_kind(node),
-        label=_label(node),
+        label=display_label(node),
         span=node.sites[0] if node.sites else frame.span,
         trips=item.count.trips if isinstance(node, (Loop, While)) else None,
         executions=item.count.executions,
@@ -260,7 +260,8 @@ def _kind(node: object) -> str:
     return "branch" if isinstance(node, Branch) else "op"
 
 
-def _label(node: object) -> str:
+def display_label(node: object) -> str:
+    """The text of a node, for display only."""
     label = getattr(node, "label", "")
     if label:
         return str(label)
