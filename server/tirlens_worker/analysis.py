@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from typing import Callable, Dict, NamedTuple, Optional, Sequence
+from typing import Callable, NamedTuple, Optional, Sequence
 
 from . import codec
 from .facts import KernelFacts
@@ -19,7 +19,7 @@ from .program.file_dependencies import Origins
 from .program.import_state import ImportState
 from .program.load import Loaded
 from .protocol import Analyze, KernelRequest, Lowering, Problem
-from .tracing import assumed_values
+from .tracing.assumed_sizes import assumed_sizes
 from .tracing.evaluate import Traced
 from .tracing.trace import Outcome, Tracer
 
@@ -154,23 +154,9 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
     return replace(
         facts,
         asks_for_device=fake_gpu.was_queried(),
-        assumed=_assumed_sizes(request, facts),
+        assumed=assumed_sizes(loaded, request, facts),
         assumed_arguments=traced.assumed,
     )
-
-
-def _assumed_sizes(request: KernelRequest, facts: KernelFacts) -> Dict[str, int]:
-    """Assumed sizes of the dynamic dimensions of a kernel from a factory.
-
-    A module-level function has none, because it is written for any size.
-    """
-    if not request.allow_assumed or facts.call_source == "module-level":
-        return {}
-    found = {
-        variable.name: assumed_values.size(variable.name, request.hints)
-        for variable in facts.variables
-    }
-    return {name: size for name, size in found.items() if size is not None}
 
 
 def _lowering(request: KernelRequest, traced: Traced) -> Lowering:

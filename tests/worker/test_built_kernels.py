@@ -146,3 +146,33 @@ CASES = [dict(n=1024)]
     assert [problem.message for problem in result.problems] == []
     (facts,) = result.kernels
     assert str(facts.body).count("mode='write'") == 2
+
+
+DYNAMIC = """
+def build(seed):
+    @T.prim_func
+    def scale(a: T.handle, b: T.handle, runtime_M: T.int32, has_bias: T.int32):
+        n, q_dim0 = T.int64(), T.int64()
+        A = T.match_buffer(a, (n, q_dim0, runtime_M), "float32")
+        B = T.match_buffer(b, (n, q_dim0, runtime_M), "float32")
+        for i, j, k, _ in T.grid(n, q_dim0, runtime_M, has_bias):
+            B[i, j, k] = A[i, j, k] * T.float32(2)
+    return scale
+"""
+
+
+def test_sizes_come_from_the_call_and_fit_the_device(run: Run) -> None:
+    (facts,) = run(
+        IMPORTS + DYNAMIC.replace("seed", "seed, M") + "CASES = [dict(seed=3, M=96)]\n"
+    ).kernels
+    sizes = facts.assumed
+    assert facts.call == "build(seed=3, M=96)"
+    assert (sizes["runtime_M"], sizes["has_bias"]) == (96, 1)
+    assert {item.name for item in facts.variables} == set(sizes)
+    # Of 80 GB, an eighth.
+    assert 2 * 4 * sizes["n"] * sizes["q_dim0"] * 96 <= 10 << 30
+    (facts,) = run(IMPORTS + DYNAMIC + "CASES = [dict(seed=3)]\n").kernels
+    assert (
+        2 * 4 * facts.assumed["n"] * facts.assumed["q_dim0"] * facts.assumed["runtime_M"]
+        <= 10 << 30
+    )

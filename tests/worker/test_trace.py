@@ -161,11 +161,11 @@ def test_sizes_in_the_place_of_arrays_are_told_how_they_are_given(run_tilelang: 
     assert facts.call == "add(N=4096)"
 
 
-def test_a_function_that_stands_alone_is_assumed_no_sizes(run_tilelang: Run) -> None:
+def test_a_function_that_stands_alone_has_assumed_sizes(run_tilelang: Run) -> None:
     text = 'N = T.dynamic("N")\n' + MODULE_LEVEL.replace("512", "N")
     facts = _only(run_tilelang(TILELANG + text))
     assert [item.name for item in facts.variables] == ["N"]
-    assert facts.assumed == {}
+    assert facts.assumed == {"N": 4096}
 
 
 def test_all_required_calls_are_analysed(run_tilelang: Run) -> None:

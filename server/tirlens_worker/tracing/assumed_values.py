@@ -196,6 +196,8 @@ def by_name(name: str, annotation: Any = None, others: Collection[str] = ()) -> 
 def size(name: str, hints: Mapping[str, Texts]) -> Optional[int]:
     """A size for a dynamic dimension; None if neither the file nor the name implies one."""
     named = next((v for pattern, v in _PATTERNS if pattern.fullmatch(name.lower())), ())
+    if "False" in named:
+        return 1
     return next((int(text) for text in hints.get(name, ()) + named if _is_size(text)), None)
 
 

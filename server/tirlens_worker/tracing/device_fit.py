@@ -6,8 +6,8 @@ from typing import Any
 
 from ..program import fake_gpu
 
-# Of the device's memory. Tests and benchmarks of libraries allocate several arrays beside these.
-_USUAL_SHARE = 1 / 8
+#: Of the device's memory. Tests and benchmarks of libraries allocate several arrays beside these.
+USUAL_SHARE = 1 / 8
 
 
 def is_launchable(function: Any) -> bool:
@@ -26,6 +26,6 @@ def has_large_arrays(function: Any) -> bool:
 
     try:
         arrays_bytes = launch_check.array_bytes(function)
-        return arrays_bytes > fake_gpu.current().memory_bytes * _USUAL_SHARE
+        return arrays_bytes > fake_gpu.current().memory_bytes * USUAL_SHARE
     except Exception:
         return False

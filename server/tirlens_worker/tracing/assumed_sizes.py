@@ -1,0 +1,128 @@
+"""Sizes of the dynamic dimensions of a kernel that neither its call nor its arrays give.
+
+A TVMScript function is often written for any size: ``n = T.int32()``, a ``T.handle`` with
+``match_buffer``, a scalar parameter that bounds a loop. A size comes from the argument of that
+name in the kernel's call, from a value that the file gives to the name, or from the name itself.
+Sizes that are not from the call become smaller until the kernel's arrays fit the device.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import re
+from typing import Any, Dict, Mapping, Optional
+
+from ..facts import Expr, KernelFacts
+from ..program import execution, fake_gpu
+from ..program.load import Loaded
+from ..protocol import KernelRequest
+from . import assumed_values
+from .device_fit import USUAL_SHARE
+
+# Of a dimension whose name says nothing.
+_UNNAMED = 1024
+_SMALLEST = 16
+# Words around the name of an argument in that of the variable: `runtime_M`, `shape_m`, `n_size`.
+_AROUND = re.compile(
+    r"^(runtime|shape|size|dim|dyn|dynamic|actual|real|input|total|num|n)_|_(size|dim|len|length)$"
+)
+_BITS = re.compile(r"\d+")
+
+
+def assumed_sizes(loaded: Loaded, request: KernelRequest, facts: KernelFacts) -> Dict[str, int]:
+    """Sizes for the variables of `facts`, all of them integers."""
+    variables = [item.name for item in facts.variables if "float" not in item.dtype]
+    missing = [name for name in variables if name not in facts.sizes]
+    if not request.allow_assumed or not missing:
+        return {}
+    given = {_core(name): size for name, size in _arguments(loaded, facts.call).items()}
+    fixed = {name: given[_core(name)] for name in missing if _core(name) in given}
+    free = {
+        name: assumed_values.size(name, request.hints)
+        or assumed_values.size(_core(name), request.hints)
+        or _UNNAMED
+        for name in missing
+        if name not in fixed
+    }
+    limit_bytes = fake_gpu.current().memory_bytes * USUAL_SHARE
+    while free and _array_bytes(facts, {**facts.sizes, **fixed, **free}) > limit_bytes:
+        largest = max(free, key=lambda name: free[name])
+        if free[largest] <= _SMALLEST:
+            break
+        free[largest] //= 2
+    return {name: fixed.get(name) or free[name] for name in missing}
+
+
+def _core(name: str) -> str:
+    """A name without the words around it, in lower case."""
+    name = name.lower()
+    return _AROUND.sub("", name) or name
+
+
+def _arguments(loaded: Loaded, call: str) -> Dict[str, int]:
+    """The sizes among the arguments of a call in the module, by name."""
+    try:
+        node = ast.parse(call.strip(), mode="eval").body
+    except SyntaxError:
+        return {}
+    if not isinstance(node, ast.Call):
+        return {}
+    try:
+        callee = _value(node.func, loaded)
+        names = list(inspect.signature(callee).parameters)
+    except Exception:
+        names = []
+    values: Dict[str, Any] = {}
+    for name, argument in zip(names, node.args):
+        values[name] = _literal(argument)
+    for keyword in node.keywords:
+        if keyword.arg is not None:
+            values[keyword.arg] = _literal(keyword.value)
+            continue
+        try:
+            values.update(_value(keyword.value, loaded))
+        except Exception:
+            continue
+    return {name: size for name, size in values.items() if type(size) is int and size > 0}
+
+
+def _literal(node: ast.expr) -> Optional[Any]:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def _value(node: ast.expr, loaded: Loaded) -> Any:
+    code = compile(ast.Expression(node), "<call>", "eval", dont_inherit=True)
+    return execution.value_of(code, loaded.namespace)
+
+
+def _array_bytes(facts: KernelFacts, sizes: Mapping[str, int]) -> int:
+    """The bytes of the arrays that a kernel takes, of those whose shapes are known."""
+    total = 0
+    for buffer in facts.buffers:
+        if buffer.is_parameter:
+            extents = [_extent(extent, sizes) for extent in buffer.shape]
+            if None not in extents:
+                bits = _BITS.search(buffer.dtype)
+                elements = math.prod(extent or 0 for extent in extents)
+                total += elements * int(bits.group() if bits else 8) // 8
+    return total
+
+
+def _extent(expr: Expr, sizes: Mapping[str, int]) -> Optional[int]:
+    """The value of an extent; None if it is not a polynomial or quotient of sizes."""
+    if isinstance(expr, str):
+        return sizes.get(expr)
+    if isinstance(expr, (int, float)):
+        return int(expr)
+    operator, *operands = expr
+    if operator == "cast":
+        return _extent(operands[-1], sizes)
+    values = [_extent(operand, sizes) for operand in operands]
+    if len(values) != 2 or None in values:
+        return None
+    left, right = values[0] or 0, values[1] or 0
+    if operator == "//":
+        return left // right if right else None
+    return {"+": left + right, "-": left - right, "*": left * right}.get(operator)
