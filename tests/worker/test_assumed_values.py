@@ -1,18 +1,13 @@
 """The values that are assumed for parameters by their names and their type hints."""
 
 import ast
+import enum
+import sys
 
 import pytest
 
-from tirlens_worker.tracing.assumed_values import (
-    Parameter,
-    attempts,
-    by_name,
-    choices_of,
-    constants_of,
-    flags_of,
-    size,
-)
+from tirlens_worker.tracing.assumed_values import Parameter, attempts, by_name, size
+from tirlens_worker.tracing.listed_values import choices_of, codes_of, constants_of, flags_of
 
 
 @pytest.mark.parametrize(
@@ -184,13 +179,53 @@ def make(reduceO, first, window_size, M, scale):
         ),
         ('def f(op: Literal["add", "mul"]): pass', {"op": ('"add"', '"mul"')}),
         ("def f(op_func):\n    return op_func(1)", {"op_func": ("lambda x, *_: x",)}),
+        ("def f(kind):\n    return KINDS[kind]", {"kind": ('"wide"', '"tall"')}),
+        ('def f(kind):\n    return {"a": 1, "b": 2}[kind]', {"kind": ('"a"', '"b"')}),
+        ("def f(kind):\n    assert kind in KINDS", {"kind": ('"wide"', '"tall"')}),
+        ("def f(mode: Optional[Mode] = None): pass", {"mode": ("Mode.FAST", "Mode.EXACT")}),
         # A size that is compared with a number is not that number.
         ("def f(M):\n    if M == 1: pass", {}),
         ("def f(M, names):\n    assert M in names", {}),
     ],
 )
 def test_values_that_a_definition_lists(text: str, expected: dict[str, tuple[str, ...]]) -> None:
-    assert choices_of(ast.parse(text)) == expected
+    namespace = {"KINDS": {"wide": 1, "tall": 2}, "Mode": enum.Enum("Mode", "FAST EXACT")}
+    assert choices_of(ast.parse(text), namespace) == expected
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="match statements")
+def test_the_texts_of_a_match_statement() -> None:
+    text = 'def f(op):\n    match op:\n        case "sum" | "max": pass\n'
+    assert choices_of(ast.parse(text)) == {"op": ('"sum"', '"max"')}
+
+
+def test_a_name_that_is_compared_with_several_numbers_has_one_of_them() -> None:
+    text = "def f(kind, M):\n    if kind == 2: pass\n    elif kind == 0: pass\n    M == 1\n"
+    assert codes_of(ast.parse(text)) == {"kind": ("0", "2")}
+    codes = ("0", "2")
+    (first, *_) = attempts([Parameter("scoring_type", int, codes=codes)], {}, {})
+    assert first == {"scoring_type": "0"}
+    (first, *_) = attempts([Parameter("heads", int, codes=codes)], {}, {})
+    assert first == {"heads": "32"}
+
+
+@pytest.mark.parametrize(
+    ("name", "annotation", "context", "first"),
+    [
+        ("scoring_type", int, "", "128"),
+        ("M", "str", "", '"float16"'),
+        ("dtype", "torch.dtype", "", "torch.float16"),
+        ("dtype", None, "gemm_fp8.py", '"float8_e4m3fn"'),
+        ("out_dtype", None, "matmul_float8", '"bfloat16"'),
+        ("in_dtype", None, "matmul", '"float16"'),
+        ("accum_dtype", None, "gemm_fp8", '"float32"'),
+        ("total_q", int, "", "8192"),
+    ],
+)
+def test_type_and_context_decide_among_the_values_of_a_name(
+    name: str, annotation: type | str | None, context: str, first: str
+) -> None:
+    assert by_name(name, annotation, context=context)[0] == first
 
 
 def test_listed_values_come_before_those_of_the_name_and_bound_those_of_the_file() -> None:

@@ -52,6 +52,12 @@ class Modules:
             self._scopes[path] = self._read(path)
         return self._scopes[path]
 
+    def words_of(self, path: str) -> set[str]:
+        """The names by which files know the module in the file `path`: its own, its packages'."""
+        names = _names(path)
+        packages = {names[n - 1] for n in range(1, len(names)) if names[:n] in self._packages}
+        return {names[-1], *packages}
+
     def resolve(self, module: ModuleScope, name: str, level: int = 0) -> str | None:
         """The file of the module that `module` imports as `name`, `level` packages above it.
 

@@ -151,37 +151,44 @@ def find_calls(
 
 
 def _root_files(index: WordIndex, modules: Modules, targets: Sequence[Target]) -> list[str]:
-    """The files whose execution may lead to a call, found by the names on the way to it."""
+    """The files whose execution may lead to a call, found by the names on the way to it.
+
+    A file that uses a name of another names the module that it is from, or its package.
+    """
     target = targets[0]
-    seen_names: set[str] = set()
-    names = {target.name.split(".")[-1] for target in targets}
+    pending = {(target.name.split(".")[-1], target.path) for target in targets}
+    seen: set[tuple[str, str]] = set()
     files: dict[str, int] = {}
     for depth in range(_MAX_DEPTH):
-        callers: set[str] = set()
-        for name in names - seen_names:
-            seen_names.add(name)
-            containing = index.files_with(name)
-            if len(containing) > _MAX_FILES_OF_A_NAME:
-                containing = sorted(containing, key=lambda path: _order(path, target))
-                containing = containing[:_MAX_FILES_OF_A_NAME]
-            for path in containing:
+        following: set[tuple[str, str]] = set()
+        for name, origin in pending - seen:
+            seen.add((name, origin))
+            for path in _files_with(index, modules, name, origin, target):
                 scope = modules.scope(path)
-                if scope is None:
-                    continue
-                users = _users(scope, name)
-                if users is None:
-                    continue
-                files.setdefault(path, depth)
-                callers |= users
-        names = {name for name in callers if not name.startswith("__") and len(name) > 1}
-        if not names:
-            break
+                users = None if scope is None else _users(scope, name)
+                if users is not None:
+                    files.setdefault(path, depth)
+                    following |= {(user, path) for user in users if not user.startswith("__")}
+        pending = following
     ordered = sorted(files, key=lambda path: (_order(path, target), files[path]))
     return ordered[: _MAX_ROOTS + _ROOTS_OF_ANOTHER * (len(targets) - 1)]
 
 
+def _files_with(
+    index: WordIndex, modules: Modules, name: str, origin: str, target: Target
+) -> list[str]:
+    """The files that contain `name` and may know it from the file `origin`."""
+    knowing = {origin}
+    for word in modules.words_of(origin):
+        knowing.update(index.files_with(word))
+    found = sorted(
+        knowing.intersection(index.files_with(name)), key=lambda path: _order(path, target)
+    )
+    return found[:_MAX_FILES_OF_A_NAME]
+
+
 def _users(scope: ModuleScope, name: str) -> set[str] | None:
-    """The top-level functions and classes of a module that use `name`; None if nothing does."""
+    """The names of a module that depend on `name`, also where it is imported; None if none do."""
     users: set[str] = set()
     is_used = False
     for statement in scope.tree.body:
@@ -197,7 +204,7 @@ def _users(scope: ModuleScope, name: str) -> set[str] | None:
         ):
             continue
         is_used = True
-        users |= aliases - {name}
+        users |= aliases
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             if statement.name != name and not statement.name.startswith("test"):
                 users.add(statement.name)

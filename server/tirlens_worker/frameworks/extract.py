@@ -15,6 +15,7 @@ from .passes.useful_work import annotate_useful_work
 from .reading.expressions import Expressions
 from .state.kernel_state import KernelState
 from .state.tensor_maps import resize_copies
+from .symbolic.mentions import names_in
 from .walk.kernel_walk import walk
 
 
@@ -51,6 +52,10 @@ def extract(
     nodes = walk(prim_func.body, state, expressions, locator, storage)
     body = resize_copies(nodes, state.tensor_maps.boxes)
     buffers = state.arrays.buffers
+    launch = state.bindings.launch()
+    names = {item.name for item in state.names.variables}
+    # Other variables are of expressions that need no value.
+    used = names_in([body, buffers, launch], names) if names else names
     return KernelFacts(
         name=name_of(prim_func, definition),
         definition=definition,
@@ -59,9 +64,9 @@ def extract(
         framework_version=version(framework),
         call=call,
         call_source=call_source,
-        variables=tuple(state.names.variables),
+        variables=tuple(item for item in state.names.variables if item.name in used),
         buffers=tuple(buffers),
-        launch=state.bindings.launch(),
+        launch=launch,
         body=annotate_useful_work(body, buffers),
         target=_target(attributes.get("target")),
         attributes=compile_options.disabled_transformations(attributes),

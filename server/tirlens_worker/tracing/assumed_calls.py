@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 from dataclasses import replace
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
@@ -11,7 +12,7 @@ from ..program import fake_gpu
 from ..program.compilations import first_configuration
 from ..program.document import Definition, Document
 from ..protocol import KernelRequest
-from . import assumed_values
+from . import assumed_values, listed_values
 from .array_arguments import is_array, new_arrays
 
 
@@ -77,7 +78,7 @@ def calls_around(document: Document, request: KernelRequest, divisor: int = 1) -
     Large sizes are divided by `divisor`.
     """
     path = document.definitions_along(request.local_to or "", request.span.line)
-    choices = assumed_values.choices_of(path[-1]) if path else {}
+    choices = listed_values.choices_of(path[-1]) if path else {}
     parameters = [
         assumed_values.Parameter(name, written_type(path[-1], name), choices=choices.get(name, ()))
         for name in required_around(document, request)
@@ -140,7 +141,8 @@ def written_type(definition: Optional[ast.AST], name: str) -> Optional[str]:
 def _parameters(
     document: Document, value: Any, request: KernelRequest
 ) -> List[assumed_values.Parameter]:
-    found = _without_value(value, request, _definition(document, value, request))
+    file = os.path.basename(document.path)
+    found = _without_value(value, request, _definition(document, value, request), file)
     if not _is_method(document, value, request):
         return found
     return [
@@ -180,7 +182,7 @@ def _is_method(document: Document, value: Any, request: KernelRequest) -> bool:
 
 
 def _without_value(
-    value: Any, request: KernelRequest, definition: Optional[Definition]
+    value: Any, request: KernelRequest, definition: Optional[Definition], file: str
 ) -> List[assumed_values.Parameter]:
     """The parameters of a factory or eager kernel without a default.
 
@@ -202,8 +204,11 @@ def _without_value(
             return []
     signature = _wrapped_signature(signature, definition)
     out: List[assumed_values.Parameter] = []
-    flags = assumed_values.flags_of(definition or ast.Pass())
-    choices = assumed_values.choices_of(definition or ast.Pass())
+    tree = definition or ast.Pass()
+    flags = listed_values.flags_of(tree)
+    choices = listed_values.choices_of(tree, _namespace(value))
+    codes = listed_values.codes_of(tree)
+    context = "{} {}".format(request.name, file)
     # One whose parameters are all None is called by a tuner, which gives them values.
     is_tuned = all(parameter.default is None for parameter in signature.parameters.values())
     for index, parameter in enumerate(signature.parameters.values()):
@@ -214,20 +219,30 @@ def _without_value(
         optional = parameter.default is None and not is_tuned
         if parameter.default is parameter.empty or parameter.default is None:
             annotation = parameter.annotation
-            if getattr(annotation, "__name__", "") == "Target":
+            if getattr(annotation, "__name__", "") in ("Target", "dtype"):
                 annotation = written_type(definition, parameter.name) or annotation
             hint = "flag" if parameter.name in flags else None
             hint = hint if annotation is parameter.empty else annotation
             position = None if parameter.kind is parameter.KEYWORD_ONLY else index
-            listed = choices.get(parameter.name, ())
-            out.append(assumed_values.Parameter(parameter.name, hint, optional, position, listed))
+            name = parameter.name
+            listed, numbers = choices.get(name, ()), codes.get(name, ())
+            out.append(
+                assumed_values.Parameter(name, hint, optional, position, listed, numbers, context)
+            )
         elif parameter.name in request.bindings:
             out.append(assumed_values.Parameter(parameter.name, None, True))
     if hasattr(implementation, "get_tir") and definition is not None:
         known = set(signature.parameters)
-        names = assumed_values.constants_of(definition)
+        names = listed_values.constants_of(definition)
         out += [assumed_values.Parameter(name) for name in names if name not in known]
     return out
+
+
+def _namespace(value: Any) -> Mapping[str, Any]:
+    """The names of the module of a factory or eager kernel."""
+    function = inspect.unwrap(getattr(getattr(value, "jit_impl", value), "func", value))
+    function = getattr(function, "orig_func", function)
+    return getattr(function, "__globals__", {})
 
 
 def _wrapped_signature(

@@ -8,7 +8,6 @@ the user sees the call and can copy it.
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass
 from typing import (
@@ -21,7 +20,6 @@ from typing import (
     Mapping,
     Optional,
     Sequence,
-    Set,
     Tuple,
 )
 
@@ -33,7 +31,8 @@ class Parameter:
     """A parameter that needs a value.
 
     `optional` if the kernel has a default; `position` if it can be passed by position; `choices`
-    are the values that its definition lists.
+    are the values that its definition lists, `codes` the numbers that it compares it with;
+    `context` are the names of the kernel and its file.
     """
 
     name: str
@@ -41,10 +40,15 @@ class Parameter:
     optional: bool = False
     position: Optional[int] = None
     choices: Texts = ()
+    codes: Texts = ()
+    context: str = ""
 
 
 #: Replaced by the number of multiprocessors of the device.
 SM_COUNT: Texts = ("sm_count",)
+_DTYPES: Texts = ('"float16"', '"bfloat16"', '"float32"', '"int32"', '"int64"')
+_IS_FLOAT8 = re.compile(r"(^|[^a-z]|mx)(fp8|float8|f8|e4m3)|a8w8|w8a8")
+_IS_RESULT = re.compile(r"(^|_)(out|output|o|c|y|dst|result)(_|$)")
 # The first pattern that matches the whole name, in lower case, decides.
 _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r".*(accum|acc)_?(d?type)", ('"float32"', '"float16"', '"int32"')),
@@ -52,10 +56,7 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"quant(ize)?_?d?type", ('"int4"', '"int8"', '"float8_e4m3fn"')),
     (r".*(scale|sf)_?d?type", ('"float32"', '"float16"')),
     (r".*(idx|index|indices|lens?|offsets?|lengths?|positions?|tables?)_?d?type", ('"int32"',)),
-    (
-        r"(.*_)?d?type(_.*)?|.*dtype\w?",
-        ('"float16"', '"bfloat16"', '"float32"', '"int32"', '"int64"'),
-    ),
+    (r"(.*_)?d?type(_.*)?|.*dtype\w?", _DTYPES),
     (r"(source_|src_)?format", ('"uint"', '"int"')),
     (r"(num_|n_)?bits?", ("4", "8")),
     (r"(num_|n_)?(threads?|thread_num|num_threads)(_num|_count|_per_block)?", ("128", "256")),
@@ -115,7 +116,11 @@ _BY_NAME: Tuple[Tuple[str, Texts], ...] = (
     (r"(n|num)_?(iters?|iterations?|steps?|repeats?|rep|layers?|rounds?)", ("1", "10")),
     (r"swizzle.*|panel.*", ("8", "10")),
     (
-        r"(max_?)?(.*seq_?(len|length|s)?(_?(q|kv|k))?|.*_len(gth)?(_.*)?|len(gth)?|s|t|l|sq|skv|s_q|s_kv|n_?ctx|.*ctx|.*tokens?)",
+        r"(total|packed|cu|u)_?(q|kv|k|s|t|len.*|seq.*|kv?_?len.*|q_?len.*)",
+        ("8192", "4096"),
+    ),
+    (
+        r"(max_?)?(.*seq_?len.*|.*seq_?(length|s)?(_?(q|kv|k))?|.*_len(gth)?(_.*)?|len(gth)?|s|t|l|sq|skv|s_q|s_kv|n_?ctx|.*ctx|.*tokens?)",
         ("4096", "1024", "8192"),
     ),
     (
@@ -133,9 +138,9 @@ _BY_TYPE: Mapping[str, Texts] = {
     "str": ('"float16"',),
 }
 _UNKNOWN: Texts = ("128", "1", '"float16"', "None", "1.0")
-_IDENTITY = "lambda x, *_: x"
 _MAX_ATTEMPTS = 16
-_LARGE = 1024
+_LARGE, _SMALL = 1024, 16
+_IS_OF_BLOCK = re.compile(r"(.*_)?(block|blk|tile|chunk|page|threads?|warps?|stages?)|b[mnktvcqs]$")
 
 
 # The meaning of a letter depends on the other parameters: k is a head dimension with v or h and
@@ -149,6 +154,12 @@ _IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts]
     ("k", (_HEADS | {"v"},), frozenset("mn"), ("128", "64")),
     ("n", (_HEADS, frozenset(["s", "l", "t", "seq_len", "seqlen"])), frozenset("bm"), ("8", "1")),
     ("k", (_IMAGES,), frozenset("mn"), ("3", "1")),
+    # A convolution of images with C channels by F filters.
+    ("k", (frozenset("w"), frozenset("cf")), frozenset("m"), ("3", "1")),
+    ("n", (frozenset("w"), frozenset("h"), frozenset("c")), frozenset("m"), ("8", "1")),
+    ("d", (frozenset("w"), frozenset("h"), frozenset("c")), frozenset("m"), ("16", "8")),
+    ("h", (frozenset("w"), frozenset("c")), frozenset("m"), ("64", "32")),
+    ("w", (frozenset("h"), frozenset("c")), frozenset("m"), ("64", "32")),
     ("n", (_WIDTHS,), frozenset("mk"), ("8", "1")),
     ("h", (_WIDTHS,), frozenset("dlst"), ("128", "64")),
     # The best k of some scores, or of a router's.
@@ -164,7 +175,9 @@ _IN_COMPANY: Tuple[Tuple[str, Tuple[FrozenSet[str], ...], FrozenSet[str], Texts]
 )
 
 
-def by_name(name: str, annotation: Any = None, others: Collection[str] = ()) -> Texts:
+def by_name(
+    name: str, annotation: Any = None, others: Collection[str] = (), context: str = ""
+) -> Texts:
     """Values for a parameter by its name and the `others`, then by its type; never empty."""
     others = {other.lower() for other in others}
     for letter, required, excluded, values in _IN_COMPANY:
@@ -175,6 +188,9 @@ def by_name(name: str, annotation: Any = None, others: Collection[str] = ()) -> 
         ):
             return values
     hint = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    if str(hint).endswith("torch.dtype"):
+        module = str(hint).rpartition(".")[0]
+        return tuple("{}.{}".format(module, text.strip('"')) for text in _dtypes(name, context))
     if str(hint).rpartition(".")[2] == "Target":
         # An object of the class, by the name under which the text knows it.
         return ('{}("cuda")'.format(hint),)
@@ -189,8 +205,28 @@ def by_name(name: str, annotation: Any = None, others: Collection[str] = ()) -> 
         return tuple(dict.fromkeys(typed))
     for pattern, values in _PATTERNS:
         if pattern.fullmatch(name.lower()):
-            return values
-    return _BY_TYPE.get(str(hint), _UNKNOWN)
+            values = _dtypes(name, context) if values == _DTYPES else values
+            return tuple(text for text in values if _is_of(text, str(hint))) or _of_type(str(hint))
+    return _of_type(str(hint))
+
+
+def _dtypes(name: str, context: str) -> Texts:
+    """The dtypes of an operand: 8-bit ones in a kernel with a name such as ``gemm_fp8``."""
+    if not _IS_FLOAT8.search(context.lower()):
+        return _DTYPES
+    first = '"bfloat16"' if _IS_RESULT.search(name.lower()) else '"float8_e4m3fn"'
+    return (first, *_DTYPES)
+
+
+def _of_type(hint: str) -> Texts:
+    return _BY_TYPE.get(hint, _UNKNOWN)
+
+
+def _is_of(text: str, hint: str) -> bool:
+    """Whether a value may be of the type `hint`: a number is no text."""
+    if hint == "int":
+        return text[:1] not in "'\"" and text not in ("True", "False")
+    return hint != "str" or not text.isdigit()
 
 
 def size(name: str, hints: Mapping[str, Texts]) -> Optional[int]:
@@ -215,19 +251,28 @@ def attempts(
 
     `bindings` are values from the user and part of all assignments.  Optional parameters get values
     after all assignments without them.  Other values of at least 1024 are divided by `divisor`, a
-    power of two, but not below 256.
+    power of two, but not below 256.  A divisor above 16 makes the other sizes smaller, too, but
+    those of blocks.
     """
     fixed = {name: (str(value),) for name, value in bindings.items()}
     seen: List[Dict[str, str]] = []
     for assignment in _assignments(parameters, hints, fixed):
         for name, text in assignment.items():
-            if name not in fixed and text.isdigit() and int(text) >= _LARGE:
-                assignment[name] = str(max(int(text) // divisor, _LARGE // 4))
+            if name not in fixed and text.isdigit():
+                assignment[name] = str(_divide(name, int(text), divisor))
         if assignment not in seen:
             seen.append(assignment)
             yield assignment
         if len(seen) == _MAX_ATTEMPTS:
             return
+
+
+def _divide(name: str, number: int, divisor: int) -> int:
+    if number >= _LARGE:
+        return max(number // divisor, _LARGE // 4)
+    if divisor > 16 and number > _SMALL and not _IS_OF_BLOCK.match(name.lower()):
+        return max(number * 16 // divisor, _SMALL)
+    return number
 
 
 def _assignments(
@@ -236,10 +281,7 @@ def _assignments(
     required = [p for p in parameters if not p.optional or p.name in fixed]
     for chosen in (required, list(parameters)):
         names = [p.name for p in parameters]
-        table = {
-            p.name: fixed.get(p.name) or p.choices or by_name(p.name, p.annotation, names)
-            for p in chosen
-        }
+        table = {p.name: fixed.get(p.name) or _plausible(p, names) for p in chosen}
         hinted = dict(table)
         for parameter in chosen:
             name, choices = parameter.name, parameter.choices
@@ -256,82 +298,23 @@ def _assignments(
                 yield dict({n: v[0] for n, v in hinted.items()}, **{name: value})
 
 
+def _plausible(parameter: Parameter, names: Collection[str]) -> Texts:
+    """Values for a parameter by what its definition lists, else by its name."""
+    values = by_name(parameter.name, parameter.annotation, names, parameter.context)
+    if parameter.choices:
+        first = tuple(text for text in values if text in parameter.choices)
+        return tuple(dict.fromkeys((*first, *parameter.choices)))
+    if parameter.codes and not _is_named(parameter.name):
+        return parameter.codes
+    return values
+
+
+def _is_named(name: str) -> bool:
+    """Whether numbers are assumed for the name."""
+    found = next((values for pattern, values in _PATTERNS if pattern.fullmatch(name.lower())), ())
+    return any(text.isdigit() for text in found)
+
+
 def _smallest(values: Texts) -> str:
     """The smallest of `values` if they are positive numbers, else the first."""
     return min(values, key=int) if all(_is_size(text) for text in values) else values[0]
-
-
-def choices_of(function: ast.AST) -> Dict[str, Texts]:
-    """The values of names that `function` lists.
-
-    It does by ``assert reduce in ("sum", "max")`` or ``not in``, with a tuple, list or set of
-    constants, by ``Literal["a", "b"]``, and by comparisons of a name with texts. The value of a
-    name that it calls is the identity.
-    """
-    found: Dict[str, List[str]] = {}
-    compared: Dict[str, List[str]] = {}
-    for node in ast.walk(function):
-        if isinstance(node, ast.arg) and isinstance(node.annotation, ast.Subscript):
-            if getattr(node.annotation.value, "id", getattr(node.annotation.value, "attr", "")) == (
-                "Literal"
-            ):
-                found.setdefault(node.arg, []).extend(_constants(node.annotation.slice))
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            found[node.func.id] = [_IDENTITY]
-        elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Name):
-            (operator, *_), (other, *_) = node.ops, node.comparators
-            if isinstance(operator, (ast.In, ast.NotIn)):
-                found.setdefault(node.left.id, []).extend(_constants(other))
-            elif isinstance(operator, (ast.Eq, ast.NotEq)):
-                texts = [text for text in _constants(other) if text[:1] in "'\""]
-                compared.setdefault(node.left.id, []).extend(texts)
-    return {
-        name: tuple(dict.fromkeys((*found.get(name, ()), *compared.get(name, ()))))
-        for name in {**found, **compared}
-        if found.get(name) or compared.get(name)
-    }
-
-
-def _constants(node: ast.AST) -> List[str]:
-    """The constants of a tuple, list or set of nothing else, or the one constant, as text."""
-    items = node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]
-    if not all(isinstance(item, ast.Constant) for item in items):
-        return []
-    values = [item.value for item in items if isinstance(item, ast.Constant)]
-    return ['"{}"'.format(v) if isinstance(v, str) else repr(v) for v in values]
-
-
-def flags_of(function: ast.AST) -> FrozenSet[str]:
-    """The names that `function` tests for truth: ``if reduce:``, ``a if reduce else b``.
-
-    A parameter of such a name is a flag (the annotation ``flag``), unless the name has another
-    known meaning: ``if window_size:`` tests for a size other than 0.
-    """
-    found: Set[str] = set()
-    for node in ast.walk(function):
-        if isinstance(node, (ast.If, ast.IfExp)):
-            parts: List[ast.expr] = [node.test]
-            while parts:
-                part = parts.pop()
-                if isinstance(part, ast.Name):
-                    found.add(part.id)
-                elif isinstance(part, ast.BoolOp):
-                    parts += part.values
-                elif isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not):
-                    parts.append(part.operand)
-    return frozenset(found)
-
-
-def constants_of(function: ast.AST) -> Texts:
-    """The names that an eager kernel declares by ``T.const("M, N")``."""
-    names: List[str] = []
-    for node in ast.walk(function):
-        if (
-            isinstance(node, ast.Call)
-            and getattr(node.func, "attr", getattr(node.func, "id", "")) == "const"
-            and node.args
-            and isinstance(node.args[0], ast.Constant)
-            and isinstance(node.args[0].value, str)
-        ):
-            names += [name for name in re.split(r"[\s,]+", node.args[0].value) if name]
-    return tuple(dict.fromkeys(names))

@@ -10,7 +10,7 @@ from ..program import other_versions
 from ..program.document import describe, missing_name
 from ..program.load import Loaded
 from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
-from . import assumed_values
+from . import listed_values
 from .kernels import NoKernelError
 
 
@@ -63,7 +63,7 @@ def required_problem(
 def _sizes_by_name(loaded: Loaded, request: KernelRequest, error: BaseException) -> str:
     """A hint on how to pass sizes to an eager kernel, if they were passed instead of arrays."""
     path = loaded.document.definitions_along(request.name, request.span.line)
-    names = assumed_values.constants_of(path[-1]) if path and request.style == "eager" else ()
+    names = listed_values.constants_of(path[-1]) if path and request.style == "eager" else ()
     if not names or not isinstance(error, (AttributeError, TypeError)):
         return ""
     sizes = ", ".join("{}=4096".format(name) for name in names)

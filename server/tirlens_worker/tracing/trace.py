@@ -10,7 +10,7 @@ from ..program import load, other_versions
 from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 from . import assumed_calls
 from .assumed_calls import Call
-from .device_fit import has_large_arrays, is_launchable
+from .device_fit import has_large_arrays, has_usual_work, is_launchable
 from .evaluate import Evaluator, Traced
 from .failures import Failure, explain, required_problem
 
@@ -19,8 +19,10 @@ from .failures import Failure, explain, required_problem
 _ASSUME_LIMIT_S = 6.0
 # Most kernels that are not usable: more where the sizes do not depend on the arguments.
 _MAX_UNUSABLE = 6
+# Most kernels with little work, after which one of them is taken.
+_MAX_SMALL = 4
 # Large sizes are tried as they are, then divided by these.
-_DIVISORS = (1, 4, 16)
+_DIVISORS = (1, 4, 16, 64, 256)
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,23 @@ class Tracer:
         except Exception as error:
             failures.append(Failure(CallCandidate(request.name, "module-level"), error))
             return self._failure_outcome(request, failures, ())
+        found = self._search(request, value, failures)
+        if found is not None:
+            return found
+        missing = (
+            assumed_calls.required_around(document, request)
+            if request.local_to
+            else assumed_calls.required_names(document, value, request)
+        )
+        return self._failure_outcome(request, failures, missing)
+
+    def _search(
+        self, request: KernelRequest, value: Any, failures: List[Failure]
+    ) -> Optional[Outcome]:
+        """The first call that yields a usual kernel, else the best of the others."""
         tried = {failure.candidate.expression for failure in failures}
         deadline = time.process_time() + _ASSUME_LIMIT_S
+        small: List[Outcome] = []
         unusable: List[Outcome] = []
         is_large = False
         for divisor in _DIVISORS:
@@ -80,7 +97,8 @@ class Tracer:
                 if call.text in tried:
                     continue
                 tried.add(call.text)
-                if time.process_time() > deadline or len(unusable) == _MAX_UNUSABLE:
+                is_over = time.process_time() > deadline
+                if is_over or len(unusable) == _MAX_UNUSABLE or len(small) == _MAX_SMALL:
                     break
                 candidate = CallCandidate(call.text, call.source, assumed=call.assumed)
                 try:
@@ -90,22 +108,22 @@ class Tracer:
                     if other_versions.foreign_word(error):
                         break
                     continue
-                is_large = any(has_large_arrays(traced.function) for traced in outcome.traced)
-                if not is_large and all(is_launchable(t.function) for t in outcome.traced):
-                    return outcome
+                functions = [traced.function for traced in outcome.traced]
+                work = [has_usual_work(function, request.hints) for function in functions]
+                is_large = any(map(has_large_arrays, functions)) or not all(w[0] for w in work)
+                if not is_large and all(map(is_launchable, functions)):
+                    if any(w[1] for w in work):
+                        return outcome
+                    small.append(outcome)
+                    continue
                 unusable.append(outcome)
                 if is_large:
                     break
-            if not is_large:
+            if not is_large and not (small and unusable):
                 break
-        if unusable:
-            return unusable[-1] if is_large else unusable[0]
-        missing = (
-            assumed_calls.required_around(document, request)
-            if request.local_to
-            else assumed_calls.required_names(document, value, request)
-        )
-        return self._failure_outcome(request, failures, missing)
+        if small:
+            return small[0]
+        return (unusable[-1] if is_large else unusable[0]) if unusable else None
 
     def _calls(self, request: KernelRequest, value: Any, divisor: int) -> Iterator[Call]:
         document = self._loaded.document

@@ -101,6 +101,14 @@ CASES = {
         },
         ("scale(n=512, block=32)",),
     ),
+    "packages that import all of a module": Case(
+        {
+            "package/__init__.py": "from .parts import *\n",
+            "package/parts/__init__.py": "from ..kernel import *\n",
+            "model.py": "import package\npackage.scale(640)\n",
+        },
+        ("scale(n=640)",),
+    ),
     "a class that stores the kernel": Case(
         {
             "layer.py": """

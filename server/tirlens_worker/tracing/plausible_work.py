@@ -1,0 +1,129 @@
+"""The amount of work of a kernel with assumed arguments, which shows sizes that nobody uses."""
+
+from __future__ import annotations
+
+import operator
+import re
+from typing import Callable, Dict, Mapping, Optional, Tuple
+
+from ..facts import (
+    THREADS_TOGETHER,
+    Branch,
+    Expr,
+    KernelFacts,
+    Let,
+    Loop,
+    Node,
+    Statement,
+    While,
+)
+
+# Rates of a data-centre GPU of these years: operations of its tensor cores, other operations, and
+# bytes that its L2 cache and DRAM move.
+_MATRIX_FLOP_PER_S, _OTHER_FLOP_PER_S, _BYTES_PER_S = 5e14, 2e13, 6e12
+
+
+def _divide(left: float, right: float) -> float:
+    return left // right
+
+
+_OPERATIONS: Dict[str, Callable[..., float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": _divide,
+    "%": operator.mod,
+    "truncdiv": _divide,
+    "truncmod": operator.mod,
+    "min": min,
+    "max": max,
+    "cast": float,
+}
+
+
+def work_time_s(facts: KernelFacts, sizes: Mapping[str, int]) -> float:
+    """The time for the work of a kernel within an order of magnitude.
+
+    `sizes` are those of dynamic dimensions. A loop whose trip count depends on data counts once.
+    """
+    estimate = _Estimate(facts, sizes)
+    estimate.add(facts.body, 1.0, 1.0)
+    return estimate.time_s
+
+
+class _Estimate:
+    """The sum of the work of nodes; loop variables have the middle of their values."""
+
+    def __init__(self, facts: KernelFacts, sizes: Mapping[str, int]) -> None:
+        self._values: Dict[str, float] = {**facts.sizes, **sizes}
+        self._element_bytes = {
+            buffer.id: _bits(buffer.dtype) / 8
+            for buffer in facts.buffers
+            if buffer.scope == "global"
+        }
+        self._matrix_flop = self._other_flop = self._bytes = 0.0
+
+    @property
+    def time_s(self) -> float:
+        return max(
+            self._matrix_flop / _MATRIX_FLOP_PER_S,
+            self._other_flop / _OTHER_FLOP_PER_S,
+            self._bytes / _BYTES_PER_S,
+        )
+
+    def add(self, nodes: Tuple[Node, ...], executions: float, threads: float) -> None:
+        """Add the work of `nodes`, executed so often by each of as many threads."""
+        for node in nodes:
+            if isinstance(node, Loop):
+                trips = max(1.0, self._value(node.extent) or 1.0)
+                start, step = self._value(node.start) or 0.0, self._value(node.step) or 1.0
+                self._values[node.var] = start + step * (trips - 1) / 2
+                if node.kind == "block":
+                    self.add(node.body, executions, threads * trips)
+                else:
+                    self.add(node.body, executions * trips, threads)
+            elif isinstance(node, Branch):
+                self.add(node.then, executions, threads)
+                self.add(node.orelse, executions, threads)
+            elif isinstance(node, While):
+                self.add(node.body, executions, threads)
+            elif isinstance(node, Let):
+                value = self._value(node.value)
+                if value is not None:
+                    self._values[node.var] = value
+            else:
+                together = THREADS_TOGETHER.get(node.per, threads)
+                self._add_statement(node, executions * max(1.0, threads / together))
+
+    def _add_statement(self, node: Statement, executions: float) -> None:
+        for item in node.arith:
+            count = (self._value(item.count) or 1.0) * executions
+            if item.op == "mma":
+                self._matrix_flop += 2 * count
+            elif not item.index:
+                self._other_flop += count
+        for access in node.accesses:
+            elements = float(access.lanes)
+            for extent in access.extents:
+                elements *= self._value(extent) or 1.0
+            self._bytes += elements * executions * self._element_bytes.get(access.buffer, 0.0)
+
+    def _value(self, expr: Expr) -> Optional[float]:
+        """The value of an expression of sizes; None if it depends on data."""
+        if isinstance(expr, (int, float)):
+            return float(expr)
+        if isinstance(expr, str):
+            return self._values.get(expr)
+        operation = _OPERATIONS.get(expr[0])
+        operands = [self._value(item) for item in expr[2 if expr[0] == "cast" else 1 :]]
+        if operation is None or None in operands:
+            return None
+        try:
+            return float(operation(*operands))
+        except (ZeroDivisionError, OverflowError):
+            return None
+
+
+def _bits(dtype: str) -> int:
+    digits = re.search(r"\d+", dtype)
+    return int(digits.group()) if digits else 8
