@@ -1,5 +1,6 @@
 """What a release checks and says: ``python .github/release.py check|notes vX.Y.Z``.
 
+``extension WHEEL VSIX`` ends with status 1 where the extension's server is not that of the wheel.
 ``check`` ends with status 1 where the tag, the Python package and the extension have different
 versions, or where the changelog has no dated entry for the tag.  ``notes`` prints that entry.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,8 +64,25 @@ def complaints(tag: str, changelog: str) -> list[str]:
     return found
 
 
+def differences(wheel: Path, vsix: Path) -> list[str]:
+    """The files of a wheel's packages that the server in an extension lacks or has otherwise."""
+    with zipfile.ZipFile(wheel) as released, zipfile.ZipFile(vsix) as extension:
+        names = set(extension.namelist())
+        return [
+            f"{vsix.name} {'has another' if bundled in names else 'lacks'} {name}"
+            for name in released.namelist()
+            if ".dist-info/" not in name
+            for bundled in (f"extension/bundled/{name}",)
+            if bundled not in names or extension.read(bundled) != released.read(name)
+        ]
+
+
 def main(arguments: list[str]) -> int:
-    """The exit status of one of the two commands."""
+    """The exit status of one of the three commands."""
+    if len(arguments) == 3 and arguments[0] == "extension":
+        different = differences(Path(arguments[1]), Path(arguments[2]))
+        print("\n".join(different), end="\n" if different else "", file=sys.stderr)
+        return 1 if different else 0
     if len(arguments) != 2 or arguments[0] not in ("check", "notes"):
         print(__doc__, file=sys.stderr)
         return 2

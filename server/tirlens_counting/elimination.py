@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from .arrays import np, npt
 from .expressions import COMPARISONS, Expr, evaluate, free_variables, walk
 from .intervals import Bound, bounds
 

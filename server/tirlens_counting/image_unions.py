@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TypeGuard
 
-import numpy as np
-import numpy.typing as npt
-
+from .arrays import np, npt
 from .images import Image, Mask, Side
 
 # Largest grid of cells that is filled in.

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from .arrays import np, npt
 from .digit_variables import change_to_digits
 from .elimination import coordinate_axes
 from .expressions import Expr, UnknownValueError, evaluate, free_variables, linear, substitute
@@ -248,7 +246,8 @@ def _mask(points: Problem, positions: Sequence[Expr], hull: Sequence[range]) -> 
             there = there & (np.asarray(evaluate(factor, env)) != 0)
     except UnknownValueError:
         return None
-    seen = np.zeros([len(side) for side in hull], dtype=bool)
+    shape = tuple(len(side) for side in hull)
+    seen = np.zeros(math.prod(shape), dtype=bool)
     flat, there = np.broadcast_arrays(flat, there)
-    np.ravel(seen)[flat[there]] = True
-    return seen
+    seen[flat[there]] = True
+    return np.reshape(seen, shape)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
+from .arrays import np, npt
 from .closed_forms import sum_limits
 from .digit_sums import (
     Digit,

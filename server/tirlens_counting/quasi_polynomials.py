@@ -6,9 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from .arrays import np, npt
 from .elimination import TooLargeError, fits_int64
 from .expressions import Expr, evaluate, free_variables
 from .range_simplification import simplify_in_ranges

@@ -10,9 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from .arrays import np, npt
 from .elimination import Table, Tables
 from .expressions import Expr, free_variables, from_linear
 from .guards import Guard

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,18 @@ def test_the_entry_of_a_version() -> None:
     assert RELEASE["entry"](CHANGELOG, "0.1.0") == ("2026-01-02", "- One.")
     with pytest.raises(LookupError, match=r"no entry for 0\.3\.0"):
         RELEASE["entry"](CHANGELOG, "0.3.0")
+
+
+def test_the_server_in_the_extension_is_that_of_the_wheel(tmp_path: Path) -> None:
+    wheel, vsix = tmp_path / "a.whl", tmp_path / "a.vsix"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name in ("tirlens/a.py", "tirlens/b.py", "tirlens/c.py", "a.dist-info/RECORD"):
+            archive.writestr(name, name)
+    with zipfile.ZipFile(vsix, "w") as archive:
+        archive.writestr("extension/bundled/tirlens/a.py", "tirlens/a.py")
+        archive.writestr("extension/bundled/tirlens/b.py", "another")
+    found = RELEASE["differences"](wheel, vsix)
+    assert found == ["a.vsix has another tirlens/b.py", "a.vsix lacks tirlens/c.py"]
 
 
 def test_what_keeps_a_tag_from_being_released() -> None:

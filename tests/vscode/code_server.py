@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -44,7 +45,7 @@ def build_extension(editor: Editor) -> Path:
     environment = editor.environment()
     if not (CLIENT / "node_modules").is_dir():
         run(["npm", "ci"], CLIENT, environment)
-    run(["npm", "run", "package"], CLIENT, environment)
+    run(["npm", "run", "package"], CLIENT, environment | {"PYTHON": sys.executable})
     return CLIENT / "tirlens.vsix"
 
 

@@ -151,6 +151,15 @@ function scenariosOfTrusted(window) {
       const problems = await window.problems(new RegExp(given.broken.message));
       return { count, problems };
     },
+    "the framework is missing: what to install": async () => {
+      await window.openFile(given.alone.file);
+      await window.status(/no tvm or tilelang/);
+      const notice = window.page.locator(".notifications-toasts").getByText(given.alone.message);
+      await notice.first().waitFor({ timeout: 10 * SECONDS });
+      const text = await notice.first().innerText();
+      assert.match(text, /-m pip install "tilelang/);
+      return text;
+    },
   };
 }
 
@@ -177,12 +186,14 @@ function scenariosOfUntrusted(window) {
 
 function scenariosOfMissing(window) {
   return {
-    "missing: the exact command is said": async () => {
-      await window.status(/not installed/);
-      const notice = window.page.locator(".notifications-toasts").getByText("TIRLens is not installed");
+    "missing: what to do is said, and again by Restart": async () => {
+      await window.status(/no Python/);
+      const notice = window.page.locator(".notifications-toasts").getByText("TIRLens needs Python 3.10");
       await notice.first().waitFor({ timeout: 10 * SECONDS });
       const text = await notice.first().innerText();
-      assert.ok(text.includes(`${given.bare} -m pip install tirlens`), text);
+      assert.match(text, /Python 3\.8, the server needs 3\.10 or newer/);
+      await window.page.locator(".notifications-toasts").getByRole("button", { name: "Restart" }).click();
+      await notice.first().waitFor({ timeout: 10 * SECONDS });
       return text;
     },
   };

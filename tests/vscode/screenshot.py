@@ -11,10 +11,9 @@ from pathlib import Path
 _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE.parent)]
 
-from vscode.cache import server_python  # noqa: E402
 from vscode.code_server import build_extension, code_server  # noqa: E402
 from vscode.install import install  # noqa: E402
-from vscode.workspace import TILELANG, lay_out, server_settings  # noqa: E402
+from vscode.workspace import TILELANG, lay_out, quiet_settings  # noqa: E402
 
 _LOOKS = {
     # Below the line, so that the hints above it stay in the picture.
@@ -35,7 +34,7 @@ def main(picture: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="tirlens-screenshot-") as name:
         folder = Path(name)
         workspace = lay_out(folder / "workspace")
-        settings = server_settings(server_python()) | _LOOKS
+        settings = quiet_settings() | _LOOKS
         vsix = build_extension(editor)
         with code_server(
             editor, folder / "editor", vsix=vsix, settings=settings, trust_everything=True

@@ -34,6 +34,8 @@ TILELANG = {
     "otherFlop": "2.15 GFLOP",
     "second": "batched_matmul",
 }
+# A file in a folder without an environment.
+ALONE = {"file": "alone/gemm_alone.py", "message": "the file needs tilelang"}
 BROKEN = {"file": "tvm/broken.py", "severity": "error", "message": "expected ':'"}
 
 _BROKEN_TEXT = """\
@@ -57,6 +59,9 @@ def lay_out(folder: Path, *, marker: Path | None = None) -> Path:
         # As in a project: the nearest `.venv` has the framework.
         (part / ".venv").symlink_to(environment(version).parents[1])
     (folder / BROKEN["file"]).write_text(_BROKEN_TEXT)
+    alone = folder / ALONE["file"]
+    alone.parent.mkdir()
+    shutil.copy(EXAMPLES / TILELANG["file"].split("/")[1], alone)
     if marker is not None:
         file = folder / TILELANG["file"]
         touch = f"\n_ran = __import__('pathlib').Path({str(marker)!r}).touch()\n"
@@ -64,11 +69,19 @@ def lay_out(folder: Path, *, marker: Path | None = None) -> Path:
     return folder
 
 
-def server_settings(python: Path) -> dict[str, object]:
-    """Settings under which the extension starts the server of `python`."""
+def quiet_settings() -> dict[str, object]:
+    """Settings that keep the editor from looking through the environments."""
     return {
-        "tirlens.server.interpreter": str(python),
         "files.watcherExclude": {"**/.venv/**": True},
         "search.exclude": {"**/.venv": True},
         "files.exclude": {"**/.venv": True},
     }
+
+
+def old_python(folder: Path) -> Path:
+    """A program that says of itself that it is Python 3.8."""
+    folder.mkdir()
+    program = folder / "python"
+    program.write_text("""#!/bin/sh\necho '{"python": [3, 8]}'\n""")
+    program.chmod(0o755)
+    return program

@@ -23,7 +23,7 @@ import {
 import { log, reason } from "./log";
 import { STATUS, type ChangedConfiguration, type InitializationOptions, type Status } from "./protocol";
 import { SelectedPython } from "./python";
-import { candidates, resolve, type Resolved, type Unresolved } from "./resolve";
+import { candidates, resolve, type Bundled, type Resolved, type Unresolved } from "./resolve";
 import { analysisSettings, serverSettings } from "./settings";
 
 /** What the server process is doing, for the status bar. */
@@ -66,7 +66,10 @@ export class Server implements Disposable {
   readonly onDidChangeCondition = this.conditionChanged.event;
   readonly onStatus = this.statusReceived.event;
 
-  constructor(private readonly folder: string) {
+  constructor(
+    private readonly folder: string,
+    private readonly bundled: Bundled,
+  ) {
     this.subscriptions = [
       this.conditionChanged,
       this.statusReceived,
@@ -131,7 +134,7 @@ export class Server implements Disposable {
       }
       const found = await this.find();
       const running = this.current.kind === "running" ? this.current.resolved : undefined;
-      if (running && "command" in found && sameCommand(running, found) && this.client) {
+      if (running && "command" in found && sameServer(running, found) && this.client) {
         const params: ChangedConfiguration = {
           settings: {
             tirlens: analysisSettings(),
@@ -158,12 +161,12 @@ export class Server implements Disposable {
       searchPath: process.env.PATH ?? "",
       windows: process.platform === "win32",
     });
-    return resolve(tried, this.folder);
+    return resolve(tried, this.folder, this.bundled);
   }
 
   private async launch(found: Resolved | Unresolved): Promise<void> {
     if (!("command" in found)) {
-      log.warn(["No server was found.", ...found.reasons].join("\n  "));
+      log.warn(["No Python can run the server.", ...found.reasons].join("\n  "));
       this.become({ kind: "missing", unresolved: found });
       return;
     }
@@ -242,7 +245,11 @@ export function mentionsFramework(document: TextDocument): boolean {
   return languages.match(SELECTOR, document) > 0 && /\b(tvm|tilelang)\b/.test(document.getText());
 }
 
-function sameCommand(left: Resolved, right: Resolved): boolean {
+/** Whether one of them can do for the other: which Python runs the bundled server is all the same. */
+function sameServer(left: Resolved, right: Resolved): boolean {
+  if (left.bundled && right.bundled) {
+    return true;
+  }
   return left.command === right.command && left.args.join("\0") === right.args.join("\0");
 }
 

@@ -1,10 +1,6 @@
 import {
   commands,
   env,
-  ProcessExecution,
-  Task,
-  TaskScope,
-  tasks,
   Uri,
   version as editorVersion,
   window,
@@ -18,7 +14,7 @@ import { OWN_COMMANDS, type Server } from "./client";
 import { log, reason } from "./log";
 import { SERVER, type Calls, type DeviceChoice, type LensTarget } from "./protocol";
 import type { Reports } from "./report";
-import { installCommand, type Unresolved } from "./resolve";
+import { offerPython } from "./remedies";
 import { store } from "./settings";
 import type { StatusItem } from "./status";
 
@@ -56,7 +52,12 @@ export function registerCommands(
     "tirlens.manageTrust": async () => {
       await commands.executeCommand("workbench.trust.manage");
     },
-    "tirlens.restart": () => server.restart(),
+    "tirlens.restart": async () => {
+      await server.restart();
+      if (server.condition.kind === "missing") {
+        void offerPython(server.condition.unresolved);
+      }
+    },
     "tirlens.showLog": () => {
       log.show(true);
       return Promise.resolve();
@@ -72,53 +73,6 @@ export function registerCommands(
         void window.showErrorMessage(`TIRLens: ${reason(error)}`);
       }),
     );
-  });
-}
-
-/** Says that tirlens is not installed, with the exact command, and offers to run it. */
-export async function offerInstall(server: Server, unresolved: Unresolved): Promise<void> {
-  const python = unresolved.installInto;
-  if (python === null) {
-    const message = `TIRLens found no Python that can run its server. ${unresolved.reasons.join("; ")}`;
-    if ((await window.showWarningMessage(message, "Open Settings")) !== undefined) {
-      await commands.executeCommand("workbench.action.openSettings", "tirlens.server");
-    }
-    return;
-  }
-  const words = installCommand(python);
-  const line = words.map((word) => (/\s/.test(word) ? `"${word}"` : word)).join(" ");
-  const message = `TIRLens is not installed. Install it with: ${line}`;
-  const choices = ["Install", "Copy Command", "Open Settings"] as const;
-  switch (await window.showWarningMessage(message, ...choices)) {
-    case "Install":
-      await install(server, words);
-      break;
-    case "Copy Command":
-      await env.clipboard.writeText(line);
-      break;
-    case "Open Settings":
-      await commands.executeCommand("workbench.action.openSettings", "tirlens.server");
-      break;
-    case undefined:
-      break;
-  }
-}
-
-async function install(server: Server, words: readonly string[]): Promise<void> {
-  const [python, ...args] = words;
-  if (python === undefined) {
-    return;
-  }
-  const execution = new ProcessExecution(python, args);
-  const task = new Task({ type: "process" }, TaskScope.Workspace, "Install", "TIRLens", execution);
-  const started = await tasks.executeTask(task);
-  const ended = tasks.onDidEndTaskProcess((event) => {
-    if (event.execution === started) {
-      ended.dispose();
-      if (event.exitCode === 0) {
-        void server.restart();
-      }
-    }
   });
 }
 
@@ -212,7 +166,7 @@ interface MenuItem extends QuickPickItem {
 async function menu(server: Server, status: StatusItem): Promise<void> {
   const { condition } = server;
   if (condition.kind === "missing") {
-    await offerInstall(server, condition.unresolved);
+    await offerPython(condition.unresolved);
     return;
   }
   const known = status.of(window.activeTextEditor);
@@ -254,7 +208,7 @@ function document(uri: unknown): string | undefined {
 async function running(server: Server): Promise<boolean> {
   await server.start();
   if (server.condition.kind === "missing") {
-    await offerInstall(server, server.condition.unresolved);
+    void offerPython(server.condition.unresolved);
   }
   return server.condition.kind === "running";
 }

@@ -1,26 +1,33 @@
 import { Uri, workspace, type ExtensionContext, type TextDocument } from "vscode";
 import { mentionsFramework, Server } from "./client";
-import { offerInstall, registerCommands } from "./commands";
+import { registerCommands } from "./commands";
 import { log } from "./log";
 import { Reading } from "./reading";
+import { offerFramework, offerPython } from "./remedies";
 import { Reports } from "./report";
 import { StatusItem } from "./status";
 
 let server: Server | undefined;
 
 export function activate(context: ExtensionContext): void {
-  const started = new Server(context.extensionPath);
+  const { version } = context.extension.packageJSON as { version: string };
+  const started = new Server(context.extensionPath, {
+    folder: context.asAbsolutePath("bundled"),
+    version,
+    cache: Uri.joinPath(context.globalStorageUri, "pycache").fsPath,
+  });
   server = started;
   const status = new StatusItem(started);
   const reports = new Reports(started, Uri.joinPath(context.extensionUri, "out"));
-  const { version } = context.extension.packageJSON as { version: string };
   // Python files without kernels cost nothing: the first one that may have some starts the server.
   const consider = (document: TextDocument): void => {
     if (started.condition.kind === "stopped" && mentionsFramework(document)) {
       void started.start();
     }
   };
-  let told = false;
+  // Each remedy is offered once by itself; the status item and Restart say it again.
+  let toldOfPython = false;
+  let toldOfFramework = false;
   context.subscriptions.push(
     log,
     started,
@@ -31,9 +38,15 @@ export function activate(context: ExtensionContext): void {
     workspace.onDidOpenTextDocument(consider),
     workspace.onDidSaveTextDocument(consider),
     started.onDidChangeCondition((condition) => {
-      if (condition.kind === "missing" && !told) {
-        told = true;
-        void offerInstall(started, condition.unresolved);
+      if (condition.kind === "missing" && !toldOfPython) {
+        toldOfPython = true;
+        void offerPython(condition.unresolved);
+      }
+    }),
+    started.onStatus(({ state, message }) => {
+      if (state === "no-framework" && message && !toldOfFramework) {
+        toldOfFramework = true;
+        void offerFramework(message);
       }
     }),
   );

@@ -1,4 +1,4 @@
-/** Which command starts the server. Knows nothing of VS Code, so that it can be tested alone. */
+/** Which Python starts which server. Knows nothing of VS Code, so that it can be tested alone. */
 
 import { execFile } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
@@ -7,6 +7,10 @@ import { promisify } from "node:util";
 
 /** The oldest Python that the server runs on. */
 const OLDEST: readonly [number, number] = [3, 10];
+/** Names on the PATH where `python3` itself is older. */
+const NAMES = ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"];
+/** Folders that an editor which was started from the desktop often lacks on its PATH. */
+const USUAL_FOLDERS = ["/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"];
 const PROBE_MS = 30_000;
 const PROBE = `
 import json, sys
@@ -37,6 +41,17 @@ export interface Candidate {
   kind: "python" | "program";
   file: string;
   why: string;
+  /** Its own server is meant, whatever its version: a setting names it. */
+  chosen?: boolean;
+}
+
+/** The server inside the extension. */
+export interface Bundled {
+  /** The folder that a Python runs. */
+  folder: string;
+  version: string;
+  /** Where Python keeps what it compiles: the extension's own folder may be read-only. */
+  cache: string;
 }
 
 export interface Resolved {
@@ -44,22 +59,23 @@ export interface Resolved {
   args: string[];
   version: string;
   why: string;
+  bundled: boolean;
 }
 
-/** Why no candidate can run the server, and the interpreter to install it into. */
+/** Why no candidate can run the server. */
 export interface Unresolved {
   reasons: string[];
-  installInto: string | null;
 }
 
 /** In the order in which they are tried; a setting leaves no alternative to what it names. */
 export function candidates(around: Surroundings): Candidate[] {
   if (around.serverPath) {
-    return [{ kind: "program", file: around.serverPath, why: "setting tirlens.server.path" }];
+    const why = "setting tirlens.server.path";
+    return [{ kind: "program", file: around.serverPath, why, chosen: true }];
   }
   if (around.serverInterpreter) {
     const why = "setting tirlens.server.interpreter";
-    return [{ kind: "python", file: around.serverInterpreter, why }];
+    return [{ kind: "python", file: around.serverInterpreter, why, chosen: true }];
   }
   const found: Candidate[] = [];
   if (around.selectedPython) {
@@ -74,11 +90,10 @@ export function candidates(around: Surroundings): Candidate[] {
     }
   }
   const search = around.searchPath.split(delimiter).filter(isAbsolute);
-  for (const folder of search) {
-    found.push({ kind: "program", file: join(folder, `tirlens${suffix}`), why: "PATH" });
-  }
-  for (const folder of search) {
-    for (const name of around.windows ? ["python.exe"] : ["python3", "python"]) {
+  const folders = around.windows ? search : [...search, ...USUAL_FOLDERS];
+  const names = around.windows ? ["python.exe"] : NAMES;
+  for (const name of names) {
+    for (const folder of folders) {
       found.push({ kind: "python", file: join(folder, name), why: "PATH" });
     }
   }
@@ -89,37 +104,29 @@ export function candidates(around: Surroundings): Candidate[] {
   return distinct(allowed.filter(({ file }) => existsSync(file)));
 }
 
-/** The first candidate that has the server, or what was wrong with each. */
+/** The server of the first candidate that can run one, or what was wrong with each. */
 export async function resolve(
   tried: readonly Candidate[],
   cwd: string,
+  bundled: Bundled,
 ): Promise<Resolved | Unresolved> {
   const reasons: string[] = [];
-  let installInto: string | null = null;
   for (const candidate of tried) {
-    const answer = await probe(candidate, cwd);
-    if ("version" in answer) {
+    const answer = await probe(candidate, cwd, bundled);
+    if (typeof answer !== "string") {
       return answer;
     }
-    reasons.push(answer.problem);
-    if (answer.canInstall) {
-      installInto ??= candidate.file;
-    }
+    reasons.push(answer);
   }
-  return { reasons, installInto };
+  return { reasons };
 }
 
-/** The words of the command that installs the server. */
-export function installCommand(python: string): string[] {
-  return [python, "-m", "pip", "install", "tirlens"];
-}
-
-interface Refusal {
-  problem: string;
-  canInstall: boolean;
-}
-
-async function probe(candidate: Candidate, cwd: string): Promise<Resolved | Refusal> {
+/** The server that a candidate runs, or why it runs none. */
+async function probe(
+  candidate: Candidate,
+  cwd: string,
+  bundled: Bundled,
+): Promise<Resolved | string> {
   const { file, why } = candidate;
   const python = candidate.kind === "python";
   const args = python ? ["-c", PROBE] : ["--version"];
@@ -129,26 +136,45 @@ async function probe(candidate: Candidate, cwd: string): Promise<Resolved | Refu
     ({ stdout: output } = await run(file, args, { cwd, timeout: PROBE_MS, windowsHide: true }));
   } catch (error) {
     const told = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
-    return { problem: `${file} (${why}): ${told}`, canInstall: false };
+    return `${file} (${why}): ${told}`;
   }
   if (!python) {
     const version = output.trim().split(/\s+/).at(-1) ?? "";
-    return { command: file, args: ["serve", "--stdio"], version, why };
+    return { command: file, args: ["serve", "--stdio"], version, why, bundled: false };
   }
   const found = JSON.parse(output) as { python: [number, number]; tirlens?: string };
   const [major, minor] = found.python;
   if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
     const needed = OLDEST.join(".");
-    return {
-      problem: `${file} (${why}): Python ${major}.${minor}, the server needs ${needed} or newer`,
-      canInstall: false,
-    };
+    return `${file} (${why}): Python ${major}.${minor}, the server needs ${needed} or newer`;
   }
-  if (found.tirlens === undefined) {
-    return { problem: `${file} (${why}): tirlens is not installed`, canInstall: true };
+  const own = found.tirlens;
+  if (own !== undefined && (candidate.chosen === true || isNewer(own, bundled.version))) {
+    const start = ["-m", "tirlens", "serve", "--stdio"];
+    return { command: file, args: start, version: own, why, bundled: false };
   }
-  const start = ["-m", "tirlens", "serve", "--stdio"];
-  return { command: file, args: start, version: found.tirlens, why };
+  // Isolated and without site-packages: no installed package and no `.pth` file has a part in it.
+  const isolated = ["-I", "-S", "-X", `pycache_prefix=${bundled.cache}`];
+  return {
+    command: file,
+    args: [...isolated, bundled.folder, "serve", "--stdio"],
+    version: bundled.version,
+    why: `bundled; Python: ${why}`,
+    bundled: true,
+  };
+}
+
+/** Whether a release is later than another, by the numbers before any suffix. */
+export function isNewer(version: string, than: string): boolean {
+  const numbers = (text: string): number[] => (/^[\d.]*/.exec(text)?.[0] ?? "").split(".").map(Number);
+  const [left, right] = [numbers(version), numbers(than)];
+  for (let place = 0; place < Math.max(left.length, right.length); place += 1) {
+    const difference = (left[place] ?? 0) - (right[place] ?? 0);
+    if (difference !== 0) {
+      return difference > 0;
+    }
+  }
+  return false;
 }
 
 /** Drops what the search path reaches twice; links of an environment are environments of their own. */

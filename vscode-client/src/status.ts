@@ -71,7 +71,7 @@ export class StatusItem implements Disposable {
 function face(condition: Condition, status: Status | undefined): { text: string; alarm: boolean } {
   switch (condition.kind) {
     case "missing":
-      return { text: "$(warning) TIRLens: not installed", alarm: true };
+      return { text: "$(warning) TIRLens: no Python", alarm: true };
     case "failed":
       return { text: "$(error) TIRLens: stopped", alarm: true };
     case "stopped":
@@ -99,7 +99,7 @@ function explanation(condition: Condition, status: Status | undefined): Markdown
   const lines: string[] = [];
   switch (condition.kind) {
     case "missing":
-      lines.push("No Python with `tirlens` was found.", ...condition.unresolved.reasons);
+      lines.push("Python 3.10 or newer is needed; then choose Restart.", ...condition.unresolved.reasons);
       break;
     case "failed":
       lines.push(condition.message);

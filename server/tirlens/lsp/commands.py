@@ -249,6 +249,14 @@ async def clear_baseline(server: Server, uri: object = None) -> None:
     await server.session.clear_baseline(None if uri is None else text(uri, "uri"))
 
 
+def _version(package: str) -> str | None:
+    """The version of an installed package; None where it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def debug_information(server: Server) -> dict[str, Any]:
     """What the report of a defect needs: versions, interpreters, durations, loaded modules."""
     session = server.session
@@ -263,11 +271,12 @@ def debug_information(server: Server) -> dict[str, Any]:
         for client in session.analyses.queues.clients
     ]
     packages = ("pygls", "lsprotocol", "numpy", "rich", "platformdirs")
+    installed = {name: _version(name) for name in packages}
     return {
         "tirlens": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": {name: metadata.version(name) for name in packages},
+        "packages": {name: version for name, version in installed.items() if version},
         "uptime_s": time.monotonic() - server.started,
         "trusted": session.configuration.trusted,
         "open_files": len(session.documents),

@@ -12,7 +12,7 @@ import pkgutil
 
 # From the lowest layer to the highest. The first takes longest.
 _STEPS = (
-    "numpy",
+    "tirlens_counting.arrays",
     "tirlens.hardware",
     "tirlens_counting.expressions",
     "tirlens.model",

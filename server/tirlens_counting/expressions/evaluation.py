@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
-import numpy as np
-
+from ..arrays import np
 from .expression import Expr
 from .terms import UNKNOWN_OPERATORS
 from .text import to_text

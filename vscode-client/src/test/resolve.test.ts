@@ -3,7 +3,10 @@ import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { test } from "node:test";
-import { candidates, installCommand, resolve, type Surroundings } from "../resolve";
+import { candidates, isNewer, resolve, type Bundled, type Surroundings } from "../resolve";
+
+const BUNDLED: Bundled = { folder: "/extension/bundled", version: "1.2.0", cache: "/storage/pycache" };
+const START_BUNDLED = ["-I", "-S", "-X", "pycache_prefix=/storage/pycache", "/extension/bundled", "serve", "--stdio"];
 
 function program(path: string, script: string): string {
   mkdirSync(dirname(path), { recursive: true });
@@ -32,6 +35,11 @@ function surroundings(): Surroundings & { home: string; workspace: string } {
   };
 }
 
+/** The candidates of a test's own folder: the machine's Pythons come after them. */
+function own(around: Surroundings & { home: string }): ReturnType<typeof candidates> {
+  return candidates(around).filter(({ file }) => file.startsWith(around.home));
+}
+
 test("a setting leaves no alternative, and the path comes before the interpreter", () => {
   const around = surroundings();
   const server = program(join(around.home, "mine/tirlens"), "echo tirlens 9.9");
@@ -45,54 +53,79 @@ test("a setting leaves no alternative, and the path comes before the interpreter
 
 test("selected environment, then the workspace's, then the path", async () => {
   const around = surroundings();
-  const selectedPython = program(join(around.home, "selected/python"), python("3.11"));
-  const own = program(join(around.workspace, ".venv/bin/python"), python("3.11", "1.2.3"));
-  const found = program(join(around.home, "bin/python3"), python("3.12", "2.0"));
-  const tried = candidates({ ...around, selectedPython });
+  const selectedPython = program(join(around.home, "selected/python"), python("3.9"));
+  const workspaces = program(join(around.workspace, ".venv/bin/python"), python("3.11"));
+  const found = program(join(around.home, "bin/python3"), python("3.12"));
+  const tried = own({ ...around, selectedPython });
   assert.deepEqual(
     tried.map(({ file }) => file),
-    [selectedPython, own, found],
+    [selectedPython, workspaces, found],
   );
-  const resolved = await resolve(tried, around.home);
+  const resolved = await resolve(tried, around.home, BUNDLED);
   assert.ok("command" in resolved);
-  assert.equal(resolved.command, own);
-  assert.equal(resolved.version, "1.2.3");
-  assert.deepEqual(resolved.args, ["-m", "tirlens", "serve", "--stdio"]);
+  assert.equal(resolved.command, workspaces);
+  assert.equal(resolved.version, "1.2.0");
+  assert.deepEqual(resolved.args, START_BUNDLED);
+});
+
+for (const [version, bundled] of [
+  ["1.1.9", true],
+  ["1.2.0", true],
+  ["1.2.1", false],
+  ["1.10.0", false],
+] as const) {
+  test(`an installed ${version} ${bundled ? "is not" : "is"} preferred to a bundled 1.2.0`, async () => {
+    const around = surroundings();
+    const selectedPython = program(join(around.home, "selected/python"), python("3.11", version));
+    const resolved = await resolve(own({ ...around, selectedPython }), around.home, BUNDLED);
+    assert.ok("command" in resolved);
+    assert.equal(resolved.bundled, bundled);
+    assert.equal(resolved.version, bundled ? "1.2.0" : version);
+    assert.deepEqual(resolved.args, bundled ? START_BUNDLED : ["-m", "tirlens", "serve", "--stdio"]);
+  });
+}
+
+test("the server of an interpreter that a setting names is used whatever its version", async () => {
+  const around = surroundings();
+  const serverInterpreter = program(join(around.home, "mine/python"), python("3.12", "0.1"));
+  const resolved = await resolve(candidates({ ...around, serverInterpreter }), around.home, BUNDLED);
+  assert.ok("command" in resolved);
+  assert.equal(resolved.version, "0.1");
+});
+
+test("a newer Python of another name is found where python3 is too old", async () => {
+  const around = surroundings();
+  program(join(around.home, "bin/python3"), python("3.9"));
+  const newer = program(join(around.home, "bin/python3.12"), python("3.12"));
+  const resolved = await resolve(own(around), around.home, BUNDLED);
+  assert.ok("command" in resolved);
+  assert.equal(resolved.command, newer);
 });
 
 test("without trust no interpreter of the workspace is started", () => {
   const around = surroundings();
-  program(join(around.workspace, ".venv/bin/python"), python("3.11", "1.2.3"));
-  const tool = program(join(around.workspace, "tools/tirlens"), "echo tirlens 1");
-  const selectedPython = program(join(around.workspace, "env/bin/python"), python("3.11", "1"));
-  assert.equal(candidates({ ...around, selectedPython }).length, 3);
-  assert.ok(candidates(around).some(({ file }) => file === tool));
-  assert.deepEqual(candidates({ ...around, selectedPython, trusted: false }), []);
+  program(join(around.workspace, ".venv/bin/python"), python("3.11", "9.9"));
+  program(join(around.workspace, "tools/python3"), python("3.11"));
+  const selectedPython = program(join(around.workspace, "env/bin/python"), python("3.11", "9"));
+  assert.equal(own({ ...around, selectedPython }).length, 3);
+  assert.deepEqual(own({ ...around, selectedPython, trusted: false }), []);
 });
 
-test("what is wrong with each is said, and where to install", async () => {
+test("what is wrong with each is said", async () => {
   const around = surroundings();
   const old = program(join(around.workspace, ".venv/bin/python"), python("3.8", "1.0"));
   const broken = program(join(around.home, "bin/python3"), "exit 3");
-  const bare = program(join(around.home, "bin/python"), python("3.10"));
-  const resolved = await resolve(candidates(around), around.home);
+  const resolved = await resolve(own(around), around.home, BUNDLED);
   assert.ok("reasons" in resolved);
-  assert.equal(resolved.installInto, bare);
-  assert.equal(resolved.reasons.length, 3);
+  assert.equal(resolved.reasons.length, 2);
   assert.match(resolved.reasons[0] ?? "", /Python 3\.8, the server needs 3\.10 or newer/);
   assert.ok(resolved.reasons[0]?.startsWith(old));
   assert.ok(resolved.reasons[1]?.startsWith(broken));
-  assert.match(resolved.reasons[2] ?? "", /tirlens is not installed/);
-  assert.deepEqual(installCommand(bare), [bare, "-m", "pip", "install", "tirlens"]);
 });
 
-test("a program on the path is preferred to an interpreter on the path", async () => {
-  const around = surroundings();
-  const tool = program(join(around.home, "bin/tirlens"), "echo tirlens 0.4.0");
-  program(join(around.home, "bin/python3"), python("3.12", "0.4.0"));
-  const resolved = await resolve(candidates(around), around.home);
-  assert.ok("command" in resolved);
-  assert.equal(resolved.command, tool);
-  assert.equal(resolved.version, "0.4.0");
-  assert.deepEqual(resolved.args, ["serve", "--stdio"]);
+test("versions are compared by their numbers", () => {
+  assert.ok(isNewer("0.10", "0.9.9"));
+  assert.ok(!isNewer("1.0", "1.0.0"));
+  assert.ok(isNewer("1.0.1.dev3", "1.0"));
+  assert.ok(!isNewer("", "0.1"));
 });

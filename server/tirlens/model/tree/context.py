@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from tirlens_counting.arrays import np, npt
 from tirlens_counting.expressions import (
     evaluate,
     is_data_dependent,

@@ -9,8 +9,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-import numpy as np
-import numpy.typing as npt
+from tirlens_counting.arrays import np, npt
 
 # Number of evaluated elements of a thread; more are assumed to be like these.
 MAX_ELEMENTS = 1024

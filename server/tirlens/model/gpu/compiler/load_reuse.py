@@ -19,8 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from tirlens_counting.arrays import np
 from tirlens_counting.expressions import (
     UnknownValueError,
     evaluate,

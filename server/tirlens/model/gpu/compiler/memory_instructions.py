@@ -14,9 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-
+from tirlens_counting.arrays import np, npt
 from tirlens_counting.expressions import free_variables
 from tirlens_worker.facts import Access, Buffer, Statement
 

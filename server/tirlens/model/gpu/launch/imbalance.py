@@ -15,9 +15,7 @@ from collections.abc import Mapping, Sequence
 from heapq import heapify, heapreplace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from tirlens_counting.arrays import np, npt
 from tirlens_counting.expressions import (
     UnknownValueError,
     evaluate,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import numpy as np
-import numpy.typing as npt
-
+from tirlens_counting.arrays import np, npt
 from tirlens_counting.expressions import (
     UnknownValueError,
     conjuncts,
@@ -72,7 +70,7 @@ def _mean_active_threads(
         except UnknownValueError:
             continue
     share = np.asarray(holds.mean(axis=tuple(range(len(moving), len(names)))))
-    standing_for = (share > 0).astype(np.float64)
+    standing_for = np.asarray(share > 0, dtype=np.float64)
     for weights in np.meshgrid(*(weights for _, weights in looked_at), indexing="ij", sparse=True):
         standing_for *= weights
     if not standing_for.any():

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
+from tirlens_counting.arrays import np
 from tirlens_counting.expressions import UnknownValueError, free_variables
 from tirlens_worker.facts import Access, Buffer, Expr, Statement
 

@@ -10,8 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from tirlens_counting.arrays import np
 from tirlens_counting.expressions import UnknownValueError, evaluate
 from tirlens_worker.facts import Access
 

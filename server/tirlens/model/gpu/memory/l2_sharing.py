@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import overload
 
-import numpy as np
-import numpy.typing as npt
+from tirlens_counting.arrays import np, npt
 
 from ...constants import constant
 from .tile_sequences import TileSequence, distinct_values
@@ -254,9 +253,9 @@ def _count_fetches(tile_uses: TileUses, before: FloatArray, all_steps: float) ->
     `before` is the volume touched before each step, in units of the capacity.
     """
     again = tile_uses.tiles[1:] == tile_uses.tiles[:-1]
-    distance = before[tile_uses.steps[1:]] - before[tile_uses.steps[:-1]]
-    count = np.ones(len(tile_uses.tiles))
-    count[1:][again] = miss_probability(distance[again])
+    distance = np.where(again, before[tile_uses.steps[1:]] - before[tile_uses.steps[:-1]], 0.0)
+    capacity_misses = np.where(again, miss_probability(distance), 1.0)
+    count = np.concatenate([np.ones(min(len(tile_uses.tiles), 1)), capacity_misses])
     steps = len(before) - 1
     fetched = np.bincount(tile_uses.steps, weights=count, minlength=steps)
     total = float(fetched.sum())

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from tirlens_counting.arrays import np, npt
 from tirlens_counting.expressions import (
     UnknownValueError,
     evaluate,

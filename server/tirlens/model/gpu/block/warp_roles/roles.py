@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
+from tirlens_counting.arrays import np
 from tirlens_counting.expressions import (
     UnknownValueError,
     conjuncts,

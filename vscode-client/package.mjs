@@ -1,0 +1,18 @@
+// Makes tirlens.vsix: the server, the bundled code of the extension, and what package.json names.
+// The same files make the same bytes. PYTHON names the Python (with pip) that fetches the server's
+// dependencies.
+
+import { execFileSync } from "node:child_process";
+
+const python = process.env.PYTHON ?? (process.platform === "win32" ? "python" : "python3");
+// The date of the files in the archive; vsce orders them by name.
+const env = { ...process.env, SOURCE_DATE_EPOCH: "1577836800" };
+
+function run(file, ...args) {
+  execFileSync(file, args, { stdio: "inherit", env });
+}
+
+run(python, "bundle.py");
+run(process.execPath, "esbuild.mjs");
+run(process.execPath, "node_modules/@vscode/vsce/vsce", "package", "--no-dependencies", "--out", "tirlens.vsix");
+run(python, "bundle.py", "--check", "tirlens.vsix");
