@@ -8,13 +8,22 @@ from collections.abc import Sequence
 
 from tirlens.cli.errors import UsageError
 from tirlens.cli.option_parser import parse
+from tirlens.cli.warm.client import execute_warm
 from tirlens.collector import scan_new_objects_only
 
-__all__ = ["main"]
+__all__ = ["execute_here", "main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status is 0 (done), 1 (some kernel failed) or 2 (wrong usage)."""
+    argv = sys.argv[1:] if argv is None else argv
+    arguments = parse(argv)
+    status = execute_warm(arguments.command, argv)
+    return execute_here(argv) if status is None else status
+
+
+def execute_here(argv: Sequence[str]) -> int:
+    """Run one command in this process; the exit status as of `main`."""
     arguments = parse(argv)
     # Only what the command needs is imported: the language server must start quickly.
     command = importlib.import_module(f"tirlens.cli.{arguments.command}")

@@ -18,7 +18,7 @@ import platformdirs
 from tirlens import pipeline, source
 from tirlens.cli.errors import UsageError
 from tirlens.cli.outcome import print_note
-from tirlens.cli.worker_pool import WorkerPool, default_jobs, worker_pool
+from tirlens.cli.worker_pool import TERMINAL_VARIABLES, WorkerPool, default_jobs, worker_pool
 from tirlens.hardware import DeviceError, load
 from tirlens.pipeline import FileReport, Options
 from tirlens.pipeline.analysis_request import root_name, selected_kernels
@@ -35,7 +35,6 @@ from tirlens_worker.protocol import Analyze, Problem, Result
 # The start of a process that has the model takes as long as the reports of about these.
 _KERNELS_WORTH_PROCESSES = 40
 _START_METHOD = "spawn" if sys.platform == "win32" else "forkserver"
-_VARIABLES_OF_A_TERMINAL = ("PWD", "TERM", "COLUMNS", "LINES")
 _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "build", "dist"}
 
 
@@ -329,7 +328,7 @@ def _result_key(
     variables = {
         name: value
         for name, value in worker_environment(os.environ, interpreter.variables).items()
-        if name not in _VARIABLES_OF_A_TERMINAL
+        if name not in TERMINAL_VARIABLES
     }
     return result_key(request, versions, variables, archs)
 

@@ -23,7 +23,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"tirlens {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (_analyze, _report, _compare, _measure, _devices, _doctor, _serve):
+    for add in (_analyze, _report, _compare, _measure, _devices, _doctor, _serve, _daemon):
         add(commands)
     return parser.parse_args(argv)
 
@@ -128,6 +128,28 @@ def _serve(commands: Commands) -> None:
     how.add_argument("--tcp", metavar="HOST:PORT", help="listen for one client")
     parser.add_argument(
         "--trust-workspace", action="store_true", help="run the workspace's code without asking"
+    )
+
+
+def _daemon(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "daemon",
+        help="a process in the background that keeps workers warm for analyze, report and compare",
+        description="A process in the background that executes analyze, report and compare for a "
+        "workspace, with warm workers and the same output. It is off until it is started, and in "
+        "CI or with TIRLENS_DAEMON=0.",
+    )
+    parser.add_argument(
+        "action",
+        choices=("start", "stop", "status", "run"),
+        help="run: stay in the foreground, for managers of services",
+    )
+    parser.add_argument(
+        "--idle-minutes",
+        type=float,
+        metavar="M",
+        default=30.0,
+        help="end after M minutes without a command (default: 30)",
     )
 
 

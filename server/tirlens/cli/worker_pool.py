@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,12 +16,15 @@ from tirlens.repository import Repository, root_of
 from tirlens.source import SourceFile
 from tirlens.worker_client import Interpreter, WorkerClient
 from tirlens.worker_client.analysis_client import OnProgress
+from tirlens.worker_client.process import worker_environment
 from tirlens_worker.protocol import Analyze, Result
 
 T = TypeVar("T")
 # A worker that has imported tilelang and torch, and its child.
 _WORKER_BYTES = 3 << 29
 _MAX_JOBS = 16
+TERMINAL_VARIABLES = frozenset({"PWD", "TERM", "COLUMNS", "LINES"})
+"""Variables of a worker's environment that say nothing about its analyses."""
 
 
 class WorkerPool:
@@ -42,8 +46,15 @@ class WorkerPool:
         self.repositories = Repositories(say)
         self._loop = asyncio.new_event_loop()
         self._slots = asyncio.Semaphore(jobs)
-        self._idle: dict[tuple[Path, tuple[str, ...]], list[WorkerClient]] = {}
+        self._idle: dict[tuple[object, ...], list[WorkerClient]] = {}
         self._clients: list[WorkerClient] = []
+
+    def start_again(self, say: ShowProgress, jobs: int) -> None:
+        """Use the pool for another command, which may come after changes of any file."""
+        self.say = say
+        self.jobs = jobs
+        self.repositories = Repositories(say)
+        self._slots = asyncio.Semaphore(jobs)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Execute `work`, which may await `analyze`, to its end."""
@@ -105,15 +116,52 @@ class Repositories:
         return repository.with_calls(source, path)
 
 
+@dataclass
+class _Keeper:
+    """The pool that is kept between the commands of a daemon."""
+
+    is_active: bool = False
+    pool: WorkerPool | None = None
+
+    def close(self) -> None:
+        pool, self.pool = self.pool, None
+        if pool is not None:
+            pool.close()
+
+
+_keeper = _Keeper()
+
+
+@contextmanager
+def keep_workers() -> Generator[None, None, None]:
+    """Keep the workers of each `worker_pool` for the next one, until the end."""
+    _keeper.is_active = True
+    try:
+        yield
+    finally:
+        _keeper.is_active = False
+        _keeper.close()
+
+
 @contextmanager
 def worker_pool(jobs: int | None = None) -> Generator[WorkerPool, None, None]:
     """A pool of workers, with progress on a terminal."""
     with progress() as say:
-        pool = WorkerPool(say, jobs or default_jobs())
+        pool, _keeper.pool = _keeper.pool, None
+        if pool is None:
+            pool = WorkerPool(say, jobs or default_jobs())
+        else:
+            pool.start_again(say, jobs or default_jobs())
+        is_complete = False
         try:
             yield pool
+            is_complete = True
         finally:
-            pool.close()
+            # What was interrupted may have left anything running.
+            if is_complete and _keeper.is_active:
+                _keeper.pool = pool
+            else:
+                pool.close()
 
 
 def default_jobs() -> int:
@@ -130,8 +178,12 @@ def _available_bytes() -> int:
         return _MAX_JOBS * _WORKER_BYTES
 
 
-def _key(interpreter: Interpreter) -> tuple[Path, tuple[str, ...]]:
-    return interpreter.path, interpreter.variables
+def _key(interpreter: Interpreter) -> tuple[object, ...]:
+    """What a worker must have in common with an analysis: also the variables that it sees."""
+    variables = worker_environment(os.environ, interpreter.variables)
+    own = {name: value for name, value in variables.items() if name not in TERMINAL_VARIABLES}
+    frameworks = sorted(interpreter.frameworks.items())
+    return interpreter.path, interpreter.python, tuple(frameworks), tuple(sorted(own.items()))
 
 
 async def _gather(*work: Any) -> None:

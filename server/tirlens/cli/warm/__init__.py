@@ -1,0 +1,1 @@
+"""Commands that a process in the background executes, with its modules and workers warm."""

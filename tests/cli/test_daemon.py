@@ -1,0 +1,205 @@
+"""Commands that a daemon executes: the same as without, and only where one may."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from support.robust import kernel
+from tirlens.cli.warm import client
+from tirlens.cli.warm.messages import receive, send
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no daemon on Windows")
+TIRLENS = (sys.executable, "-m", "tirlens")
+BROKEN = "import tilelang\nfrom tvm.script import tirx as T\n\n@T.prim_func\ndef f(A):\n    for\n"
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A folder with a daemon of its own."""
+
+    folder: Path
+    environment: Mapping[str, str]
+
+    def run(self, *argv: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*TIRLENS, *argv],
+            cwd=self.folder,
+            env={**self.environment, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def cold(self, *argv: str) -> tuple[int, str, str]:
+        found = self.run(*argv, TIRLENS_DAEMON="0")
+        return found.returncode, found.stdout, found.stderr
+
+    def warm(self, *argv: str) -> tuple[int, str, str]:
+        before = self.executed
+        found = self.run(*argv)
+        assert self.executed == before + 1, "the daemon has executed it"
+        return found.returncode, found.stdout, found.stderr
+
+    @property
+    def executed(self) -> int:
+        """How many commands the daemon has executed."""
+        said = self.run("daemon", "status").stdout
+        return int(said.partition(" commands")[0].rpartition(" ")[2])
+
+
+@pytest.fixture(scope="module")
+def workspace() -> Iterator[Workspace]:
+    # The path of a socket is short.
+    folder = Path(tempfile.mkdtemp(prefix="tirlens-"))
+    project = folder / "project"
+    project.mkdir()
+    (project / "pyproject.toml").touch()
+    (project / "broken.py").write_text(BROKEN)
+    (project / "empty.py").write_text("x = 1\n")
+    environment = {name: value for name, value in os.environ.items() if name != "CI"}
+    environment |= {"XDG_RUNTIME_DIR": str(folder), "XDG_CACHE_HOME": str(folder / "cache")}
+    made = Workspace(project, environment)
+    try:
+        started = made.run("daemon", "start")
+        assert started.returncode == 0, started.stderr
+        yield made
+    finally:
+        made.run("daemon", "stop")
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("analyze", "broken.py"),
+        ("analyze", "broken.py", "--format", "json"),
+        ("report", "broken.py", "--color"),
+        ("analyze", "missing.py"),
+        ("analyze", "empty.py"),
+        ("compare", "broken.py", "--device", "h100", "--device", "none"),
+        ("analyze", "broken.py", "--output", "/missing/out.txt"),
+    ],
+)
+def test_output_and_status_are_the_same(workspace: Workspace, argv: tuple[str, ...]) -> None:
+    assert workspace.warm(*argv) == workspace.cold(*argv)
+
+
+def test_where_no_daemon_is_allowed(workspace: Workspace) -> None:
+    before = workspace.executed
+    for name, value in (("CI", "true"), ("TIRLENS_DAEMON", "0")):
+        assert workspace.run("analyze", "empty.py", **{name: value}).returncode == 2
+    assert workspace.executed == before
+    again = workspace.run("daemon", "start")
+    assert "executes the commands below" in again.stdout
+    assert "running already" in workspace.run("daemon", "run").stderr
+
+
+def test_a_folder_that_others_can_enter_is_not_used(workspace: Workspace) -> None:
+    folder = Path(workspace.environment["XDG_RUNTIME_DIR"]) / "tirlens"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o755)
+    try:
+        assert workspace.run("daemon", "status").returncode == 1
+        assert "make it private" in workspace.run("daemon", "start").stderr
+        assert workspace.run("analyze", "empty.py").returncode == 2
+    finally:
+        folder.chmod(0o700)
+
+
+def test_a_daemon_ends_when_it_is_idle(tmp_path: Path, workspace: Workspace) -> None:
+    other = Workspace(tmp_path, workspace.environment)
+    done = other.run("daemon", "run", "--idle-minutes", "0.01")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert other.run("daemon", "status").returncode == 1
+
+
+def test_a_daemon_of_another_version_declines_and_ends(
+    tmp_path: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in workspace.environment.items():
+        monkeypatch.setenv(name, value)
+    other = Workspace(tmp_path, workspace.environment)
+    assert other.run("daemon", "start").returncode == 0
+    connection = client.connect(tmp_path)
+    assert connection is not None
+    with connection:
+        send(connection, {"ask": "execute", "version": "another"}, [1, 2])
+        answer = receive(connection)
+        assert answer is not None and answer[0] == {"accepted": False}
+    deadline_s = time.monotonic() + 10
+    while client.ask(tmp_path, "status") is not None:
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_kernels_with_warm_workers(workspace: Workspace, tvm_python: Path) -> None:
+    python = ("--python", str(tvm_python))
+    file = workspace.folder / "kernels.py"
+    for size in (1024, 2048):
+        file.write_text(kernel(size))
+        # Executed again, although the first command has stored the result.
+        argv = ("analyze", file.name, *python, "--fresh")
+        assert workspace.warm(*argv) == workspace.cold(*argv)
+    assert _on_terminal(workspace, "1", *argv) == _on_terminal(workspace, "0", *argv)
+
+
+def _on_terminal(workspace: Workspace, daemon: str, *argv: str) -> bytes:
+    """What a command writes on a terminal of 90 columns."""
+    terminal, inside = pty.openpty()
+    fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 90, 0, 0))
+    environment = {**workspace.environment, "TIRLENS_DAEMON": daemon, "TERM": "xterm"}
+    process = subprocess.Popen(
+        [*TIRLENS, *argv],
+        cwd=workspace.folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=inside,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(inside)
+    found = b""
+    try:
+        while data := os.read(terminal, 1 << 16):
+            found += data
+    except OSError:
+        pass  # The other end is closed.
+    finally:
+        os.close(terminal)
+    assert process.wait(60) == 0
+    return found
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_the_command_and_not_the_daemon(
+    workspace: Workspace, tvm_python: Path
+) -> None:
+    file = workspace.folder / "long.py"
+    file.write_text("while True:\n    pass\n" + kernel(1024))
+    argv = ["analyze", "long.py", "--python", str(tvm_python), "--timeout", "200"]
+    environment = {**workspace.environment}
+    process = subprocess.Popen(
+        [*TIRLENS, *argv], cwd=workspace.folder, env=environment, stderr=subprocess.PIPE
+    )
+    while "executes a command" not in workspace.run("daemon", "status").stdout:
+        assert process.poll() is None
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (130, b"tirlens: interrupted\n")
+    assert workspace.warm("analyze", "broken.py") == workspace.cold("analyze", "broken.py")
