@@ -77,8 +77,8 @@ class Daemon:
             NoDaemonError: another one listens, or the socket's folder is not private.
         """
         with _lock(self._path), self._listening() as listening:
-            signal.signal(signal.SIGINT, self._interrupted)
-            signal.signal(signal.SIGTERM, self._terminated)
+            signal.signal(signal.SIGINT, self._on_interrupt)
+            signal.signal(signal.SIGTERM, self._on_terminate)
             threading.Thread(target=self._accept_all, args=(listening,), daemon=True).start()
             for name in COMMANDS:
                 importlib.import_module(f"tirlens.cli.{name}")
@@ -176,14 +176,14 @@ class Daemon:
 
     # In the main thread
 
-    def _interrupted(self, *_: object) -> None:
+    def _on_interrupt(self, *_: object) -> None:
         job = self._running
         if job is not None and not job.is_ended:
             raise KeyboardInterrupt
         if job is None:
             self._jobs.put(None)
 
-    def _terminated(self, *_: object) -> None:
+    def _on_terminate(self, *_: object) -> None:
         self._jobs.put(None)
 
     def _run(self, job: _Job) -> None:
