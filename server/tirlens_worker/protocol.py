@@ -63,7 +63,7 @@ class CallCandidate:
     function or an IRModule.  A failure of a `required` candidate (directives, options) is reported.
     The others are tried in order, and the first that yields a kernel is used.  `bindings` are the
     sizes of dynamic dimensions where the call is.  `assumed` are the arguments that are assumed, as
-    expressions by parameter name.
+    expressions by parameter name.  `launches` is how often a captured call was launched.
     """
 
     expression: str
@@ -72,6 +72,7 @@ class CallCandidate:
     required: bool = False
     bindings: Mapping[str, int] = field(default_factory=no_entries)
     assumed: Mapping[str, str] = field(default_factory=no_entries)
+    launches: Optional[int] = None
 
 
 @dataclass(frozen=True)

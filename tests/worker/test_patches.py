@@ -26,7 +26,7 @@ def test_the_source_of_a_function_is_searched_once():
         return inspect.getsourcelines(value)
 
     module = SimpleNamespace(getsourcelines=find)
-    patches._patch_source_lines(module)
+    patches.patch_source_lines(module)
     patched: Callable[[Any], tuple[list[str], int]] = module.getsourcelines
     for _ in range(3):
         for function in (first, second):

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 
 from tirlens import pipeline
 from tirlens.cli import delimited, file_analysis, outcome, sarif, table
+from tirlens.cli.captured_files import take_captures
 from tirlens.cli.output import console, stream, write_json
 from tirlens.cli.rows import Selection, selection
+from tirlens.cli.step_table import step_table
 from tirlens.pipeline import FileReport
+from tirlens.pipeline.step_cost import step_cost
 from tirlens.settings import DEFAULT_MIN_PERCENTAGE
 
 
@@ -18,10 +21,13 @@ def execute(arguments: argparse.Namespace) -> int:
     if len(arguments.device) > 1:
         raise file_analysis.UsageError("analyze takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)
+    take_captures(arguments)
     traced = file_analysis.trace(arguments)
     reports = file_analysis.reports_of(traced, arguments.jobs)
     selected = apply_min_percentage(selected, arguments, traced)
     with stream(arguments.output) as file:
+        if arguments.by_launches and arguments.format == "table":
+            console(file, arguments.color).print(step_table(step_cost(reports)))
         if arguments.format == "table":
             table.print_reports(console(file, arguments.color), reports, selected)
         elif arguments.format == "csv":
@@ -33,7 +39,7 @@ def execute(arguments: argparse.Namespace) -> int:
             document = (
                 sarif.to_sarif(reports)
                 if arguments.format == "sarif"
-                else pipeline.to_json(reports, device)
+                else pipeline.to_json(reports, device, arguments.by_launches)
             )
             write_json(file, document)
     outcome.print_problems(reports)

@@ -16,8 +16,9 @@ from pathlib import Path
 import platformdirs
 
 from tirlens import pipeline, source
+from tirlens.cli.call_steps import merge_steps, steps_by_calls
 from tirlens.cli.errors import UsageError
-from tirlens.cli.outcome import print_note
+from tirlens.cli.selection_notes import name_unselected, refuse_selection
 from tirlens.cli.worker_pool import TERMINAL_VARIABLES, WorkerPool, default_jobs, worker_pool
 from tirlens.hardware import DeviceError, load
 from tirlens.pipeline import FileReport, Options
@@ -83,6 +84,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         bindings=dict(_binding(item) for item in arguments.bind),
         calls=tuple(arguments.call),
         kernels=tuple(arguments.kernel),
+        by_launches=getattr(arguments, "by_launches", False),
         advice=arguments.advice,
     )
 
@@ -146,7 +148,7 @@ def trace(arguments: argparse.Namespace) -> list[Traced]:
     Raises:
         UsageError: nothing to analyse.
     """
-    with worker_pool(arguments.jobs) as pool:
+    with worker_pool(arguments.jobs, getattr(arguments, "captures", None)) as pool:
         return trace_in(pool, arguments)
 
 
@@ -170,10 +172,10 @@ def trace_in(pool: WorkerPool, arguments: argparse.Namespace) -> list[Traced]:
     ):
         raise UsageError(f"no kernels in {', '.join(arguments.files)}")
     if not any(selected_kernels(file.source, file.options) for file in traced):
-        _refuse_selection(arguments, traced)
+        refuse_selection(arguments, traced)
     _check_bindings(options.bindings, traced)
     if arguments.call:
-        _name_unselected(traced)
+        name_unselected(traced)
     return traced
 
 
@@ -270,7 +272,7 @@ async def _trace_file(
         return Traced(str(path), "", SourceFile(), Result(0, problems=problems), options)
     found = source.read(text)
     if project_of is path and not arguments.call:
-        found = await asyncio.to_thread(pool.repositories.with_calls, found, path)
+        found = await asyncio.to_thread(pool.calls.with_calls, found, path, options.by_launches)
     request = pipeline.analysis_request(1, str(path.absolute()), text, found, options)
     request = replace(request, sys_path=tuple(sys_path))
     if not request.kernels:
@@ -292,17 +294,33 @@ async def _trace_file(
     key = _result_key(request, interpreter, lowered_for, found)
     result = None if arguments.fresh else store.find(key)
     if result is None:
-        result = await pool.analyze(
-            interpreter, request, lambda progress: pool.say(f"{path}: {progress.message}")
-        )
-        is_complete = True
-        for on_device in lowered_for:
-            lowering = await _lower(pool, interpreter, request, result, found, on_device)
-            is_complete &= not any(item.unfinished for item in lowering.lowered)
-            result = pipeline.merge_lowerings(result, lowering)
-        if is_complete:
+        steps = [
+            await _analyze_step(pool, interpreter, step, found, lowered_for)
+            for step in steps_by_calls(request)
+        ]
+        result = merge_steps([result for result, _ in steps])
+        if all(is_complete for _, is_complete in steps):
             store.add(key, result)
     return Traced(str(path), text, found, result, options)
+
+
+async def _analyze_step(
+    pool: WorkerPool,
+    interpreter: Interpreter,
+    request: Analyze,
+    found: SourceFile,
+    lowered_for: Sequence[Options],
+) -> tuple[Result, bool]:
+    """The result of a request with its lowerings, and whether all of them were finished."""
+    result = await pool.analyze(
+        interpreter, request, lambda progress: pool.say(f"{request.path}: {progress.message}")
+    )
+    is_complete = True
+    for on_device in lowered_for:
+        lowering = await _lower(pool, interpreter, request, result, found, on_device)
+        is_complete &= not any(item.unfinished for item in lowering.lowered)
+        result = pipeline.merge_lowerings(result, lowering)
+    return result, is_complete
 
 
 def _store() -> ResultStore:
@@ -365,22 +383,3 @@ async def _lower(
         interpreter, request, lambda note: pool.say(f"{first.path}: lowering {note.message}")
     )
     return pipeline.complete_lowering(request, answer)
-
-
-def _name_unselected(traced: Sequence[Traced]) -> None:
-    """Name the kernels that ``--call`` leaves out."""
-    for file in traced:
-        selected = {kernel.name for kernel in selected_kernels(file.source, file.options)}
-        others = [kernel.name for kernel in file.source.kernels if kernel.name not in selected]
-        if selected and others:
-            listed = ", ".join(others[:8]) + (", ..." if len(others) > 8 else "")
-            print_note(f"{file.path}: --call selects {', '.join(selected)} and not {listed}")
-
-
-def _refuse_selection(arguments: argparse.Namespace, traced: Sequence[Traced]) -> None:
-    names = [kernel.name for file in traced for kernel in file.source.kernels]
-    if not names:
-        return
-    selection = [*arguments.kernel, *arguments.call] or ["all (they are turned off)"]
-    listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-    raise UsageError(f"no kernel matches {', '.join(selection)}; there are: {listed}")

@@ -23,7 +23,9 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"tirlens {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (_analyze, _report, _compare, _measure, _devices, _doctor, _serve, _daemon):
+    for add in (
+        _analyze, _report, _compare, _measure, _capture, _devices, _doctor, _serve, _daemon,
+    ):  # fmt: skip
         add(commands)
     return parser.parse_args(argv)
 
@@ -32,12 +34,49 @@ def _analyze(commands: Commands) -> None:
     parser = commands.add_parser("analyze", help="the cost of every kernel of some files")
     _analysis(parser)
     parser.add_argument("--format", choices=FORMATS, default="table")
+    _by_launches(parser)
 
 
 def _report(commands: Commands) -> None:
     parser = commands.add_parser("report", help="the wide table, advice and roofline picture")
     _analysis(parser)
     parser.add_argument("--html", metavar="FILE", help="also write a self-contained page")
+    _by_launches(parser)
+
+
+def _by_launches(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--by-launches",
+        action="store_true",
+        help="weigh all captured calls by their launches: the cost of the captured step. "
+        "A capture file as FILE implies it",
+    )
+
+
+def _capture(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "capture",
+        help="run a program without a GPU, and record the kernels that it launches",
+        usage="tirlens capture [options] -- COMMAND [ARGUMENT]...",
+        description="Runs a program without a GPU and records the kernels that it launches, with "
+        "their arguments and sizes. From then on these are the calls of these kernels.",
+    )
+    parser.add_argument(
+        "--device",
+        metavar="ID|FILE.toml",
+        help="the GPU that the program sees: see tirlens devices",
+    )
+    parser.add_argument("--python", metavar="INTERPRETER", help="what python and pytest mean")
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        help="default: tirlens-captured.json in the folder of the repository",
+    )
+    parser.add_argument(
+        "--add", action="store_true", help="add to the calls that the file has, and replace none"
+    )
+    parser.add_argument("--quiet", action="store_true", help="leave out what the program prints")
+    parser.add_argument("program", nargs=argparse.REMAINDER, metavar="COMMAND")
 
 
 def _compare(commands: Commands) -> None:

@@ -13,12 +13,15 @@ from rich.text import Text
 
 from tirlens.cli import file_analysis, html_report, outcome, table
 from tirlens.cli.analyze import apply_min_percentage, print_device_overrides
+from tirlens.cli.captured_files import take_captures
 from tirlens.cli.columns import fitting_columns
 from tirlens.cli.output import console, stream
 from tirlens.cli.rows import selection
+from tirlens.cli.step_table import step_table
 from tirlens.ide import labels, tables
 from tirlens.ide.roofline_points import Point, kernel_points
 from tirlens.model.report import KernelReport
+from tirlens.pipeline.step_cost import step_cost
 
 _LEAST_TITLE = 20
 _LEAST_IMPORTANT = (
@@ -31,6 +34,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if len(arguments.device) > 1:
         raise file_analysis.UsageError("report takes one --device; tirlens compare takes several")
     selected = selection(0.0, arguments.id_range)
+    take_captures(arguments)
     traced = file_analysis.trace(arguments)
     reports = file_analysis.reports_of(traced, arguments.jobs)
     selected = apply_min_percentage(selected, arguments, traced)
@@ -41,6 +45,9 @@ def execute(arguments: argparse.Namespace) -> int:
             file.write(html_report.page(reports, traced))
     with stream(arguments.output) as file:
         out = console(file, arguments.color)
+        if arguments.by_launches:
+            out.print(step_table(step_cost(reports)))
+            out.print()
         out.print(wide_table(kernels, out.width))
         table.print_reports(out, reports, selected)
         for device, placed in by_device.items():

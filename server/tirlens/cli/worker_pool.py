@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine, Generator
+from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tirlens.captured.candidates import CapturedCalls
+from tirlens.cli.outcome import print_note
 from tirlens.cli.output import ShowProgress, progress
 from tirlens.repository import Repository, root_of
 from tirlens.source import SourceFile
@@ -36,24 +38,28 @@ class WorkerPool:
         Shows a line of progress.
     jobs : int
         Number of analyses at a time.
-    repositories : Repositories
-        The repositories of the files.
+    calls : CallSearch
+        The calls of the files' kernels outside of them.
     """
 
-    def __init__(self, say: ShowProgress, jobs: int) -> None:
+    def __init__(
+        self, say: ShowProgress, jobs: int, captures: Sequence[Path] | None = None
+    ) -> None:
         self.say = say
         self.jobs = jobs
-        self.repositories = Repositories(say)
+        self.calls = CallSearch(say, captures)
         self._loop = asyncio.new_event_loop()
         self._slots = asyncio.Semaphore(jobs)
         self._idle: dict[tuple[object, ...], list[WorkerClient]] = {}
         self._clients: list[WorkerClient] = []
 
-    def start_again(self, say: ShowProgress, jobs: int) -> None:
+    def start_again(
+        self, say: ShowProgress, jobs: int, captures: Sequence[Path] | None = None
+    ) -> None:
         """Use the pool for another command, which may come after changes of any file."""
         self.say = say
         self.jobs = jobs
-        self.repositories = Repositories(say)
+        self.calls = CallSearch(say, captures)
         self._slots = asyncio.Semaphore(jobs)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -95,16 +101,30 @@ class WorkerPool:
         return client
 
 
-class Repositories:
-    """The repositories of the files of a command, each read once."""
+class CallSearch:
+    """Calls of kernels outside of their files: captured ones, else those of their repository.
 
-    def __init__(self, say: ShowProgress) -> None:
+    Each repository is read once.
+    """
+
+    def __init__(self, say: ShowProgress, captures: Sequence[Path] | None) -> None:
         self._say = say
+        self._captured = CapturedCalls(captures)
+        self._reported: set[str] = set()
         self._known: dict[Path, Repository] = {}
         self._lock = threading.Lock()
 
-    def with_calls(self, source: SourceFile, path: Path) -> SourceFile:
-        """`source` with the calls of its kernels in the other files of its repository."""
+    def with_calls(self, source: SourceFile, path: Path, only_captured: bool = False) -> SourceFile:
+        """`source` with the calls of its kernels in other files."""
+        source = self._captured.with_calls(source, path)
+        with self._lock:
+            for message in self._captured.problems.values():
+                if message not in self._reported:
+                    self._reported.add(message)
+                    print_note(message)
+        return source if only_captured else self._with_repository_calls(source, path)
+
+    def _with_repository_calls(self, source: SourceFile, path: Path) -> SourceFile:
         root = root_of(path)
         if root is None or not source.kernels:
             return source
@@ -144,14 +164,19 @@ def keep_workers() -> Generator[None, None, None]:
 
 
 @contextmanager
-def worker_pool(jobs: int | None = None) -> Generator[WorkerPool, None, None]:
-    """A pool of workers, with progress on a terminal."""
+def worker_pool(
+    jobs: int | None = None, captures: Sequence[Path] | None = None
+) -> Generator[WorkerPool, None, None]:
+    """A pool of workers, with progress on a terminal.
+
+    With `captures`, captured calls are those of these files.
+    """
     with progress() as say:
         pool, _keeper.pool = _keeper.pool, None
         if pool is None:
-            pool = WorkerPool(say, jobs or default_jobs())
+            pool = WorkerPool(say, jobs or default_jobs(), captures)
         else:
-            pool.start_again(say, jobs or default_jobs())
+            pool.start_again(say, jobs or default_jobs(), captures)
         is_complete = False
         try:
             yield pool

@@ -211,7 +211,8 @@ def _call_source(report: KernelReport) -> str:
     if site is None or site.file is None:
         return report.call_source
     uri = Path(site.file).absolute().as_uri()
-    return f"{report.call_source} [{prose(tables.place(site))}]({uri}#L{site.line})"
+    link = f"[{prose(tables.place(site))}]({uri}#L{site.line})"
+    return f"{report.call_source} {link}{tables.launches(report)}"
 
 
 def caveats(notes: Sequence[str]) -> str:

@@ -68,9 +68,17 @@ def place(span: Span) -> str:
 
 
 def call_source(kernel: KernelReport) -> str:
-    """``call-site``, or ``repository bench.py:38`` for a call in another file."""
+    """``call-site``, ``repository bench.py:38``, ``captured bench.py:38, 12 launches``."""
     site = kernel.call_site
-    return f"{kernel.call_source} {place(site)}" if site is not None else kernel.call_source
+    source = f"{kernel.call_source} {place(site)}" if site is not None else kernel.call_source
+    return source + launches(kernel)
+
+
+def launches(kernel: KernelReport) -> str:
+    """``, 12 launches`` of a captured call; empty for others."""
+    if kernel.launches is None:
+        return ""
+    return f", {kernel.launches:,} launch" + ("es" if kernel.launches != 1 else "")
 
 
 def particulars(kernel: KernelReport) -> list[tuple[str, str]]:

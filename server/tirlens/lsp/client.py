@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
+from tirlens.captured.names import PATTERN
+
 if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
@@ -103,10 +105,13 @@ class Client:
             self._send_progress(progress.token, report)
 
     def watch_files(self) -> None:
-        """Register for changes of Python files, inside and outside of the editor."""
+        """Register for changes of Python and capture files, inside and outside of the editor."""
         if not self._can("workspace.did_change_watched_files.dynamic_registration"):
             return
-        watchers = [types.FileSystemWatcher(glob_pattern="**/*.py")]
+        watchers = [
+            types.FileSystemWatcher(glob_pattern=pattern)
+            for pattern in ("**/*.py", f"**/{PATTERN}")
+        ]
         method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
         options = types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers)
         registration = types.Registration(id=method, method=method, register_options=options)

@@ -130,7 +130,8 @@ class KernelReport:
     without a time has its counts, and `message` has the reason; a kernel with any other status but
     ``ok`` has no numbers.  `device_source` says who chose the device (``directive``, ``project``,
     ``option``, ``target``, ``machine``, ``default``).  `call_site` is the place of the call in
-    another file.  `assumed` are the arguments and sizes that nothing gives, as expressions by name.
+    another file, `launches` how often a captured call was launched.  `assumed` are the arguments
+    and sizes that nothing gives, as expressions by name.
     `budget` is what the text or the project
     allows it on this device.  `uncertainty` has the parts of the
     time band by name, of the logarithm of the time (`band`).
@@ -147,6 +148,7 @@ class KernelReport:
     device_id: str
     device_name: str
     call_site: Span | None = None
+    launches: int | None = None
     assumed: Mapping[str, str] = field(default_factory=dict[str, str])
     status: str = "ok"
     needs: tuple[str, ...] = ()

@@ -32,13 +32,13 @@ def analysis_request(
             )
             for kernel in kernels
         ),
-        target=_target(choose_device(next(iter(kernels), None), None, options).device),
+        target=target_of(choose_device(next(iter(kernels), None), None, options).device),
         time_limit_s=options.time_limit_s,
     )
 
 
-def _target(device: Device) -> Mapping[str, Any]:
-    """The target that a program sees which asks for the GPU: that of the first kernel's device."""
+def target_of(device: Device) -> Mapping[str, Any]:
+    """The target that a program sees which asks for the GPU `device`."""
     if not device.arch.startswith("sm_"):
         return {}
     return {"kind": "cuda", "arch": device.arch, "sm_count": device.sm_count}
@@ -51,9 +51,15 @@ def selected_kernels(source: SourceFile, options: Options) -> list[KernelSource]
         kernel
         for kernel in source.kernels
         if not kernel.off
+        and (not options.by_launches or captured_calls(kernel))
         and (not called or called & _names(kernel))
         and (not options.kernels or _matches(kernel, options.kernels))
     ]
+
+
+def captured_calls(kernel: KernelSource) -> list[CallCandidate]:
+    """The captured calls of a kernel."""
+    return [item for item in kernel.candidates if item.source == "captured"]
 
 
 def root_name(call: str) -> str | None:
@@ -115,6 +121,11 @@ def _candidates(
     kernel: KernelSource, options: Options, bindings: Mapping[str, int]
 ) -> Iterator[CallCandidate]:
     """The candidates in order of precedence, with bound parameters as arguments."""
+    if options.by_launches:
+        # Calls that differ in sizes alone are one candidate.
+        distinct = {item.expression: item for item in reversed(captured_calls(kernel))}
+        yield from (replace(item, required=True) for item in reversed(distinct.values()))
+        return
     if options.calls:
         for call in options.calls:
             if root_name(call) in _names(kernel):

@@ -77,14 +77,18 @@ def file_report(
         problems += choice.problems
         devices.setdefault(choice.device.id, choice.device)
         try:
-            candidate = _candidate(kernel, facts)
-            bindings = {**candidate.bindings, **options.bindings_for(kernel)}
-            report = cache.report(path, facts, choice.device, bindings, options.advice)
             budget = _budget(kernel, facts, choice.device, options)
-            report = replace(
-                report, device_source=choice.source, budget=budget, call_site=_call_site(candidate)
-            )
-            kernels.append(_with_edits(report, editor))
+            for candidate in _candidates(kernel, facts, options):
+                bindings = {**candidate.bindings, **options.bindings_for(kernel)}
+                report = cache.report(path, facts, choice.device, bindings, options.advice)
+                report = replace(
+                    report,
+                    device_source=choice.source,
+                    budget=budget,
+                    call_site=_call_site(candidate),
+                    launches=candidate.launches,
+                )
+                kernels.append(_with_edits(report, editor))
         except Exception as error:  # A defect of the model must not hide the other kernels.
             message = f"internal error in the model: {type(error).__name__}: {error}"
             detail = traceback.format_exc()
@@ -122,12 +126,24 @@ class KernelIndex:
         return self._exact.get((name, facts.span.line)) or self._named.get(name)
 
 
-def _candidate(kernel: KernelSource | None, facts: KernelFacts) -> CallCandidate:
-    """The candidate of a kernel whose call yielded `facts`."""
-    for candidate in kernel.candidates if kernel is not None else ():
-        if candidate.expression == facts.call:
-            return candidate
-    return CallCandidate(facts.call, facts.call_source)
+def _candidates(
+    kernel: KernelSource | None, facts: KernelFacts, options: Options
+) -> list[CallCandidate]:
+    """The candidate of a kernel whose call yielded `facts`.
+
+    Captured calls with the same expression differ in their sizes. They are all of interest where
+    kernels are weighed by launches.
+    """
+    found = [
+        candidate
+        for candidate in (kernel.candidates if kernel is not None else ())
+        if candidate.expression == facts.call
+    ]
+    if options.by_launches:
+        found = [candidate for candidate in found if candidate.source == "captured"]
+    elif found:
+        found = found[:1]
+    return found or [CallCandidate(facts.call, facts.call_source)]
 
 
 def _call_site(candidate: CallCandidate) -> Span | None:

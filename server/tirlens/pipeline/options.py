@@ -17,7 +17,8 @@ class Options:
 
     `device` is an id or a path, which `force_device` puts before directives and the project
     (where devices are compared).  `calls` restrict the analysis to the kernels that they call;
-    `kernels` to the names given, `*` and `?` as in file names.  `lower` asks for the second tier.
+    `kernels` to the names given, `*` and `?` as in file names.  `by_launches` restricts it
+    to captured calls, and asks for all of them.  `lower` asks for the second tier.
     """
 
     device: str | None = None
@@ -26,6 +27,7 @@ class Options:
     calls: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
     time_limit_s: float = DEFAULT_TIMEOUT_S
+    by_launches: bool = False
     advice: bool = True
     lower: bool = True
     project: Settings = field(default_factory=Settings)

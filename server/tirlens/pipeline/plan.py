@@ -387,7 +387,7 @@ def _encode(text: str) -> bytes:
 
 def _without_lines(kernel: KernelRequest) -> KernelRequest:
     """A request without its lines, which may shift, and without what its statements say anyway."""
-    candidates = tuple(replace(item, span=None) for item in kernel.candidates)
+    candidates = tuple(replace(item, span=None, launches=None) for item in kernel.candidates)
     return replace(kernel, span=_NOWHERE, candidates=candidates, prelude=(), definition=None)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from tirlens.hardware import Device
 from tirlens.model.report import Advice, BreakdownEntry, KernelReport
 from tirlens.pipeline.file_report import FileReport
+from tirlens.pipeline.step_cost import step_cost, step_json
 from tirlens.source.edits import Replacement
 from tirlens_worker.protocol import NeedsArguments, Problem
 
@@ -25,8 +26,13 @@ _PLAIN = (
 )  # fmt: skip
 
 
-def to_json(reports: Iterable[FileReport], device: Device) -> dict[str, Any]:
-    """The contract's document for some files; `device` is the one named at its top."""
+def to_json(
+    reports: Iterable[FileReport], device: Device, by_launches: bool = False
+) -> dict[str, Any]:
+    """The contract's document for some files; `device` is the one named at its top.
+
+    With `by_launches` it has the cost of the captured step.
+    """
     files = list(reports)
     kernels: list[dict[str, Any]] = []
     for file in files:
@@ -37,6 +43,7 @@ def to_json(reports: Iterable[FileReport], device: Device) -> dict[str, Any]:
         "device": device_json(device),
         "kernels": kernels,
         "problems": [problem_json(item, file.path) for file in files for item in file.problems],
+        **({"step": step_json(step_cost(files))} if by_launches else {}),
     }
 
 
@@ -74,6 +81,7 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
         "call": kernel.call,
         "call_source": kernel.call_source,
         "call_site": kernel.call_site and f"{kernel.call_site.file}:{kernel.call_site.line}",
+        "launches": kernel.launches,
         "bindings": dict(kernel.bindings),
         "assumed": {name: _value(text) for name, text in kernel.assumed.items()},
         "needs": list(kernel.needs),

@@ -17,7 +17,9 @@ from tirlens_worker.protocol import CallCandidate
 
 _MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 # With a candidate from its own file a kernel needs none from others.
-_CERTAIN = frozenset({"directive", "option", "settings", "typecheck", "call-site", "module-level"})
+_CERTAIN = frozenset(
+    {"directive", "option", "settings", "typecheck", "call-site", "module-level", "captured"}
+)
 
 
 class Repository:

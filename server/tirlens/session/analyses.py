@@ -226,12 +226,16 @@ class Analyses:
     ) -> Job:
         """The interpreter for `reading`, and the request for what is not in the cache."""
         environment = await asyncio.to_thread(find_environment, configuration, document, reading)
-        self._report_settings(document.path.parent, environment.problems)
+        problems = (*environment.problems, *self._repositories.problems)
+        self._report_settings(document.path.parent, problems)
         document.project = environment.project
         # Started first: this takes longer than all that follows.
         self.queues.warm(environment.interpreter)
         await import_pipeline()
-        source = self._repositories.with_known_calls(document.path, reading.source)
+        source = await asyncio.to_thread(
+            self._repositories.with_captured_calls, document.path, reading.source
+        )
+        source = self._repositories.with_known_calls(document.path, source)
         reading = replace(reading, source=source)
         self._last_id += 1
         identity = self._last_id

@@ -1,13 +1,15 @@
-"""The calls of the kernels of open documents in their repositories, searched in threads."""
+"""The calls of the kernels of open documents outside of them, found in threads."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tirlens.captured.candidates import CapturedCalls
     from tirlens.repository import Repository
     from tirlens.source import SourceFile
 
@@ -15,13 +17,30 @@ if TYPE_CHECKING:
 class Repositories:
     """Searches the calls of kernels in the other files of their repositories.
 
-    A search takes up to seconds, reads files only, and executes nothing of them.
+    A search takes up to seconds, reads files only, and executes nothing of them. Captured calls
+    are read at once.
     """
 
     def __init__(self) -> None:
         self._known: dict[Path, Repository] = {}
         self._found: dict[Path, SourceFile] = {}
         self._running: set[Path] = set()
+
+    def with_captured_calls(self, path: Path, source: SourceFile) -> SourceFile:
+        """`source`, the kernels of the file `path`, with their captured calls; reads files."""
+        return self._captured.with_calls(source, path)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The problems of the files of captured calls."""
+        return tuple(self._captured.problems.values())
+
+    @cached_property
+    def _captured(self) -> CapturedCalls:
+        # Imported late: the first answers do not wait for it.
+        from tirlens.captured.candidates import CapturedCalls
+
+        return CapturedCalls()
 
     def with_known_calls(self, path: Path, source: SourceFile) -> SourceFile:
         """`source`, the kernels of the file `path`, with the calls that are known of them."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tirlens.captured.names import is_capture
 from tirlens.session.analyses import Analyses
 from tirlens.session.baselines import Pins
 from tirlens.session.document import Document
@@ -92,11 +93,13 @@ class Session:
     def files_changed(self, paths: Sequence[Path], saved: Document | None = None) -> None:
         """Analyse the documents that depend on files that changed on disk, other than `saved`."""
         files = {os.path.realpath(path) for path in paths}
+        captures = [path.parent for path in paths if is_capture(path)]
         for document in list(self.documents.values()):
             if document is not saved and document.analysis is not None:
                 changed = document.analysis.files & files
                 if changed:
                     self.analyses.distrust_files(document, changed)
+                if changed or any(folder in document.path.parents for folder in captures):
                     self._analyze(document)
 
     def close(self, uri: str) -> None:

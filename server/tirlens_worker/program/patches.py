@@ -64,7 +64,7 @@ def _refuse(*args: Any, **kwargs: Any) -> Any:
 
 def _patch_inspect(module: Any) -> None:
     _patch_stack(module)
-    _patch_source_lines(module)
+    patch_source_lines(module)
 
 
 def _patch_stack(module: Any) -> None:
@@ -91,7 +91,7 @@ def _patch_stack(module: Any) -> None:
     module.stack = stack
 
 
-def _patch_source_lines(module: Any) -> None:
+def patch_source_lines(module: Any) -> None:
     """Patch `inspect.getsourcelines` to return what it has found for the same function before.
 
     tilelang requests the source of a kernel seven times, and each time it is read token by token.

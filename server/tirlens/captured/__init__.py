@@ -1,0 +1,1 @@
+"""Calls of kernels that ``tirlens capture`` has recorded, and the files that have them."""

@@ -1,0 +1,232 @@
+"""The file of captured calls: JSON with a line for each call, in an order that does not vary."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path, PurePosixPath
+from typing import Any, cast
+
+SCHEMA_VERSION = 1
+_MAX_BYTES = 64 << 20
+_MAX_PLACES = 4
+_PLACE = re.compile(r"(?P<file>[^:]+):(?P<line>[1-9]\d*)")
+
+
+class CaptureError(ValueError):
+    """A file that has no captured calls. The text says why."""
+
+
+@dataclass(frozen=True)
+class CapturedCall:
+    """A call of a kernel that a program has launched.
+
+    Attributes
+    ----------
+    file
+        The module of the kernel, relative to the folder of the capture file.
+    function
+        The dotted name of the outermost function that makes the kernel, or of the kernel itself.
+    kernel
+        The name of the kernel's own function.
+    call
+        The call as an expression of the module; None if an argument cannot be written.
+    launches
+        How often it was launched.
+    places
+        Where, as ``file:line``; the first few in the order of the file.
+    sizes
+        The sizes of dynamic dimensions by name.
+    configurations
+        The number of configurations of which a tuner would choose; the call has the first.
+    problem
+        Why there is no `call`.
+    """
+
+    file: str
+    function: str
+    kernel: str
+    framework: str
+    call: str | None
+    launches: int
+    places: tuple[str, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    configurations: int = 0
+    problem: str = ""
+
+    @property
+    def identity(self) -> tuple[str, str, str, str, tuple[tuple[str, int], ...]]:
+        """What distinguishes it from other calls; also their order."""
+        sizes = tuple(sorted(self.sizes.items()))
+        return (self.file, self.function, self.kernel, self.call or f"?{self.problem}", sizes)
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Captured calls, in the order of the file.
+
+    Attributes
+    ----------
+    device
+        The device that the programs saw.
+    commands
+        The commands that were run.
+    """
+
+    device: str
+    commands: tuple[str, ...]
+    calls: tuple[CapturedCall, ...]
+
+
+def merge(captures: Iterable[Capture]) -> Capture:
+    """All calls of some captures; launches of equal calls are added."""
+    given = list(captures)
+    found: dict[Any, CapturedCall] = {}
+    for call in (call for capture in given for call in capture.calls):
+        known = found.get(call.identity)
+        if known is not None:
+            places = tuple(sorted({*known.places, *call.places}, key=_place_order))
+            call = replace(call, launches=known.launches + call.launches, places=places)
+        found[call.identity] = call
+    calls = (
+        replace(call, places=call.places[:_MAX_PLACES])
+        for call in sorted(found.values(), key=lambda item: item.identity)
+    )
+    commands = tuple(dict.fromkeys(item for capture in given for item in capture.commands))
+    return Capture(given[-1].device if given else "", commands, tuple(calls))
+
+
+def to_text(capture: Capture) -> str:
+    """The text of the file."""
+    kernels: list[str] = []
+    for _, group in groupby(capture.calls, lambda item: (item.file, item.function, item.kernel)):
+        calls = list(group)
+        first = calls[0]
+        head = {
+            "file": first.file,
+            "function": first.function,
+            "kernel": first.kernel,
+            "framework": first.framework,
+        }
+        lines = ",\n".join(f"   {_line(_call_json(call))}" for call in calls)
+        kernels.append(f'  {_line(head)[:-1]}, "calls": [\n{lines}]}}')
+    body = ",\n".join(kernels)
+    return (
+        f'{{"schema_version": {SCHEMA_VERSION},\n'
+        f' "device": {json.dumps(capture.device)},\n'
+        f' "commands": {json.dumps(list(capture.commands), ensure_ascii=False)},\n'
+        f' "kernels": [\n{body}]}}\n'
+    )
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _call_json(call: CapturedCall) -> dict[str, Any]:
+    found: dict[str, Any] = {"call": call.call, "launches": call.launches, "at": list(call.places)}
+    if call.sizes:
+        found["sizes"] = dict(sorted(call.sizes.items()))
+    if call.configurations:
+        found["configurations"] = call.configurations
+    if call.problem:
+        found["problem"] = call.problem
+    return found
+
+
+def read(path: Path) -> Capture:
+    """Read the file `path`.
+
+    Raises
+    ------
+    CaptureError
+        It cannot be read, or is no capture file of this version.
+    """
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise CaptureError(f"{path}: is larger than {_MAX_BYTES >> 20} MiB")
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise CaptureError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise CaptureError(f"{path}: is no JSON: {error}") from error
+    try:
+        return _capture(data)
+    except (CaptureError, KeyError, TypeError, ValueError) as error:
+        what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+        raise CaptureError(f"{path}: is no capture file: {what}") from error
+
+
+def _capture(data: Any) -> Capture:
+    if not isinstance(data, dict):
+        raise CaptureError("it is no object")
+    known = cast("dict[str, Any]", data)
+    version = known["schema_version"]
+    if version != SCHEMA_VERSION:
+        raise CaptureError(
+            f"its schema_version is {version}, and this version reads {SCHEMA_VERSION}"
+        )
+    calls = tuple(call for kernel in known["kernels"] for call in _calls(kernel))
+    return merge([Capture(_text(known["device"]), tuple(map(_text, known["commands"])), calls)])
+
+
+def _calls(kernel: Any) -> Iterator[CapturedCall]:
+    file = _text(kernel["file"])
+    if PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts:
+        raise CaptureError(f"{file!r} is no path below its folder")
+    for item in kernel["calls"]:
+        call = item["call"]
+        if call is not None:
+            _check_expression(_text(call))
+        yield CapturedCall(
+            file=file,
+            function=_text(kernel["function"]),
+            kernel=_text(kernel["kernel"]),
+            framework=_text(kernel["framework"]),
+            call=call,
+            launches=_count(item["launches"]),
+            places=tuple(map(_place, item["at"])),
+            sizes={_text(name): _count(size) for name, size in item.get("sizes", {}).items()},
+            configurations=_count(item.get("configurations", 0)),
+            problem=_text(item.get("problem", "")),
+        )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise CaptureError(f"{value!r} is no text")
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise CaptureError(f"{value!r} is no count")
+    return value
+
+
+def _place(value: Any) -> str:
+    if not _PLACE.fullmatch(_text(value)):
+        raise CaptureError(f"{value!r} is no place such as bench.py:38")
+    return value
+
+
+def _place_order(place: str) -> tuple[str, int]:
+    file, line = split_place(place)
+    return file, line
+
+
+def split_place(place: str) -> tuple[str, int]:
+    """The file and the line of ``bench.py:38``."""
+    file, _, line = place.rpartition(":")
+    return file, int(line)
+
+
+def _check_expression(text: str) -> None:
+    try:
+        ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise CaptureError(f"{text[:80]!r} is no expression") from None

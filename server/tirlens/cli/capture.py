@@ -1,0 +1,210 @@
+"""``tirlens capture``: run a program without a GPU, and record the kernels that it launches."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tirlens.captured.file_format import Capture, CaptureError, merge, read, to_text
+from tirlens.captured.journals import Recorded, read_journals
+from tirlens.captured.names import FILE_NAME
+from tirlens.cli.errors import UsageError
+from tirlens.cli.outcome import print_note
+from tirlens.cli.output import progress
+from tirlens.hardware import Device, DeviceError, load
+from tirlens.pipeline import Options
+from tirlens.pipeline.analysis_request import target_of
+from tirlens.pipeline.device_choice import choose_device
+from tirlens.repository import root_of
+from tirlens.settings import Settings
+from tirlens.worker_client import find_interpreter
+from tirlens.worker_client.process import SCRIPT
+
+_HOOK = SCRIPT.parent / "capture" / "hook"
+_PYTHON = frozenset({"python", "python3"})
+_MODULES = frozenset({"pytest", "torchrun"})
+_POLL_S = 0.3
+_MAX_NAMES = 6
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Run the program, write the file, and give the exit status."""
+    program = arguments.program[1:] if arguments.program[:1] == ["--"] else arguments.program
+    if not program:
+        raise UsageError("no command: tirlens capture -- python bench.py")
+    folder = Path.cwd()
+    root = root_of(folder / FILE_NAME) or folder
+    output = Path(arguments.output) if arguments.output else root / FILE_NAME
+    if not output.absolute().parent.is_dir():
+        raise UsageError(f"{output}: its folder does not exist")
+    base = output.absolute().parent if _is_below(root, output.absolute().parent) else root
+    before = _existing_capture(output) if arguments.add else None
+    settings, _ = Settings.from_pyproject(folder)
+    device = _device(arguments.device, settings)
+    command = _command(program, folder, arguments.python or settings.python)
+    with tempfile.TemporaryDirectory(prefix="tirlens-capture-") as journals:
+        environment = _environment(journals, base, device)
+        status = _run(command, environment, Path(journals), arguments.quiet)
+        recorded = read_journals(Path(journals), device.id, _command_text(program, root))
+    _print_summary(recorded, status)
+    if not recorded.capture.calls:
+        print_note(f"no launch of a kernel was recorded, and {output} is not written")
+        return 1
+    parts = [recorded.capture] if before is None else [before, recorded.capture]
+    try:
+        output.write_text(to_text(merge(parts)), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror}") from error
+    print(os.path.relpath(output))
+    return 0
+
+
+def _is_below(root: Path, folder: Path) -> bool:
+    """Whether the repository, or a part of it, is below the folder of the file."""
+    resolved = folder.resolve()
+    return resolved == root.resolve() or root.resolve() in resolved.parents
+
+
+def _existing_capture(output: Path) -> Capture | None:
+    if not output.exists():
+        return None
+    try:
+        return read(output)
+    except CaptureError as error:
+        raise UsageError(str(error)) from error
+
+
+def _device(name: str | None, settings: Settings) -> Device:
+    """The device that the program sees.
+
+    Raises:
+        UsageError: there is none of that name, or it runs no CUDA programs.
+    """
+    try:
+        device = load(name) if name else choose_device(None, None, Options(project=settings)).device
+    except DeviceError as error:
+        raise UsageError(str(error)) from error
+    if not device.arch.startswith("sm_"):
+        raise UsageError(f"{device.id} is no CUDA device: choose one by --device")
+    return device
+
+
+def _command(program: Sequence[str], folder: Path, python: str | None) -> list[str]:
+    """The command, in which ``python`` and ``pytest`` are those of the project's interpreter."""
+    name = program[0]
+    if name not in _PYTHON | _MODULES:
+        return list(program)
+    interpreter = find_interpreter(folder / FILE_NAME, setting=python)
+    if interpreter.problem is not None:
+        raise UsageError(f"{interpreter.problem.message} (or name it: --python INTERPRETER)")
+    first = [str(interpreter.path)]
+    if name == "torchrun":
+        return [*first, "-m", "torch.distributed.run", *program[1:]]
+    return [*first, *(("-m", name) if name in _MODULES else ()), *program[1:]]
+
+
+def _environment(journals: str, root: Path, device: Device) -> dict[str, str]:
+    settings = {"folder": journals, "root": str(root), "target": dict(target_of(device))}
+    path = os.pathsep.join(filter(None, (str(_HOOK), os.environ.get("PYTHONPATH"))))
+    return {
+        **os.environ,
+        "PYTHONPATH": path,
+        "TIRLENS_CAPTURE": json.dumps(settings),
+        # Another user's cache of compiled kernels would hide what is compiled.
+        "TILELANG_DISABLE_CACHE": "1",
+        "TILELANG_PRINT_ON_COMPILATION": "0",
+    }
+
+
+def _run(command: Sequence[str], environment: dict[str, str], journals: Path, quiet: bool) -> int:
+    """Run the program to its end; its exit status, negative for a signal.
+
+    Raises:
+        UsageError: it cannot be started.
+    """
+    output = subprocess.DEVNULL if quiet else None
+    try:
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+    except OSError as error:
+        raise UsageError(f"{command[0]} cannot be started: {error.strerror}") from error
+    with _interrupts_for_program(), progress() as say:
+        while True:
+            try:
+                return process.wait(_POLL_S)
+            except subprocess.TimeoutExpired:
+                if quiet:
+                    say(_progress(journals))
+
+
+@contextmanager
+def _interrupts_for_program() -> Generator[None, None, None]:
+    """Leave an interrupt of the terminal to the program; what it has recorded is kept."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _progress(journals: Path) -> str:
+    recorded = read_journals(journals, "", "")
+    cases = f", {recorded.cases:,} cases" if recorded.cases else ""
+    return f"{_count(recorded)}{cases}"
+
+
+def _count(recorded: Recorded) -> str:
+    calls = recorded.capture.calls
+    kernels = len({(call.file, call.function, call.kernel) for call in calls})
+    return f"{kernels:,} kernels, {len(calls):,} calls, {recorded.launches:,} launches"
+
+
+def _command_text(program: Sequence[str], root: Path) -> str:
+    """The command without the paths of this machine."""
+    words: list[str] = []
+    for word in program:
+        path = Path(word)
+        if path.is_absolute():
+            word = path.name
+            if root in path.parents:
+                word = path.relative_to(root).as_posix()
+        words.append(word if word and " " not in word else json.dumps(word))
+    return " ".join(words)
+
+
+def _print_summary(recorded: Recorded, status: int) -> None:
+    if not recorded.processes:
+        print_note(
+            "the command has started no Python that reads PYTHONPATH: the options -E, -I and -S "
+            "of Python turn the recording off"
+        )
+    print_note(_count(recorded))
+    if recorded.cases:
+        without = recorded.without_launch
+        print_note(
+            f"{recorded.cases - len(without):,} of {recorded.cases:,} cases launched a kernel"
+            + (f"; none: {_join_names(without)}" if without else "")
+        )
+    if status:
+        how = f"by signal {-status}" if status < 0 else f"with status {status}"
+        print_note(f"the program has ended {how}; what it launched before is recorded")
+    unwritten: Counter[str] = Counter()
+    for call in recorded.capture.calls:
+        if call.call is None:
+            unwritten[f"{call.file}: {call.function}: {call.problem}"] += call.launches
+    for text, launches in unwritten.most_common(_MAX_NAMES):
+        print_note(f"arguments that cannot be written: {text} ({launches:,} launches)")
+    if recorded.skipped:
+        print_note(f"not run: {_join_names(recorded.skipped)}")
+
+
+def _join_names(names: Sequence[str]) -> str:
+    rest = len(names) - _MAX_NAMES
+    return ", ".join(names[:_MAX_NAMES]) + (f" and {rest:,} more" if rest > 0 else "")

@@ -1,0 +1,74 @@
+"""The table of ``tirlens report --by-launches``: what a captured step costs, by kernel."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from tirlens.ide import labels
+from tirlens.pipeline.step_cost import CallCost, KernelCost, StepCost
+
+# Calls of a kernel that have rows of their own.
+_MAX_CALLS = 5
+_LEAST_CALL = 24
+
+
+def step_table(step: StepCost) -> Table:
+    """A row for each kernel, then one for each of its calls, and the sum."""
+    out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    out.add_column("kernel", min_width=_LEAST_CALL)
+    for name in ("launches", "time", "sum", "share", "bound"):
+        out.add_column(name, justify="left" if name == "bound" else "right", no_wrap=True)
+    for kernel in step.kernels:
+        _add_kernel(out, kernel)
+    out.add_section()
+    out.add_row(
+        Text("all", style="bold"),
+        f"{step.launches:,}",
+        "",
+        labels.seconds(step.total_s),
+        labels.percent(1.0 if step.total_s else None),
+        "",
+    )
+    return out
+
+
+def _add_kernel(out: Table, kernel: KernelCost) -> None:
+    first = kernel.calls[0]
+    name = f"{labels.title(first.report)}  {first.path}:{first.report.span.line}"
+    single = first if len(kernel.calls) == 1 else None
+    out.add_row(
+        Text(name, style="bold", no_wrap=True, overflow="ellipsis"),
+        f"{kernel.launches:,}",
+        labels.seconds(single.report.time_s) if single else "",
+        labels.seconds(kernel.total_s),
+        labels.percent(kernel.share),
+        (single.report.bound or "") if single else "",
+    )
+    for call in kernel.calls[:_MAX_CALLS]:
+        _add_call(out, call, single is None)
+    if len(kernel.calls) > _MAX_CALLS:
+        rest = kernel.calls[_MAX_CALLS:]
+        out.add_row(
+            f"  {len(rest)} more calls",
+            f"{sum(call.launches for call in rest):,}",
+            "",
+            labels.seconds(sum(call.total_s or 0.0 for call in rest)),
+        )
+
+
+def _add_call(out: Table, call: CallCost, has_figures: bool) -> None:
+    sizes = ", ".join(f"{name}={size}" for name, size in call.report.bindings.items())
+    text = ", ".join(filter(None, (call.report.call, sizes)))
+    row = [Text(f"  {text}", style="dim", no_wrap=True, overflow="ellipsis")]
+    if has_figures:
+        figures = (
+            f"{call.launches:,}",
+            labels.seconds(call.report.time_s),
+            labels.seconds(call.total_s),
+            "",
+            call.report.bound or call.report.status,
+        )
+        row += [Text(figure) for figure in figures]
+    out.add_row(*row)

@@ -1,0 +1,1 @@
+"""Recording of the kernels that a user's program launches, in its own process and without a GPU."""

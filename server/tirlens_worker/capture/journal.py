@@ -1,0 +1,89 @@
+"""The journal of one process: what it launches, written at once, so that no end of it loses any.
+
+A line is a letter and JSON, or the number of a launch that a line before it describes:
+
+``L {...}``  a launch, numbered from 0, with its file, function, kernel, call, sizes and place;
+``12``       launch number 12 has happened;
+``C {...}``  a case of a test program, with its outcome and whether it launched a kernel;
+``S {...}``  a kernel of another library that was skipped, or a call that was not recorded.
+
+The server reads the journals of all processes when the command has ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import Any, Dict, List, Optional
+
+
+class Journal:
+    """The journal of this process in `folder`; of a forked process it is another file."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._lock = threading.RLock()
+        self._descriptor = -1
+        self._numbers: Dict[str, int] = {}
+        self._skipped: Dict[str, None] = {}
+        self._graph: Optional[List[int]] = None
+        self.launches = 0
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._reset)
+
+    def begin(self) -> None:
+        """Make the file: it says that a Python has started."""
+        self._write("B {}")
+
+    def launch(self, record: Dict[str, Any]) -> None:
+        """Record a launch; within the capture of a graph it happens when that is replayed."""
+        text = json.dumps(record, sort_keys=True)
+        with self._lock:
+            number = self._numbers.get(text)
+            if number is None:
+                number = self._numbers[text] = len(self._numbers)
+                self._write("L " + text)
+            self.launches += 1
+            if self._graph is None:
+                self._write(str(number))
+            else:
+                self._graph.append(number)
+
+    def case(self, name: str, outcome: str, has_launched: bool) -> None:
+        """Record a case of a test program."""
+        self._write("C " + json.dumps({"case": name, "outcome": outcome, "launched": has_launched}))
+
+    def skip(self, what: str) -> None:
+        """Record what was skipped, once."""
+        if what not in self._skipped:
+            self._skipped[what] = None
+            self._write("S " + json.dumps({"what": what}))
+
+    def begin_graph(self) -> None:
+        """Collect the launches that follow for a graph."""
+        self._graph = []
+
+    def end_graph(self) -> List[int]:
+        """The launches since `begin_graph`."""
+        launches, self._graph = self._graph or [], None
+        return launches
+
+    def replay(self, launches: List[int]) -> None:
+        """Record the launches of a graph."""
+        for number in launches:
+            self._write(str(number))
+
+    def _write(self, line: str) -> None:
+        with self._lock:
+            if self._descriptor < 0:
+                path = os.path.join(self._folder, "{}-{}".format(os.getpid(), os.urandom(4).hex()))
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+                self._descriptor = os.open(path, flags, 0o600)
+            os.write(self._descriptor, (line + "\n").encode("utf-8", "backslashreplace"))
+
+    def _reset(self) -> None:
+        self._lock = threading.RLock()
+        self._descriptor = -1
+        self._numbers = {}
+        self._skipped = {}

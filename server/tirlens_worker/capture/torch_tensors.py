@@ -1,0 +1,356 @@
+"""torch without a GPU: tensors are shapes, and say that they are on one.
+
+Tensors of up to `SMALL` elements are on the CPU with their values, so that routing tables and
+sequence lengths can be read.  Larger ones, and all that a kernel computes, are shapes alone
+(torch's ``meta`` device) and take no memory.  Values that are asked of a shape are the ones that
+let most programs continue: comparisons hold, counts are 1, other numbers are 0.
+"""
+
+# The values of torch, tvm and tilelang have no static types.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownParameterType=false, reportUntypedBaseClass=false
+
+from __future__ import annotations
+
+import types
+from typing import Any, Callable, Dict, Iterator, List, Tuple
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from . import origins
+from .answers import returns
+from .other_libraries import is_nothing, nothing
+
+SMALL = 1 << 16
+GPU = torch.device("cuda", 0)
+_MOST_LISTED = 1 << 22
+# The attribute of a CPU tensor that a kernel may have written: its values are not known.
+_UNKNOWN = "__tirlens_unknown__"
+# The attribute of a truth value that is not known, for what it is taken as.
+_HOLDS = "__tirlens_holds__"
+
+_CREATING = {
+    getattr(torch, name)
+    for name in (
+        "arange", "empty", "empty_like", "empty_strided", "eye", "full", "full_like", "linspace",
+        "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
+        "randn_like", "randperm", "zeros", "zeros_like", "logspace", "normal", "tril_indices",
+        "triu_indices",
+    )
+}  # fmt: skip
+_LITERALS = (torch.tensor, torch.as_tensor, torch.asarray)
+_TRUE_IF_UNKNOWN = {
+    getattr(owner, name)
+    for name in ("all", "eq", "le", "lt", "ge", "gt", "isclose", "isfinite")
+    for owner in (torch, torch.Tensor)
+} | {torch.Tensor.__eq__, torch.Tensor.__le__, torch.Tensor.__lt__, torch.Tensor.__ge__,
+     torch.Tensor.__gt__}  # fmt: skip
+_EQUAL = {torch.allclose, torch.equal, torch.Tensor.allclose, torch.Tensor.equal}
+
+
+def _is_on_gpu(value: Any) -> bool:
+    return isinstance(value, (str, torch.device)) and str(value).startswith("cuda")
+
+
+def _is_shape(value: Any) -> bool:
+    """Whether the values of a tensor are not known."""
+    return isinstance(value, torch.Tensor) and (value.is_meta or hasattr(value, _UNKNOWN))
+
+
+def _as_shape(value: Any) -> Any:
+    if isinstance(value, torch.Tensor) and not value.is_meta:
+        return value.detach().to("meta").requires_grad_(value.requires_grad)
+    return value
+
+
+def forget_values(value: Any) -> None:
+    """A kernel has been launched with this tensor, and may have written it.
+
+    Integers are lengths and indices as a rule, which kernels read.
+    """
+    if isinstance(value, torch.Tensor) and not value.is_meta and value.is_floating_point():
+        setattr(value, _UNKNOWN, True)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _map(function: Callable[[Any], Any], value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        items = [_map(function, item) for item in value]
+        if isinstance(value, list):
+            return items
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, dict):
+        return {key: _map(function, item) for key, item in value.items()}
+    return function(value)
+
+
+def _item(tensor: Any) -> Any:
+    if hasattr(tensor, _HOLDS) or tensor.dtype is torch.bool:
+        return bool(getattr(tensor, _HOLDS, False))
+    return 0.0 if tensor.is_floating_point() else 1
+
+
+def _values_of(tensor: Any) -> Any:
+    if tensor.numel() > _MOST_LISTED:
+        raise RuntimeError("the values of a tensor of {:,} elements".format(tensor.numel()))
+    return torch.zeros(tensor.shape, dtype=tensor.dtype, device="cpu")
+
+
+def _nonzero(tensor: Any, *_: Any, as_tuple: bool = False, **__: Any) -> Any:
+    """The indices of all elements: which are not zero is not known."""
+    rank, count = max(tensor.dim(), 1), tensor.numel()
+    if as_tuple:
+        return tuple(_empty(count, torch.int64) for _ in range(rank))
+    return torch.empty((count, rank), dtype=torch.int64, device="meta")
+
+
+def _empty(count: int, dtype: Any) -> Any:
+    return torch.empty((count,), dtype=dtype, device="meta")
+
+
+def _getitem(tensor: Any, index: Any) -> Any:
+    """An array by indices; a mask selects all elements."""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    shaped = [part for part in parts if isinstance(part, torch.Tensor)]
+    if not any(part.dtype in (torch.bool, torch.uint8) for part in shaped):
+        return torch.Tensor.__getitem__(_as_shape(tensor), _map(_as_shape, index))
+    replaced: List[Any] = []
+    for part in parts:
+        if isinstance(part, torch.Tensor) and part.dtype in (torch.bool, torch.uint8):
+            replaced += list(_nonzero(part, as_tuple=True))
+        else:
+            replaced.append(_as_shape(part))
+    return torch.Tensor.__getitem__(_as_shape(tensor), tuple(replaced))
+
+
+def _unique(tensor: Any, *_: Any, **options: Any) -> Any:
+    count = tensor.numel()
+    values = _empty(count, tensor.dtype)
+    extra = [name for name in ("return_inverse", "return_counts") if options.get(name)]
+    return (values, *(_empty(count, torch.int64) for _ in extra)) if extra else values
+
+
+_OF_SHAPES: Dict[Any, Callable[..., Any]] = {
+    torch.Tensor.item: _item,
+    torch.Tensor.__bool__: lambda tensor: bool(_item(tensor)),
+    torch.Tensor.__int__: lambda tensor: int(_item(tensor)),
+    torch.Tensor.__index__: lambda tensor: int(_item(tensor)),
+    torch.Tensor.__float__: lambda tensor: float(_item(tensor)),
+    torch.Tensor.data_ptr: lambda tensor: id(tensor) << 20,
+    torch.Tensor.tolist: lambda tensor: _values_of(tensor).tolist(),
+    torch.Tensor.numpy: lambda tensor, **_: _values_of(tensor).numpy(),
+    torch.Tensor.__array__: lambda tensor, *_: _values_of(tensor).numpy(),
+    torch.Tensor.__repr__: lambda tensor, **_: "tensor(..., size={}, dtype={})".format(
+        tuple(tensor.shape), tensor.dtype
+    ),
+    torch.Tensor.__format__: lambda tensor, spec: (
+        format(_item(tensor), spec) if tensor.dim() == 0 else "tensor(...)"
+    ),
+    torch.Tensor.nonzero: _nonzero,
+    torch.nonzero: _nonzero,
+    torch.masked_select: lambda tensor, mask, **_: _empty(tensor.numel(), tensor.dtype),
+    torch.Tensor.masked_select: lambda tensor, mask: _empty(tensor.numel(), tensor.dtype),
+    torch.unique: _unique,
+    torch.Tensor.unique: _unique,
+    torch.Tensor.__getitem__: _getitem,
+}
+
+_real_device = torch.Tensor.device.__get__  # type: ignore[attr-defined]
+_is_inside = False
+
+
+def _device(tensor: Any) -> torch.device:
+    """The GPU to those who ask from outside, the truth to torch itself."""
+    return _real_device(tensor) if _is_inside else GPU
+
+
+def _call(func: Any, args: Any, kwargs: Any) -> Any:
+    global _is_inside
+    before, _is_inside = _is_inside, True
+    try:
+        return func(*args, **kwargs)
+    finally:
+        _is_inside = before
+
+
+class NoGpu(TorchFunctionMode):
+    """While it is entered, devices are pretended and large tensors are shapes."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        if func is torch.device:
+            return func(*args, **kwargs)
+        if any(map(is_nothing, _leaves((args, kwargs)))):
+            return nothing()
+        if func in _CALLING_BACK:
+            return self._call_back(_CALLING_BACK[func], args, kwargs)
+        own = _own_operation(func)
+        if own is not None:
+            return self._call_back(own, args, kwargs)
+        if func in (torch.Tensor.cuda, torch.Tensor.cpu, torch.Tensor.pin_memory):
+            return args[0]
+        if func in _EQUAL:
+            return True
+        if kwargs.get("generator") is not None:
+            kwargs.pop("generator")
+        kwargs.pop("pin_memory", None)
+        if func in _CREATING:
+            return self._create(func, args, kwargs)
+        args, kwargs = _without_gpu(func, args, kwargs)
+        if func is torch.Tensor.to and len(args) == 1 and not kwargs:
+            return args[0]
+        if any(map(_is_shape, _leaves((args, kwargs)))):
+            return self._of_shapes(func, args, kwargs)
+        return self._of_values(func, args, kwargs)
+
+    def _call_back(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Call a function that calls the user's code, for which this is entered again."""
+        global _is_inside
+        before, _is_inside = _is_inside, False
+        try:
+            with self:
+                return func(*args, **kwargs)
+        finally:
+            _is_inside = before
+
+    def _create(self, func: Any, args: Any, kwargs: Any) -> Any:
+        kwargs["device"] = "meta"
+        shape = _call(func, _map(_as_shape, args), _map(_as_shape, kwargs))
+        if shape.numel() > SMALL or any(map(_is_shape, args)):
+            return shape
+        try:
+            return _call(func, args, dict(kwargs, device="cpu"))
+        except (NotImplementedError, RuntimeError):
+            # Some types have no random numbers.
+            return shape
+
+    def _of_shapes(self, func: Any, args: Any, kwargs: Any) -> Any:
+        known = _OF_SHAPES.get(func)
+        if known is not None:
+            return _call(known, args, kwargs)
+        first = args[0] if args else None
+        args, kwargs = _map(_as_shape, args), _map(_as_shape, kwargs)
+        result = _call(func, args, kwargs)
+        if isinstance(first, torch.Tensor) and result is args[0]:
+            # An operation in place on a tensor with values: they are not known any more.
+            forget_values(first)
+            return first
+        if func in _TRUE_IF_UNKNOWN and isinstance(result, torch.Tensor):
+            setattr(result, _HOLDS, True)
+        return result
+
+    def _of_values(self, func: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            result = _call(func, args, kwargs)
+        except NotImplementedError:
+            # The CPU does not compute with all types that GPUs have.
+            args, kwargs = _map(_as_shape, args), _map(_as_shape, kwargs)
+            return _call(func, args, kwargs)
+        if isinstance(result, torch.Tensor) and result.numel() > 64 * SMALL:
+            return _as_shape(result)
+        return result
+
+
+def _without_gpu(func: Any, args: Any, kwargs: Any) -> Tuple[Any, Any]:
+    """The arguments of a call without the devices among them."""
+    if kwargs.get("device") is not None:
+        if func is not torch.Tensor.to and func in _LITERALS:
+            kwargs["device"] = "cpu"
+        else:
+            kwargs.pop("device")
+    if func is torch.Tensor.to:
+        rest = [item for item in args[1:] if not isinstance(item, (str, torch.device))]
+        if rest and isinstance(rest[0], torch.Tensor):
+            rest[0] = rest[0].dtype
+        if not rest or isinstance(rest[0], bool) or rest[0] is None:
+            rest = []
+        kwargs.pop("non_blocking", None)
+        kwargs.pop("copy", None)
+        args = (args[0], *rest[:1])
+    elif any(map(_is_on_gpu, args)):
+        args = tuple("cpu" if _is_on_gpu(item) else item for item in args)
+    return args, kwargs
+
+
+def _backward(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+    names = ("gradient", "retain_graph", "create_graph", "inputs")
+    given = {**dict(zip(names, args)), **kwargs}
+    gradient = given.pop("gradient", None)
+    return torch.autograd.backward(tensor, gradient, **given)
+
+
+def _without_overrides(function: Any) -> Any:
+    """`function` of torch, which then does not call the mode for itself."""
+    names = dict(function.__globals__, has_torch_function=returns(False))
+    out = types.FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    out.__kwdefaults__ = function.__kwdefaults__
+    return out
+
+
+# Functions that call the user's code: the mode is not entered while it handles a function.
+_CALLING_BACK: Dict[Any, Callable[..., Any]] = {
+    torch.Tensor.backward: _backward,
+    torch.autograd.grad: _without_overrides(torch.autograd.grad),
+}
+
+_operations: Dict[str, Callable[..., Any]] = {}
+
+
+def _own_operation(func: Any) -> Any:
+    """The Python function of an operation that the user has registered."""
+    if not _operations or not type(func).__module__.startswith("torch._ops"):
+        return None
+    name = str(getattr(func, "_qualified_op_name", "") or getattr(func, "name", lambda: "")())
+    return _operations.get(name.partition(".")[0])
+
+
+def _register(registered: Callable[..., Any]) -> Callable[..., Any]:
+    def custom_op(name: str, fn: Any = None, **options: Any) -> Any:
+        """In place of a registered operation, which torch would answer for without calling it."""
+        if str(origins.caller().f_globals.get("__name__")).startswith("torch."):
+            return registered(name, fn, **options)
+
+        def decorate(function: Any) -> Any:
+            registered(name, function, **options)
+            _operations[name] = function
+            for method in ("register_fake", "register_vmap", "impl_abstract"):
+                setattr(function, method, lambda fake: fake)
+            function.register_autograd = returns(None)
+            function.register_kernel = lambda *_, **__: lambda kernel: kernel
+            return function
+
+        return decorate if fn is None else decorate(fn)
+
+    return custom_op
+
+
+def begin() -> None:
+    """Let all tensors say that they are on a GPU, from now on."""
+    tensor: Any = torch.Tensor
+    tensor.is_cuda = property(returns(True))
+    tensor.is_cpu = property(returns(False))
+    tensor.device = property(_device)
+    tensor.get_device = returns(0)
+    tensor.record_stream = returns(None)
+    tensor.is_pinned = returns(True)
+    library = getattr(torch, "library", None)
+    if hasattr(library, "custom_op"):
+        library.custom_op = _register(library.custom_op)  # type: ignore[union-attr]
+    torch.set_default_device = returns(None)
+    torch.compile = lambda model=None, **_: model if model is not None else lambda inner: inner
+    torch.testing.assert_close = returns(None)
+    NoGpu().__enter__()
