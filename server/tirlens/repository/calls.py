@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from tirlens.repository import library, tensors
-from tirlens.repository.control_flow import BreakError, ContinueError, ReturnError
+from tirlens.repository.control_flow import BreakError, ContinueError, RaisedError, ReturnError
 from tirlens.repository.machine import MAX_CALL_DEPTH, MAX_DEPTH, Machine
 from tirlens.repository.tensors import Tensor
 from tirlens.repository.values import (
@@ -219,6 +219,10 @@ def call_function(
         return end.value if not frame.yields else frame.yields
     except (BreakError, ContinueError):
         return UNKNOWN
+    except RaisedError:
+        if isinstance(frame.possible_return, Unknown):
+            raise
+        return frame.possible_return
     finally:
         machine.call_depth -= 1
         machine.place = place

@@ -159,6 +159,9 @@ def _comparison(machine: Machine, operator: ast.cmpop, left: Value, right: Value
         if not isinstance(right, (list, tuple, dict, set, str)):
             return UNKNOWN
         return (left in right) is isinstance(operator, ast.In)
+    if isinstance(left, External) is not isinstance(right, External) and None not in (left, right):
+        # Libraries compare their objects with texts: a dtype, a device.
+        return UNKNOWN
     return bool(COMPARE[type(operator)](left, right))
 
 

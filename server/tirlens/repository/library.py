@@ -135,6 +135,8 @@ def external_attribute(base: External, name: str) -> Value:
     """An attribute of a library's name."""
     if base.path.startswith("torch.") and name == "itemsize":
         return tensors.itemsize(base) or UNKNOWN
+    if base.path == "torch.device" and name in ("type", "index"):
+        return "cuda" if name == "type" else 0
     if base.path == "torch":
         return External(f"torch.{_SAME_DTYPES.get(name, name)}")
     if base.path == "math" and name in ("inf", "pi", "e"):
@@ -267,7 +269,10 @@ def _isinstance(positional: list[Value], named: dict[str, Value]) -> Value:
             return True
         if path_of(kind).endswith("torch.Tensor") and isinstance(value, Tensor):
             return True
-    return False
+        if path_of(kind) == "torch.dtype" and tensors.itemsize(value) is not None:
+            return True
+    is_object = isinstance(value, External) and tensors.itemsize(value) is None
+    return UNKNOWN if is_object else False
 
 
 def _getattr(positional: list[Value], named: dict[str, Value]) -> Value:
@@ -279,6 +284,15 @@ def _getattr(positional: list[Value], named: dict[str, Value]) -> Value:
     if isinstance(owner, External):
         return external_attribute(owner, name)
     return positional[2] if len(positional) > 2 and isinstance(owner, Instance) else UNKNOWN
+
+
+def _setattr(positional: list[Value], named: dict[str, Value]) -> Value:
+    owner, name, value = positional[:3]
+    if isinstance(owner, Instance):
+        owner.attributes[str(name)] = value
+    elif isinstance(owner, Class):
+        owner.names[str(name)] = value
+    return None
 
 
 def _zip(positional: list[Value], named: dict[str, Value]) -> Value:
@@ -374,6 +388,8 @@ _SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "builtins.vars": _as_dict,
     "builtins.isinstance": _isinstance,
     "builtins.getattr": _getattr,
+    "builtins.setattr": _setattr,
+    "builtins.object.__setattr__": _setattr,
     "builtins.zip": _zip,
     "builtins.enumerate": _enumerate,
     "builtins.sorted": _sort,
@@ -396,6 +412,9 @@ _SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "copy.deepcopy": _first,
     "torch.cuda.get_device_properties": lambda positional, named: _DEVICE,
     "torch.cuda.get_device_capability": lambda positional, named: (9, 0),
+    "torch.cuda.get_device_name": lambda positional, named: _DEVICE.values["name"],
+    "torch.cuda.current_device": lambda positional, named: 0,
+    "torch.cuda.device_count": lambda positional, named: 1,
     "torch.cuda.is_available": lambda positional, named: True,
     "enum.auto": lambda positional, named: UNKNOWN,
 }

@@ -31,6 +31,7 @@ from tirlens.repository.values import (
     Instance,
     ModuleScope,
     Partial,
+    Unknown,
     Value,
     is_known,
     items_of,
@@ -106,8 +107,10 @@ def _either(machine: Machine, bodies: Sequence[Sequence[ast.stmt]], frame: Frame
             machine.block(body, frame)
         except ENDS as end:
             ends.append(end)
+    returned = [end for end in ends if isinstance(end, ReturnError)]
+    if returned and isinstance(frame.possible_return, Unknown):
+        frame.possible_return = returned[0].value
     if len(ends) == len(bodies):
-        returned = [end for end in ends if isinstance(end, ReturnError)]
         known = [end for end in returned if end.value is not None and is_known(end.value)]
         raise (known or returned or ends)[0]
 

@@ -41,12 +41,16 @@ class External:
 
 @dataclass(eq=False, repr=False)
 class Frame:
-    """The names of one execution of a module, a function or a class."""
+    """The names of one execution of a module, a function or a class.
+
+    `possible_return` is the value of a return in a branch that may not be taken.
+    """
 
     module: ModuleScope
     names: dict[str, Value] = field(default_factory=dict[str, Any])
     parent: Frame | None = None
     yields: list[Value] = field(default_factory=list[Any])
+    possible_return: Value = UNKNOWN
 
 
 @dataclass(eq=False, repr=False)

@@ -255,6 +255,29 @@ CASES = {
         ("scale(n=32508)",),
         {"rows": 100},
     ),
+    "a return that may have been reached before what raises": Case(
+        {
+            "program.py": """
+            import sys
+            import torch
+            from package.kernel import scale
+
+            def width(x):
+                if x.device.type != "cuda":
+                    raise ValueError(x.device)
+                if isinstance(sys.argv, list):
+                    return 48
+                raise TypeError
+
+            class Spec:
+                def __init__(self):
+                    object.__setattr__(self, "arch", torch.cuda.get_device_capability()[0])
+
+            scale(width(torch.empty(4)) * Spec().arch)
+            """
+        },
+        ("scale(n=432)",),
+    ),
     "variables of the environment are not set": Case(
         {
             "program.py": """
