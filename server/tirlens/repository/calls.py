@@ -10,8 +10,9 @@ import ast
 from collections.abc import Iterable
 from typing import Any, cast
 
-from tirlens.repository import library, tensors
+from tirlens.repository import data_files, library, tensors
 from tirlens.repository.control_flow import BreakError, ContinueError, RaisedError, ReturnError
+from tirlens.repository.data_files import FilePath, FileText
 from tirlens.repository.machine import MAX_CALL_DEPTH, MAX_DEPTH, Machine
 from tirlens.repository.tensors import Tensor
 from tirlens.repository.values import (
@@ -61,7 +62,9 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
     if isinstance(base, Tensor):
         found = tensors.attribute(base, name)
         return library.Method(base, name) if found is None else found
-    if isinstance(base, (str, list, dict, tuple, set, Parser, GoalCall)):
+    if isinstance(base, FilePath) and (found := data_files.attribute(base, name)) is not UNKNOWN:
+        return found
+    if isinstance(base, (str, list, dict, tuple, set, Parser, GoalCall, FilePath, FileText)):
         return library.Method(base, name)
     return UNKNOWN
 
@@ -131,11 +134,18 @@ def call(machine: Machine, function: Value, given: Any, named: dict[str, Value])
         method = class_method(machine, positional[0], "__str__")
         if method is not None:
             return machine.call(method, [], {})
+    if isinstance(function, library.Method) and isinstance(function.owner, (FilePath, FileText)):
+        return data_files.method(machine.data_files, function.owner, function.name, positional)
+    if isinstance(function, External):
+        folder = machine.place[0].rpartition("/")[0]
+        read = data_files.call(machine.data_files, function.path, positional, folder)
+        if read is not None:
+            return read
     if isinstance(function, (External, library.Method, library.Parametrize)):
         value = library.call(function, positional, named)
         if value is not library.NOT_KNOWN:
             return value
-    _call_arguments(machine, [*positional, *named.values()])
+    _call_arguments(machine, positional, named)
     return UNKNOWN
 
 
@@ -151,11 +161,18 @@ def _call_autograd(machine: Machine, of: Class, positional: list[Value]) -> Valu
     return made
 
 
-def _call_arguments(machine: Machine, values: list[Value]) -> None:
-    """Call the functions that are given to code that is not known, as ``do_bench`` does."""
-    for value in values:
+def _call_arguments(machine: Machine, positional: list[Value], named: dict[str, Value]) -> None:
+    """Call the functions that are given to code that is not known, as ``do_bench`` does.
+
+    They get the tensors that follow them.
+    """
+    values = [*positional, *named.values()]
+    for place, value in enumerate(values):
         if isinstance(value, (Function, Partial)) and machine.call_depth < MAX_CALL_DEPTH:
-            machine.run(lambda value=value: machine.call(value, UNKNOWN, {}))
+            tensors_after = [item for item in positional[place + 1 :] if isinstance(item, Tensor)]
+            machine.run(
+                lambda value=value, given=tensors_after: machine.call(value, given or UNKNOWN, {})
+            )
 
 
 def _instantiate(
@@ -197,11 +214,21 @@ def _instantiate(
 def call_function(
     machine: Machine, function: Function, positional: list[Value], named: dict[str, Value]
 ) -> Value:
-    node = function.node
     if (function.frame.module.path, function.dotted_name) in machine.goals:
         return _record(machine, function, positional, named)
     if function.is_kernel or machine.depth > MAX_DEPTH or machine.call_depth > MAX_CALL_DEPTH:
         return UNKNOWN
+    if function.is_cached and not positional and not named:
+        if function.cached is UNKNOWN:
+            function.cached = _execute(machine, function, [], {})
+        return function.cached
+    return _execute(machine, function, positional, named)
+
+
+def _execute(
+    machine: Machine, function: Function, positional: list[Value], named: dict[str, Value]
+) -> Value:
+    node = function.node
     frame = Frame(function.frame.module, {}, function.frame)
     if function.is_bound:
         positional = [function.self_, *positional]

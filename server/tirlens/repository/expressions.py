@@ -13,6 +13,7 @@ from typing import Any, cast
 from tirlens.repository import library, tensors
 from tirlens.repository.assignment import assign
 from tirlens.repository.control_flow import RaisedError
+from tirlens.repository.data_files import FilePath
 from tirlens.repository.machine import Machine
 from tirlens.repository.tensors import Tensor
 from tirlens.repository.values import (
@@ -45,6 +46,8 @@ def _name(machine: Machine, node: ast.Name, frame: Frame) -> Value:
         current = current.parent
     if node.id == "__name__":
         return "__main__"
+    if node.id == "__file__":
+        return FilePath(frame.module.path)
     if node.id in frame.module.bindings or "*" in frame.module.bindings:
         found = machine.module_value(frame.module, node.id)
         if found is not UNKNOWN:
@@ -105,6 +108,8 @@ def _bin_op(machine: Machine, node: ast.BinOp, frame: Frame) -> Value:
 def binary(machine: Machine, operator: type[ast.operator], left: Value, right: Value) -> Value:
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return tensors.elementwise(left, right)
+    if isinstance(left, FilePath) and operator is ast.Div:
+        return machine.call(machine.attribute(left, "joinpath"), [right], {})
     if isinstance(left, (list, tuple)) and operator is ast.Add and type(left) is type(right):
         return left + right
     if not (is_plain(left) and is_plain(right)):
@@ -192,6 +197,8 @@ def _subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Value:
         return UNKNOWN
     if isinstance(base, Class) and base.is_enum:
         return machine.attribute(base, str(key))
+    if isinstance(base, Class):
+        return base
     if isinstance(base, External) and library.is_generic(base.path):
         return base
     if isinstance(base, Instance):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from tirlens.repository import tensors
+from tirlens.repository.data_files import FileText
 from tirlens.repository.tensors import Tensor
 from tirlens.repository.values import (
     UNKNOWN,
@@ -259,7 +260,7 @@ class _Param:
 
 def _isinstance(positional: list[Value], named: dict[str, Value]) -> Value:
     value, kinds = positional
-    if isinstance(value, Unknown):
+    if isinstance(value, (Unknown, FileText)):
         return UNKNOWN
     for kind in kinds if isinstance(kinds, tuple) else (kinds,):
         plain = _PLAIN_TYPES.get(path_of(kind).removeprefix("builtins."))
@@ -314,8 +315,11 @@ def _product(positional: list[Value], named: dict[str, Value]) -> Value:
 
 
 def _sort(positional: list[Value], named: dict[str, Value]) -> Value:
+    """The items in order, or as they are where the order depends on a function."""
     items = positional[0]
-    return sorted(items) if isinstance(items, (list, tuple)) and not named else items
+    if named or not isinstance(items, (list, tuple)):
+        return items
+    return sorted(items) if all(isinstance(item, (int, float, str)) for item in items) else items
 
 
 def _dict(positional: list[Value], named: dict[str, Value]) -> Value:

@@ -34,6 +34,8 @@ class Machine:
     ----------
     calls : list of GoalCall
         The calls of the goals so far.
+    data_files : DataFiles
+        Reads the files that the code reads.
     execute, value, attribute, call : callable
         Execute a statement, and evaluate an expression, an attribute, a call.
     """
@@ -52,6 +54,7 @@ class Machine:
         self.call_depth = 0
         self.try_depth: int = 0
         self.place: tuple[str, int, int] = ("", 0, 0)
+        self.data_files = modules.data_files
         self._modules = modules
         self._steps = steps
         self._deadline = time.thread_time() + limit_s

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from tirlens.repository.data_files import DataFiles
 from tirlens.repository.values import ModuleScope
 from tirlens.source.module_names import bound_names
 
@@ -26,12 +27,18 @@ class Modules:
         The paths of its Python files relative to it.
     texts
         Texts that replace those on disk, by relative path: the documents open in an editor.
+
+    Attributes
+    ----------
+    data_files
+        The other files that the code reads.
     """
 
     def __init__(
         self, root: Path, files: Iterable[str], texts: Mapping[str, str] | None = None
     ) -> None:
         self._root = root
+        self.data_files = DataFiles(root)
         self._texts = texts or {}
         self._by_name: dict[str, list[str]] = {}
         self._packages: set[tuple[str, ...]] = set()

@@ -55,6 +55,8 @@ class Repository:
 
     def _concerns(self, changed: frozenset[str], target: Target, search: Search) -> bool:
         """Whether a change of files may change the result of a search."""
+        if any(_stamp(self.root / path) != stamp for path, stamp in search.data_files.items()):
+            return True
         if not changed:
             return False
         name = target.name.rpartition(".")[2]
@@ -117,6 +119,14 @@ class Repository:
         with self._lock:
             self._found |= found
         return known | found
+
+
+def _stamp(path: Path) -> int:
+    """The time of the last change of a file; 0 if it is gone."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def merge_calls(source: SourceFile, found: SourceFile) -> SourceFile:

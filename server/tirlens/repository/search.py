@@ -97,12 +97,15 @@ class Search:
         The number of calls without a value for each parameter.
     files
         The files that were read for it.
+    data_files
+        The other files that their code reads, with the times of their last change.
     """
 
     calls: tuple[RepositoryCall, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     missing: Mapping[str, int] = field(default_factory=dict[str, int])
     files: frozenset[str] = frozenset()
+    data_files: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 def find_calls(
@@ -130,7 +133,8 @@ def find_calls(
     modules = Modules(index.root, index.files, texts)
     deadline = time.thread_time() + limit_s
     found: dict[Target, list[tuple[str, GoalCall]]] = {target: [] for target in targets}
-    for path in _root_files(index, modules, targets):
+    roots = _root_files(index, modules, targets, deadline - limit_s / 2)
+    for path in roots:
         left_s = deadline - time.thread_time()
         if left_s <= 0:
             break
@@ -144,16 +148,20 @@ def find_calls(
     if scope is None:
         return dict.fromkeys(targets, Search(files=modules.read_files))
     renderer = Renderer(scope, Evaluator(modules, (), limit_s))
+    read = modules.read_files, dict(modules.data_files.read)
     return {
-        target: replace(_search(calls, target, scope, renderer), files=modules.read_files)
+        target: replace(_search(calls, target, scope, renderer), files=read[0], data_files=read[1])
         for target, calls in found.items()
     }
 
 
-def _root_files(index: WordIndex, modules: Modules, targets: Sequence[Target]) -> list[str]:
+def _root_files(
+    index: WordIndex, modules: Modules, targets: Sequence[Target], deadline: float
+) -> list[str]:
     """The files whose execution may lead to a call, found by the names on the way to it.
 
-    A file that uses a name of another names the module that it is from, or its package.
+    A file that uses a name of another names the module that it is from, or its package. What is
+    found when the thread's processor time is at `deadline` has to do.
     """
     target = targets[0]
     pending = {(target.name.split(".")[-1], target.path) for target in targets}
@@ -161,9 +169,11 @@ def _root_files(index: WordIndex, modules: Modules, targets: Sequence[Target]) -
     files: dict[str, int] = {}
     for depth in range(_MAX_DEPTH):
         following: set[tuple[str, str]] = set()
-        for name, origin in pending - seen:
+        for name, origin in sorted(pending - seen):
             seen.add((name, origin))
             for path in _files_with(index, modules, name, origin, target):
+                if time.thread_time() > deadline:
+                    break
                 scope = modules.scope(path)
                 users = None if scope is None else _users(scope, name)
                 if users is not None:
@@ -191,20 +201,15 @@ def _users(scope: ModuleScope, name: str) -> set[str] | None:
     """The names of a module that depend on `name`, also where it is imported; None if none do."""
     users: set[str] = set()
     is_used = False
-    for statement in scope.tree.body:
-        aliases = {
+    for statement, words in zip(scope.tree.body, scope.words, strict=True):
+        if name not in words:
+            continue
+        is_used = True
+        users |= {
             node.asname or name
             for node in ast.walk(statement)
             if isinstance(node, ast.alias) and node.name.split(".")[-1] == name
         }
-        if not aliases and not any(
-            (isinstance(node, ast.Name) and node.id == name)
-            or (isinstance(node, ast.Attribute) and node.attr == name)
-            for node in ast.walk(statement)
-        ):
-            continue
-        is_used = True
-        users |= aliases
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             if statement.name != name and not statement.name.startswith("test"):
                 users.add(statement.name)

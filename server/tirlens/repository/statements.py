@@ -38,7 +38,7 @@ from tirlens.repository.values import (
     truth,
 )
 
-_MAX_ITERATIONS = 12
+_MAX_ITERATIONS, _MAX_ITEMS = 12, 512
 
 
 def _expr(machine: Machine, node: ast.Expr, frame: Frame) -> None:
@@ -117,8 +117,12 @@ def _either(machine: Machine, bodies: Sequence[Sequence[ast.stmt]], frame: Frame
 
 def _for(machine: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
     items = items_of(machine.value(node.iter, frame))
-    iterations = [UNKNOWN] if items is None else items[:_MAX_ITERATIONS]
-    for item in iterations:
+    iterations = [UNKNOWN] if items is None else items[:_MAX_ITEMS]
+    calls_before = len(machine.calls)
+    for number, item in enumerate(iterations):
+        if number >= _MAX_ITERATIONS and len(machine.calls) > calls_before:
+            # A sweep over many sizes: these are enough.
+            break
         assign(machine, node.target, item, frame)
         try:
             machine.block(node.body, frame)
@@ -228,6 +232,7 @@ def _decorate(machine: Machine, node: ast.expr, function: Value, frame: Frame) -
     decorator = machine.value(node, frame)
     path = library.path_of(decorator)
     if isinstance(function, Function):
+        function.is_cached |= path.removesuffix("()") in ("functools.lru_cache", "functools.cache")
         function.is_kernel |= library.is_kernel_decorator(path)
         function.is_static |= path == "builtins.staticmethod"
         function.is_class_method |= path == "builtins.classmethod"

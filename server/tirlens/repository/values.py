@@ -10,7 +10,8 @@ Numbers, strings, lists, tuples and dicts are Python's own, and may contain the 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
@@ -73,12 +74,28 @@ class ModuleScope:
     def __post_init__(self) -> None:
         self.frame = Frame(self)
 
+    @functools.cached_property
+    def words(self) -> list[frozenset[str]]:
+        """The names, attributes and imported names in each top-level statement."""
+        return [frozenset(_words(statement)) for statement in self.tree.body]
+
+
+def _words(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.alias):
+            yield node.name.rpartition(".")[2]
+
 
 @dataclass(eq=False, repr=False)
 class Function:
     """A function or lambda; `owner` is the class of a method, `self_` the instance if bound.
 
-    A function that `is_kernel` runs on a device, and is not executed.
+    A function that `is_kernel` runs on a device, and is not executed. One that `is_cached` is
+    executed once without arguments, with the result `cached`.
     `parameter_sets` are the values of ``pytest.mark.parametrize``, a list of dicts for each use.
     """
 
@@ -93,6 +110,8 @@ class Function:
     is_property: bool = False
     is_fixture: bool = False
     is_kernel: bool = False
+    is_cached: bool = False
+    cached: Value = UNKNOWN
     parameter_sets: tuple[tuple[dict[str, Value], ...], ...] = ()
 
     @property

@@ -52,6 +52,7 @@ class WordIndex:
         self.root = root
         self._store = store
         self._entries: dict[str, _Entry] = {}
+        self._found: dict[str, list[str]] = {}
         self._lock = threading.Lock()
         self._is_loaded = False
 
@@ -62,8 +63,12 @@ class WordIndex:
 
     def files_with(self, word: str) -> list[str]:
         """The files that contain `word`; rarely, one that contains another word instead."""
-        digest = _digest(word.encode())
-        return [path for path, entry in self._entries.items() if entry.has(digest)]
+        found = self._found.get(word)
+        if found is None:
+            digest = _digest(word.encode())
+            found = [path for path, entry in self._entries.items() if entry.has(digest)]
+            self._found[word] = found
+        return found
 
     def refresh(self, say: Callable[[int], None] = lambda count: None) -> frozenset[str]:
         """Read the files that have changed; the paths of these, and of those that are gone.
@@ -89,6 +94,7 @@ class WordIndex:
                     say(number + 1)
             gone = self._entries.keys() - entries.keys()
             self._entries = entries
+            self._found = {}
             if changed or gone:
                 self._write(changed, gone)
             return frozenset((*changed, *gone))

@@ -278,6 +278,33 @@ CASES = {
         },
         ("scale(n=432)",),
     ),
+    "files of JSON, TOML and YAML that the program reads": Case(
+        {
+            "bench/sizes.json": '{"wide": {"n": 8192}}',
+            "bench/data/sizes.toml": "n = [512]",
+            "bench/manifest.yaml": "# sizes\nwide: {n: 96, kinds: [a, b]}\n",
+            "bench/program.py": """
+            import functools, json, os, tomllib, yaml
+            from pathlib import Path
+            from package.kernel import scale
+
+            HERE = Path(__file__).resolve().parent
+
+            @functools.lru_cache(maxsize=1)
+            def manifest():
+                merged = {}
+                for path in sorted(p for p in HERE.iterdir() if p.suffix == ".yaml"):
+                    merged.update(yaml.safe_load(path.read_text()) or {})
+                return merged
+
+            with open(os.path.join(os.path.dirname(__file__), "sizes.json")) as file:
+                scale(json.load(file)["wide"]["n"])
+            scale(tomllib.loads((HERE / "data" / "sizes.toml").read_text())["n"][0])
+            scale(manifest()["wide"]["n"])
+            """,
+        },
+        ("scale(n=512)", "scale(n=96)", "scale(n=8192)"),
+    ),
     "variables of the environment are not set": Case(
         {
             "program.py": """
