@@ -60,6 +60,20 @@ def test_kernels_of_other_languages_are_not_found(package: str) -> None:
     assert source.read(text).kernels == ()
 
 
+@pytest.mark.parametrize(
+    ("imports", "count"),
+    [
+        ("from tilefoundry import prim_func", 0),
+        ("from tilefoundry import prim_func\nimport tvm", 1),
+        ("from .language import prim_func", 1),
+        ("from tvm_ops.language import prim_func", 1),
+    ],
+)
+def test_functions_of_another_language_of_that_name_are_not_found(imports: str, count: int) -> None:
+    text = imports + "\n@prim_func\ndef copy(A, B):\n    pass\n"
+    assert len(source.read(text).kernels) == count
+
+
 def test_a_call_in_the_text_goes_first() -> None:
     text = BUILDER + "CONFIGS = [dict(m=64, n=32)]\nprint(make(7, 8))"
     (kernel,) = source.read(text).kernels

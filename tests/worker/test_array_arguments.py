@@ -40,6 +40,14 @@ def f(x, w, out_dtype, group_size):
             "def f(x, w):\n    assert w.shape[1] == 3\n    n = x.shape[2]",
             ("[4096, 4096, 4096]", "[4096, 3]"),
         ),
+        # Sizes of one array that another's decide.
+        (
+            (
+                "def f(x, w, group_size):\n    assert w.shape[0] == x.shape[1] // group_size\n"
+                "    n, k = x.shape"
+            ),
+            ("[4096, 4096]", "[64]"),
+        ),
         # An assertion about what nobody knows says nothing.
         (
             "def f(x, w):\n    assert w.shape == unknown and x.shape == [-1]",
@@ -57,3 +65,10 @@ def test_new_arrays_follow_from_the_function(text: str, wanted: tuple[str, str])
     assert found["w"].startswith("nn.Tensor.placeholder(" + second)
     for made in found.values():
         ast.parse(made, mode="eval")
+
+
+def test_arrays_of_positions_are_integers_of_one_dimension() -> None:
+    (definition,) = ast.parse("def f(x, indptr):\n    return x.shape, indptr.dtype").body
+    assert isinstance(definition, ast.FunctionDef)
+    found = array_arguments.new_arrays(definition, {"x": "Tensor", "indptr": "Tensor"}, {}, {})
+    assert found["indptr"] == 'Tensor.placeholder([4096], "int32")'

@@ -6,8 +6,20 @@ import sys
 
 import pytest
 
-from tirlens_worker.tracing.assumed_values import Parameter, attempts, by_name, size
-from tirlens_worker.tracing.listed_values import choices_of, codes_of, constants_of, flags_of
+from tirlens_worker.tracing.assumed_values import (
+    Parameter,
+    attempts,
+    by_name,
+    plausible_values,
+    size,
+)
+from tirlens_worker.tracing.listed_values import (
+    choices_of,
+    codes_of,
+    constants_of,
+    flags_of,
+    lengths_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -243,3 +255,23 @@ def test_large_sizes_are_divided() -> None:
     parameters = [Parameter("M"), Parameter("block_M"), Parameter("N")]
     first = next(attempts(parameters, {}, {"N": 4096}, 16))
     assert first == {"M": "256", "block_M": "128", "N": "4096"}
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ("return p[0] + p[1]", {"p": 2}),
+        ("a, b, c = p", {"p": 3}),
+        ("return T.grid(*p), len(q)", {"p": 2, "q": 2}),
+        # An array, and a dict.
+        ("return p.shape[0] + p[0]", {}),
+        ("return p['height']", {}),
+    ],
+)
+def test_tuples_of_sizes_are_known_by_their_use(body: str, wanted: dict[str, int]) -> None:
+    assert lengths_of(ast.parse(f"def f(p, q):\n    {body}")) == wanted
+
+
+def test_a_tuple_has_the_values_of_its_name() -> None:
+    assert plausible_values(Parameter("block_size", length=2), ())[0] == "(64, 64)"
+    assert plausible_values(Parameter("block_size", length=1), ())[0] == "(64,)"

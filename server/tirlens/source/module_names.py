@@ -49,7 +49,7 @@ class Names:
             return None
         head, last = path.split(".")[0], path.split(".")[-1]
         if last in ("prim_func", "ir_module"):
-            return last
+            return None if self._is_of_other_language(path) else last
         if last == "kernel" and self._is_on_tvm(path):
             return "prim_func"
         ours = head in _FRAMEWORKS or head == "T"
@@ -63,8 +63,14 @@ class Names:
 
     def _is_on_tvm(self, path: str) -> bool:
         """Whether `path` is in an imported package whose name has that of TVM in it."""
-        is_imported = any(path.startswith(known + ".") for known in self.aliases.values())
-        return is_imported and not _TVM_WORDS.isdisjoint(re.split(r"[._]", path))
+        return self._is_imported(path) and not _TVM_WORDS.isdisjoint(re.split(r"[._]", path))
+
+    def _is_of_other_language(self, path: str) -> bool:
+        """Whether `path` is in an imported package that has nothing to do with TVM."""
+        return self.framework is None and self._is_imported(path) and not self._is_on_tvm(path)
+
+    def _is_imported(self, path: str) -> bool:
+        return any(f"{path}.".startswith(f"{known}.") for known in self.aliases.values())
 
     def decorators(self, node: FunctionNode | ast.ClassDef) -> frozenset[str]:
         """The kinds of all decorators of a definition."""

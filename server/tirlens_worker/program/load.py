@@ -25,6 +25,7 @@ from .document import Document, chain, missing_name, package_of, relative_levels
 _EFFECTS = frozenset(["append", "extend", "insert", "update", "add", "setdefault"])
 # Errors that end the program on any machine, unlike a missing GPU.
 _REPORTED_AT_ONCE = (EOFError, KeyboardInterrupt, RecursionError)
+_PROJECT_FILES = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 _PRINTED = re.compile(r"#[ \t]*(?P<text>from tvm\.script import \w+ as (?P<name>\w+))[ \t]*$")
 
 
@@ -268,20 +269,43 @@ def _is_dotted(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
+def project_folders(path: str) -> List[str]:
+    """The folders from which tests and programs of the project around a file are run.
+
+    They are the nearest folder above with a project's file, and its ``src`` and ``python``.  A
+    folder with the sources of a framework, which are not built, is left out.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    while os.path.dirname(folder) != folder:
+        if any(os.path.exists(os.path.join(folder, name)) for name in _PROJECT_FILES):
+            found = [folder, *(os.path.join(folder, name) for name in ("src", "python"))]
+            return [item for item in found if os.path.isdir(item) and not _has_framework(item)]
+        folder = os.path.dirname(folder)
+    return []
+
+
+def _has_framework(folder: str) -> bool:
+    return any(os.path.isdir(os.path.join(folder, name)) for name in ("tvm", "tilelang"))
+
+
 def search_folders(path: str, extra: Tuple[str, ...], levels: int = 0) -> List[str]:
     """The search path of the user's modules.
 
     The parent of a package, or else the folder of the document as in ``python file.py``, then
-    `extra`.
+    `extra`, then the folders of the project.
     """
+    return list(dict.fromkeys((*_first_folders(path, extra, levels), *project_folders(path))))
+
+
+def _first_folders(path: str, extra: Tuple[str, ...], levels: int) -> Tuple[str, ...]:
     name, root = package_of(path, levels)
-    first = root if "." in name else os.path.dirname(os.path.abspath(path))
-    return list(dict.fromkeys((first, *extra)))
+    return (root if "." in name else os.path.dirname(os.path.abspath(path)), *extra)
 
 
 def _extend_search_path(path: str, extra: Tuple[str, ...], levels: int) -> None:
-    folders = search_folders(path, extra, levels)
-    sys.path[:0] = [folder for folder in folders if folder not in sys.path]
-    folder = os.path.dirname(os.path.abspath(path))
-    if folder not in sys.path:
-        sys.path.append(folder)
+    first = dict.fromkeys(_first_folders(path, extra, levels))
+    sys.path[:0] = [folder for folder in first if folder not in sys.path]
+    # What is installed goes before what the project has under the same name.
+    for folder in (os.path.dirname(os.path.abspath(path)), *project_folders(path)):
+        if folder not in sys.path:
+            sys.path.append(folder)

@@ -6,15 +6,25 @@ out and reported.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
 import sys
+import traceback
 from enum import EnumMeta
+from importlib import metadata
 from typing import Any, Dict, List
 
 _NAME = re.compile(r"cannot import name '(\w+)'")
 _KEYWORD = re.compile(r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argument '(\w+)'")
 _ATTRIBUTE = re.compile(r"module '((?:tilelang|tvm)(?:\.\w+)*)' has no attribute '(\w+)'")
+_LIBRARY = re.compile(r"(lib\w+)\.so[.\d]*: cannot open shared object file.*", re.DOTALL)
+# Libraries that earlier versions load when they are imported, and where they come from.
+_LIBRARIES = {
+    "libcuda": "NVIDIA's driver",
+    "libnvrtc": "CUDA, also in the package nvidia-cuda-nvrtc-cu12",
+    "libcudart": "CUDA, also in the package nvidia-cuda-runtime-cu12",
+}
 _OPTION = re.compile(r"(?:TL|TIR|CUDA)_[A-Z0-9_]+")
 
 
@@ -76,11 +86,30 @@ def _why_not_imported(name: str) -> str:
     return ""
 
 
+def _missing_library_message(file: str, name: str, error: BaseException) -> str:
+    """The message about a shared library that a framework needs to be imported."""
+    paths = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    framework = next(
+        (word for word in ("bitblas", "tilelang", "tvm") for path in paths if word in path), ""
+    )
+    if not framework:
+        return ""
+    distribution = "apache-tvm" if framework == "tvm" else framework
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        framework += " " + metadata.version(distribution)
+    origin = " of {}".format(_LIBRARIES[name]) if name in _LIBRARIES else ""
+    advice = "; tilelang 0.1.8 and later do without it" if "tvm" not in framework else ""
+    return "{} cannot be imported without {}{}{}".format(framework, file, origin, advice)
+
+
 def foreign_word(error: BaseException) -> str:
     """The message about an error due to a name that the installed framework does not have.
 
     The name is from a fork or another version; no arguments of the kernel avoid the error.
     """
+    library = _LIBRARY.fullmatch(str(error)) if isinstance(error, OSError) else None
+    if library:
+        return _missing_library_message(str(error).partition(":")[0], library.group(1), error)
     attribute = _ATTRIBUTE.fullmatch(str(error)) if isinstance(error, AttributeError) else None
     if attribute:
         name = ".".join(attribute.groups())

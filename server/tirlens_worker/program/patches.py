@@ -187,6 +187,22 @@ def _patch_relax_operators(op: Any) -> None:
     op.tensor_ir_inplace_op = handed_over
 
 
+def _patch_relax_builder(module: Any) -> None:
+    """A builder in a function for operators of a graph that are called outside of one.
+
+    Functions that make operators, kernels among them, take for granted that a model is being built.
+    """
+    builder = module.BlockBuilder
+    current = builder.current
+
+    def current_or_own() -> Any:
+        if current() is None:
+            builder().function("main", []).__enter__()
+        return current()
+
+    builder.current = staticmethod(current_or_own)
+
+
 _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("inspect", _patch_inspect),
     ("tilelang.jit", _patch_jit),
@@ -195,6 +211,7 @@ _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("tilelang.transform.pass_config", other_versions.allow_unknown_options),
     ("torch", _patch_torch),
     ("tvm", _patch_tvm),
+    ("tvm.relax.block_builder", _patch_relax_builder),
     ("tvm.relax.frontend.nn.op", _patch_relax_operators),
 )
 _ANSWERS: Tuple[Tuple[str, Callable[[Any], None]], ...] = (

@@ -8,12 +8,16 @@ computed, and assertions override both.
 from __future__ import annotations
 
 import ast
-from typing import Any, Dict, Iterator, List, Mapping, Sequence, Set, Tuple, cast
+import re
+from types import ModuleType, SimpleNamespace
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, cast
 
 from . import assumed_values
 
 _NEW = "{}.placeholder([{}], {})"
 _MAX_RANK = 8
+# Arrays of positions in other arrays.
+_INDICES = re.compile(r".*(indptr|indices|index|idx|ids|offsets?|positions?|lens?|lengths?)")
 
 
 def is_array(annotation: Any) -> bool:
@@ -21,6 +25,17 @@ def is_array(annotation: Any) -> bool:
     module = str(getattr(annotation, "__module__", ""))
     name = getattr(annotation, "__name__", "")
     return name == "Tensor" and module.startswith("tvm.relax.frontend")
+
+
+def array_class(namespace: Mapping[str, Any]) -> Optional[str]:
+    """The name under which a module knows the class of relax's arrays; None if it does not."""
+    for name, value in namespace.items():
+        if isinstance(value, type) and is_array(value):
+            return name
+    for name, value in namespace.items():
+        if isinstance(value, ModuleType) and is_array(getattr(value, "Tensor", None)):
+            return name + ".Tensor"
+    return None
 
 
 def new_arrays(
@@ -72,7 +87,8 @@ class _Reader:
         if array in self._asserted:
             return self._asserted[array]
         last = self._last.get(array, [])
-        names = self._unpacked.get(array) or ["_"] * self._ranks.get(array, 2)
+        rank = self._ranks.get(array, 1 if _INDICES.fullmatch(array) else 2)
+        names = self._unpacked.get(array) or ["_"] * rank
         first = names[: max(0, len(names) - len(last))]
         sizes = [self._assumed_size(name) for name in first] + last
         for index, size in self._single.get(array, {}).items():
@@ -118,7 +134,9 @@ class _Reader:
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return
         left, operator, other = test.left, test.ops[0], test.comparators[0]
-        if isinstance(operator, ast.Eq) and isinstance(left, ast.Constant):
+        if isinstance(operator, ast.Eq) and (
+            isinstance(left, ast.Constant) or (_dimension(other)[0] and not _dimension(left)[0])
+        ):
             left, other = other, left
         right = self._value(other)
         if right is None:
@@ -166,9 +184,16 @@ class _Reader:
             return None
         try:
             code = compile(ast.Expression(node), "<size>", "eval", dont_inherit=True)
-            return eval(code, dict(self._namespace), dict(self.known))
+            arrays = {name: self._array(name) for name in self._arrays}
+            return eval(code, dict(self._namespace), {**self.known, **arrays})
         except Exception:
             return None
+
+    def _array(self, name: str) -> Any:
+        """The attributes of an array as far as they have been read."""
+        sizes = self.sizes(name)
+        dtype = self.element(name).strip('"')
+        return SimpleNamespace(shape=tuple(sizes), ndim=len(sizes), dtype=dtype)
 
     def _assumed_size(self, name: str) -> int:
         if isinstance(self.known.get(name), int):
@@ -176,6 +201,8 @@ class _Reader:
         return assumed_values.size("num_tokens" if name == "_" else name, {}) or 128
 
     def _assumed_type(self, name: str) -> str:
+        if _INDICES.fullmatch(name.partition("_dtype")[0]):
+            return "int32"
         texts = assumed_values.by_name(name)
         return next((text.strip('"') for text in texts if text.startswith('"')), "float16")
 

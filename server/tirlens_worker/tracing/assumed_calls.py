@@ -13,7 +13,7 @@ from ..program.compilations import first_configuration
 from ..program.document import Definition, Document
 from ..protocol import KernelRequest
 from . import assumed_values, listed_values
-from .array_arguments import is_array, new_arrays
+from .array_arguments import array_class, is_array, new_arrays
 
 
 class Call(NamedTuple):
@@ -79,8 +79,14 @@ def calls_around(document: Document, request: KernelRequest, divisor: int = 1) -
     """
     path = document.definitions_along(request.local_to or "", request.span.line)
     choices = listed_values.choices_of(path[-1]) if path else {}
+    lengths = listed_values.lengths_of(path[-1]) if path else {}
     parameters = [
-        assumed_values.Parameter(name, written_type(path[-1], name), choices=choices.get(name, ()))
+        assumed_values.Parameter(
+            name,
+            written_type(path[-1], name),
+            choices=choices.get(name, ()),
+            length=lengths.get(name, 0),
+        )
         for name in required_around(document, request)
     ]
     for values in assumed_values.attempts(parameters, request.hints, request.bindings, divisor):
@@ -170,10 +176,12 @@ def _new_arrays(
     if not isinstance(definition, ast.FunctionDef):
         return {}
     hints: Mapping[str, Any] = getattr(value, "__annotations__", {})
+    namespace = getattr(value, "__globals__", {})
     kinds = {name: written_type(definition, name) for name in values if is_array(hints.get(name))}
+    for name in listed_values.arrays_of(definition) & set(values) - set(hints):
+        kinds[name] = array_class(namespace)
     arrays = {name: kind for name, kind in kinds.items() if kind}
     others = {name: text for name, text in values.items() if name not in arrays}
-    namespace = getattr(value, "__globals__", {})
     return new_arrays(definition, arrays, others, namespace) if arrays else {}
 
 
@@ -208,6 +216,7 @@ def _without_value(
     flags = listed_values.flags_of(tree)
     choices = listed_values.choices_of(tree, _namespace(value))
     codes = listed_values.codes_of(tree)
+    lengths = listed_values.lengths_of(tree)
     context = "{} {}".format(request.name, file)
     # One whose parameters are all None is called by a tuner, which gives them values.
     is_tuned = all(parameter.default is None for parameter in signature.parameters.values())
@@ -219,15 +228,18 @@ def _without_value(
         optional = parameter.default is None and not is_tuned
         if parameter.default is parameter.empty or parameter.default is None:
             annotation = parameter.annotation
-            if getattr(annotation, "__name__", "") in ("Target", "dtype"):
+            if getattr(annotation, "__name__", "") in ("Target", "dtype", "BlockBuilder"):
                 annotation = written_type(definition, parameter.name) or annotation
             hint = "flag" if parameter.name in flags else None
             hint = hint if annotation is parameter.empty else annotation
             position = None if parameter.kind is parameter.KEYWORD_ONLY else index
             name = parameter.name
             listed, numbers = choices.get(name, ()), codes.get(name, ())
+            length = 0 if is_array(annotation) else lengths.get(name, 0)
             out.append(
-                assumed_values.Parameter(name, hint, optional, position, listed, numbers, context)
+                assumed_values.Parameter(
+                    name, hint, optional, position, listed, numbers, context, length
+                )
             )
         elif parameter.name in request.bindings:
             out.append(assumed_values.Parameter(parameter.name, None, True))

@@ -32,7 +32,7 @@ class Parameter:
 
     `optional` if the kernel has a default; `position` if it can be passed by position; `choices`
     are the values that its definition lists, `codes` the numbers that it compares it with;
-    `context` are the names of the kernel and its file.
+    `context` are the names of the kernel and its file; `length` is that of a tuple, 0 of no tuple.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Parameter:
     choices: Texts = ()
     codes: Texts = ()
     context: str = ""
+    length: int = 0
 
 
 #: Replaced by the number of multiprocessors of the device.
@@ -192,8 +193,9 @@ def by_name(
         module = str(hint).rpartition(".")[0]
         return tuple("{}.{}".format(module, text.strip('"')) for text in _dtypes(name, context))
     if str(hint).rpartition(".")[2] == "Target":
-        # An object of the class, by the name under which the text knows it.
         return ('{}("cuda")'.format(hint),)
+    if str(hint).rpartition(".")[2] == "BlockBuilder":
+        return ("{}()".format(hint),)
     if hint in ("Dict", "Mapping", "dict"):
         return ("{}",)
     if hint == "flag":
@@ -281,7 +283,7 @@ def _assignments(
     required = [p for p in parameters if not p.optional or p.name in fixed]
     for chosen in (required, list(parameters)):
         names = [p.name for p in parameters]
-        table = {p.name: fixed.get(p.name) or _plausible(p, names) for p in chosen}
+        table = {p.name: fixed.get(p.name) or plausible_values(p, names) for p in chosen}
         hinted = dict(table)
         for parameter in chosen:
             name, choices = parameter.name, parameter.choices
@@ -298,7 +300,7 @@ def _assignments(
                 yield dict({n: v[0] for n, v in hinted.items()}, **{name: value})
 
 
-def _plausible(parameter: Parameter, names: Collection[str]) -> Texts:
+def plausible_values(parameter: Parameter, names: Collection[str]) -> Texts:
     """Values for a parameter by what its definition lists, else by its name."""
     values = by_name(parameter.name, parameter.annotation, names, parameter.context)
     if parameter.choices:
@@ -306,6 +308,10 @@ def _plausible(parameter: Parameter, names: Collection[str]) -> Texts:
         return tuple(dict.fromkeys((*first, *parameter.choices)))
     if parameter.codes and not _is_named(parameter.name):
         return parameter.codes
+    if parameter.length:
+        end = "," if parameter.length == 1 else ""
+        tuples = (", ".join([text] * parameter.length) + end for text in values)
+        return tuple("({})".format(text) for text in tuples)
     return values
 
 

@@ -23,6 +23,9 @@ def is_kernel(value: Any) -> bool:
 def functions(value: Any) -> List[Named]:
     """The IR functions in `value`, each with its name if it is in a module."""
     name = type(value).__name__
+    if not type(value).__module__.startswith("tvm") and name in ("PrimFunc", "IRModule"):
+        # The functions of another language.
+        return []
     if name == "PrimFunc":
         return [(None, value)]
     if name == "IRModule":

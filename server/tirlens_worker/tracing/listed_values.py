@@ -11,6 +11,8 @@ Texts = Tuple[str, ...]
 
 _IDENTITY = "lambda x, *_: x"
 _MAX_VALUES = 16
+# Of a tuple of sizes of which only the length is asked.
+_USUAL_RANK = 2
 
 
 def choices_of(
@@ -153,3 +155,43 @@ def constants_of(function: ast.AST) -> Texts:
         ):
             names += [name for name in re.split(r"[\s,]+", node.args[0].value) if name]
     return tuple(dict.fromkeys(names))
+
+
+def arrays_of(function: ast.AST) -> FrozenSet[str]:
+    """The names whose shape `function` reads."""
+    return frozenset(
+        node.value.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("shape", "ndim")
+        and isinstance(node.value, ast.Name)
+    )
+
+
+def lengths_of(function: ast.AST) -> Dict[str, int]:
+    """The least lengths of the parameters that `function` uses as tuples of sizes.
+
+    It subscripts them with integers, takes their length, or unpacks them.  A parameter of which it
+    also uses an attribute is an array.
+    """
+    found: Dict[str, int] = {}
+    arrays: Set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            index: Any = getattr(node.slice, "value", node.slice)
+            index = getattr(index, "value", index)
+            if type(index) is int and isinstance(node.ctx, ast.Load):
+                found[node.value.id] = max(found.get(node.value.id, 0), index + 1, -index)
+            else:
+                arrays.add(node.value.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            arrays.add(node.value.id)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "len":
+            if node.args and isinstance(node.args[0], ast.Name):
+                found.setdefault(node.args[0].id, _USUAL_RANK)
+        elif isinstance(node, (ast.Assign, ast.Starred)) and isinstance(node.value, ast.Name):
+            if isinstance(node, ast.Starred):
+                found.setdefault(node.value.id, _USUAL_RANK)
+            elif isinstance(node.targets[0], ast.Tuple):
+                found[node.value.id] = len(node.targets[0].elts)
+    return {name: length for name, length in found.items() if name not in arrays}
