@@ -19,6 +19,10 @@ MAX_TIMEOUT_S = 86_400
 DEFAULT_MIN_PERCENTAGE = 1.0
 DEFAULT_HINT_COLUMNS = 120
 DETAILS = ("all", "hottest", "marked", "off")
+LENS_PARTS = ("time", "verdict", "peak", "work", "size", "call")
+"""The parts that a lens may show; the device always follows them."""
+
+DEFAULT_LENS_PARTS = ("time", "verdict", "peak", "size")
 _VARIABLE = re.compile(r"[A-Za-z0-9_*?]+")
 
 
@@ -35,7 +39,8 @@ class Settings:
     whether tilelang lowers its kernels for the exact threads and shared memory.  `budgets` are
     those of the kernels by name (with ``*`` and ``?`` as in file names), `fail_above` the growth
     above which a change is refused (`tirlens.gate`).  `environment` names further environment
-    variables that analysed code sees (with ``*`` and ``?``).
+    variables that analysed code sees (with ``*`` and ``?``).  `lens_parts` are the parts of a lens
+    in order.
     """
 
     device: str | None = None
@@ -51,6 +56,7 @@ class Settings:
     hint_columns: int | None = None
     hint_changes: bool | None = None
     gutter_heat: bool | None = None
+    lens_parts: tuple[str, ...] = ()
     lower: bool | None = None
     budgets: Mapping[str, Budget] = field(default_factory=dict[str, Budget])
     fail_above: tuple[str, ...] = ()
@@ -241,6 +247,14 @@ def _variables(value: Any) -> tuple[str, ...]:
     raise ValueError("must be names of environment variables, such as 'HF_HOME' or 'MY_*'")
 
 
+def _lens_parts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, (list, tuple)):
+        names = tuple(cast("list[Any]", value))
+        if all(name in LENS_PARTS for name in names) and len(set(names)) == len(names):
+            return names
+    raise ValueError(f"must be a list of some of {', '.join(LENS_PARTS)}, each once")
+
+
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "device": _text,
     "python": _text,
@@ -255,6 +269,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "hint_columns": _columns,
     "hint_changes": _flag,
     "gutter_heat": _flag,
+    "lens_parts": _lens_parts,
     "lower": _flag,
     "budgets": _budgets,
     "fail_above": _limits,

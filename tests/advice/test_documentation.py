@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from support.actions import ACTION
 from support.workers import TILELANG, TVM, analyzed
 from tirlens import pipeline, source
 from tirlens.advice import rules
@@ -60,6 +61,7 @@ def test_the_example_of_a_rule(module: str, tmp_path: Path) -> None:
     rule = module.replace("_", "-")
     assert rule in {advice.rule for advice in before.advice}
     assert rule not in {advice.rule for advice in after.advice}
+    assert all(ACTION.fullmatch(advice.action) for advice in before.advice)
     saving_s = {advice.rule: advice.saving_s for advice in before.advice}[rule]
     assert after.time_s is not None
     if saving_s is not None:

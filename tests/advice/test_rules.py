@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.actions import ACTION
 from support.kernels import gemm, scale, site
 from tirlens.advice import Question, advise, rewrite, splitting
 from tirlens.advice.independence import nests, with_innermost
@@ -191,6 +192,7 @@ def test_speaks(rule: str, facts: KernelFacts, device: str) -> None:
     advice = asked(facts, device)
     assert rule in advice
     assert advice[rule].message and advice[rule].span.line > 0
+    assert ACTION.fullmatch(advice[rule].action)
 
 
 @pytest.mark.parametrize(("rule", "facts", "device"), SILENT, ids=[case[0] for case in SILENT])

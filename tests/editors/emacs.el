@@ -69,7 +69,7 @@
   (setq trusted-content (list (plist-get given :trusted)))
   (let ((eglot-sync-connect t))
     (call-interactively #'tirlens))
-  (tell :lenses (lenses-with "est."))
+  (tell :lenses (lenses-with "h100-sxm"))
   (tell :hints (wait "hints" (lambda ()
                                (let ((found (shown 'eglot--inlay-hint)))
                                  (and (> (length found) 0) found)))))

@@ -102,13 +102,13 @@ local function run()
   vim.lsp.inlay_hint.enable(true, { bufnr = buffer })
 
   seen.hints = wait("inlay hints", function() return hints(buffer) end)
-  seen.lenses = wait("code lenses", shows(buffer, "est%."))
+  seen.lenses = wait("code lenses", shows(buffer, "h100%-sxm"))
   for name, kernel in pairs(given.kernels) do
     seen.hovers[name] = hover(buffer, kernel.operation, kernel.word)
   end
 
   local first = seen.lenses[1].line
-  click(first, "est.")
+  click(first, " ms")
   wait("the report", function() return opened end)
   seen.report = table.concat(vim.fn.readfile(vim.uri_to_fname(opened)), "\n")
 

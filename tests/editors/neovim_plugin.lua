@@ -51,7 +51,7 @@ local function run()
   vim.cmd.edit(given.file)
   seen.untrusted = lenses("untrusted")
   vim.cmd.TirlensTrust()
-  seen.lenses = lenses("est.")
+  seen.lenses = lenses("h100-sxm")
   seen.hints = wait("hints", function()
     local found = vim.lsp.inlay_hint.get({ bufnr = 0 })
     return #found > 0 and #found or nil

@@ -30,6 +30,7 @@ from tirlens.gate import Change, Limits
 from tirlens.hardware import load
 from tirlens.ide import hovers
 from tirlens.ide.escaping import csv_cell
+from tirlens.ide.terms import SITE
 from tirlens.lsp import welcome
 from tirlens.model.report import Advice, BreakdownEntry, CaveatNote, KernelReport
 from tirlens.pipeline import FileReport, Options
@@ -69,7 +70,7 @@ def _kernel(name: str) -> KernelReport:
         bound_reason=name,
         formula={"flop": name},
         loops=(replace(inner, children=(inner,)),),
-        advice=(Advice("stages", AT, "warning", name),),
+        advice=(Advice("stages", AT, "warning", name, name),),
         caveats=(CaveatNote(name, AT),),
     )
 
@@ -83,6 +84,7 @@ def _rendered(markdown: str) -> str:
 
 
 def _check(html: str, name: str) -> None:
+    html = html.replace(f'<a href="{SITE}', f'<term href="{SITE}')
     for tag in ("script", "a ", "img", "em>", "s>", "h1"):
         assert f"<{tag}" not in html
     shown = " ".join(unescape(html).split())

@@ -12,8 +12,8 @@ const looks = { viewport: { width: 1120, height: 640 }, scale: 1.25 };
 
 await withBrowser({ ...given, ...looks }, async (open) => {
   const window = await open(given.address, given.folder, kernel.file);
-  await window.lenses(/est\./);
-  await window.lineMatching(kernel.operation, /%|hidden/);
+  await window.lenses(/^[\d.]+ [num]?s \|/);
+  await window.lineMatching(kernel.operation, /%|overlapped/);
   await window.command("View: Toggle Primary Side Bar Visibility");
   await window.page.waitForTimeout(500);
   // The import lines make room for the hover below its line.

@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 TVM = {
     "file": "tvm/matmul_tvm.py",
     "name": "matmul_naive",
-    "flop": "2.15 GFLOP",
+    "size": "1024x1024 fp32",
     "operation": "C[i, j] = C[i, j] + A",
     "operationFlop": "2.15 GFLOP",
     "word": "C",
@@ -23,7 +23,7 @@ TVM = {
 TILELANG = {
     "file": "tilelang/gemm_tilelang.py",
     "name": "matmul",
-    "flop": "1.1 TFLOP",
+    "size": "8192x8192x8192 fp16",
     "operation": "T.gemm(",
     "operationFlop": "1.1 TFLOP",
     "word": "gemm",
@@ -31,8 +31,9 @@ TILELANG = {
     "plain": ["import tilelang.language", "T.alloc_fragment("],
     "launch": "with T.Kernel(",
     "otherCall": "matmul(M=1024, N=1024, K=1024)",
-    "otherFlop": "2.15 GFLOP",
+    "otherSize": "1024x1024x1024 fp16",
     "second": "batched_matmul",
+    "secondSize": "16x1000x1024x512 fp16",
 }
 # A file in a folder without an environment.
 ALONE = {"file": "alone/gemm_alone.py", "message": "the file needs tilelang"}

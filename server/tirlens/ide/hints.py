@@ -152,13 +152,13 @@ def hints(
 def _overlapped_label(
     costs: list[BreakdownEntry], report: KernelReport, smallest_share: float
 ) -> str:
-    """``1.4 ms hidden | 1.1 TF``: work that adds no time because it overlaps other work."""
-    hidden_s = sum(cost.overlapped_s or 0.0 for cost in costs)
-    if not hidden_s or not report.time_s or hidden_s < smallest_share * report.time_s:
+    """``1.4 ms overlapped | 1.1 TF``: work that adds no time because it overlaps other work."""
+    overlapped_s = sum(cost.overlapped_s or 0.0 for cost in costs)
+    if not overlapped_s or not report.time_s or overlapped_s < smallest_share * report.time_s:
         return ""
     flop = entries.total(cost.flop for cost in costs)
     work = f" | {labels.quantity(flop, 'F', 2)}" if flop else ""
-    return f"{labels.seconds(hidden_s, 2)} hidden{work}"
+    return f"{labels.seconds(overlapped_s, 2)} overlapped{work}"
 
 
 def _outermost_of_line(

@@ -163,11 +163,16 @@ def cut_hint(label: str, most: int) -> str:
     return label
 
 
+def cut(text: str, limit: int) -> str:
+    """`text` with at most `limit` characters; ``...`` in place of what is cut off."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
 def shorten(call: str, limit: int = 28) -> str:
     """A call expression cut after an argument: ``matmul(8192, ...)``."""
     text = ascii_(" ".join(call.split()))
     if len(text) <= limit or "(" not in text:
-        return text if len(text) <= limit else text[: limit - 3] + "..."
+        return cut(text, limit)
     head, _, arguments = text.partition("(")
     kept = ""
     depth = 0
@@ -182,9 +187,9 @@ def shorten(call: str, limit: int = 28) -> str:
 
 
 def time_or_overlap(cost: BreakdownEntry) -> str:
-    """``2.18 ms``, or ``695 us hidden`` for work that slower work overlaps entirely."""
+    """``2.18 ms``, or ``695 us overlapped`` for work that slower work overlaps entirely."""
     if not cost.time_s and cost.overlapped_s:
-        return f"{seconds(cost.overlapped_s)} hidden"
+        return f"{seconds(cost.overlapped_s)} overlapped"
     return seconds(cost.time_s)
 
 

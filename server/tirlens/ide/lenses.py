@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from tirlens.ide import labels
+from tirlens.ide import labels, sizes, verdicts
 from tirlens.ide.history import NO_HISTORY, History
+from tirlens.settings import DEFAULT_LENS_PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tirlens.model.report import KernelReport
 
 Action = Literal["report", "call", "device", "trust", "analyze", "none"]
 
-_COMPUTE = frozenset({"tensor", "fp32", "fp64", "int", "sfu"})
+LIMIT = 110
+"""The most characters of a lens; the device, which is last, must stay on the screen."""
 
+_LEAST_VERDICT = 12
+# The share of the roofline from which the operations of one class set it.
+_ALMOST = 0.95
+_SEPARATOR = " | "
 ANALYSING = "analysing..."
 UNTRUSTED = "untrusted: analysis needs to run this file"
 CANCELLED = "cancelled: click to analyse"
@@ -31,75 +37,99 @@ class Part:
     action: Action
 
 
-def parts(report: KernelReport, history: History = NO_HISTORY) -> list[Part]:
-    """The lens of one analysed kernel, whose time is compared with those of `history`."""
+def parts(
+    report: KernelReport,
+    history: History = NO_HISTORY,
+    names: Sequence[str] = DEFAULT_LENS_PARTS,
+) -> list[Part]:
+    """The lens of one analysed kernel.
+
+    Parameters
+    ----------
+    report
+        The report.
+    history
+        What its time is compared with.
+    names
+        The parts in the order of the lens; the device always follows.
+    """
+    device = Part(report.device_id, "device")
     if report.status == "needs-bindings":
-        return [
-            Part(f"needs {', '.join(report.needs)}: click to set", "call"),
-            Part(report.device_id, "device"),
-        ]
+        return [*needs(report.needs), device]
     if not report.has_counts:
         return [Part(failure(report.message or report.status), "report")]
-    changes = history.changes_of(report)
-    found = [Part(f"{time(report)} ({changes})" if changes else time(report), "report")]
-    if bound(report):
-        found.append(Part(bound(report), "report"))
-    found.append(Part(work(report), "report"))
-    if call(report):
-        found.append(Part(call(report), "call"))
-    found.append(Part(report.device_id, "device"))
-    return found
+    found = _Titles(
+        time=_time_with_changes(report, history),
+        verdict=verdicts.verdict(report),
+        peak=peak(report),
+        work=work(report),
+        size=sizes.size(report),
+        call=labels.ascii_(_call(report)),
+    )
+    displayed = _shorten(found, names, len(report.device_id))
+    return [*(Part(title, _CLICKS[name]) for name, title in displayed), device]
+
+
+def several(reports: Sequence[tuple[KernelReport, History]]) -> list[Part]:
+    """The lens of a kernel with several calls: time and size of each, then their device."""
+    device = Part(", ".join(dict.fromkeys(report.device_id for report, _ in reports)), "device")
+    found: list[Part] = []
+    room = LIMIT - len(device.title)
+    for index, (report, history) in enumerate(reports):
+        title = parts(report)[0].title
+        if report.has_counts:
+            title = f"{_time_with_changes(report, history)}, {sizes.size(report)}".rstrip(", ")
+        rest = len(reports) - index
+        after = "" if rest == 1 else _SEPARATOR + _more(rest - 1)
+        if found and len(title) + len(_SEPARATOR) + len(after) > room:
+            return [*found, Part(_more(rest), "report"), device]
+        room -= len(title) + len(_SEPARATOR)
+        found.append(Part(title, "report"))
+    return [*found, device]
+
+
+def _more(count: int) -> str:
+    return f"{count} more"
 
 
 def lens(report: KernelReport) -> str:
     """The whole lens as one line of text."""
-    return " | ".join(part.title for part in parts(report))
+    return _SEPARATOR.join(part.title for part in parts(report))
 
 
 def time(report: KernelReport) -> str:
-    """``87.1 us est.``, ``87.1 us lower bound, unscheduled`` or ``no time: <reason>``."""
+    """``87.1 us``, ``87.1 us lower bound, unscheduled`` or ``no time: <reason>``."""
     if report.time_s is None:
         return f"no time: {labels.shorten(labels.ascii_(report.message), 80)}"
     if report.schedule == "unscheduled":
         return f"{labels.seconds(report.time_s)} lower bound, unscheduled"
-    return f"{labels.seconds(report.time_s)} est."
+    return labels.seconds(report.time_s)
 
 
-def bound(report: KernelReport) -> str:
-    """``tensor-bound, 71% of peak``, ``l2-bound, 83% busy``, ``latency-bound, dram 36% busy``.
+def _time_with_changes(report: KernelReport, history: History) -> str:
+    """``2.47 ms (-28%)``."""
+    changes = history.changes_of(report)
+    return f"{time(report)} ({changes})" if changes else time(report)
 
-    The peak is the bandwidth's where DRAM bounds.  Where no unit bounds, the busiest is named.
+
+def peak(report: KernelReport) -> str:
+    """``45% of peak`` or ``45% of DRAM peak``; empty if the verdict has it.
+
+    The peak is that of the operations where these set the roofline, else that of DRAM.
     """
-    if report.bound is None:
+    compute, memory = report.peak_fraction, report.dram_fraction
+    if report.bound in ("tensor", "dram") or report.schedule == "unscheduled":
         return ""
-    text = f"{report.bound}-bound"
-    fraction = report.dram_fraction if report.bound == "dram" else None
-    if report.bound in _COMPUTE:
-        fraction = report.peak_fraction
-    if fraction is not None:
-        return f"{text}, {labels.percent(fraction)} of peak"
-    busy = report.utilisation
-    if report.bound in busy:
-        return f"{text}, {labels.percent(busy[report.bound])} busy"
-    if not busy:
-        return text
-    busiest = max(busy, key=lambda unit: busy[unit])
-    return f"{text}, {busiest} {labels.percent(busy[busiest])} busy"
+    if compute is not None and report.time_s and report.roofline_time_s is not None:
+        roofline = report.roofline_time_s / report.time_s
+        if compute >= _ALMOST * roofline:
+            return f"{labels.percent(compute)} of peak"
+    return f"{labels.percent(memory)} of DRAM peak" if memory is not None else ""
 
 
 def work(report: KernelReport) -> str:
     """``137 GFLOP, 1.21 GB DRAM``."""
     return f"{labels.flop(report.flop)}, {labels.bytes_(report.dram_bytes.total)} DRAM"
-
-
-def call(report: KernelReport) -> str:
-    """The arguments that the numbers are for: ``matmul(8192, ...)``, ``M=8192``; may be empty."""
-    arguments: list[str] = []
-    if report.call not in ("", report.name, report.definition) and "(" in report.call:
-        arguments.append(labels.shorten(report.call))
-    arguments.extend(f"{name}={value}" for name, value in report.bindings.items())
-    text = ", ".join(arguments)
-    return f"assumed: {text}" if text and report.call_source == "assumed" else text
 
 
 def needs(names: Sequence[str]) -> list[Part]:
@@ -110,3 +140,74 @@ def needs(names: Sequence[str]) -> list[Part]:
 def failure(reason: str) -> str:
     """``not analysed: <reason>``, short enough for a lens."""
     return f"not analysed: {labels.shorten(labels.ascii_(reason), 80)}"
+
+
+@dataclass(frozen=True)
+class _Titles:
+    """The titles of the parts of a lens by their names; the verdict still in its pieces."""
+
+    time: str
+    verdict: verdicts.Verdict
+    peak: str
+    work: str
+    size: str
+    call: str
+
+    def select(self, names: Sequence[str]) -> list[tuple[str, str]]:
+        """The parts `names` that are not empty, with their titles."""
+        titles = {**self.__dict__, "verdict": self.verdict.text}
+        return [(name, titles[name]) for name in names if titles[name]]
+
+
+_CLICKS: Mapping[str, Action] = {
+    "time": "report",
+    "verdict": "report",
+    "peak": "report",
+    "work": "report",
+    "size": "call",
+    "call": "call",
+}
+# What is given up where a lens is too long, in this order.
+_STEPS: tuple[Callable[[_Titles], _Titles], ...] = (
+    lambda titles: replace(titles, work=""),
+    lambda titles: replace(titles, peak=""),
+    lambda titles: replace(titles, call=labels.shorten(titles.call)),
+    lambda titles: _with_verdict(titles, detail=""),
+    lambda titles: replace(titles, call=""),
+    lambda titles: _with_verdict(titles, action=""),
+)
+
+
+def _with_verdict(titles: _Titles, **pieces: str) -> _Titles:
+    return replace(titles, verdict=replace(titles.verdict, **pieces))
+
+
+def _shorten(titles: _Titles, names: Sequence[str], device: int) -> list[tuple[str, str]]:
+    """The parts `names` of a lens that, with a device of so many characters, are within `LIMIT`.
+
+    The time and the size are left whole, as the size says what is assumed.
+    """
+    displayed = titles.select(names)
+    for step in _STEPS:
+        if _length(displayed) + device <= LIMIT:
+            return displayed
+        titles = step(titles)
+        displayed = titles.select(names)
+    excess = _length(displayed) + device - LIMIT
+    if excess <= 0:
+        return displayed
+    kept = len(titles.verdict.limit) - excess
+    limit = labels.cut(titles.verdict.limit, kept) if kept >= _LEAST_VERDICT else ""
+    return _with_verdict(titles, limit=limit).select(names)
+
+
+def _length(displayed: Sequence[tuple[str, str]]) -> int:
+    """The characters of the parts with the separator behind each."""
+    return sum(len(title) + len(_SEPARATOR) for _, title in displayed)
+
+
+def _call(report: KernelReport) -> str:
+    """The call that the figures are for, if it has arguments."""
+    has_arguments = report.call not in ("", report.name, report.definition) and "(" in report.call
+    bindings = [f"{name}={value}" for name, value in report.bindings.items()]
+    return ", ".join([report.call] * has_arguments + bindings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from tirlens.ide import labels
+from tirlens.ide import labels, sizes, verdicts
 from tirlens.ide.launch import array_transfers, block, blocks_per_sm
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def kernel_cells(kernel: KernelReport) -> dict[str, str]:
     return {
         "time": labels.seconds(kernel.time_s),
         "band": "" if band is None else f"{labels.seconds(band[0])} - {labels.seconds(band[1])}",
-        "bound": kernel.bound or "",
+        "bound": verdicts.verdict(kernel).limit,
         "FLOP": labels.flop(kernel.flop),
         "rate": labels.rate(kernel.flop_per_s, "FLOP"),
         "peak": "" if kernel.flop == 0 else labels.percent(kernel.peak_fraction),
@@ -58,7 +58,7 @@ def line_cells(cost: BreakdownEntry) -> tuple[str, ...]:
         labels.quantity(cost.flop, "F"),
         labels.bytes_(cost.global_bytes),
         labels.bytes_(cost.dram_bytes),
-        cost.bound or "",
+        verdicts.unit(cost.bound),
     )
 
 
@@ -85,10 +85,11 @@ def particulars(kernel: KernelReport) -> list[tuple[str, str]]:
     """The figures of a kernel that are not in its lens, with their names."""
     found = {
         "call": f"{kernel.call} ({call_source(kernel)})" if kernel.call else "",
+        "assumed": ", ".join(sizes.assumption_texts(kernel)),
         "device": f"{kernel.device_name} ({kernel.device_source or kernel.device_id})",
         "launch": _launch(kernel),
         "arrays": array_transfers(kernel),
-        "memory": f"{labels.bytes_(kernel.global_bytes.total)} issued, "
+        "work": f"{labels.flop(kernel.flop)}; {labels.bytes_(kernel.global_bytes.total)} issued, "
         f"{labels.compulsory(kernel)} compulsory, "
         f"{labels.bytes_(kernel.dram_bytes.total)} DRAM",
         "intensity": _intensity(kernel),

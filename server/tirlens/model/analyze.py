@@ -6,7 +6,7 @@ chooses the schedule, `gpu.kernel` or `cpu` model the time, and `reporting` writ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tirlens.hardware.provenance import caveats
 from tirlens.hardware.spec import Device
@@ -18,7 +18,7 @@ from .gpu.compiler.matrix_instructions import find_unsupported_instructions
 from .gpu.kernel import find_launch, model_gpu_kernel, move_bytes
 from .gpu.launch.limits import array_bytes, refused_launch
 from .multi_kernel import merge_reports, split_kernels
-from .report import CaveatNote, KernelReport
+from .report import ArrayShape, CaveatNote, KernelReport
 from .reporting.lower_bound import limit_to_compulsory_bytes, report_lower_bound
 from .reporting.report_builder import (
     add_cached_roofline,
@@ -122,6 +122,7 @@ def _begin_report(facts: KernelFacts, device: Device, bindings: Mapping[str, int
         assumed={**facts.assumed_arguments, **{name: str(bound[name]) for name in guessed}},
         device_id=device.id,
         device_name=device.name,
+        sm_count=device.sm_count,
         launch_facts="lowered" if facts.lowered_for(device.arch) else "source",
         lowered=facts.lowered_for(device.arch),
         lowering_error=facts.refused.get(device.arch, ""),
@@ -157,6 +158,7 @@ def _analyze_workload(
 ) -> KernelReport:
     """The report of a counted kernel."""
     report = _add_count_caveats(report, workload)
+    report = report.replace(arrays=tuple(_array_shapes(workload)))
     if workload.needs:
         message = f"needs {', '.join(workload.needs)}"
         return report.replace(status="needs-bindings", needs=workload.needs, message=message)
@@ -231,6 +233,14 @@ def _memory_caveat(size: int, device: Device) -> str:
         f"the arrays take {size / 1e9:.4g} GB, more than the {device.dram.bytes / 1e9:.4g} GB of "
         f"{device.id}"
     )
+
+
+def _array_shapes(workload: Workload) -> Iterator[ArrayShape]:
+    """The arrays that the kernel takes."""
+    for entry in workload.counts.buffers.values():
+        buffer = entry.buffer
+        if buffer.is_parameter:
+            yield ArrayShape(buffer.name, buffer.dtype, entry.shape)
 
 
 def _negative_array(workload: Workload) -> str | None:

@@ -31,6 +31,15 @@ class ReadWrite:
 
 
 @dataclass(frozen=True)
+class ArrayShape:
+    """An array that the kernel takes; `shape` is None where a dimension is not known."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
 class Occupancy:
     """Blocks resident on one SM, the fraction of its warp slots they fill, and what limits them."""
 
@@ -58,6 +67,8 @@ class BreakdownEntry:
     largest trip count of a loop, and `mean_trips` the mean where it varies from one execution to
     another (triangular loops, windows), else None.  `sites` are the source locations, the kernel's
     own first.
+    `step` says what a statement does that others wait for: ``load`` and ``store`` in global memory,
+    ``atomic``, ``product`` of matrix units, ``barrier`` or ``arithmetic``; empty for a loop.
     """
 
     kind: str
@@ -79,6 +90,7 @@ class BreakdownEntry:
     overlapped_s: float | None = None
     details: tuple[tuple[str, str], ...] = ()
     mean_trips: float | None = None
+    step: str = ""
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, BreakdownEntry]]:
         """The line and all inside it, each behind its depth, a parent before its children."""
@@ -91,6 +103,8 @@ class BreakdownEntry:
 class Advice:
     """A change that the model expects to help, with its predicted saving.
 
+    `action` is the change in a few words, a plural noun to be followed by "save 0.7 ms": ``3
+    stages``.
     `change` is what to write where that needs no thought, `edit` how that is written in the text,
     if it can be in one place.
     """
@@ -99,6 +113,7 @@ class Advice:
     span: Span
     severity: str
     message: str
+    action: str
     saving_s: float | None = None
     change: Change | None = None
     edit: Replacement | None = None
@@ -132,6 +147,8 @@ class KernelReport:
     ``option``, ``target``, ``machine``, ``default``).  `call_site` is the place of the call in
     another file, `launches` how often a captured call was launched.  `assumed` are the arguments
     and sizes that nothing gives, as expressions by name.
+    `arrays` are those that the kernel takes, and `sizes` the arguments and dynamic dimensions on
+    which their shapes depend; empty where that is not known.
     `budget` is what the text or the project
     allows it on this device.  `uncertainty` has the parts of the
     time band by name, of the logarithm of the time (`band`).
@@ -150,6 +167,9 @@ class KernelReport:
     call_site: Span | None = None
     launches: int | None = None
     assumed: Mapping[str, str] = field(default_factory=dict[str, str])
+    arrays: tuple[ArrayShape, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    sm_count: int | None = None
     status: str = "ok"
     needs: tuple[str, ...] = ()
     message: str = ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from tirlens.budget import NO_BUDGET, Budget
 from tirlens.hardware import Device
 from tirlens.model.report import KernelReport
+from tirlens.pipeline.call_sizes import sizes_of
 from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.options import Options
 from tirlens.pipeline.report_cache import ReportCache
@@ -87,6 +88,7 @@ def file_report(
                     budget=budget,
                     call_site=_call_site(candidate),
                     launches=candidate.launches,
+                    sizes=sizes_of(kernel, report),
                 )
                 kernels.append(_with_edits(report, editor))
         except Exception as error:  # A defect of the model must not hide the other kernels.

@@ -84,6 +84,11 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
         "launches": kernel.launches,
         "bindings": dict(kernel.bindings),
         "assumed": {name: _value(text) for name, text in kernel.assumed.items()},
+        "sizes": dict(kernel.sizes),
+        "arrays": [
+            {"name": array.name, "dtype": array.dtype, "shape": array.shape}
+            for array in kernel.arrays
+        ],
         "needs": list(kernel.needs),
         "grid": list(kernel.grid),
         **{name: getattr(kernel, name) for name in _PLAIN},
@@ -183,6 +188,7 @@ def _advice_json(advice: Advice) -> dict[str, Any]:
         "column": advice.span.column,
         "severity": advice.severity,
         "message": advice.message,
+        "action": advice.action,
         "saving_s": advice.saving_s,
         "edit": None if advice.edit is None else _edit_json(advice.edit),
     }

@@ -333,7 +333,7 @@ class Analyses:
             # Equal hints are at other lines, or were not shown on lines that were edited.
             changed = bool(hints or hints_before)
             self._emit(ViewChanged(document, hints=changed, lenses=True))
-        elif before.report != analysis.report:
+        elif (before.report, before.lens_parts) != (analysis.report, analysis.lens_parts):
             self._emit(
                 ViewChanged(
                     document,

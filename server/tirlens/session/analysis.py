@@ -12,6 +12,7 @@ from tirlens.ide import hints, lenses
 from tirlens.ide.history import NO_HISTORY, Comparison, History, SavedTime, Version, key
 from tirlens.ide.line_changes import line_times
 from tirlens.ide.line_map import LineMap
+from tirlens.settings import DEFAULT_LENS_PARTS
 
 if TYPE_CHECKING:
     from tirlens.ide.hints import Hint
@@ -53,6 +54,8 @@ class Analysis:
         The version that the user has pinned.
     options
         Those of the analysis, for evaluations on other devices.
+    lens_parts
+        The parts of a lens, in order.
     """
 
     reading: Reading
@@ -64,6 +67,7 @@ class Analysis:
     saves_before: Saves = field(default_factory=lambda: NO_SAVES)
     baseline: Version | None = None
     options: Options | None = None
+    lens_parts: tuple[str, ...] = DEFAULT_LENS_PARTS
 
     def reports_of(self, kernel: KernelSource) -> list[KernelReport]:
         """The reports of `kernel`, found by the place of its `def`, else by its name."""
@@ -169,9 +173,12 @@ class Analysis:
 
     def _lens(self, kernel: KernelSource) -> Lens:
         reports = self.reports_of(kernel)
-        parts = [
-            part for report in reports for part in lenses.parts(report, self.history_of(report))
-        ]
+        histories = [(report, self.history_of(report)) for report in reports]
+        parts: list[lenses.Part] = []
+        if len(histories) == 1:
+            parts = lenses.parts(*histories[0], self.lens_parts)
+        elif histories:
+            parts = lenses.several(histories)
         for need in self.report.needs:
             if need.kernel == kernel.name and not reports:
                 parts.extend(lenses.needs(need.names))

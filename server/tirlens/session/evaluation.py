@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tirlens.session.analysis import NO_SAVES, Analysis
+from tirlens.settings import DEFAULT_LENS_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,6 +65,7 @@ def evaluate(
         saves,
         document.baseline,
         job.options,
+        lens_parts=_lens_parts(job),
     )
     hints = analysis.hints(job.display)
     # Computed here in the thread, and not when the client asks for them.
@@ -71,6 +73,12 @@ def evaluate(
     assert analysis.files is not None
     freeze_garbage()
     return Evaluation(analysis, hints, lowering)
+
+
+def _lens_parts(job: Job) -> tuple[str, ...]:
+    """The parts of a lens: the project's setting, else the editor's."""
+    chosen = job.options.project.lens_parts or job.configuration.settings.lens_parts
+    return chosen or DEFAULT_LENS_PARTS
 
 
 def freeze_garbage() -> None:

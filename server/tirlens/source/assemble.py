@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from tirlens.source.array_sizes import array_sizes, dimension_names
 from tirlens.source.call_sites import CallSites, prelude
 from tirlens.source.directives import is_call
 from tirlens.source.find import Definition, Found
@@ -125,6 +126,7 @@ class Assembler:
         extent = self._text.extent(found.owner)
         head = found.terminals[0] if len(found.terminals) == 1 else found.owner
         same = head is found.owner
+        names = _parameters(found)
         candidates = _unique(self._candidates(found, attached, typechecks))
         local = found.local_to
         return KernelSource(
@@ -134,7 +136,9 @@ class Assembler:
             extent=extent,
             insertion_line=extent.line,
             prim_func=None if same else head.name,
-            parameters=_parameters(found),
+            parameters=names,
+            sizes=array_sizes(found, names),
+            dimensions=dimension_names(found),
             required=_required_parameters(found),
             candidates=candidates,
             directives=tuple(item for _, item in sorted(attached.directives, key=_rank)),

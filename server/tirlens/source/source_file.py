@@ -35,9 +35,11 @@ class KernelSource:
     `prim_func` the inner `def` of a factory.  `style` is as in `KernelRequest`.  `span` is the
     `def` below a lens (the inner one for a factory), `extent` all the text whose
     change makes an analysis stale, `insertion_line` where a directive would be inserted.
-    `required` are the parameters that a call must give.  `hints` are values that incomplete calls
-    in the repository give to parameters, as expressions.  `local_to`, `prelude` and `definition`
-    are as in `KernelRequest`.
+    `required` are the parameters that a call must give, `sizes` those on which the shapes of the
+    arrays depend, with their defaults, and `dimensions` the names of the dimensions of arrays.
+    `hints` are values that
+    incomplete calls in the repository give to parameters, as expressions.  `local_to`, `prelude`
+    and `definition` are as in `KernelRequest`.
     """
 
     name: str
@@ -47,6 +49,8 @@ class KernelSource:
     insertion_line: int
     prim_func: str | None = None
     parameters: tuple[str, ...] = ()
+    sizes: Mapping[str, int | None] = field(default_factory=dict[str, "int | None"])
+    dimensions: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     required: tuple[str, ...] = ()
     candidates: tuple[CallCandidate, ...] = ()
     directives: tuple[Directive, ...] = ()

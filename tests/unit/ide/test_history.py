@@ -65,19 +65,19 @@ def test_the_change_of_a_time(before_s: float | None, text: str) -> None:
 @pytest.mark.parametrize(
     ("history", "text"),
     [
-        (NO_HISTORY, "7 us est. |"),
-        (History(Comparison("last save", BEFORE, LINES)), "7 us est. (-30%) |"),
+        (NO_HISTORY, "7 us |"),
+        (History(Comparison("last save", BEFORE, LINES)), "7 us (-30%) |"),
         (
             History(
                 Comparison("last save", NOW, LINES), Comparison("HEAD~1", kernel(14e-6), LINES)
             ),
-            "7 us est. (baseline -50%) |",
+            "7 us (baseline -50%) |",
         ),
         (
             History(
                 Comparison("last save", BEFORE, LINES), Comparison("HEAD~1", kernel(5e-6), LINES)
             ),
-            "7 us est. (-30%, baseline +40%) |",
+            "7 us (-30%, baseline +40%) |",
         ),
     ],
 )

@@ -20,9 +20,9 @@ def test_the_band_says_what_makes_it_wide() -> None:
         time_band_s=(1e-6, 2e-6),
         uncertainty={"rate": 0.1, "reuse": 0.2, "launch": 0.001, "waits": 0.0},
     )
-    assert "| band | 1 us to 2 us: re-reads 22%, rate 11% |" in hovers.kernel(report)
-    assert "| band | 1 us to 2 us |" in hovers.kernel(replace(report, uncertainty={}))
-    assert "| band |" not in hovers.kernel(replace(report, time_band_s=None))
+    assert "/#band) | 1 us to 2 us: re-reads 22%, rate 11% |" in hovers.kernel(report)
+    assert "/#band) | 1 us to 2 us |" in hovers.kernel(replace(report, uncertainty={}))
+    assert "/#band)" not in hovers.kernel(replace(report, time_band_s=None))
 
 
 CALL = Span(7, 4, 7, 20)
@@ -61,7 +61,7 @@ def test_the_call_of_a_macro_tells_all_that_the_macro_does(column: int) -> None:
     costs = (written(31), written(32, None, inner, kind="serial"), written(40, "/lib/common.py"))
     told = hovered(column, *costs)
     assert told.startswith("**`macro call`**: 3 us, 75% of ")
-    assert "| FLOP | 300 FLOP |" in told and "| DRAM | 30 B |" in told
+    assert "/#flop) | 300 FLOP |" in told and "/#dram) | 30 B |" in told
     assert "executions" not in told and "line 33" not in told
     assert "| `line 31` | 31 |" in told and "| `line 40` | common.py:40 |" in told
 

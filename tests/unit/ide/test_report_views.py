@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
-from tirlens.ide import diagnostics, hints, hovers, lenses
+from tirlens.ide import diagnostics, hints, hovers, terms
 from tirlens.model.report import BreakdownEntry, CaveatNote, KernelReport, ReadWrite
 from tirlens_worker.facts import Span
 from tirlens_worker.protocol import Problem
@@ -53,38 +51,6 @@ REPORT = KernelReport(
 )
 
 
-def test_lens_of_the_contract() -> None:
-    assert lenses.lens(REPORT) == (
-        "87.1 us est. | tensor-bound, 71% of peak | 137 GFLOP, 1.21 GB DRAM"
-        " | matmul(8192, 8192, ...) | h100-sxm"
-    )
-
-
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({"call_source": "assumed"}, "assumed: matmul(8192, 8192, ...)"),
-        ({"status": "needs-bindings", "needs": ("M", "N")}, "needs M, N: click to set | h100-sxm"),
-        ({"schedule": "unscheduled"}, "87.1 us lower bound, unscheduled | "),
-        ({"bound": "dram", "dram_fraction": 0.88}, "dram-bound, 88% of peak"),
-        ({"bound": "latency"}, " | latency-bound | "),
-        (
-            {"bound": "latency", "utilisation": {"l2": 0.2, "dram": 0.361}},
-            "latency-bound, dram 36% busy",
-        ),
-        ({"bound": "l2", "utilisation": {"l2": 0.83, "dram": 0.3}}, "l2-bound, 83% busy | "),
-        (
-            {"status": "no-time", "message": "some counts are not", "time_s": None, "flop": None},
-            "no time: some counts are not | tensor-bound, 71% of peak | ? FLOP, 1.21 GB",
-        ),
-        ({"status": "error", "message": "it broke"}, "not analysed: it broke"),
-        ({"call": "main", "bindings": {"M": 64}}, " | M=64 | h100-sxm"),
-    ],
-)
-def test_lens(changes: dict[str, Any], text: str) -> None:
-    assert text in lenses.lens(replace(REPORT, **changes))
-
-
 def test_hints_one_a_line_without_the_launch() -> None:
     assert [(hint.line, hint.label) for hint in hints.hints(REPORT)] == [
         (4, "97 us 97% | 1 GF | 500 kB"),
@@ -114,8 +80,8 @@ def test_levels_that_move_nothing_have_no_row_in_a_hover() -> None:
     quiet = cost("x", 5, 0.5, dram_bytes=0.0, flop=None, l2_bytes=0.0, shared_bytes=0.0)
     found = hovers.hover([replace(REPORT, loops=(quiet,))], 5, 4)
     assert found is not None
-    assert "| FLOP | ? FLOP |" in found.markdown
-    assert all(f"| {level} |" not in found.markdown for level in ("DRAM", "L2", "shared memory"))
+    assert "/#flop) | ? FLOP |" in found.markdown
+    assert all(f"[{level}](" not in found.markdown for level in ("DRAM", "L2", "shared memory"))
 
 
 def test_small_and_foreign_lines_have_no_hint() -> None:
@@ -137,22 +103,22 @@ def test_hover_says_the_verdict_first() -> None:
     found = hovers.hover([REPORT], 6, 10)
     assert found is not None
     lines = found.markdown.splitlines()
-    assert lines[0] == "**`loop`**: 93 us, 93% of matmul (main), tensor-bound."
-    assert "| trips | 32 |" in lines
-    assert "| `gemm` | 8 | 63 us | 63% | 1 GFLOP | 500 kB | tensor |" in lines
-    assert lines.index("| `gemm` | 8 | 63 us | 63% | 1 GFLOP | 500 kB | tensor |") < next(
-        index for index, line in enumerate(lines) if "`copy`" in line
-    )
-    assert lines[2] == (
-        "Assumes `matmul(8192, 8192, 1024, block_M=128)` (directive), NVIDIA H100 SXM5 80 GB "
-        "(h100-sxm), tilelang 0.1.15."
-    )
+    link = f"[tensor cores]({terms.SITE}glossary/#bound-compute)"
+    assert lines[0] == f"**`loop`**: 93 us, 93% of matmul (main), limited by {link}."
+    assert lines[4:6] == [
+        "| `gemm` | 8 | 63 us | 63% | tensor cores |",
+        "| `copy` | 7 | 30 us | 30% | tensor cores |",
+    ]
+    trips = next(index for index, line in enumerate(lines) if line.endswith("/#trips) | 32 |"))
+    made = next(index for index, line in enumerate(lines) if line.startswith("For `matmul(8192, "))
+    assert 5 < trips < made
+    assert lines[made].endswith("NVIDIA H100 SXM5 80 GB (h100-sxm), tilelang 0.1.15.")
 
 
 def test_hover_on_the_definition_is_the_kernel() -> None:
     found = hovers.hover([REPORT], 3, 0)
     assert found is not None
-    assert found.markdown.startswith("**main**: 87.1 us est., tensor-bound, 71% of peak on NVIDIA")
+    assert found.markdown.startswith("**matmul (main)**: 87.1 us, [tensor cores 71% of peak](")
     assert hovers.hover([REPORT], 5, 0) is None
 
 

@@ -73,7 +73,7 @@ function line(host: Host, row: Row, hasChildren: boolean, compares: boolean): HT
   );
   what.style.setProperty("--depth", String(row.depth));
   const share = el("td", { class: "share" }, bar(row.bar), el("span", { class: "share-text" }, row.share));
-  const isOverlapped = row.time.endsWith("hidden");
+  const isOverlapped = row.time.endsWith("overlapped");
   const found = el(
     "tr",
     {

@@ -99,6 +99,7 @@ def check(question: Question) -> Iterator[Advice]:
                 rule="bank-conflict",
                 span=sites[0] if sites else facts.span,
                 severity="hint",
+                action=f"rows of {buffer.shape[-1]} + {-less}",
                 message=(
                     f"{buffer.name} has bank conflicts: rows of {buffer.shape[-1]} + {-less} "
                     f"{buffer.dtype} in place of {buffer.shape[-1]} have none, or fewer"

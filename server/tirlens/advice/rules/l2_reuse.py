@@ -86,6 +86,7 @@ def check(question: Question) -> Iterator[Advice]:
             rule="l2-reuse",
             span=facts.span,
             severity="hint",
+            action=f"panels of {panel} (T.use_swizzle)",
             message=f"T.use_swizzle({panel}) lets blocks of one wave share tiles in L2",
             saving_s=saving_s,
             change=Opening(facts.span, f"use_swizzle({panel})"),

@@ -61,6 +61,7 @@ def check(question: Question) -> Iterator[Advice]:
             rule="launch-bound",
             span=question.facts.span,
             severity="info",
+            action="fused launches or a CUDA graph",
             message=(
                 f"{min(launch_s / time_s, 1.0):.0%} of the time is the launch itself: "
                 "fuse the kernel with its neighbours, or replay it from a CUDA graph"

@@ -83,6 +83,7 @@ def check(question: Question) -> Iterator[Advice]:
                 rule="loop-order",
                 span=outer.sites[0],
                 severity="hint",
+                action=f"loops with {inner} innermost",
                 message=(
                     f"{inner} innermost goes along rows: loops in the order "
                     f"{', '.join((*order, inner))}{apart}"

@@ -92,6 +92,7 @@ def check(question: Question) -> Iterator[Advice]:
                 rule="mask-waste",
                 span=loop.sites[0],
                 severity="hint",
+                action="shorter loops up to the mask",
                 message=(
                     f"{masked / flop:.0%} of the work is masked off: "
                     f"{to_text(needed)} iterations in place of {to_text(loop.extent)} do the rest"

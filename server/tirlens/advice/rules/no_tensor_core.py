@@ -87,6 +87,7 @@ def check(question: Question) -> Iterator[Advice]:
                 rule="no-tensor-core",
                 span=statement.sites[0],
                 severity="hint",
+                action="matrix units (T.gemm)",
                 message=f"{dtype} products run on the scalar cores; T.gemm uses the matrix units",
                 saving_s=saving_s,
             )

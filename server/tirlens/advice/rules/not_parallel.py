@@ -79,6 +79,7 @@ def check(question: Question) -> Iterator[Advice]:
                 rule="not-parallel",
                 span=loop.sites[0],
                 severity="hint",
+                action=f"{question.device.sm_count} cores (T.parallel)",
                 message=(
                     f"the {to_text(loop.extent)} iterations of {loop.var} are independent: "
                     f"T.parallel runs them on {question.device.sm_count} cores in place of one"

@@ -86,6 +86,7 @@ def check(question: Question) -> Iterator[Advice]:
                 rule="not-pipelined",
                 span=loop.sites[0],
                 severity="hint",
+                action=f"{stages} stages",
                 message=(
                     "loads and compute take turns in every iteration; "
                     f"T.Pipelined(..., num_stages={stages}) {'in place of 1 ' if now else ''}"

@@ -78,6 +78,7 @@ def check(question: Question) -> Iterator[Advice]:
             rule="not-vectorized",
             span=loop.sites[0] if loop.sites else facts.span,
             severity="hint",
+            action=f"vectors of {width} elements",
             message=f"each thread moves one element: T.vectorized({width}) moves {width} at once",
             saving_s=saving_s,
         )

@@ -56,6 +56,7 @@ def check(question: Question) -> Iterator[Advice]:
             rule="partial-warp",
             span=question.facts.span,
             severity="hint",
+            action=f"multiples of {warp} threads",
             message=(
                 f"{threads} threads are no multiple of the warp of {warp}: "
                 f"{-threads % warp} lanes of the last warp idle"

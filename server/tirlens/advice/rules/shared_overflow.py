@@ -71,6 +71,7 @@ def check(question: Question) -> Iterator[Advice]:
             rule="shared-overflow",
             span=question.facts.span,
             severity="info" if is_assumed else "error",
+            action="smaller tiles or fewer stages",
             message=(
                 f"{message} with the assumed arguments, which may be wrong: choose others"
                 if is_assumed

@@ -87,17 +87,20 @@ def check(question: Question) -> Iterator[Advice]:
         busy_s = max(0.0, report.time_s - device.launch_s)
         saving_s = busy_s * (1 - blocks / device.sm_count)
         change = "smaller tiles, or less work a block, give each SM some"
+        action = "smaller tiles"
     else:
         saving_s, parts = _split(question, loop, blocks)
         change = (
             f"split the loop over {loop.var} among {parts} blocks that add up with T.atomic_add "
             "(split-K)"
         )
+        action = f"{parts} splits of loop {loop.var}"
     if question.is_noticeable(saving_s):
         yield Advice(
             rule="small-grid",
             span=question.facts.span,
             severity="hint",
+            action=action,
             message=(
                 f"{blocks} blocks leave {device.sm_count - blocks} of {device.sm_count} SMs idle: "
                 f"{change}"

@@ -85,6 +85,7 @@ def check(question: Question) -> Iterator[Advice]:
                 rule="stages",
                 span=loop.sites[0],
                 severity="hint",
+                action=f"{-stages} stages",
                 message=f"num_stages={-stages} in place of {now} {reason}",
                 saving_s=saving_s,
                 change=LoopKind(loop.sites[0], "Pipelined", -stages),

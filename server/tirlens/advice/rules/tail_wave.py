@@ -83,6 +83,7 @@ def check(question: Question) -> Iterator[Advice]:
             rule="tail-wave",
             span=question.facts.span,
             severity="hint",
+            action="tiles that fill the last wave",
             message=(
                 f"{count:.2f} waves take the time of {whole}, the last has {last} of {wave} "
                 f"blocks: tiles that give {(whole - 1) * wave} blocks or just under {whole * wave}"

@@ -99,6 +99,7 @@ def check(question: Question) -> Iterator[Advice]:
             rule="threads",
             span=span,
             severity="hint",
+            action=f"{-threads} threads",
             message=f"{reason}: threads={-threads} in place of {loop.extent}",
             saving_s=saving_s,
             change=Threads(span, -threads),

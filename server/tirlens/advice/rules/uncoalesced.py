@@ -78,6 +78,7 @@ def check(question: Question) -> Iterator[Advice]:
                     rule="uncoalesced",
                     span=_site(statement, facts.span),
                     severity="hint",
+                    action=f"coalesced accesses to {buffer.name}",
                     message=(
                         f"threadIdx.x runs along dimension {place} of {buffer.name}, not along "
                         "the last: let it, or store the array transposed"

@@ -97,10 +97,9 @@ def _tiles(report: KernelReport) -> list[list[str]]:
     occupancy, waves = report.occupancy, report.waves
     limiter = "" if occupancy is None else f"limited by {occupancy.limiter}"
     tail = "" if waves is None else f"tail {labels.percent(waves.tail_fraction)}"
-    bound = report.bound or ""
     tiles = [
         ["time", cells["time"], cells["band"]],
-        ["bound", bound, report.bound_class or ""],
+        ["bound", cells["bound"], report.bound_class or ""],
         ["arithmetic", cells["rate"], f"{cells['peak']} of peak" if cells["peak"] else ""],
         ["DRAM", cells["DRAM"], _of_peak(report.dram_fraction)],
         ["occupancy", cells["occupancy"], limiter],

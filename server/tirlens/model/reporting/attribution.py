@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tirlens_worker.facts import Branch, Loop, Span, Statement, While
+from tirlens_worker.facts import Barrier, Branch, Loop, Span, Statement, While
 
 from ..counting.kernel_counts import NodeCount
 from ..report import BreakdownEntry
@@ -171,7 +171,21 @@ def _statement_entry(
         shared_bytes=sum([item.shared_bytes for item in items]),
         overlapped_s=_overlapped_s(first.busy_s, seconds) if alone else None,
         details=_details(first),
+        step=_step(node, items),
     )
+
+
+def _step(node: Statement, items: Sequence[StatementCost]) -> str:
+    """What the statement does that others wait for (`BreakdownEntry.step`)."""
+    if isinstance(node, Barrier):
+        return "barrier"
+    if any(one.op == "mma" for one in node.arith):
+        return "product"
+    if any(access.mode == "atomic" for access in node.accesses):
+        return "atomic"
+    if any(item.read_bytes for item in items):
+        return "load"
+    return "store" if any(item.write_bytes for item in items) else "arithmetic"
 
 
 def _node_entry(

@@ -1,4 +1,4 @@
-"""Work that is hidden behind other work has a hint of its own kind."""
+"""Work that other work overlaps has a hint of its own kind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tirlens.model.report import BreakdownEntry, KernelReport
 from tirlens_worker.facts import Span
 
 
-def report(hidden_s: float | None, flop: int | None) -> KernelReport:
+def report(overlapped_s: float | None, flop: int | None) -> KernelReport:
     cost = BreakdownEntry(
         kind="op",
         label="T.gemm(A, B, C)",
@@ -22,7 +22,7 @@ def report(hidden_s: float | None, flop: int | None) -> KernelReport:
         time_s=0.0,
         share=0.0,
         bound="tensor",
-        overlapped_s=hidden_s,
+        overlapped_s=overlapped_s,
     )
     return KernelReport(
         name="main",
@@ -41,13 +41,15 @@ def report(hidden_s: float | None, flop: int | None) -> KernelReport:
 
 
 @pytest.mark.parametrize(
-    ("hidden_s", "flop", "label"),
+    ("overlapped_s", "flop", "label"),
     [
-        (1.38e-3, 1_099_511_627_776, "1.4 ms hidden | 1.1 TF"),
-        (1.38e-3, 0, "1.4 ms hidden"),
+        (1.38e-3, 1_099_511_627_776, "1.4 ms overlapped | 1.1 TF"),
+        (1.38e-3, 0, "1.4 ms overlapped"),
         (1.0e-6, 1_099_511_627_776, None),
         (None, 1_099_511_627_776, None),
     ],
 )
-def test_hidden_work_is_said(hidden_s: float | None, flop: int, label: str | None) -> None:
-    assert [hint.label for hint in hints(report(hidden_s, flop))] == ([label] if label else [])
+def test_overlapped_work_is_labelled(
+    overlapped_s: float | None, flop: int, label: str | None
+) -> None:
+    assert [hint.label for hint in hints(report(overlapped_s, flop))] == ([label] if label else [])

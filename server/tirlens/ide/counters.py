@@ -1,0 +1,172 @@
+"""The counters of a kernel and of a line, as Markdown tables of terms and figures."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypeVar
+
+from tirlens.ide import labels, launch
+from tirlens.ide.escaping import code, prose
+from tirlens.ide.terms import term
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tirlens.model.report import BreakdownEntry, KernelReport
+
+_LEAST_UNCERTAIN = 0.01
+_UNCERTAIN = {"reuse": "re-reads"}
+_N = TypeVar("_N", int, float)
+
+
+def kernel(report: KernelReport) -> str:
+    """The counters of a kernel."""
+    rows = [
+        ("FLOP", _with_formula(labels.flop(report.flop), report.formula.get("flop"))),
+        ("useful", _useful(report)),
+        (
+            "global memory, issued",
+            _with_formula(
+                _read_write(report.global_bytes.read, report.global_bytes.write),
+                report.formula.get("global_bytes"),
+            ),
+        ),
+        ("compulsory", labels.compulsory(report)),
+        ("DRAM", _read_write(report.dram_bytes.read, report.dram_bytes.write)),
+        ("L2", _format_nonzero(report.l2_bytes, labels.bytes_)),
+        ("shared memory", _format_nonzero(report.shared_bytes, labels.bytes_)),
+        ("intensity", intensity(report.arithmetic_intensity, report.ridge_point)),
+        ("rate", _format_known(report.flop_per_s, lambda value: labels.rate(value, "FLOP"))),
+        (
+            "bandwidth",
+            _format_known(report.dram_bytes_per_s, lambda value: labels.rate(value, "B")),
+        ),
+        ("roofline", _format_known(report.roofline_time_s, labels.seconds)),
+        ("band", _band(report)),
+        ("launch", _launch(report)),
+        ("registers", _format_known(report.registers_per_thread, "{} a thread (estimated)".format)),
+        ("arrays", prose(launch.array_transfers(report))),
+        ("occupancy", _occupancy(report)),
+        ("waves", _waves(report)),
+    ]
+    return _table(rows)
+
+
+def line(cost: BreakdownEntry, report: KernelReport) -> str:
+    """The counters of a line of the kernel `report`."""
+    rows = [
+        ("trips", _trips(cost)),
+        ("executions", _format_known(cost.executions, labels.number)),
+        ("FLOP", _format_unless_zero(cost.flop, labels.flop)),
+        ("global memory, issued", _format_unless_zero(cost.global_bytes, labels.bytes_)),
+        ("DRAM", _format_unless_zero(cost.dram_bytes, labels.bytes_)),
+        ("L2", _format_nonzero(cost.l2_bytes, labels.bytes_)),
+        ("shared memory", _format_nonzero(cost.shared_bytes, labels.bytes_)),
+    ]
+    if cost.flop is not None and cost.dram_bytes:
+        rows.append(("intensity", intensity(cost.flop / cost.dram_bytes, report.ridge_point)))
+    if cost.time_s and cost.overlapped_s:
+        rows.append(("overlapped", labels.seconds(cost.overlapped_s)))
+    rows.extend((name, prose(text)) for name, text in cost.details)
+    return _table(rows)
+
+
+def intensity(value: float | None, ridge: float | None) -> str:
+    """``113 FLOP/B, ridge point 295: memory side``; empty if unknown."""
+    if value is None:
+        return ""
+    text = f"{labels.number(float(value))} FLOP/B"
+    if ridge is None:
+        return text
+    side = "compute" if value >= ridge else "memory"
+    return f"{text}, {term('ridge point')} {labels.number(float(ridge))}: {side} side"
+
+
+def _trips(cost: BreakdownEntry) -> str:
+    """``32``, or ``up to 4096, 2050 on average`` for a loop whose trip count varies."""
+    trips = _format_known(cost.trips, labels.number)
+    if cost.mean_trips is None:
+        return trips
+    return f"up to {trips}, {labels.number(cost.mean_trips)} on average"
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> str:
+    filled = [(name, value) for name, value in rows if value]
+    if not filled:
+        return ""
+    body = "\n".join(f"| {term(name)} | {_cell(value)} |" for name, value in filled)
+    return "| | |\n|---|---|\n" + body
+
+
+def _format_known(value: _N | None, form: Callable[[_N], str]) -> str:
+    return "" if value is None else form(value)
+
+
+def _format_unless_zero(value: float | None, form: Callable[[float | None], str]) -> str:
+    """`value` formatted, also if it is unknown; empty if it is zero."""
+    return "" if value == 0 else form(value)
+
+
+def _format_nonzero(value: _N | None, form: Callable[[_N], str]) -> str:
+    """`value` formatted; empty if it is unknown or zero."""
+    return form(value) if value else ""
+
+
+def _read_write(read: float | None, write: float | None) -> str:
+    total = None if read is None or write is None else read + write
+    return f"{labels.bytes_(total)} (read {labels.bytes_(read)}, write {labels.bytes_(write)})"
+
+
+def _with_formula(text: str, formula: str | None) -> str:
+    return f"{text} = {code(formula)}" if formula else text
+
+
+def _useful(report: KernelReport) -> str:
+    """``52 %: tile overhang 3 %, masks 45 %``; empty if unknown or if all of it is useful."""
+    issued, useful, masked = report.flop, report.useful_flop, report.masked_flop
+    if not issued or useful is None or masked is None or useful == issued:
+        return ""
+    lost = (("tile overhang", issued - useful - masked), ("masks", masked))
+    parts = [f"{name} {labels.percent(flop / issued)}" for name, flop in lost if flop]
+    return f"{labels.percent(useful / issued)}: {', '.join(parts)}"
+
+
+def _band(report: KernelReport) -> str:
+    """``1.2 ms to 1.5 ms: waits 10%, rate 8%``, with the largest uncertainty first."""
+    if report.time_band_s is None:
+        return ""
+    low, high = report.time_band_s
+    uncertainties = sorted(report.uncertainty.items(), key=lambda pair: -pair[1])
+    parts = [
+        f"{_UNCERTAIN.get(name, name)} {labels.percent(math.expm1(part))}"
+        for name, part in uncertainties
+        if part >= _LEAST_UNCERTAIN
+    ]
+    band = f"{labels.seconds(low)} to {labels.seconds(high)}"
+    return f"{band}: {', '.join(parts)}" if parts else band
+
+
+def _launch(report: KernelReport) -> str:
+    if not report.grid:
+        return ""
+    blocks = f"{' x '.join(map(str, report.grid))} blocks (source)"
+    return " of ".join(filter(None, (blocks, launch.block(report))))
+
+
+def _occupancy(report: KernelReport) -> str:
+    found = report.occupancy
+    if found is None:
+        return ""
+    share = labels.percent(found.fraction)
+    return f"{launch.blocks_per_sm(found)}, {share}, limited by {found.limiter}"
+
+
+def _waves(report: KernelReport) -> str:
+    found = report.waves
+    if found is None:
+        return ""
+    return f"{labels.number(float(found.count))}, tail {labels.percent(found.tail_fraction)}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,78 @@
+"""Technical terms as links to their pages of the documentation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tirlens.ide.escaping import prose
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SITE = "https://tirlens.github.io/tirlens/"
+_GLOSSARY = f"{SITE}glossary/"
+
+#: The terms of hovers, each with its anchor in the glossary.
+ANCHORS: Mapping[str, str] = {
+    "time": "time",
+    "share": "share",
+    "bound": "bounds",
+    "FLOP": "flop",
+    "useful": "useful",
+    "global memory, issued": "global-memory",
+    "compulsory": "compulsory",
+    "DRAM": "dram",
+    "L2": "cache-bytes",
+    "shared memory": "cache-bytes",
+    "intensity": "intensity",
+    "ridge point": "ridge-point",
+    "rate": "rate",
+    "bandwidth": "rate",
+    "roofline": "roofline",
+    "band": "band",
+    "overlapped": "overlapped",
+    "launch": "blocks",
+    "registers": "registers",
+    "arrays": "arrays",
+    "occupancy": "occupancy",
+    "waves": "waves",
+    "trips": "trips",
+    "executions": "executions",
+    "coalescing": "coalescing",
+    "spills": "spills",
+    "Assumed": "assumed",
+    "Caveats": "caveat",
+}
+#: The anchors of the bounds, by the contract's words for them.
+BOUNDS: Mapping[str, str] = {
+    **dict.fromkeys(("tensor", "fp32", "fp64", "int", "sfu"), "bound-compute"),
+    "issue": "bound-issue",
+    **dict.fromkeys(("shared", "l2", "dram", "atomics"), "bound-memory"),
+    "latency": "bound-latency",
+    "parallelism": "bound-parallelism",
+    "tail": "bound-tail",
+    "launch": "bound-launch",
+    **dict.fromkeys(("l1", "l3", "tlb"), "bound-cpu"),
+}
+
+
+def term(text: str) -> str:
+    """`text` as a link to its entry of the glossary; as plain text if it has none."""
+    anchor = ANCHORS.get(text)
+    return prose(text) if anchor is None else f"[{prose(text)}]({_GLOSSARY}#{anchor})"
+
+
+def bound(text: str, bound: str | None) -> str:
+    """`text` as a link to the meaning of the bound of a kernel or a line."""
+    anchor = BOUNDS.get(bound or "")
+    return prose(text) if anchor is None else f"[{prose(text)}]({_GLOSSARY}#{anchor})"
+
+
+def rule(name: str) -> str:
+    """The name of an advice rule as a link to its page."""
+    return f"[{prose(name)}]({SITE}advice/{name}/)"
+
+
+def call_source(name: str) -> str:
+    """The source of a call as a link to the sources of arguments."""
+    return f"[{prose(name)}]({SITE}arguments/#where-arguments-come-from)"

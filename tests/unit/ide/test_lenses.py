@@ -1,0 +1,254 @@
+"""The lens: time, what to do or what limits it, size of the call, and the device, which stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tirlens.ide import lenses, sizes
+from tirlens.ide.history import Comparison, History
+from tirlens.model.report import (
+    Advice,
+    ArrayShape,
+    BreakdownEntry,
+    KernelReport,
+    Occupancy,
+    ReadWrite,
+    Waves,
+)
+from tirlens.settings import LENS_PARTS, Settings
+from tirlens_worker.facts import Span
+
+AT = Span(3, 0, 3, 20)
+
+
+def entry(step: str, time_s: float, kind: str = "op") -> BreakdownEntry:
+    known = (None, 1, 0, 0, 0.0)
+    return BreakdownEntry(kind, step, AT, *known, time_s, time_s / 1e-4, "latency", step=step)
+
+
+def advice(action: str, saving_s: float | None, severity: str = "hint") -> Advice:
+    return Advice("rule", AT, severity, "message", action, saving_s)
+
+
+REPORT = KernelReport(
+    name="main",
+    definition="matmul",
+    span=AT,
+    framework="tilelang",
+    framework_version="0.1.15",
+    call="matmul(8192, 8192, 1024, block_M=128)",
+    call_source="directive",
+    bindings={},
+    device_id="h100-sxm",
+    device_name="NVIDIA H100 SXM5 80 GB",
+    arrays=(ArrayShape("A", "float16", (8192, 1024)), ArrayShape("C", "float32", (8192, 8192))),
+    sizes={"M": 8192, "N": 8192, "K": 1024},
+    sm_count=132,
+    grid=(4, 8, 1),
+    flop=137438953472,
+    flop_by_class={"tensor.float16": 137438953472, "fp32": 2**20},
+    dram_bytes=ReadWrite(10**9, 21 * 10**7),
+    time_s=1e-4,
+    roofline_time_s=4.5e-5,
+    bound="latency",
+    peak_fraction=0.45,
+    dram_fraction=0.3,
+    utilisation={"tensor": 0.5, "dram": 0.3},
+    waves=Waves(1.2, 0.31),
+    loops=(entry("load", 7e-5), entry("product", 3e-5)),
+)
+
+
+def test_the_lens_says_what_to_do() -> None:
+    report = replace(REPORT, advice=(advice("3 stages", 3e-5),))
+    before = Comparison("last save", replace(REPORT, time_s=2e-4), ())
+    titles = [part.title for part in lenses.parts(report, History(before))]
+    assert titles == [
+        "100 us (-50%)",
+        "waits on loads: 3 stages save 30 us",
+        "45% of peak",
+        "8192x8192x1024 fp16",
+        "h100-sxm",
+    ]
+
+
+BUSY = {"utilisation": {"l2": 0.83, "issue": 0.7, "latency": 0.9}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "100 us | waits on loads | 45% of peak | "),
+        ({"loops": (entry("load", 4e-5), entry("product", 5e-5))}, "waits on products and loads |"),
+        ({"occupancy": Occupancy(1, 0.1, "registers")}, "loads: 1 block per SM (registers) |"),
+        ({"occupancy": Occupancy(2, 0.2, "registers")}, "waits on loads |"),
+        ({"advice": (advice("3 stages", 1e-6),)}, "waits on loads |"),
+        ({"advice": (advice("fused launches", None),)}, "waits on loads |"),
+        ({"advice": (advice("smaller tiles", None, "error"),)}, ": does not fit, try smaller tile"),
+        ({"bound": "tensor", "peak_fraction": 0.71}, "us | tensor cores 71% of peak | 8192x"),
+        ({"bound": "dram", "dram_fraction": 0.88}, "us | DRAM 88% of peak | 8192x"),
+        (
+            {"bound": "dram", "dram_fraction": 0.92, "roofline_time_s": 9e-5},
+            "DRAM 92% of peak: at the roofline | 8192x",
+        ),
+        ({"bound": "l2", **BUSY}, "L2 83% busy | 45% of peak"),
+        ({"bound": "issue", **BUSY}, "instruction issue 70% busy | "),
+        ({"bound": "latency", "schedule": "cpu", **BUSY}, "dependency chains 90% | "),
+        ({"bound": "parallelism"}, "too few blocks: 32 of 132 SMs | "),
+        (
+            {"bound": "parallelism", "advice": (advice("8 splits of loop k", 6e-5),)},
+            "too few blocks: 32 of 132 SMs; 8 splits of loop k save 60 us | ",
+        ),
+        ({"bound": "tail"}, "last wave leaves SMs idle 31% | "),
+        ({"bound": "launch", "loops": (entry("", 7e-5, "launch"),)}, "launch takes 70% | "),
+        ({"peak_fraction": 0.1}, "30% of DRAM peak | "),
+        ({"schedule": "unscheduled"}, "100 us lower bound, unscheduled | at best limited by waits"),
+        (
+            {
+                "status": "no-time",
+                "message": "some counts are not",
+                "time_s": None,
+                "bound": None,
+                "peak_fraction": None,
+                "dram_fraction": None,
+            },
+            "no time: some counts are not | 8192x",
+        ),
+        ({"status": "needs-bindings", "needs": ("M", "N")}, "needs M, N: click to set | h100-sxm"),
+        ({"status": "error", "message": "it broke"}, "not analysed: it broke"),
+    ],
+)
+def test_lens(changes: dict[str, Any], text: str) -> None:
+    assert text in lenses.lens(replace(REPORT, **changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "8192x8192x1024 fp16"),
+        ({"flop_by_class": {"tensor.float8": 10, "fp32": 1}}, "8192x8192x1024 fp8"),
+        ({"flop_by_class": {"fp32": 1}}, "8192x8192x1024 fp32"),
+        ({"sizes": {}}, "8192x8192 fp16"),
+        ({"sizes": dict.fromkeys("abcdefg", 2)}, "8192x8192 fp16"),
+        ({"sizes": {"N": 8192}}, "8192x8192 fp16"),
+        ({"sizes": {"N": 8192}, "assumed": {"N": "8192"}}, "8192?x8192? fp16"),
+        ({"sizes": {}, "arrays": (ArrayShape("x", "bfloat16", None),)}, "? fp16"),
+        ({"sizes": {}, "arrays": (ArrayShape("x", "float32", ()),)}, "? fp16"),
+        ({"arrays": ()}, ""),
+        ({"assumed": {"M": "8192", "K": "1024"}}, "8192?x8192x1024? fp16"),
+        (
+            {"assumed": {"M": "8192", "dtype": "'float32'", "block_M": "128"}},
+            "8192?x8192x1024 fp16?, 1 more assumed",
+        ),
+        ({"assumed": {"dtype": "T.float32"}}, "8192x8192x1024 fp16?"),
+        ({"assumed": {"causal": "True"}}, "8192x8192x1024 fp16, 1 assumed"),
+        ({"assumed": {"causal": "True"}, "arrays": ()}, "1 assumed"),
+    ],
+)
+def test_size(changes: dict[str, Any], text: str) -> None:
+    assert sizes.size(replace(REPORT, **changes)) == text
+
+
+@pytest.mark.parametrize(
+    ("dtype", "text"),
+    [
+        ("float16", "fp16"),
+        ("bfloat16", "bf16"),
+        ("float8_e4m3fn", "fp8"),
+        ("float4_e2m1fn", "fp4"),
+        ("float64", "fp64"),
+        ("tf32", "tf32"),
+        ("uint8", "uint8"),
+        ("bool", "bool"),
+    ],
+)
+def test_types_are_short(dtype: str, text: str) -> None:
+    assert sizes.short_type(dtype) == text
+
+
+LIST = [1000] * 20
+LONG = replace(
+    REPORT,
+    bound="parallelism",
+    occupancy=Occupancy(1, 0.1, "registers"),
+    sizes=dict.fromkeys("abcdef", 123456),
+    advice=(advice("coalesced accesses to an_array", 5e-5),),
+)
+
+
+def test_a_long_lens_gives_up_parts_in_a_stated_order() -> None:
+    def titles(report: KernelReport, *names: str) -> list[str]:
+        return [part.title for part in lenses.parts(report, names=names)]
+
+    wide = titles(LONG, *LENS_PARTS)
+    assert wide == [
+        "100 us",
+        "too few blocks",
+        "123456x123456x123456x123456x123456x123456 fp16",
+        "h100-sxm",
+    ]
+    assert titles(LONG, "time", "verdict") == [
+        "100 us",
+        "too few blocks: 32 of 132 SMs; coalesced accesses to an_array save 50 us",
+        "h100-sxm",
+    ]
+    short = replace(REPORT, bound="dram", call=f"matmul(8192, 8192, {LIST})")
+    assert titles(short, *LENS_PARTS) == [
+        "100 us",
+        "DRAM 30% of peak",
+        "8192x8192x1024 fp16",
+        "matmul(8192, 8192, ...)",
+        "h100-sxm",
+    ]
+
+
+def test_the_parts_and_their_order_are_a_setting() -> None:
+    settings, problems = Settings.from_mapping({"lensParts": ["size", "time"]})
+    assert (settings.lens_parts, problems) == (("size", "time"), ())
+    titles = [part.title for part in lenses.parts(REPORT, names=settings.lens_parts)]
+    assert titles == ["8192x8192x1024 fp16", "100 us", "h100-sxm"]
+    for wrong in (["speed"], ["time", "time"], "time"):
+        assert Settings.from_mapping({"lens-parts": wrong})[1]
+
+
+@given(
+    st.sampled_from(["latency", "parallelism", "tail", "dram", "tensor", "l2", "shared"]),
+    st.text(max_size=200),
+    st.floats(1e-9, 900.0),
+    st.lists(st.integers(0, 10**7), min_size=1, max_size=6),
+    st.permutations(LENS_PARTS),
+)
+def test_the_device_stays_on_the_screen(
+    bound: str, action: str, time_s: float, extents: list[int], names: list[str]
+) -> None:
+    report = replace(
+        REPORT,
+        bound=bound,
+        time_s=time_s,
+        call=f"matmul({action})",
+        sizes={f"n{index}": extent for index, extent in enumerate(extents)},
+        advice=(advice(action[:30], time_s / 2),),
+        assumed={"n0": "1", "x": "2"},
+    )
+    found = lenses.parts(report, names=names)
+    text = " | ".join(part.title for part in found)
+    assert len(text) <= lenses.LIMIT and text.isascii() and "\n" not in text
+    assert found[-1].title == "h100-sxm"
+    assert sizes.size(report) in text, "what is assumed is never given up"
+
+
+def test_several_calls_share_a_line() -> None:
+    reports = [
+        (replace(REPORT, sizes={"M": 2**n, "N": 8}, time_s=1e-4 * 2**n), History())
+        for n in range(9)
+    ]
+    titles = [part.title for part in lenses.several(reports[:2])]
+    assert titles == ["100 us, 1x8 fp16", "200 us, 2x8 fp16", "h100-sxm"]
+    titles = [part.title for part in lenses.several(reports)]
+    assert titles[-2:] == ["5 more", "h100-sxm"]
+    assert len(" | ".join(titles)) <= lenses.LIMIT
