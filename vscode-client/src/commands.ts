@@ -10,6 +10,7 @@ import {
   type Disposable,
   type QuickPickItem,
 } from "vscode";
+import { captureCalls } from "./capture";
 import { OWN_COMMANDS, type Server } from "./client";
 import { log, reason } from "./log";
 import { SERVER, type Calls, type DeviceChoice, type LensTarget } from "./protocol";
@@ -56,6 +57,12 @@ export function registerCommands(
       await server.restart();
       if (server.condition.kind === "missing") {
         void offerPython(server.condition.unresolved);
+      }
+    },
+    "tirlens.capture": async () => {
+      if ((await running(server)) && server.condition.kind === "running") {
+        const python = status.of(window.activeTextEditor)?.interpreter ?? null;
+        await captureCalls(server.condition.resolved, python);
       }
     },
     "tirlens.showLog": () => {

@@ -13,6 +13,7 @@ let most programs continue: comparisons hold, counts are 1, other numbers are 0.
 
 from __future__ import annotations
 
+import threading
 import types
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
@@ -60,8 +61,22 @@ def _is_shape(value: Any) -> bool:
 
 
 def _as_shape(value: Any) -> Any:
-    if isinstance(value, torch.Tensor) and not value.is_meta:
-        return value.detach().to("meta").requires_grad_(value.requires_grad)
+    """`value` as a shape; a leaf that gets a gradient becomes one itself."""
+    if not isinstance(value, torch.Tensor) or value.is_meta:
+        return value
+    shape = value.detach().to("meta")
+    if not value.requires_grad:
+        return shape
+    shape.requires_grad_(True)
+    if not value.is_leaf or not hasattr(torch.utils, "swap_tensors"):
+        return shape
+    if isinstance(value, torch.nn.Parameter):
+        shape = torch.nn.Parameter(shape)
+    try:
+        torch.utils.swap_tensors(value, shape)
+    except RuntimeError:
+        # Something else holds it.
+        return shape
     return value
 
 
@@ -168,21 +183,28 @@ _OF_SHAPES: Dict[Any, Callable[..., Any]] = {
 }
 
 _real_device = torch.Tensor.device.__get__  # type: ignore[attr-defined]
-_is_inside = False
+
+
+class _Thread(threading.local):
+    """Of this thread: whether torch itself is at work."""
+
+    is_inside = False
+
+
+_thread = _Thread()
 
 
 def _device(tensor: Any) -> torch.device:
     """The GPU to those who ask from outside, the truth to torch itself."""
-    return _real_device(tensor) if _is_inside else GPU
+    return _real_device(tensor) if _thread.is_inside else GPU
 
 
 def _call(func: Any, args: Any, kwargs: Any) -> Any:
-    global _is_inside
-    before, _is_inside = _is_inside, True
+    before, _thread.is_inside = _thread.is_inside, True
     try:
         return func(*args, **kwargs)
     finally:
-        _is_inside = before
+        _thread.is_inside = before
 
 
 class NoGpu(TorchFunctionMode):
@@ -206,6 +228,8 @@ class NoGpu(TorchFunctionMode):
         if kwargs.get("generator") is not None:
             kwargs.pop("generator")
         kwargs.pop("pin_memory", None)
+        if func is torch.Tensor.requires_grad_ and args[1:2] != (False,):
+            return _call(_as_shape, (_call(func, args, kwargs),), {})
         if func in _CREATING:
             return self._create(func, args, kwargs)
         args, kwargs = _without_gpu(func, args, kwargs)
@@ -217,18 +241,18 @@ class NoGpu(TorchFunctionMode):
 
     def _call_back(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Call a function that calls the user's code, for which this is entered again."""
-        global _is_inside
-        before, _is_inside = _is_inside, False
+        before, _thread.is_inside = _thread.is_inside, False
         try:
             with self:
                 return func(*args, **kwargs)
         finally:
-            _is_inside = before
+            _thread.is_inside = before
 
     def _create(self, func: Any, args: Any, kwargs: Any) -> Any:
         kwargs["device"] = "meta"
         shape = _call(func, _map(_as_shape, args), _map(_as_shape, kwargs))
-        if shape.numel() > SMALL or any(map(_is_shape, args)):
+        if shape.numel() > SMALL or shape.requires_grad or any(map(_is_shape, args)):
+            # Gradients are shapes, and so are the tensors that have some.
             return shape
         try:
             return _call(func, args, dict(kwargs, device="cpu"))
@@ -354,3 +378,16 @@ def begin() -> None:
     torch.compile = lambda model=None, **_: model if model is not None else lambda inner: inner
     torch.testing.assert_close = returns(None)
     NoGpu().__enter__()
+    _begin_in_threads()
+
+
+def _begin_in_threads() -> None:
+    """Enter the mode in each thread that starts: it holds for one thread."""
+    thread: Any = threading.Thread
+    bootstrap = thread._bootstrap_inner
+
+    def bootstrap_with_mode(self: Any) -> None:
+        with NoGpu():
+            bootstrap(self)
+
+    thread._bootstrap_inner = bootstrap_with_mode
