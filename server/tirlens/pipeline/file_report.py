@@ -136,10 +136,13 @@ def _candidates(
     Captured calls with the same expression differ in their sizes. They are all of interest where
     kernels are weighed by launches.
     """
-    found = [
+    candidates = kernel.candidates if kernel is not None else ()
+    found = [candidate for candidate in candidates if candidate.expression == facts.call]
+    # What a call returns may have been called again, with assumed arguments.
+    found = found or [
         candidate
-        for candidate in (kernel.candidates if kernel is not None else ())
-        if candidate.expression == facts.call
+        for candidate in candidates
+        if candidate.source == "repository" and facts.call.startswith(f"{candidate.expression}(")
     ]
     if options.by_launches:
         found = [candidate for candidate in found if candidate.source == "captured"]

@@ -10,11 +10,11 @@ import ast
 from collections.abc import Iterable
 from typing import Any, cast
 
-from tirlens.repository import data_files, library, tensors
+from tirlens.repository import data_files, library, library_functions, tensors
 from tirlens.repository.control_flow import BreakError, ContinueError, RaisedError, ReturnError
 from tirlens.repository.data_files import FilePath, FileText
 from tirlens.repository.machine import MAX_CALL_DEPTH, MAX_DEPTH, Machine
-from tirlens.repository.tensors import Tensor
+from tirlens.repository.tensor_shapes import Tensor
 from tirlens.repository.values import (
     UNKNOWN,
     AutogradApply,
@@ -42,7 +42,7 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
     if isinstance(base, ModuleScope):
         return machine.module_value(base, name)
     if isinstance(base, External):
-        return library.external_attribute(base, name)
+        return library_functions.external_attribute(base, name)
     if isinstance(base, Instance):
         return _instance_attribute(machine, base, base.of.lineage(), name)
     if isinstance(base, Super):
@@ -130,7 +130,7 @@ def call(machine: Machine, function: Value, given: Any, named: dict[str, Value])
         if function.inner is None:
             function.inner = (positional, named)
         return UNKNOWN
-    if library.path_of(function) in ("builtins.str", "builtins.repr") and positional:
+    if library_functions.path_of(function) in ("builtins.str", "builtins.repr") and positional:
         method = class_method(machine, positional[0], "__str__")
         if method is not None:
             return machine.call(method, [], {})
@@ -141,7 +141,7 @@ def call(machine: Machine, function: Value, given: Any, named: dict[str, Value])
         read = data_files.call(machine.data_files, function.path, positional, folder)
         if read is not None:
             return read
-    if isinstance(function, (External, library.Method, library.Parametrize)):
+    if isinstance(function, (External, library.Method, library_functions.Parametrize)):
         value = library.call(function, positional, named)
         if value is not library.NOT_KNOWN:
             return value

@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Iterator, Sequence
 
-from tirlens.repository.tensors import Tensor
+from tirlens.repository.tensor_shapes import Tensor
 from tirlens.repository.values import GoalCall
 from tirlens.source.module_names import FunctionNode, parameters
 

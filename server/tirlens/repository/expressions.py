@@ -10,12 +10,12 @@ import ast
 from collections.abc import Callable
 from typing import Any, cast
 
-from tirlens.repository import library, tensors
+from tirlens.repository import library, library_functions, tensor_shapes, tensors
 from tirlens.repository.assignment import assign
 from tirlens.repository.control_flow import RaisedError
 from tirlens.repository.data_files import FilePath
 from tirlens.repository.machine import Machine
-from tirlens.repository.tensors import Tensor
+from tirlens.repository.tensor_shapes import Tensor
 from tirlens.repository.values import (
     UNKNOWN,
     Class,
@@ -107,7 +107,7 @@ def _bin_op(machine: Machine, node: ast.BinOp, frame: Frame) -> Value:
 
 def binary(machine: Machine, operator: type[ast.operator], left: Value, right: Value) -> Value:
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return tensors.elementwise(left, right)
+        return tensor_shapes.elementwise(left, right)
     if isinstance(left, FilePath) and operator is ast.Div:
         return machine.call(machine.attribute(left, "joinpath"), [right], {})
     if isinstance(left, (list, tuple)) and operator is ast.Add and type(left) is type(right):
@@ -155,11 +155,11 @@ def _comparison(machine: Machine, operator: ast.cmpop, left: Value, right: Value
         same = left is right or (is_plain(left) and is_plain(right) and left == right)
         return same is isinstance(operator, ast.Is)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return tensors.comparison(left, right)
+        return tensor_shapes.comparison(left, right)
     if not (is_known(left) and is_known(right)):
         return UNKNOWN
     if isinstance(operator, (ast.In, ast.NotIn)):
-        if library.path_of(right) == "os.environ":
+        if library_functions.path_of(right) == "os.environ":
             return isinstance(operator, ast.NotIn)
         if not isinstance(right, (list, tuple, dict, set, str)):
             return UNKNOWN

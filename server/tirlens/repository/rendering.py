@@ -9,7 +9,7 @@ import ast
 from functools import cached_property
 
 from tirlens.repository.machine import Machine
-from tirlens.repository.tensors import Tensor
+from tirlens.repository.tensor_shapes import Tensor
 from tirlens.repository.values import (
     Class,
     EnumMember,

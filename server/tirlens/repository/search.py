@@ -323,6 +323,8 @@ def _search(
             kept, count = by_kind.setdefault(kind, {}).get(expression, (call, 0))
             by_kind[kind][expression] = kept, count + 1
             sizes.setdefault(expression, []).append(sizes_of(call, dimensions))
+    for kept in by_kind.values():
+        _drop_unfinished(kept)
     calls: dict[str, RepositoryCall] = {}
     for kind in _KINDS:
         for expression in _typical_first(by_kind.get(kind, {})):
@@ -337,6 +339,14 @@ def _search(
     }
     missing = Counter(name for _, call in found for name in call.missing)
     return Search(tuple(calls.values())[:_MAX_CALLS], hints, missing)
+
+
+def _drop_unfinished(calls: dict[str, tuple[GoalCall, int]]) -> None:
+    """Remove the calls whose result is not called where that of an equal call is."""
+    finished = {expression for expression, (call, _) in calls.items() if call.inner is not None}
+    for expression in list(calls):
+        if any(item.startswith(f"{expression}(") for item in finished):
+            del calls[expression]
 
 
 def _typical_first(calls: Mapping[str, tuple[GoalCall, int]]) -> list[str]:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from tirlens.repository import expressions, library
+from tirlens.repository import expressions, library, library_functions
 from tirlens.repository.assignment import assign
 from tirlens.repository.calls import call_function, class_attribute
 from tirlens.repository.control_flow import (
@@ -152,7 +152,7 @@ def _with(machine: Machine, node: ast.With | ast.AsyncWith, frame: Frame) -> Non
     for item in node.items:
         if isinstance(item.context_expr, ast.Call):
             opened = machine.value(item.context_expr.func, frame)
-            if library.opens_kernel(library.path_of(opened)):
+            if library.opens_kernel(library_functions.path_of(opened)):
                 return
         value = machine.value(item.context_expr, frame)
         if item.optional_vars is not None:
@@ -221,7 +221,10 @@ def _class_def(machine: Machine, node: ast.ClassDef, frame: Frame) -> None:
     hook = class_attribute(machine, made.lineage()[1:], "__init_subclass__", made)
     if isinstance(hook, Function):
         machine.run(lambda: call_function(machine, hook, [made], {}))
-    paths = [library.path_of(machine.value(_function(item), frame)) for item in node.decorator_list]
+    paths = [
+        library_functions.path_of(machine.value(_function(item), frame))
+        for item in node.decorator_list
+    ]
     made.is_dataclass = any(path.endswith("dataclass") for path in paths) or any(
         isinstance(base, External) and base.path.endswith("NamedTuple") for base in bases
     )
@@ -230,7 +233,7 @@ def _class_def(machine: Machine, node: ast.ClassDef, frame: Frame) -> None:
 def _decorate(machine: Machine, node: ast.expr, function: Value, frame: Frame) -> Value:
     """`function` after its decorator, which changes nothing if it is a library's."""
     decorator = machine.value(node, frame)
-    path = library.path_of(decorator)
+    path = library_functions.path_of(decorator)
     if isinstance(function, Function):
         function.is_cached |= path.removesuffix("()") in ("functools.lru_cache", "functools.cache")
         function.is_kernel |= library.is_kernel_decorator(path)
@@ -238,7 +241,7 @@ def _decorate(machine: Machine, node: ast.expr, function: Value, frame: Frame) -
         function.is_class_method |= path == "builtins.classmethod"
         function.is_property |= path.endswith(("builtins.property", "cached_property"))
         function.is_fixture |= path.endswith("pytest.fixture")
-    if isinstance(decorator, library.Parametrize):
+    if isinstance(decorator, library_functions.Parametrize):
         return decorator.apply_to(function)
     if isinstance(decorator, (Function, Class, Partial)):
         made = machine.call(decorator, [function], {})

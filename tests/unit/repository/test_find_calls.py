@@ -305,6 +305,16 @@ CASES = {
         },
         ("scale(n=512)", "scale(n=96)", "scale(n=8192)"),
     ),
+    "a call whose result is called, and an equal one that is not": Case(
+        {
+            "program.py": """
+            from package.kernel import scale
+            scale(4096)
+            scale(4096)(64, threads=256)
+            """
+        },
+        ("scale(n=4096)(64, threads=256)",),
+    ),
     "variables of the environment are not set": Case(
         {
             "program.py": """

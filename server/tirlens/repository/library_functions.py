@@ -1,0 +1,275 @@
+"""What single functions of Python, torch, pytest and the standard library return."""
+
+# The values of another program have no static types.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import cast
+
+from tirlens.repository import tensor_shapes
+from tirlens.repository.data_files import FileText
+from tirlens.repository.tensor_shapes import Tensor
+from tirlens.repository.values import (
+    UNKNOWN,
+    Class,
+    External,
+    Function,
+    Instance,
+    Options,
+    Parser,
+    Partial,
+    Unknown,
+    Value,
+)
+
+_MAX_SETS = 64
+_SAME_DTYPES = {
+    "half": "float16", "float": "float32", "double": "float64", "int": "int32", "long": "int64",
+    "short": "int16",
+}  # fmt: skip
+_PLAIN_TYPES = {
+    "int": int, "float": float, "str": str, "bool": bool, "list": list, "tuple": tuple,
+    "dict": dict,
+}  # fmt: skip
+# An H100: the sizes that programs derive from the device they run on.
+_DEVICE = Options(
+    {
+        "multi_processor_count": 132,
+        "shared_memory_per_multiprocessor": 233_472,
+        "shared_memory_per_block_optin": 232_448,
+        "L2_cache_size": 52_428_800,
+        "major": 9,
+        "minor": 0,
+        "name": "NVIDIA H100 80GB HBM3",
+        "warp_size": 32,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Parametrize:
+    """``pytest.mark.parametrize(names, values)``."""
+
+    sets: tuple[dict[str, Value], ...]
+
+    def apply_to(self, function: Value) -> Value:
+        """The test with one more table of arguments."""
+        if isinstance(function, Function):
+            return replace(function, parameter_sets=(*function.parameter_sets, self.sets))
+        if isinstance(function, Class):
+            for name, item in function.names.items():
+                if isinstance(item, Function) and name.startswith("test"):
+                    function.names[name] = self.apply_to(item)
+        return function
+
+
+@dataclass(frozen=True)
+class _Param:
+    values: tuple[Value, ...]
+
+
+def path_of(value: Value) -> str:
+    """The dotted path of a library's name; empty for other values."""
+    return value.path if isinstance(value, External) else ""
+
+
+def external_attribute(base: External, name: str) -> Value:
+    """An attribute of a library's name."""
+    if base.path.startswith("torch.") and name == "itemsize":
+        return tensor_shapes.itemsize(base) or UNKNOWN
+    if base.path == "torch.device" and name in ("type", "index"):
+        return "cuda" if name == "type" else 0
+    if base.path == "torch":
+        return External(f"torch.{_SAME_DTYPES.get(name, name)}")
+    if base.path == "math" and name in ("inf", "pi", "e"):
+        return getattr(math, name)
+    return External(f"{base.path}.{name}")
+
+
+def _parametrize(positional: list[Value], named: dict[str, Value]) -> Value:
+    names = positional[0] if positional else named.get("argnames", "")
+    values = positional[1] if len(positional) > 1 else named.get("argvalues")
+    listed = names.split(",") if isinstance(names, str) else list(names)
+    keys = [str(name).strip() for name in listed]
+    if not isinstance(values, (list, tuple)):
+        return Parametrize(())
+    sets: list[dict[str, Value]] = []
+    for value in cast("list[Value]", values)[:_MAX_SETS]:
+        items = value if len(keys) > 1 else (value,)
+        if isinstance(value, _Param):
+            items = value.values
+        if isinstance(items, (list, tuple)):
+            sets.append(dict(zip(keys, cast("list[Value]", items), strict=False)))
+    return Parametrize(tuple(sets))
+
+
+def _isinstance(positional: list[Value], named: dict[str, Value]) -> Value:
+    value, kinds = positional
+    if isinstance(value, (Unknown, FileText)):
+        return UNKNOWN
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        plain = _PLAIN_TYPES.get(path_of(kind).removeprefix("builtins."))
+        if plain is not None and isinstance(value, plain):
+            return True
+        if isinstance(kind, Class) and isinstance(value, Instance) and kind in value.of.lineage():
+            return True
+        if path_of(kind).endswith("torch.Tensor") and isinstance(value, Tensor):
+            return True
+        if path_of(kind) == "torch.dtype" and tensor_shapes.itemsize(value) is not None:
+            return True
+    is_object = isinstance(value, External) and tensor_shapes.itemsize(value) is None
+    return UNKNOWN if is_object else False
+
+
+def _getattr(positional: list[Value], named: dict[str, Value]) -> Value:
+    owner, name = positional[:2]
+    if isinstance(owner, Options) and name in owner.values:
+        return owner.values[name]
+    if isinstance(owner, Instance) and name in owner.attributes:
+        return owner.attributes[name]
+    if isinstance(owner, External):
+        return external_attribute(owner, name)
+    return positional[2] if len(positional) > 2 and isinstance(owner, Instance) else UNKNOWN
+
+
+def _setattr(positional: list[Value], named: dict[str, Value]) -> Value:
+    owner, name, value = positional[:3]
+    if isinstance(owner, Instance):
+        owner.attributes[str(name)] = value
+    elif isinstance(owner, Class):
+        owner.names[str(name)] = value
+    return None
+
+
+def _zip(positional: list[Value], named: dict[str, Value]) -> Value:
+    if not all(isinstance(item, (list, tuple)) for item in positional):
+        return UNKNOWN
+    return [tuple(items) for items in zip(*positional, strict=False)]
+
+
+def _enumerate(positional: list[Value], named: dict[str, Value]) -> Value:
+    items = positional[0]
+    return list(enumerate(items)) if isinstance(items, (list, tuple)) else UNKNOWN
+
+
+def _product(positional: list[Value], named: dict[str, Value]) -> Value:
+    if not all(isinstance(item, (list, tuple)) for item in positional):
+        return UNKNOWN
+    repeat = named.get("repeat", 1)
+    return list(itertools.islice(itertools.product(*positional, repeat=repeat), _MAX_SETS))
+
+
+def _sort(positional: list[Value], named: dict[str, Value]) -> Value:
+    """The items in order, or as they are where the order depends on a function."""
+    items = positional[0]
+    if named or not isinstance(items, (list, tuple)):
+        return items
+    return sorted(items) if all(isinstance(item, (int, float, str)) for item in items) else items
+
+
+def _dict(positional: list[Value], named: dict[str, Value]) -> Value:
+    return {**(dict(positional[0]) if positional else {}), **named}
+
+
+def _first(positional: list[Value], named: dict[str, Value]) -> Value:
+    return positional[0] if positional else UNKNOWN
+
+
+def _next(positional: list[Value], named: dict[str, Value]) -> Value:
+    items = positional[0] if positional else UNKNOWN
+    if isinstance(items, list):
+        return items.pop(0) if items else UNKNOWN
+    return UNKNOWN
+
+
+def _type(positional: list[Value], named: dict[str, Value]) -> Value:
+    value = positional[0] if positional else UNKNOWN
+    return value.of if isinstance(value, Instance) else UNKNOWN
+
+
+def _has_attribute(positional: list[Value], named: dict[str, Value]) -> Value:
+    owner, name = positional[:2]
+    if isinstance(owner, Instance):
+        return name in owner.attributes or any(name in item.names for item in owner.of.lineage())
+    return UNKNOWN
+
+
+def _new_dict(positional: list[Value], named: dict[str, Value]) -> Value:
+    given = next((item for item in positional if isinstance(item, dict)), {})
+    return dict(given)
+
+
+def _environment_variable(positional: list[Value], named: dict[str, Value]) -> Value:
+    """No variable is set, so that a program takes its default."""
+    return positional[1] if len(positional) > 1 else named.get("default")
+
+
+def _replace(positional: list[Value], named: dict[str, Value]) -> Value:
+    owner = positional[0]
+    if not isinstance(owner, Instance):
+        return UNKNOWN
+    return Instance(owner.of, {**owner.attributes, **named})
+
+
+def _as_dict(positional: list[Value], named: dict[str, Value]) -> Value:
+    owner = positional[0] if positional else UNKNOWN
+    return dict(owner.attributes) if isinstance(owner, Instance) else UNKNOWN
+
+
+def _items(positional: list[Value], named: dict[str, Value]) -> Value:
+    if not positional:
+        return []
+    items = positional[0]
+    return list(items) if isinstance(items, (list, tuple, set, dict)) else UNKNOWN
+
+
+SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
+    "parametrize": _parametrize,
+    "pytest.param": lambda positional, named: _Param(tuple(positional)),
+    "argparse.ArgumentParser": lambda positional, named: Parser(),
+    "functools.partial": lambda positional, named: Partial(
+        positional[0], tuple(positional[1:]), named
+    ),
+    "os.getenv": _environment_variable,
+    "os.environ.get": _environment_variable,
+    "dataclasses.replace": _replace,
+    "dataclasses.asdict": _as_dict,
+    "builtins.vars": _as_dict,
+    "builtins.isinstance": _isinstance,
+    "builtins.getattr": _getattr,
+    "builtins.setattr": _setattr,
+    "builtins.object.__setattr__": _setattr,
+    "builtins.zip": _zip,
+    "builtins.enumerate": _enumerate,
+    "builtins.sorted": _sort,
+    "builtins.dict": _dict,
+    "builtins.next": _next,
+    "builtins.iter": _first,
+    "builtins.type": _type,
+    "builtins.hasattr": _has_attribute,
+    "builtins.set": _items,
+    "builtins.frozenset": _items,
+    "builtins.reversed": lambda positional, named: positional[0][::-1],
+    "itertools.count": lambda positional, named: list(range(_MAX_SETS)),
+    "weakref.WeakValueDictionary": _new_dict,
+    "weakref.WeakKeyDictionary": _new_dict,
+    "collections.OrderedDict": _new_dict,
+    "collections.defaultdict": _new_dict,
+    "types.MappingProxyType": _new_dict,
+    "itertools.product": _product,
+    "copy.copy": _first,
+    "copy.deepcopy": _first,
+    "torch.cuda.get_device_properties": lambda positional, named: _DEVICE,
+    "torch.cuda.get_device_capability": lambda positional, named: (9, 0),
+    "torch.cuda.get_device_name": lambda positional, named: _DEVICE.values["name"],
+    "torch.cuda.current_device": lambda positional, named: 0,
+    "torch.cuda.device_count": lambda positional, named: 1,
+    "torch.cuda.is_available": lambda positional, named: True,
+    "enum.auto": lambda positional, named: UNKNOWN,
+}
