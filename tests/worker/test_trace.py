@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -127,6 +128,63 @@ def test_what_is_assumed_fits_and_has_elements(
 ) -> None:
     text = TILELANG + SHARED.format(shape=shape, rows=rows)
     assert _only(run_tilelang(text)).call == call
+
+
+LOOPS = """
+@tilelang.jit
+def make(A1, B1, C1, D1, E1, F1):
+    @T.prim_func
+    def main(x: T.Tensor((A1, B1, C1, D1, E1, F1), "float16")):
+        with T.Kernel(A1, B1, C1 * D1 * E1) as (a, b, c):
+            for f in T.serial(F1):
+                for turn in T.serial({turns}):
+                    x[a, b, c // (D1 * E1), c // E1 % D1, c % E1, f] += T.float16(1)
+    return main
+"""
+
+
+@pytest.mark.parametrize("turns", [1, "F1 * F1"])
+def test_what_is_assumed_takes_neither_seconds_nor_no_time(
+    run_tilelang: Run, turns: int | str
+) -> None:
+    (kernel,) = run_tilelang(TILELANG + LOOPS.format(turns=turns)).kernels
+    elements = math.prod(int(size) for size in kernel.buffers[0].shape)
+    rounds = int(kernel.buffers[0].shape[-1]) ** 2 if turns != 1 else 1
+    assert 1e5 < elements * rounds < 1e12
+    assert kernel.call_source == "assumed"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "body", "argument"),
+    [
+        ("kind", "steps = STEPS[kind]", 'kind="wide"'),
+        ("mode: Mode", "steps = mode.value", "mode=Mode.FAST"),
+        ("scoring_type: int", "steps = 2 if scoring_type == 3 else 1 if scoring_type == 7 else 4",
+         "3"),
+    ],
+)  # fmt: skip
+def test_values_that_the_module_lists_are_assumed(
+    run_tilelang: Run, parameter: str, body: str, argument: str
+) -> None:
+    text = f"""
+import enum
+
+STEPS = {{"wide": 4, "narrow": 2}}
+Mode = enum.Enum("Mode", {{"FAST": 1, "EXACT": 2}})
+
+@tilelang.jit
+def make({parameter}):
+    {body}
+
+    @T.prim_func
+    def main(x: T.Tensor((4096,), "float16")):
+        with T.Kernel(32, threads=128) as b:
+            for i in T.Parallel(128):
+                x[b * 128 + i] = x[b * 128 + i] * T.float16(steps)
+    return main
+"""
+    (kernel,) = run_tilelang(TILELANG + text).kernels
+    assert kernel.call == f"make({argument})"
 
 
 def test_a_kernel_whose_parameters_a_tuner_sets_is_given_values(run_tilelang: Run) -> None:

@@ -18,7 +18,7 @@ from .failures import Failure, explain, required_problem
 # processor time, so that the result does not depend on the load of the machine.
 _ASSUME_LIMIT_S = 6.0
 # Most kernels that are not usable: more where the sizes do not depend on the arguments.
-_MAX_UNUSABLE = 6
+_MAX_UNUSABLE = 8
 # Most kernels with little work, after which one of them is taken.
 _MAX_SMALL = 4
 # Large sizes are tried as they are, then divided by these.
@@ -117,7 +117,7 @@ class Tracer:
                     small.append(outcome)
                     continue
                 unusable.append(outcome)
-                if is_large:
+                if is_large and divisor != _DIVISORS[-1]:
                     break
             if not is_large and not (small and unusable):
                 break
