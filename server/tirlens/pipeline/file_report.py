@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from tirlens.budget import NO_BUDGET, Budget
 from tirlens.hardware import Device
 from tirlens.model.report import KernelReport
+from tirlens.pipeline.analysis_request import selected_kernels
 from tirlens.pipeline.call_sizes import sizes_of
 from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.options import Options
@@ -34,6 +35,8 @@ class FileReport:
         The devices that the kernels are modelled on, or would be.
     output
         What the file printed.
+    unselected
+        The kernels of the file that the options leave out.
     """
 
     kernels: tuple[KernelReport, ...] = ()
@@ -43,6 +46,7 @@ class FileReport:
     source: SourceFile = field(default_factory=SourceFile)
     path: str = ""
     output: str = ""
+    unselected: tuple[KernelSource, ...] = ()
 
 
 def file_report(
@@ -109,7 +113,14 @@ def file_report(
         source=source,
         path=path,
         output=result.output,
+        unselected=_kernels_left_out(source, options),
     )
+
+
+def _kernels_left_out(source: SourceFile, options: Options) -> tuple[KernelSource, ...]:
+    """The kernels that ``--call`` or ``--kernel`` leaves out; not those that are turned off."""
+    selected = selected_kernels(source, options)
+    return tuple(kernel for kernel in source.kernels if not kernel.off and kernel not in selected)
 
 
 class KernelIndex:

@@ -43,6 +43,11 @@ def to_json(
         "device": device_json(device),
         "kernels": kernels,
         "problems": [problem_json(item, file.path) for file in files for item in file.problems],
+        "unselected": [
+            {"definition": kernel.name, "file": file.path, "line": kernel.span.line}
+            for file in files
+            for kernel in file.unselected
+        ],
         **({"step": step_json(step_cost(files))} if by_launches else {}),
     }
 
