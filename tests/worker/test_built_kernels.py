@@ -176,3 +176,20 @@ def test_sizes_come_from_the_call_and_fit_the_device(run: Run) -> None:
         2 * 4 * facts.assumed["n"] * facts.assumed["q_dim0"] * facts.assumed["runtime_M"]
         <= 10 << 30
     )
+
+
+def test_a_call_that_builds_several_kernels_is_made_once(run: Run) -> None:
+    other = KERNEL.replace("scale", "shift").replace("*", "+")
+    text = (
+        f"{IMPORTS}CALLS = []\n"
+        f"def build_scale(n):{KERNEL}    return {{'a': scale}}\n"
+        f"def build_shift(n):{other}    return {{'b': shift}}\n"
+        "def build(size, n=None):\n    CALLS.append(1)\n    assert len(CALLS) == 1\n"
+        "    return [build_scale(size), build_shift(size)]\n"
+        "SIZES = [dict(size=4096)]\n"
+    )
+    kernels = run(text).kernels
+    assert [(facts.name, facts.call) for facts in kernels] == [
+        ("scale", "build(size=4096)"),
+        ("shift", "build(size=4096)"),
+    ]

@@ -58,6 +58,7 @@ class Tables:
             if isinstance(node, ast.FunctionDef)
         }
         self._rows: list[list[_Row]] | None = None
+        self._returned: dict[str, set[str]] = {}
 
     def calls(self, found: Found) -> Iterator[CallCandidate]:
         """The calls with rows of tables that yield a kernel, those of benchmarks first."""
@@ -82,11 +83,17 @@ class Tables:
             nearest = [
                 function.name
                 for function in self._functions.values()
-                if function.name not in reached and returned_names(function) & set(nearest)
+                if function.name not in reached and self._names_in_result(function) & set(nearest)
             ]
             reached.update(nearest)
             out += [self._functions[one] for one in nearest]
         return [function for function in out if parameters(function) or function.args.kwarg]
+
+    def _names_in_result(self, function: FunctionNode) -> set[str]:
+        """The names on which the result of a function depends, computed once."""
+        if function.name not in self._returned:
+            self._returned[function.name] = returned_names(function)
+        return self._returned[function.name]
 
     def _tables(self) -> Iterator[Iterator[_Row]]:
         """The tables of the file, those of benchmarks first."""

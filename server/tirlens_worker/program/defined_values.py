@@ -8,7 +8,7 @@ that is added outside of those in the text records it; the text itself is not ch
 from __future__ import annotations
 
 import ast
-from typing import Any, Callable, Collection, Dict, List, Optional
+from typing import Any, Callable, Collection, Dict, List, Mapping, Optional
 
 from .document import Document
 
@@ -61,6 +61,17 @@ def names() -> Dict[str, Any]:
 def of(line: int) -> List[Any]:
     """The values of the definition at `line` since `forget` was called."""
     return _values.get(line, [])
+
+
+def all_values() -> Dict[int, List[Any]]:
+    """The values of all definitions by line, since `forget` was called."""
+    return {line: list(values) for line, values in _values.items()}
+
+
+def restore(values: Mapping[int, List[Any]]) -> None:
+    """Make the values those that `all_values` returned."""
+    _values.clear()
+    _values.update({line: list(found) for line, found in values.items()})
 
 
 def forget() -> None:

@@ -39,6 +39,9 @@ class Evaluator:
     def __init__(self, loaded: load.Loaded) -> None:
         self._loaded = loaded
         self._document = loaded.document
+        # Calls of functions that build several kernels: the value or the error, and the values of
+        # the kernels' definitions.
+        self._shared: Dict[str, Tuple[Any, Optional[Exception], Dict[int, List[Any]]]] = {}
 
     def evaluate(self, request: KernelRequest, candidate: CallCandidate) -> Tuple[Traced, ...]:
         """The functions that `candidate` yields.
@@ -77,7 +80,9 @@ class Evaluator:
             BaseException: the error of the user's code.
         """
         try:
-            if request.local_to is not None and self._is_own_call(request, expression):
+            if not self._is_own_call(request, expression):
+                return self._value_of_shared_call(request, expression)
+            if request.local_to is not None:
                 return self._local(request, expression)
             return self._value(expression, self._names(request))
         except Exception:
@@ -88,6 +93,21 @@ class Evaluator:
             if defined is None:
                 raise
             return defined
+
+    def _value_of_shared_call(self, request: KernelRequest, expression: str) -> Any:
+        """The value of a call of another function than the kernel's, which is called once."""
+        if expression not in self._shared:
+            value, error = None, None
+            try:
+                value = self._value(expression, self._names(request))
+            except Exception as raised:
+                error = raised
+            self._shared[expression] = value, error, defined_values.all_values()
+        value, error, found = self._shared[expression]
+        defined_values.restore(found)
+        if error is not None:
+            raise error
+        return value
 
     def _on_object(self, request: KernelRequest, expression: str) -> str:
         """`expression`, a call of the function around a kernel, on an object if it is a method."""
