@@ -22,6 +22,7 @@ from platformdirs import user_cache_path
 # What each environment holds.  tilelang needs torch, of which the CPU build is enough.
 REQUIREMENTS = {
     "tvm-0.27.0.post1": ["apache-tvm==0.27.0.post1", "apache-tvm-ffi==0.1.14.post1", "numpy"],
+    "tvm-0.25.0.post1": ["apache-tvm==0.25.0.post1", "apache-tvm-ffi==0.1.12", "numpy"],
     "tvm-0.26.0": ["apache-tvm==0.26.0", "apache-tvm-ffi==0.1.14.post1", "numpy"],
     "tilelang-0.1.15": ["tilelang==0.1.15", "apache-tvm-ffi==0.1.12", "torch==2.13.0", "numpy"],
     # An oracle for counts; under the GPL, and used in a process of its own alone.
