@@ -47,11 +47,29 @@
     (with-current-buffer buffer
       (when eglot-inlay-hints-mode
         (eglot--update-hints-1 (point-min) (point-max)))
-      (jsonrpc-async-request
-       server :textDocument/codeLens (list :textDocument (eglot--TextDocumentIdentifier))
-       :success-fn (lambda (lenses)
-                     (when (buffer-live-p buffer)
-                       (with-current-buffer buffer (tirlens--draw lenses))))))))
+      (tirlens--ask server))))
+
+(cl-defmethod eglot-client-capabilities ((_server tirlens-server))
+  "Eglot's, and that lenses can be drawn again."
+  (let ((capabilities (cl-call-next-method)))
+    (plist-put capabilities :workspace
+               (append (plist-get capabilities :workspace)
+                       '(:codeLens (:refreshSupport t))))))
+
+(cl-defmethod eglot-handle-request
+  ((server tirlens-server) (_method (eql workspace/codeLens/refresh)) &rest _)
+  "Draw the lenses of SERVER's buffers again."
+  (dolist (buffer (eglot--managed-buffers server))
+    (eglot--when-live-buffer buffer (tirlens--ask server))))
+
+(defun tirlens--ask (server)
+  "Ask SERVER for the lenses of the current buffer, and draw them."
+  (let ((buffer (current-buffer)))
+    (jsonrpc-async-request
+     server :textDocument/codeLens (list :textDocument (eglot--TextDocumentIdentifier))
+     :success-fn (lambda (lenses)
+                   (when (buffer-live-p buffer)
+                     (with-current-buffer buffer (tirlens--draw lenses)))))))
 
 ;;;###autoload
 (defun tirlens-act ()

@@ -40,11 +40,11 @@ def edited(text: str, number: int) -> str:
     return "".join(lines)
 
 
-def saves(python: str, file: Path, rounds: int) -> tuple[float, list[float]]:
+def saves(python: str, file: Path, rounds: int, timeout_s: float) -> tuple[float, list[float]]:
     """The seconds from the opening of `file` to its result, and from each save."""
     text = file.read_text()
     with Client() as client:
-        client.initialize(trusted=True, interpreter=python)
+        client.initialize(trusted=True, interpreter=python, settings={"timeout": timeout_s})
         began = time.perf_counter()
         uri = client.open(file)
         client.wait_ready(uri, timeout_s=_LIMIT_S)
@@ -67,11 +67,12 @@ def main() -> None:
     parser.add_argument("python")
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--timeout", type=float, default=60, help="seconds of one analysis")
     options = parser.parse_args()
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; seconds")
     print(f"{'cold':>7} {'p50':>7} {'p95':>7}")
     for file in options.files:
-        cold_s, found = saves(options.python, file.absolute(), options.rounds)
+        cold_s, found = saves(options.python, file.absolute(), options.rounds, options.timeout)
         p50, p95 = quantile(found, 0.5), quantile(found, 0.95)
         print(f"{cold_s:7.2f} {p50:7.2f} {p95:7.2f}  {file}", flush=True)
 

@@ -7,6 +7,7 @@ import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,38 @@ class Emacs:
 
     command: tuple[str, ...]
     environment: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Helix:
+    """How a Helix is started."""
+
+    command: tuple[str, ...]
+    environment: dict[str, str]
+
+
+def helix() -> Helix:
+    """The Helix of Debian 13 with its own C library, brought here by apt."""
+    if not shutil.which("apt-get") or not shutil.which("dpkg"):
+        pytest.skip("no apt to bring Helix")
+    try:
+        root = once("helix-25", _fill_helix)
+    except RuntimeError as error:
+        pytest.skip(f"Helix could not be brought: {error}")
+    program = root / "usr/lib/hx"
+    libraries = next((root / "usr/lib").glob("*-linux-gnu"))
+    loader = next(libraries.glob("ld-linux-*"))
+    command = (str(loader), "--library-path", str(libraries), str(program / "hx"))
+    return Helix(command, {"HELIX_RUNTIME": str(program / "runtime")})
+
+
+def _fill_helix(folder: Path) -> None:
+    options = _own_lists(folder, ("trixie",))
+    run(["apt-get", *options, "update"], folder)
+    run(["apt-get", *options, "download", "hx", "libc6", "libgcc-s1"], folder)
+    for package in folder.glob("*.deb"):
+        run(["dpkg", "--extract", str(package), str(folder)], folder)
+    shutil.rmtree(folder / "lists")
 
 
 def emacs() -> Emacs:
@@ -47,8 +80,8 @@ def _release(command: str) -> int:
 def _fill(folder: Path) -> None:
     """Fetch Emacs with what it needs and this machine lacks, and unpack it."""
     codename = platform.freedesktop_os_release()["VERSION_CODENAME"]
-    options = _own_lists(folder, codename)
     backports = f"{codename}-backports"
+    options = _own_lists(folder, (codename, backports))
     run(["apt-get", *options, "update"], folder)
     fetch = ["install", "--yes", "--no-install-recommends", "--download-only"]
     run(["apt-get", *options, *fetch, "--target-release", backports, "emacs-nox"], folder)
@@ -58,14 +91,14 @@ def _fill(folder: Path) -> None:
     shutil.rmtree(folder / "lists")
 
 
-def _own_lists(folder: Path, codename: str) -> list[str]:
-    """Options by which apt reads and writes in `folder`: this release and its backports."""
+def _own_lists(folder: Path, suites: Sequence[str]) -> list[str]:
+    """Options by which apt reads and writes in `folder`: of these suites of this mirror."""
+    codename = platform.freedesktop_os_release()["VERSION_CODENAME"]
     asked = ["apt-get", "indextargets", "--format", "$(CODENAME) $(REPO_URI)"]
     sources = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split("\n")
     mine = next((line.split()[1] for line in sources if line.startswith(codename + " ")), None)
     if mine is None:
         raise RuntimeError(f"apt knows no source of {codename}")
-    suites = (codename, f"{codename}-backports")
     (folder / "sources.list").write_text("".join(f"deb {mine} {suite} main\n" for suite in suites))
     for name in ("lists/partial", "cache/archives/partial"):
         (folder / name).mkdir(parents=True)

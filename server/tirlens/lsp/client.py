@@ -49,6 +49,11 @@ class Client:
         kind = self._server.server_capabilities.position_encoding
         return cast("Encoding", getattr(kind, "value", kind) or "utf-16")
 
+    @property
+    def refreshes_hints(self) -> bool:
+        """Whether the client asks for hints again when it is told to."""
+        return self._can("workspace.inlay_hint.refresh_support")
+
     def send(self, event: Event) -> None:
         """Send an event of the session.
 

@@ -1,7 +1,7 @@
 """The handlers of the protocol's requests and notifications.
 
 A handler is short and never waits for a worker. A request that arrives during an analysis is
-answered from the analysis before it.
+answered from the analysis before it. Only hints for a client that does not refresh them wait.
 """
 
 from __future__ import annotations
@@ -108,13 +108,16 @@ def _add_displays(server: Server) -> None:
     """What is shown in the text: hints, lenses, hovers."""
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
-    def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
+    async def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
         from tirlens.lsp import convert
         from tirlens.session import view
 
         document = server.document(params.text_document.uri)
         if document is None:
             return []
+        if not server.client.refreshes_hints:
+            # It would not ask again when they are known.
+            await server.session.analysed_text(document.uri)
         display = server.session.configuration.display(document.project)
         first, last = params.range.start.line + 1, params.range.end.line + 1
         hints = view.inlay_hints(document, first, last, display)

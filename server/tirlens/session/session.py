@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tirlens.session.configuration import Configuration
+
+_ANALYSIS_LIMIT_S, _ANALYSIS_STEP_S = 60.0, 0.05
 
 
 class Session:
@@ -112,6 +115,20 @@ class Session:
         document = self.documents.get(uri)
         if document is not None:
             await self._readings.first(document)
+
+    async def analysed_text(self, uri: str) -> None:
+        """Wait until the saved text of `uri` has been analysed, or no analysis is under way."""
+        document = self.documents.get(uri)
+        deadline_s = time.monotonic() + _ANALYSIS_LIMIT_S
+        while (
+            document is not None
+            and self.configuration.trusted
+            and not document.is_cancelled
+            and (not document.analysis or document.analysis.reading.text != document.saved_text)
+            and self.documents.get(uri) is document
+            and time.monotonic() < deadline_s
+        ):
+            await asyncio.sleep(_ANALYSIS_STEP_S)
 
     # Choices of the user
 
