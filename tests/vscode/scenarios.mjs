@@ -124,6 +124,45 @@ function scenariosOfTrusted(window) {
       await lensText(window, new RegExp(escaped(tilelang.size)));
       return { before, after, actions };
     },
+    "the lens compares with a pinned baseline": async () => {
+      await window.command("TIRLens: Pin Baseline");
+      await window.choose("The saved file");
+      await window.codeActions(tilelang.launch);
+      await window.chooseAction(/threads=256, saves about/);
+      await window.lineMatching(tilelang.launch, /threads=256/);
+      await window.page.keyboard.press("Control+S");
+      const lens = await lensText(window, /\(-\d+%, baseline -\d+%\)/);
+      await window.page.keyboard.press("Control+Z");
+      await window.page.keyboard.press("Control+S");
+      await window.lineMatching(tilelang.launch, /threads=128/);
+      await window.command("TIRLens: Clear Baseline");
+      await lensText(window, new RegExp(escaped(tilelang.flop)));
+      return lens;
+    },
+    "a key displays more or less": async () => {
+      await window.page.locator(".monaco-editor .view-line").first().click({ position: { x: 4, y: 4 } });
+      // The hottest lines, marked kernels (there are none), nothing, and all again.
+      await window.page.keyboard.press("Control+Alt+H");
+      await window.page.keyboard.press("Control+Alt+H");
+      await until("no hint", 15 * SECONDS, async () => {
+        const text = await window.line(tilelang.operation);
+        return HINT.test(text) ? undefined : true;
+      });
+      await window.page.keyboard.press("Control+Alt+H");
+      await window.page.keyboard.press("Control+Alt+H");
+      await lensText(window, new RegExp(escaped(tilelang.flop)));
+      return window.lineMatching(tilelang.operation, HINT);
+    },
+    "the hottest line is marked, and a command goes there": async () => {
+      const marks = window.page.locator(".margin-view-overlays .cgmr[class*=ced-]");
+      await until("marks", 15 * SECONDS, async () => ((await marks.count()) > 2 ? true : undefined));
+      await window.command("TIRLens: Go to Hottest Line");
+      const place = window.page.locator('[id="status.editor.selection"]');
+      return until("the cursor on the product", 15 * SECONDS, async () => {
+        const line = Number(/Ln (\d+)/.exec(await place.innerText())?.[1]);
+        return line > 1 ? line : undefined;
+      });
+    },
     "a lens asks about its own kernel": async () => {
       await window.clickLens(new RegExp(escaped(tilelang.secondSize)));
       const choices = await window.choices(/Other arguments/);

@@ -51,7 +51,7 @@ class Client:
 
     @property
     def refreshes_hints(self) -> bool:
-        """Whether the client asks for hints again when it is told to."""
+        """Whether the client asks for hints again when the server requests it."""
         return self._can("workspace.inlay_hint.refresh_support")
 
     def send(self, event: Event) -> None:
