@@ -4,9 +4,10 @@
 
 ``PYTHON`` is an interpreter with the framework and what the package imports.  Each file is opened
 in a server of its own; then a line of its first kernel is edited (``--all-kernels``: of each) and
-the file is saved, ``--rounds`` times.  ``cold`` is the time from the opening to the first result, and ``p50`` and
-``p95`` are times from a save to its result.  ``cpu`` is the median of the processor time that the
-server and its workers take for a save, which a busy machine prolongs less.  No file is written.
+the file is saved, ``--rounds`` times.  ``cold`` is the time from the opening to the first result,
+and ``p50`` and ``p95`` are times from a save to its result.  ``cpu`` is the median of the processor
+time that the server and its workers take for a save, which a busy machine prolongs less.  No file
+is written.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def test_settings_in_the_page_are_those_of_the_server_and_of_vs_code() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("number", "expected"), [(0, "est."), (1, "est.")], ids=["plugin folder", "init.lua"]
+    ("number", "expected"), [(0, "h100-sxm"), (1, "h100-sxm")], ids=["plugin folder", "init.lua"]
 )
 def test_neovim(number: int, expected: str, tmp_path: Path) -> None:
     workspace = lay_out(tmp_path / "workspace")
