@@ -7,12 +7,15 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, cast
 
 from tirlens.repository import data_files, library, library_functions, tensors
 from tirlens.repository.control_flow import BreakError, ContinueError, RaisedError, ReturnError
 from tirlens.repository.data_files import FilePath, FileText
+from tirlens.repository.kernel_results import results
 from tirlens.repository.machine import MAX_CALL_DEPTH, MAX_DEPTH, Machine
 from tirlens.repository.tensor_shapes import Tensor
 from tirlens.repository.values import (
@@ -129,7 +132,8 @@ def call(machine: Machine, function: Value, given: Any, named: dict[str, Value])
     if isinstance(function, GoalCall):
         if function.inner is None:
             function.inner = (positional, named)
-        return UNKNOWN
+        kernel = function.made()
+        return machine.call(kernel, positional, named) if isinstance(kernel, Function) else UNKNOWN
     if library_functions.path_of(function) in ("builtins.str", "builtins.repr") and positional:
         method = class_method(machine, positional[0], "__str__")
         if method is not None:
@@ -216,13 +220,18 @@ def call_function(
 ) -> Value:
     if (function.frame.module.path, function.dotted_name) in machine.goals:
         return _record(machine, function, positional, named)
-    if function.is_kernel or machine.depth > MAX_DEPTH or machine.call_depth > MAX_CALL_DEPTH:
+    if function.is_kernel:
+        return results(machine, function)
+    if machine.depth > MAX_DEPTH or machine.call_depth > MAX_CALL_DEPTH:
         return UNKNOWN
     if function.is_cached and not positional and not named:
         if function.cached is UNKNOWN:
             function.cached = _execute(machine, function, [], {})
         return function.cached
-    return _execute(machine, function, positional, named)
+    made = _execute(machine, function, positional, named)
+    if function.outputs and isinstance(made, Function) and made.is_kernel:
+        return replace(made, outputs=function.outputs)
+    return made
 
 
 def _execute(
@@ -294,8 +303,21 @@ def _record(
     known = {k: v for k, v in given.items() if k in passed and k not in missing}
     goal = (function.frame.module.path, function.dotted_name)
     call = GoalCall(goal, known, missing, *machine.place)
+    call.made = functools.cache(lambda: _kernel_of(machine, function, positional, named))
     machine.calls.append(call)
     return call
+
+
+def _kernel_of(
+    machine: Machine, function: Function, positional: list[Value], named: dict[str, Value]
+) -> Value:
+    """The kernel that a factory returns, for the arrays that a call of it returns."""
+    made: list[Value] = []
+    machine.run(lambda: made.append(_execute(machine, function, positional, named)))
+    kernel = made[0] if made else UNKNOWN
+    if not isinstance(kernel, Function) or not kernel.is_kernel or not function.outputs:
+        return UNKNOWN
+    return replace(kernel, outputs=function.outputs)
 
 
 def _is_complete(value: Value) -> bool:

@@ -20,6 +20,7 @@ from tirlens.repository.control_flow import (
     RaisedError,
     ReturnError,
 )
+from tirlens.repository.kernel_results import outputs_of
 from tirlens.repository.machine import Machine
 from tirlens.repository.values import (
     UNKNOWN,
@@ -236,6 +237,8 @@ def _decorate(machine: Machine, node: ast.expr, function: Value, frame: Frame) -
     path = library_functions.path_of(decorator)
     if isinstance(function, Function):
         function.is_cached |= path.removesuffix("()") in ("functools.lru_cache", "functools.cache")
+        if path.startswith("tilelang.") and path.endswith((".jit", ".jit()")):
+            function.outputs = outputs_of(node)
         function.is_kernel |= library.is_kernel_decorator(path)
         function.is_static |= path == "builtins.staticmethod"
         function.is_class_method |= path == "builtins.classmethod"

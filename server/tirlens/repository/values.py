@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
@@ -95,7 +95,8 @@ class Function:
     """A function or lambda; `owner` is the class of a method, `self_` the instance if bound.
 
     A function that `is_kernel` runs on a device, and is not executed. One that `is_cached` is
-    executed once without arguments, with the result `cached`.
+    executed once without arguments, with the result `cached`. `outputs` are the parameters of a
+    kernel, or of the kernel that a factory returns, that are allocated and returned.
     `parameter_sets` are the values of ``pytest.mark.parametrize``, a list of dicts for each use.
     """
 
@@ -112,6 +113,7 @@ class Function:
     is_kernel: bool = False
     is_cached: bool = False
     cached: Value = UNKNOWN
+    outputs: tuple[int, ...] = ()
     parameter_sets: tuple[tuple[dict[str, Value], ...], ...] = ()
 
     @property
@@ -230,6 +232,7 @@ class GoalCall:
 
     `arguments` are the known arguments by parameter, `missing` the parameters without a value,
     `line` the line of the call in the file `path`, `inner` the arguments of a call of the result.
+    `made` evaluates the kernel itself.
     """
 
     goal: tuple[str, str]
@@ -239,6 +242,7 @@ class GoalCall:
     line: int
     column: int
     inner: tuple[list[Value], dict[str, Value]] | None = None
+    made: Callable[[], Value] = lambda: UNKNOWN
 
 
 def is_known(value: Value) -> bool:

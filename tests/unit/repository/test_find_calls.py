@@ -315,6 +315,29 @@ CASES = {
         },
         ("scale(n=4096)(64, threads=256)",),
     ),
+    "arrays that kernels return": Case(
+        {
+            "program.py": """
+            import tilelang
+            import tilelang.language as T
+            import torch
+            from package.kernel import scale
+
+            @tilelang.jit(out_idx=[-1])
+            def double(rows, columns, dtype):
+                @T.prim_func
+                def main(
+                    A: T.Tensor((rows, columns), dtype), B: T.Tensor[(rows, 2 * columns), dtype]
+                ):
+                    pass
+                return main
+
+            y = double(8, 320, "bfloat16")(torch.empty(8, 320))
+            scale(y.shape[1], dtype=str(y.dtype).split(".")[-1])
+            """
+        },
+        ("scale(n=640, dtype='bfloat16')",),
+    ),
     "variables of the environment are not set": Case(
         {
             "program.py": """
@@ -458,6 +481,26 @@ def test_several_kernels_of_a_file_in_one_search(tmp_path: Path) -> None:
     found = find_calls(index, [SCALE, shift])
     assert [call.expression for call in found[SCALE].calls] == ["scale(n=1)"]
     assert [call.expression for call in found[shift].calls] == ["shift(n=2)"]
+
+
+def test_what_a_kernel_of_the_file_returns_is_given_to_the_next(tmp_path: Path) -> None:
+    kernels = KERNEL.replace("@tilelang.jit", "@tilelang.jit(out_idx=-1)")
+    files = {
+        "package/kernel.py": kernels + "\ndef shift(n):\n    pass\n",
+        "program.py": """
+        import torch
+        from package.kernel import scale, shift
+        y = scale(256)(torch.empty(4, 256))
+        shift(y.shape[1])
+        """,
+    }
+    write(tmp_path, files)
+    index = WordIndex(tmp_path)
+    index.refresh()
+    shift = Target(SCALE.path, "shift")
+    found = find_calls(index, [SCALE, shift])
+    assert [call.expression for call in found[shift].calls] == ["shift(n=256)"]
+    assert found[SCALE].calls[0].bindings == {"rows": 4}
 
 
 def test_the_values_of_incomplete_calls(tmp_path: Path) -> None:
