@@ -18,14 +18,14 @@ from .program.document import Document
 from .program.file_dependencies import Origins
 from .program.import_state import ImportState
 from .program.load import Loaded
-from .protocol import Analyze, KernelRequest, Lowering, Problem
+from .protocol import Analyze, GeneratedCode, KernelRequest, Lowering, Problem
 from .tracing.assumed_sizes import assumed_sizes
 from .tracing.evaluate import Traced
 from .tracing.trace import Outcome, Tracer
 
 # A piece is one of these tags and a payload.
-KERNEL, LOWERED, NEEDS, PROBLEM, FILE, BEGIN, END, LINE, DONE = (
-    b"K", b"W", b"N", b"P", b"F", b"B", b"E", b"L", b"D",
+KERNEL, LOWERED, NEEDS, PROBLEM, FILE, BEGIN, END, LINE, DONE, GENERATED = (
+    b"K", b"W", b"N", b"P", b"F", b"B", b"E", b"L", b"D", b"G",
 )  # fmt: skip
 Send = Callable[[bytes, bytes], None]
 # A process whose imports take less is not worth a copy of it.
@@ -119,7 +119,9 @@ def _send_kernel(loaded: Loaded, tracer: Tracer, request: KernelRequest, send: S
         outcome = Outcome(problems=(problem,))
     for traced in outcome.traced:
         try:
-            if request.lower_to:
+            if request.emit:
+                send(GENERATED, codec.dumps(_generated_code(loaded, request, traced)))
+            elif request.lower_to:
                 send(LOWERED, codec.dumps(_lowering(request, traced)))
             else:
                 send(KERNEL, codec.dumps(facts_of(loaded, request, traced)))
@@ -169,6 +171,24 @@ def _lowering(request: KernelRequest, traced: Traced) -> Lowering:
         return replace(outcome, launch=lower(traced.function, request.lower_to))
     except LoweringError as error:
         return replace(outcome, error=str(error))
+
+
+def _generated_code(loaded: Loaded, request: KernelRequest, traced: Traced) -> GeneratedCode:
+    from .frameworks.extract import framework_of, name_of
+    from .frameworks.lowering.generate import generate
+    from .frameworks.lowering.lower import LoweringError
+    from .frameworks.lowering.resources import add_resources
+
+    arch = str(request.lower_to.get("arch", ""))
+    name, framework = name_of(traced.function, request.name), framework_of(traced.function)
+    outcome = GeneratedCode(request.name, name, traced.call, arch)
+    try:
+        texts = generate(
+            traced.function, framework, request.lower_to, loaded.document.path, request.emit
+        )
+    except LoweringError as error:
+        return replace(outcome, error=str(error))
+    return add_resources(replace(outcome, texts=tuple(texts)), framework)
 
 
 def _syntax_problem(request: Analyze, error: Exception) -> Problem:

@@ -94,7 +94,8 @@ class KernelRequest:
     the `prelude` spans are executed in order, then the `def` or `class` at `definition`.
 
     With `lower_to`, a target (``{"kind": "cuda", "arch": "sm_90"}``), the kernels are lowered for
-    it, and the answer has a `Lowering` instead of facts.
+    it, and the answer has a `Lowering` instead of facts; with `emit` as well, languages of
+    generated code (``cuda``, ``tir``), it has a `GeneratedCode`.
     """
 
     name: str
@@ -109,6 +110,7 @@ class KernelRequest:
     prelude: Tuple[Span, ...] = ()
     definition: Optional[Span] = None
     lower_to: Mapping[str, Any] = field(default_factory=no_entries)
+    emit: Tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,43 @@ class Lowering:
     unfinished: str = ""
 
 
+#: The source lines of generated lines without one, and of those from a library's macro.
+NO_LINE, LIBRARY_LINE = 0, -1
+
+
+@dataclass(frozen=True)
+class GeneratedText:
+    """A text that the framework makes of a kernel.
+
+    `language` is ``cuda`` or ``tir``.  `lines` has the line of the analysed document for each line
+    of the text, or `NO_LINE` or `LIBRARY_LINE`.
+    """
+
+    language: str
+    text: str
+    lines: Tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class GeneratedCode:
+    """The code that the framework makes of one kernel, or the `error` of the framework.
+
+    `kernel`, `name` and `call` are those of the kernel's facts.  `registers_per_thread` and
+    `spill_bytes` (stored by a thread) are those of ptxas; None where it is not at hand, for the
+    reason `resources_error`.
+    """
+
+    kernel: str
+    name: str
+    call: str
+    arch: str
+    texts: Tuple[GeneratedText, ...] = ()
+    error: str = ""
+    registers_per_thread: Optional[int] = None
+    spill_bytes: Optional[int] = None
+    resources_error: str = ""
+
+
 @dataclass(frozen=True)
 class Result:
     """The answer to an `Analyze`.
@@ -207,6 +246,7 @@ class Result:
     files: Tuple[str, ...] = ()
     duration_s: float = 0.0
     output: str = ""
+    generated: Tuple[GeneratedCode, ...] = ()
 
 
 #: Runs of a kernel for a profiler: the first loads the code, the last is evaluated.

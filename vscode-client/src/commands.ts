@@ -12,6 +12,7 @@ import {
 } from "vscode";
 import { captureCalls } from "./capture";
 import { OWN_COMMANDS, type Server } from "./client";
+import type { GeneratedTexts } from "./generated";
 import { log, reason } from "./log";
 import { SERVER, type Calls, type DeviceChoice, type LensTarget } from "./protocol";
 import type { Reports } from "./report";
@@ -24,6 +25,7 @@ export function registerCommands(
   server: Server,
   status: StatusItem,
   reports: Reports,
+  generated: GeneratedTexts,
   extensionVersion: string,
 ): Disposable[] {
   const table: Record<string, (...target: LensTarget) => Promise<void>> = {
@@ -31,6 +33,12 @@ export function registerCommands(
       const uri = document(about);
       if (uri && (await running(server))) {
         await reports.show(uri);
+      }
+    },
+    "tirlens.showGeneratedCode": async (about, kernel) => {
+      const uri = document(about);
+      if (uri && (await running(server))) {
+        await generated.show(uri, kernel);
       }
     },
     "tirlens.chooseDevice": async () => {

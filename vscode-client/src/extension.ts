@@ -1,6 +1,7 @@
 import { Uri, workspace, type ExtensionContext, type TextDocument } from "vscode";
 import { mentionsFramework, Server } from "./client";
 import { registerCommands } from "./commands";
+import { GeneratedTexts } from "./generated";
 import { log } from "./log";
 import { Reading } from "./reading";
 import { offerFramework, offerPython } from "./remedies";
@@ -18,6 +19,7 @@ export function activate(context: ExtensionContext): void {
   });
   server = started;
   const status = new StatusItem(started);
+  const generated = new GeneratedTexts(started);
   const reports = new Reports(started, Uri.joinPath(context.extensionUri, "out"));
   // Python files without kernels cost nothing: the first one that may have some starts the server.
   const consider = (document: TextDocument): void => {
@@ -33,8 +35,9 @@ export function activate(context: ExtensionContext): void {
     started,
     status,
     reports,
+    generated,
     new Reading(started),
-    ...registerCommands(started, status, reports, version),
+    ...registerCommands(started, status, reports, generated, version),
     workspace.onDidOpenTextDocument(consider),
     workspace.onDidSaveTextDocument(consider),
     started.onDidChangeCondition((condition) => {

@@ -42,6 +42,8 @@ export const SERVER = {
   reportPage: "tirlens.reportPage",
   /** [uri, rule, line] -> AdviceEdit | null; `line` is that of the report. */
   adviceEdit: "tirlens.adviceEdit",
+  /** [uri, kernel | line | null, language] -> GeneratedCode | null; the line is 1-based. */
+  generatedCode: "tirlens.generatedCode",
   /** [uri | null, id | null] -> null; null goes back to what the file says. */
   setDevice: "tirlens.setDevice",
   /** [] -> DeviceChoice[] */
@@ -88,6 +90,24 @@ export interface AdviceEdit {
   title: string;
   newText: string;
   range: [start: [line: number, character: number], end: [line: number, character: number]];
+}
+
+/** What the framework makes of kernels. */
+export interface GeneratedCode {
+  kernels: GeneratedKernel[];
+  problems: string[];
+}
+
+export interface GeneratedKernel {
+  kernel: string;
+  call: string;
+  arch: string;
+  error: string | null;
+  registers_per_thread: number | null;
+  spill_bytes: number | null;
+  resources_error: string | null;
+  /** By language; `lines` are 1-based lines of the source, 0 for none. */
+  texts: Record<string, { text: string; lines: number[] }>;
 }
 
 export interface DeviceChoice {

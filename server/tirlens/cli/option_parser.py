@@ -24,7 +24,8 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"tirlens {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in (
-        _analyze, _report, _compare, _measure, _capture, _devices, _doctor, _serve, _daemon,
+        _analyze, _report, _compare, _lower, _measure, _capture, _devices, _doctor, _serve,
+        _daemon,
     ):  # fmt: skip
         add(commands)
     return parser.parse_args(argv)
@@ -77,6 +78,23 @@ def _capture(commands: Commands) -> None:
     )
     parser.add_argument("--quiet", action="store_true", help="leave out what the program prints")
     parser.add_argument("program", nargs=argparse.REMAINDER, metavar="COMMAND")
+
+
+def _lower(commands: Commands) -> None:
+    parser = commands.add_parser("lower", help="the code that the framework makes of kernels")
+    parser.add_argument("file", metavar="FILE", help="a file with kernels")
+    parser.add_argument(
+        "--emit", choices=("cuda", "tir"), default="cuda", help="CUDA source or lowered IR"
+    )
+    _selection(parser)
+    parser.add_argument(
+        "--lines", action="store_true", help="with the line of the source before each line"
+    )
+    parser.add_argument(
+        "--timeout", type=float, metavar="SECONDS", help=_default(DEFAULT_TIMEOUT_S)
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--output", metavar="FILE", help="write the result here")
 
 
 def _compare(commands: Commands) -> None:

@@ -19,6 +19,7 @@ COMMANDS = (
     "tirlens.report",
     "tirlens.reportPage",
     "tirlens.adviceEdit",
+    "tirlens.generatedCode",
     "tirlens.devices",
     "tirlens.calls",
     "tirlens.reanalyze",

@@ -31,7 +31,7 @@ def lowering_request(
     Each kernel is requested by the call that yielded its facts. None if there is nothing to lower.
     """
     requests: dict[tuple[str, str, str], KernelRequest] = {}
-    index, requested = KernelIndex(source), _RequestIndex(first.kernels)
+    index, requested = KernelIndex(source), RequestIndex(first.kernels)
     versions = Counter((kernel.name, kernel.prim_func) for kernel in first.kernels)
     for facts in result.kernels if options.lower else ():
         arch = _architecture(facts, index, options)
@@ -150,7 +150,7 @@ def _architecture(facts: KernelFacts, index: KernelIndex, options: Options) -> s
     return arch if arch.startswith("sm_") else None
 
 
-class _RequestIndex:
+class RequestIndex:
     """Finds the request that facts answer."""
 
     def __init__(self, requests: Sequence[KernelRequest]) -> None:

@@ -36,7 +36,7 @@ def extract(
     `source` and `path` are the document's, for columns and to distinguish it from other files.
     Code that is not understood becomes a caveat.
     """
-    framework = _framework(prim_func)
+    framework = framework_of(prim_func)
     locator = spans.Locator(source, path, sites_of)
     state = KernelState()
     # tilelang's compiler guards accesses of global arrays.
@@ -82,7 +82,7 @@ def name_of(prim_func: Any, definition: str) -> str:
     return str(symbol or definition.rpartition(".")[2])
 
 
-def _framework(prim_func: Any) -> str:
+def framework_of(prim_func: Any) -> str:
     """``tilelang`` for tilelang kernels, else ``tvm``, also for TVMScript of tilelang's TVM."""
     return "tilelang" if "tilelang" in sys.modules and dialect.is_tilelang(prim_func) else "tvm"
 

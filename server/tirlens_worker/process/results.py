@@ -6,7 +6,7 @@ import json
 from typing import Any, Dict, List, Optional, Sequence, cast
 
 from .. import codec
-from ..analysis import FILE, KERNEL, LOWERED, NEEDS, PROBLEM
+from ..analysis import FILE, GENERATED, KERNEL, LOWERED, NEEDS, PROBLEM
 from ..facts import Span
 from ..lines import split_lines
 from ..protocol import MOST_RESULT_BYTES, Analyze, Problem, Progress, Result
@@ -18,6 +18,7 @@ _FIELDS = (
     ("needs", NEEDS),
     ("problems", PROBLEM),
     ("files", FILE),
+    ("generated", GENERATED),
 )
 # What the payload of a piece is: a dataclass as JSON, or a JSON string.
 _TYPES = {
@@ -26,6 +27,7 @@ _TYPES = {
     NEEDS: "NeedsArguments",
     PROBLEM: "Problem",
     FILE: "str",
+    GENERATED: "GeneratedCode",
 }
 
 

@@ -84,7 +84,25 @@ def sites_of(stmt: Any) -> Sites:
     location = None if span is None else ir.span_to_location(span)
     if location is None:
         return parsed_spans.sites_of(stmt)
-    name, line = location
+    return sites_at(*location)
+
+
+def native_sites(span: Any) -> Sites:
+    """The lines of a span of apache-tvm, those of calls of macros first; columns are left out."""
+    parts = list(getattr(span, "spans", ())) or [span]
+    found: List[Span] = []
+    for part in parts:
+        try:
+            line, name = int(part.line), str(part.source_name.name)
+        except (AttributeError, TypeError, ValueError):
+            continue
+        if line > 0:
+            found.append(Span(line, 0, line, 0, name))
+    return tuple(found)
+
+
+def sites_at(name: str, line: int) -> Sites:
+    """The lines of a file and line that tilelang recorded, those of calls of macros first."""
     stack = ((name, line),)
     if name.startswith(_MARK):
         stack = _stacks[int(name[len(_MARK) :])]

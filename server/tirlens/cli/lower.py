@@ -1,0 +1,94 @@
+"""``tirlens lower``: the CUDA source or the lowered IR that the framework makes of kernels."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tirlens import pipeline
+from tirlens.cli import file_analysis, outcome
+from tirlens.cli.errors import UsageError
+from tirlens.cli.output import stream, write_json
+from tirlens.cli.worker_pool import WorkerPool, worker_pool
+from tirlens.pipeline.analysis_request import selected_kernels
+from tirlens.pipeline.generation_request import (
+    generated_json,
+    generation_request,
+    linked_code,
+)
+from tirlens.worker_client import find_interpreter
+from tirlens_worker.protocol import GeneratedCode, Result
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Generate, print, and give the exit status: 1 where a kernel has no code."""
+    if len(arguments.device) > 1:
+        raise UsageError("lower takes one --device")
+    arguments.files, arguments.lower = [arguments.file], False
+    arguments.advice, arguments.jobs, arguments.fresh = False, 1, False
+    with worker_pool(1) as pool:
+        (traced,) = file_analysis.trace_in(pool, arguments)
+        answer = pool.run(_generate(pool, traced, arguments))
+    codes = linked_code(answer, traced.result.kernels)
+    outcome.print_problems([traced.report()])
+    for problem in answer.problems:
+        print(f"tirlens: {traced.path}: {problem.message}", file=sys.stderr)
+    with stream(arguments.output) as file:
+        if arguments.format == "json":
+            lines = {kernel.definition: kernel.span.line for kernel in traced.result.kernels}
+            write_json(file, {"kernels": [generated_json(code, lines) for code in codes]})
+        else:
+            for code in codes:
+                file.write(_text(code, with_lines=arguments.lines))
+    for code in codes:
+        _print_notes(code)
+    return int(not codes or any(code.error for code in codes) or bool(answer.problems))
+
+
+async def _generate(
+    pool: WorkerPool, traced: file_analysis.Traced, arguments: argparse.Namespace
+) -> Result:
+    path = file_analysis.paths_of([arguments.file])[0]
+    first = pipeline.analysis_request(
+        2, str(path.absolute()), traced.text, traced.source, traced.options
+    )
+    request = generation_request(
+        first, traced.result, traced.source, traced.options, [arguments.emit]
+    )
+    if request is None:
+        if traced.result.kernels:
+            raise UsageError("code is generated for kernels with a grid on a CUDA device")
+        return Result(first.id)
+    project = traced.options.project
+    interpreter = find_interpreter(
+        path,
+        setting=arguments.python or project.python,
+        framework_hint=traced.source.framework_hint,
+    )
+    names = ", ".join(kernel.name for kernel in selected_kernels(traced.source, traced.options))
+    pool.say(f"{traced.path}: generating the code of {names}")
+    return await pool.analyze(interpreter, request, lambda _: None)
+
+
+def _text(code: GeneratedCode, with_lines: bool) -> str:
+    """The texts of a kernel, with the source line of each line in a margin."""
+    found = [f"// {code.kernel}: {code.call} for {code.arch}\n"] if with_lines else []
+    for text in code.texts:
+        lines = text.text.splitlines()
+        if not with_lines:
+            found += [f"{line}\n" for line in lines]
+            continue
+        for line, source in zip(lines, text.lines, strict=False):
+            found.append(f"{source or '':>5} | {line}".rstrip() + "\n")
+    return "".join(found)
+
+
+def _print_notes(code: GeneratedCode) -> None:
+    if code.error:
+        print(f"tirlens: {code.kernel}: {code.error}", file=sys.stderr)
+    elif code.registers_per_thread is not None:
+        spills = f", {code.spill_bytes} bytes spilled" if code.spill_bytes else ", no spills"
+        registers = f"{code.registers_per_thread} registers a thread"
+        print(f"tirlens: {code.kernel}: {registers}{spills} ({code.arch}, ptxas)", file=sys.stderr)
+    elif code.resources_error:
+        print(f"tirlens: {code.kernel}: {code.resources_error}", file=sys.stderr)

@@ -1,0 +1,155 @@
+"""The code that frameworks generate: the request for it, and the links of its lines to the source.
+
+The worker links the lines of which the framework knows the statement.  Copies by TMA and the macros
+of matrix instructions have no line of the user's; they are linked by the arrays that they name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from tirlens.pipeline.device_choice import choose_device
+from tirlens.pipeline.file_report import KernelIndex
+from tirlens.pipeline.lowering_request import RequestIndex
+from tirlens.pipeline.options import Options
+from tirlens.source.source_file import SourceFile
+from tirlens_worker.facts import Branch, Gemm, KernelFacts, Loop, Mma, Node, Statement, While
+from tirlens_worker.protocol import (
+    LIBRARY_LINE,
+    NO_LINE,
+    Analyze,
+    CallCandidate,
+    GeneratedCode,
+    GeneratedText,
+    KernelRequest,
+    Result,
+)
+
+LANGUAGES = ("cuda", "tir")
+#: What nvcc may take is more than an analysis.
+TIME_LIMIT_S = 150.0
+# The line of the IR with the attributes of a function, which name its arrays.
+_ATTRIBUTES = "T.func_attr("
+_WORD = re.compile(r"[A-Za-z_]\w*")
+# What code generators append to the name of an array: its descriptor, its pointer.
+_SUFFIX = re.compile(r"(_desc|_ptr|_handle)?(_\d+)?$")
+
+
+def generation_request(
+    first: Analyze,
+    result: Result,
+    source: SourceFile,
+    options: Options,
+    languages: Sequence[str] = LANGUAGES,
+) -> Analyze | None:
+    """The request for the code of the GPU kernels of `result`, the answer to `first`.
+
+    Each kernel is requested by the call that yielded its facts. None if there is none for CUDA.
+    """
+    requests: dict[tuple[str, str], KernelRequest] = {}
+    index, requested = KernelIndex(source), RequestIndex(first.kernels)
+    for facts in result.kernels:
+        arch = choose_device(index.find(facts), facts, options).device.arch
+        request = requested.find(facts)
+        if request is None or not facts.launch.grid or not arch.startswith("sm_"):
+            continue
+        requests[facts.definition, facts.call] = replace(
+            request,
+            candidates=(CallCandidate(facts.call, facts.call_source, required=True),),
+            allow_assumed=False,
+            lower_to={"kind": "cuda", "arch": arch},
+            emit=tuple(languages),
+        )
+    if not requests:
+        return None
+    limit_s = max(first.time_limit_s, TIME_LIMIT_S)
+    return replace(first, kernels=tuple(requests.values()), time_limit_s=limit_s)
+
+
+def linked_code(answer: Result, kernels: Iterable[KernelFacts]) -> list[GeneratedCode]:
+    """The generated code of `answer`, with the lines linked that only the arrays identify."""
+    facts = {(kernel.definition, kernel.name, kernel.call): kernel for kernel in kernels}
+    linked: list[GeneratedCode] = []
+    for code in answer.generated:
+        kernel = facts.get((code.kernel, code.name, code.call))
+        if kernel is not None:
+            links = _ArrayLinks(kernel)
+            code = replace(code, texts=tuple(map(links.link, code.texts)))
+        linked.append(code)
+    return linked
+
+
+class _ArrayLinks:
+    """Finds the statement of a generated line by the arrays that it names."""
+
+    def __init__(self, kernel: KernelFacts) -> None:
+        self._names = {buffer.id: buffer.name for buffer in kernel.buffers}
+        self._statements: list[tuple[frozenset[str], int, bool]] = []
+        for statement in _statements(kernel.body):
+            site = next(iter(statement.sites), None)
+            if site is not None and site.file is None:
+                arrays = frozenset(self._names[access.buffer] for access in statement.accesses)
+                is_product = isinstance(statement, (Gemm, Mma))
+                self._statements.append((arrays, site.line, is_product))
+
+    def link(self, text: GeneratedText) -> GeneratedText:
+        """The text with lines for what has none; those of a library that no array identifies have
+        the line of the library's code before them."""
+        arrays = frozenset(self._names.values())
+        lines: list[int] = []
+        library_line = NO_LINE
+        for content, line in zip(text.text.splitlines(), text.lines, strict=False):
+            if line <= 0 and not content.lstrip().startswith(_ATTRIBUTES):
+                is_library = line == LIBRARY_LINE
+                named = frozenset(_array_names(content)) & arrays
+                line = self._line_of(named, is_library) if named else NO_LINE
+                if is_library:
+                    line = library_line = line or library_line
+            lines.append(line)
+        return replace(text, lines=tuple(lines))
+
+    def _line_of(self, named: frozenset[str], is_library: bool) -> int:
+        candidates = [one for one in self._statements if named <= one[0]]
+        if is_library:
+            candidates = [one for one in candidates if one[2]] or candidates
+        else:
+            # A copy names both of its arrays, a single array may be any statement's.
+            candidates = [one for one in candidates if len(named) > 1]
+        lines = {line for _, line, _ in candidates}
+        return lines.pop() if len(lines) == 1 else NO_LINE
+
+
+def _array_names(text: str) -> Iterable[str]:
+    for word in _WORD.findall(text):
+        yield word
+        yield _SUFFIX.sub("", word)
+
+
+def _statements(nodes: Iterable[Node]) -> Iterable[Statement]:
+    for node in nodes:
+        if isinstance(node, Statement):
+            yield node
+        elif isinstance(node, (Loop, While)):
+            yield from _statements(node.body)
+        elif isinstance(node, Branch):
+            yield from _statements((*node.then, *node.orelse))
+
+
+def generated_json(code: GeneratedCode, lines: Mapping[str, int]) -> dict[str, object]:
+    """The generated code of a kernel for a client; `lines` are those of the definitions."""
+    return {
+        "kernel": code.kernel,
+        "name": code.name,
+        "call": code.call,
+        "arch": code.arch,
+        "line": lines.get(code.kernel),
+        "error": code.error or None,
+        "registers_per_thread": code.registers_per_thread,
+        "spill_bytes": code.spill_bytes,
+        "resources_error": code.resources_error or None,
+        "texts": {
+            text.language: {"text": text.text, "lines": list(text.lines)} for text in code.texts
+        },
+    }
