@@ -23,24 +23,22 @@ if (process.argv.includes("--tests")) {
 } else {
   const notice = `/* With d3:\n${await readFile("node_modules/d3-selection/LICENSE", "utf8")}*/`;
   // The page of reports: packed with the extension, and for `tirlens report --html` with the server.
-  for (const outdir of ["out", "../server/tirlens/ide/report_page"]) {
-    await build({
-      bundle: true,
-      platform: "browser",
-      target: "es2023",
-      format: "iife",
-      minify: true,
-      logLevel: "warning",
-      legalComments: "none",
-      charset: "utf8",
-      banner: { js: notice },
-      entryPoints: [
-        { in: "src/page/main.ts", out: "report" },
-        { in: "src/page/report.css", out: "report" },
-      ],
-      outdir,
-    });
-  }
+  await build({
+    bundle: true,
+    platform: "browser",
+    target: "es2023",
+    format: "iife",
+    minify: true,
+    logLevel: "warning",
+    legalComments: "none",
+    charset: "utf8",
+    banner: { js: notice },
+    entryPoints: [
+      { in: "src/page/main.ts", out: "report" },
+      { in: "src/page/report.css", out: "report" },
+    ],
+    outdir: process.argv.includes("--server") ? "../server/tirlens/ide/report_page" : "out",
+  });
   await build({
     ...common,
     entryPoints: ["src/extension.ts"],

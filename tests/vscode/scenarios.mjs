@@ -77,6 +77,59 @@ function scenariosOfTrusted(window) {
         return text.includes(`Ln ${line},`) ? text : undefined;
       });
     },
+    "report compares with another device": async () => {
+      const frame = await window.webview(new RegExp(tilelang.name));
+      await frame.getByLabel("Compare with").selectOption("a100-80-sxm");
+      const card = frame.locator(".comparison");
+      await card.getByText(/faster/).waitFor();
+      const changes = await frame.locator("table.lines td.good").count();
+      assert.ok(changes >= 3, `${changes} lines with their change`);
+      const text = await card.innerText();
+      await frame.getByLabel("Compare with").selectOption("");
+      await card.waitFor({ state: "detached" });
+      return text;
+    },
+    "report applies an advice": async () => {
+      const frame = await window.webview(new RegExp(tilelang.name));
+      await frame.getByRole("button", { name: /^Apply: .*threads=256/ }).click();
+      const after = await window.lineMatching(tilelang.launch, /threads=256/);
+      await frame.getByText(/changed since/).waitFor();
+      await window.page.keyboard.press("Control+Z");
+      await window.lineMatching(tilelang.launch, /threads=128/);
+      await frame.getByText(/changed since/).waitFor({ state: "detached" });
+      return after;
+    },
+    "report follows the editor": async () => {
+      await window.openFile(tvm.file);
+      const frame = await window.webview(new RegExp(tvm.name));
+      const tabs = (await window.page.locator(".tab").allInnerTexts()).join(" ");
+      assert.match(tabs.replaceAll("\n", ""), new RegExp(`TIRLens: ${escaped(tvm.file.split("/").at(-1))}`));
+      const fits = await frame.evaluate(
+        () => document.documentElement.scrollWidth <= document.documentElement.clientWidth,
+      );
+      assert.ok(fits, "no horizontal scrolling in half of a window");
+      await window.page.locator(".tab").filter({ hasText: "TIRLens:" }).locator(".codicon-close").click();
+      await window.openFile(tilelang.file);
+      return tabs;
+    },
+    "generated code is linked to its lines": async () => {
+      const code = () => window.page.locator(".monaco-editor .view-line").filter({ hasText: tilelang.operation }).first();
+      await code().click();
+      await window.command("TIRLens: Show Generated Code");
+      await window.choices(/CUDA source/);
+      await window.page.keyboard.press("Enter");
+      const tab = window.page.locator(".tab").filter({ hasText: ".cu" });
+      await tab.waitFor({ timeout: 120 * SECONDS });
+      const linked = window.page.locator(".monaco-editor .view-line").filter({ hasText: "wgmma_" }).first();
+      await linked.waitFor();
+      const marked = await until("marked lines", 10 * SECONDS, async () => {
+        const count = await window.page.locator(".monaco-editor .cdr.ced-1-TextEditorDecorationType1-0, .monaco-editor [class*='TextEditorDecorationType']").count();
+        return count > 1 ? count : undefined;
+      });
+      await linked.click();
+      await tab.locator(".codicon-close").click();
+      return { marked };
+    },
     "choosing a device changes the labels": async () => {
       const before = await window.line(tilelang.operation);
       await window.clickLens(/h100-sxm/);

@@ -38,7 +38,7 @@ export function tree(host: Host, kernel: Kernel): { element: HTMLElement; follow
     {},
     el("th", { scope: "col", class: "number" }, "time"),
     el("th", { scope: "col" }, "share"),
-    compares && el("th", { scope: "col", class: "number" }, `vs ${kernel.before?.name ?? ""}`),
+    compares && el("th", { scope: "col", class: "number", title: `against ${kernel.before?.name ?? ""}` }, "change"),
     el("th", { scope: "col", class: "number" }, "line"),
     el("th", { scope: "col" }, "what"),
     ...COLUMNS.map((name, index) => el("th", { scope: "col", class: columnClass(index) }, name)),

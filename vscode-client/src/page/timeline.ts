@@ -124,6 +124,7 @@ function drawLanes(
     );
   }
   const marks: Mark[] = [];
+  const texts = svg("g", { "aria-hidden": "true", class: "texts" });
   data.lanes.forEach((lane, index) => {
     const y = TOP + index * pitch + (left > 8 ? (LANE - HEIGHT) / 2 : 17);
     target.append(
@@ -133,13 +134,14 @@ function drawLanes(
       svg("line", { x1: left, x2: width - 8, y1: y + HEIGHT, y2: y + HEIGHT, class: "base" }),
     );
     for (const segment of lane.segments) {
-      const mark = drawSegment(host, data, lane.name, segment, x, y);
+      const mark = drawSegment(host, data, lane.name, segment, x, y, texts);
       if (mark) {
         marks.push(mark);
         inside.append(mark.element);
       }
     }
   });
+  inside.append(texts);
   for (const [at, text] of data.gaps) {
     const place = x(at);
     inside.append(
@@ -168,6 +170,7 @@ function drawSegment(
   segment: Segment,
   x: ScaleLinear<number, number>,
   y: number,
+  texts: SVGGElement,
 ): Mark | undefined {
   const [kindIndex, start, end, text, duration, line, iteration, complete] = segment;
   const [from, to] = [x(start), x(end)];
@@ -188,7 +191,7 @@ function drawSegment(
   }
   const inside = iteration >= 0 && kind === "copy" ? String(iteration) : cut(label, Math.floor(width / 6.6));
   if (width > 6.6 * Math.max(inside.length, 1) + 4 && inside.length > (iteration >= 0 && kind === "copy" ? 0 : 5) && kind !== "wait") {
-    group.append(svg("text", { x: from + width / 2, y: y + 14, class: "inside", "text-anchor": "middle" }, inside));
+    texts.append(svg("text", { x: from + width / 2, y: y + 14, class: "inside", "text-anchor": "middle" }, inside));
   } // prettier-ignore
   return {
     element: group,

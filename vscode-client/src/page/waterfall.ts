@@ -50,8 +50,13 @@ function draw(host: Host, target: SVGSVGElement, width: number, data: Waterfall)
       "g",
       {},
       svg("rect", { x: 0, y, width, height: ROW, class: "hit row" }),
-      svg("text", { x: left - 8, y: y + 15, class: "label", "text-anchor": "end" }, cut(name(bar), Math.floor((left - 12) / CHARACTER))),
       svg("rect", { x: start, y: y + (ROW - BAR) / 2, width: Math.max(end - start, 1.5), height: BAR, class: `part ${bar.kind}` }),
+    ); // prettier-ignore
+    // What is written is in the label of the row, too.
+    const texts = svg(
+      "g",
+      { "aria-hidden": "true", class: "texts" },
+      svg("text", { x: left - 8, y: y + 15, class: "label", "text-anchor": "end" }, cut(name(bar), Math.floor((left - 12) / CHARACTER))),
       svg("text", { x: room ? start + 6 : after ? end + 6 : start - 6, y: y + 15, class: room ? "value within" : "value", "text-anchor": after ? "start" : "end" }, text),
     ); // prettier-ignore
     const { line } = bar;
@@ -60,7 +65,7 @@ function draw(host: Host, target: SVGSVGElement, width: number, data: Waterfall)
       lines: [bar.label, `${bar.time}, ${bar.share} of the time`, ...(bar.bound ? [`limited by ${bar.bound}`] : [])],
       ...(line === null ? {} : { activate: () => { host.reveal(line); } }),
     }); // prettier-ignore
-    target.append(row);
+    target.append(row, texts);
     if (index + 1 < data.bars.length) {
       target.append(svg("line", { x1: end, x2: end, y1: y + (ROW + BAR) / 2, y2: y + ROW + (ROW - BAR) / 2, class: "step" }));
     }

@@ -1,0 +1,63 @@
+// The report page alone in a browser: what axe-core finds, and what does not fit, in each theme and
+// width. Run by test_report_page.py with one JSON argument; prints one JSON line for each view.
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const given = JSON.parse(process.argv[2]);
+const { chromium } = await import(pathToFileURL(given.playwright).href);
+const axe = await readFile(given.axe, "utf8");
+const browser = await chromium.launch({
+  executablePath: given.chromium,
+  args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"],
+});
+try {
+  for (const { theme, width, ...looks } of given.views) {
+    // The page's own policy would keep the checker out.
+    const context = await browser.newContext({ bypassCSP: true, viewport: { width, height: 900 }, ...looks });
+    const page = await context.newPage();
+    const errors = [];
+    page.on("pageerror", (error) => errors.push(String(error)));
+    await page.goto(pathToFileURL(given.page).href);
+    await page.locator("svg.chart[viewBox]").first().waitFor();
+    await page.waitForTimeout(200);
+    const size = await page.evaluate(() => ({
+      scrolls: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      charts: document.querySelectorAll("svg.chart[viewBox]").length,
+    }));
+    const picture = `report-${theme}-${width}.png`;
+    await page.screenshot({ path: join(given.screenshots, picture), fullPage: true });
+    await page.evaluate(axe);
+    const found = await page.evaluate(() => globalThis.axe.run());
+    const violations = found.violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).slice(0, 3).join(" ")}`);
+    console.log(JSON.stringify({ theme, width, picture, errors, violations, ...size }));
+    await context.close();
+  }
+  const context = await browser.newContext({ viewport: { width: 720, height: 900 } });
+  const page = await context.newPage();
+  const refused = [];
+  page.on("console", (message) => refused.push(message.text()));
+  await page.goto(pathToFileURL(given.page).href);
+  const marks = page.locator("svg.chart .mark");
+  await marks.first().waitFor();
+  await marks.first().focus();
+  await page.keyboard.press("ArrowRight");
+  const focused = await page.evaluate(() => document.activeElement?.getAttribute("aria-label"));
+  const tooltip = await page.locator(".tooltip").innerText();
+  const rows = page.locator("table.lines tbody tr:visible");
+  const before = await rows.count();
+  await rows.first().focus();
+  await page.keyboard.press("ArrowLeft");
+  const after = await rows.count();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Save Roofline as PNG" }).click(),
+  ]);
+  await download.saveAs(join(given.screenshots, "roofline.png"));
+  console.log(JSON.stringify({ keyboard: { focused, tooltip, before, after, refused, saved: download.suggestedFilename() } }));
+} finally {
+  await browser.close();
+}
