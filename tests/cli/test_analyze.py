@@ -224,22 +224,59 @@ def test_report_and_page(analyze: Any, tvm_python: Path, tmp_path: Path) -> None
     status, out, _ = analyze("report", path, "--html", page, "--python", tvm_python)
     assert status == 0
     assert "Roofline of" in out
-    found: list[str] = []
-    ids: set[str | None] = {""}
-    links: set[str] = set()
+    embedded: list[str] = []
 
     class Tags(HTMLParser):
+        is_data = False
+
         def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            found.append(tag)
-            given = dict(attrs)
-            assert "src" not in given
-            ids.add(given.get("id"))
-            links.add(given.get("href", "#").removeprefix("#"))  # type: ignore[union-attr]
+            # The page loads nothing and leads nowhere.
+            assert "src" not in dict(attrs) and "href" not in dict(attrs)
+            self.is_data = dict(attrs).get("id") == "data"
+
+        def handle_data(self, data: str) -> None:
+            if self.is_data:
+                embedded.append(data)
 
     Tags().feed(page.read_text())
-    assert "svg" in found and found.count("circle") == 5
-    # The page loads nothing and leads nowhere but to its own kernels and lines.
-    assert links <= ids and {"kernel-5", "file-1-line-16"} <= links
+    (file,) = json.loads("".join(embedded))["files"]
+    assert [kernel["name"] for kernel in file["kernels"]][:2] == ["matmul_naive", "matmul_tiled"]
+    assert all(kernel["roofline"] and kernel["timeline"] for kernel in file["kernels"])
+    assert len(file["source"]) == len(path.read_text().splitlines())
+
+
+@pytest.mark.parametrize("language", ["cuda", "tir"])
+def test_generated_code_of_tvm(analyze: Any, tvm_python: Path, language: str) -> None:
+    path = EXAMPLES / "matmul_tvm.py"
+    options = ("--kernel", "matmul_tiled", "--emit", language, "--format", "json")
+    status, out, _ = analyze("lower", path, *options, "--python", tvm_python)
+    assert status == 0
+    (kernel,) = json.loads(out)["kernels"]
+    found = kernel["texts"][language]
+    text = found["text"].splitlines()
+    assert len(text) == len(found["lines"])
+    assert any("__syncthreads" in line or "tvm_storage_sync" in line for line in text)
+    source = path.read_text().splitlines()
+    products = {source[line - 1].strip() for line, made in zip(found["lines"], text, strict=True)
+                if line and "acc" in made and "A_shared" in made}  # fmt: skip
+    assert len(products) == 1 and products.pop().startswith("acc[0] = acc[0] + A_shared")
+
+
+def test_generated_code_of_tilelang(analyze: Any, tilelang_python: Path) -> None:
+    path = EXAMPLES / "gemm_tilelang.py"
+    options = ("--kernel", "matmul", "--lines", "--python", tilelang_python)
+    status, out, err = analyze("lower", path, *options)
+    assert status == 0, err
+    source = path.read_text().splitlines()
+    product = 1 + next(n for n, line in enumerate(source) if "T.gemm(" in line)
+    copy = 1 + next(n for n, line in enumerate(source) if "T.copy(A[" in line)
+    assert any(
+        line.startswith(f"{product:>5} |") and "wgmma_ss" in line for line in out.splitlines()
+    )
+    assert any(
+        line.startswith(f"{copy:>5} |") and "tma_load(A_desc" in line for line in out.splitlines()
+    )
+    assert "registers a thread" in err or "nvcc" in err
 
 
 def test_compare(analyze: Any, tvm_python: Path, tmp_path: Path) -> None:
