@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from typing import Callable, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 from . import codec
-from .facts import KernelFacts
+from .facts import Caveat, KernelFacts
 from .lines import split_lines
-from .program import defined_values, fake_gpu, load, patches, user_imports
+from .program import compile_targets, defined_values, fake_gpu, load, patches, user_imports
 from .program.document import Document
 from .program.file_dependencies import Origins
 from .program.import_state import ImportState
@@ -70,6 +70,7 @@ def analyse(
     folders = load.search_folders(request.path, request.sys_path)
     with spans.recording(), user_imports.Importer(), Origins(document, folders) as origins:
         loaded = load.begin(document, request.sys_path)
+        watch_built(loaded, request)
         while True:
             began_s, began_ns = time.monotonic(), time.time_ns()
             load.run_leading_imports(loaded, note_line)
@@ -83,6 +84,7 @@ def analyse(
             document = _document(request)
             origins.replace_document(document)
             loaded.replace_document(document)
+            watch_built(loaded, request)
         load.run_rest(loaded, note_line)
         for problem in loaded.problems:
             send(PROBLEM, codec.dumps(problem))
@@ -141,24 +143,57 @@ def facts_of(loaded: Loaded, request: KernelRequest, traced: Traced) -> KernelFa
         Exception: the IR is not understood.
     """
     from .frameworks.extract import extract
-    from .frameworks.locations import spans
+    from .frameworks.locations import block_lines, spans
 
+    path = loaded.document.path
+    table = (
+        {} if traced.built is None else block_lines.line_table(traced.function, traced.lines, path)
+    )
     facts = extract(
         traced.function,
         definition=request.name,
         span=traced.span,
         call=traced.call,
         call_source=traced.call_source,
-        sites_of=spans.sites_of,
+        sites_of=lambda stmt: spans.sites_of(stmt) or table.get(hash(stmt), ()),
         source=loaded.document.source,
-        path=loaded.document.path,
+        path=path,
     )
+    if traced.built is not None:
+        facts = replace(
+            facts,
+            name=traced.name or facts.name,
+            sizes={**facts.sizes, **traced.sizes},
+            built=traced.built,
+            target=_built_target(loaded, facts),
+            caveats=(*facts.caveats, *_remarks(loaded, request)),
+        )
     return replace(
         facts,
         asks_for_device=fake_gpu.was_queried(),
         assumed=assumed_sizes(loaded, request, facts),
         assumed_arguments=traced.assumed,
     )
+
+
+def _remarks(loaded: Loaded, request: KernelRequest) -> Iterator[Caveat]:
+    span = request.definition or request.span
+    for text in loaded.record_of_builds.remarks(span.line, span.end_line):
+        yield Caveat(text, request.span)
+
+
+def watch_built(loaded: Loaded, request: Analyze) -> None:
+    """Record what the statements that `request` names build."""
+    loaded.record_of_builds.watch(
+        [kernel.definition or kernel.span for kernel in request.kernels if kernel.style == "built"]
+    )
+
+
+def _built_target(loaded: Loaded, facts: KernelFacts) -> Mapping[str, Any]:
+    """The target of a built kernel: that of its compilations if it has no threads."""
+    if facts.target or facts.launch.grid or facts.launch.threads:
+        return facts.target
+    return compile_targets.cpu_target(loaded.document.tree) or {}
 
 
 def _lowering(request: KernelRequest, traced: Traced) -> Lowering:

@@ -524,6 +524,26 @@ class Caveat:
 
 
 @dataclass(frozen=True)
+class Built:
+    """How a statement of the text built a kernel.
+
+    `step` is the call that it makes: ``create_prim_func``, ``Schedule``, ``reorder``.
+    The versions of a kernel have one `sequence` and ascending `number`; None for a kernel that is
+    no version of a schedule.  `calls` is how often the graph `entry`, a Relax function of the
+    module, calls the kernel with arrays of the shapes `arrays` (``float32[1, 784]``).  `same_as` is
+    the earlier statement that built the same function.
+    """
+
+    step: str
+    sequence: Optional[int] = None
+    number: int = 0
+    entry: str = ""
+    calls: int = 1
+    arrays: Tuple[str, ...] = ()
+    same_as: Optional[Span] = None
+
+
+@dataclass(frozen=True)
 class KernelFacts:
     """One kernel, traced with one set of arguments.
 
@@ -539,6 +559,7 @@ class KernelFacts:
     expressions by parameter name.
     `fast_math`: nvcc compiles with ``--use_fast_math``.  `attributes` are the transformations that
     the kernel disables: ``tma``, ``warp_specialized`` (false).
+    `built` is set for a kernel that a statement builds with the framework's API.
     `lowered` has the launch for each architecture that the kernel was lowered for, `refused` the
     error of the framework for each that it cannot be lowered for; both are set later.
     """
@@ -564,6 +585,7 @@ class KernelFacts:
     fast_math: bool = False
     lowered: Tuple[LoweredLaunch, ...] = ()
     refused: Mapping[str, str] = field(default_factory=no_entries)
+    built: Optional[Built] = None
 
     def lowered_for(self, arch: str) -> Optional[LoweredLaunch]:
         """The lowered launch for an architecture; None if the kernel was not lowered for it."""

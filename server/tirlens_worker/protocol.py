@@ -82,7 +82,8 @@ class KernelRequest:
     `name` is the top-level name to look up in the module (``matmul``, or ``Module`` for a class
     of PrimFuncs, or ``Class.method``); `prim_func` the inner `def` if it differs.  `style` is
     ``prim_func``, ``ir_module``, ``factory`` (a plain or jitted function that returns a
-    PrimFunc), ``eager`` (a jitted function that is the kernel).  All required candidates are
+    PrimFunc), ``eager`` (a jitted function that is the kernel), ``built`` (a statement that builds
+    kernels).  All required candidates are
     analysed, and of the others the first that yields a kernel.  `bindings` are values of parameters
     and shape variables by name, from a directive or option; assumed arguments agree with them.
     `hints` are preferred expressions for assumed arguments, by name.
@@ -92,6 +93,10 @@ class KernelRequest:
     is evaluated in a copy of the module's namespace: the keyword arguments of a candidate are bound
     (a call of `local_to` with keywords only, ``test_add(dtype='float32')``), then the statements at
     the `prelude` spans are executed in order, then the `def` or `class` at `definition`.
+
+    For ``built`` kernels `definition` is the text of the statements, `name` the variable that they
+    bind or ``schedule.primitive``.  They are executed with the module, or by a candidate call of
+    the function `local_to`.  One that is not `is_certain` may build none.
 
     With `lower_to`, a target (``{"kind": "cuda", "arch": "sm_90"}``), the kernels are lowered for
     it, and the answer has a `Lowering` instead of facts; with `emit` as well, languages of
@@ -111,6 +116,7 @@ class KernelRequest:
     definition: Optional[Span] = None
     lower_to: Mapping[str, Any] = field(default_factory=no_entries)
     emit: Tuple[str, ...] = ()
+    is_certain: bool = True
 
 
 @dataclass(frozen=True)

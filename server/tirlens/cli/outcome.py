@@ -31,7 +31,7 @@ def _has_failed(file: FileReport) -> bool:
 
 def _is_notice(problem: Problem) -> bool:
     """Whether `problem` is about statements beside the kernels, which have their figures."""
-    return problem.kernel is None and problem.kind in ("import", "trace")
+    return problem.kernel is None and problem.kind in ("import", "trace", "unsupported", "memory")
 
 
 def device_of(reports: Sequence[FileReport], options: Options) -> Device:

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from tirlens.cli.columns import fitting_columns
 from tirlens.cli.rows import Row, Selection, rows, verdict
-from tirlens.ide import labels, tables
+from tirlens.ide import labels, lenses, tables
 from tirlens.model.report import KernelReport
+from tirlens.model.totals import ModuleTotal, module_totals
 from tirlens.pipeline import FileReport
 
 _LEAST_IMPORTANT = ("DRAM", "trips", "global", "FLOP", "share")
@@ -25,8 +26,55 @@ _SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "h
 def print_reports(console: Console, reports: Iterable[FileReport], selected: Selection) -> None:
     """Print every kernel of every file."""
     for file in reports:
+        totals = module_totals(file.kernels)
+        firsts = {id(total.first): total for total in totals}
+        graphs = {id(kernel) for total in totals for kernel in total.kernels if total.entry}
         for kernel in file.kernels:
-            print_kernel(console, file, kernel, selected)
+            if id(kernel) in firsts:
+                print_total(console, file, firsts[id(kernel)])
+            if id(kernel) not in graphs:
+                print_kernel(console, file, kernel, selected)
+
+
+def print_total(console: Console, file: FileReport, total: ModuleTotal) -> None:
+    """Print the sums over the kernels of one statement, and a line for each kernel of a graph."""
+    first = total.first
+    head = Text.assemble((first.definition, "bold"), f"  {file.path}:{first.span.line}")
+    console.print(head, no_wrap=True, overflow="ignore", crop=False)
+    verdict_text = " | ".join(part.title for part in lenses.totals([total]))
+    console.print(Text("  " + verdict_text, style="bold green"))
+    if total.entry:
+        console.print(calls_table(total))
+    console.print()
+
+
+def calls_table(total: ModuleTotal) -> Table:
+    """The kernels that a graph calls, those with the most time first."""
+    out = Table(box=box.SIMPLE_HEAD, pad_edge=True, show_edge=False)
+    out.add_column("kernel", no_wrap=True)
+    for name in ("calls", "time", "share", "FLOP", "DRAM"):
+        out.add_column(name, justify="right", no_wrap=True)
+    out.add_column("arrays", min_width=_LEAST_LABEL)
+
+    def weight(kernel: KernelReport) -> float:
+        return (kernel.time_s or 0.0) * (kernel.built.calls if kernel.built else 1)
+
+    for kernel in sorted(total.kernels, key=weight, reverse=True):
+        share = weight(kernel) / total.time_s if total.time_s else None
+        if not kernel.has_counts:
+            out.add_row(kernel.name, "", *[""] * 4, Text(verdict(kernel), style="red"))
+            continue
+        built = kernel.built
+        out.add_row(
+            kernel.name,
+            str(built.calls) if built else "1",
+            labels.seconds(kernel.time_s),
+            labels.percent(share),
+            labels.quantity(kernel.flop, "F"),
+            labels.bytes_(kernel.dram_bytes.total),
+            Text(", ".join(built.arrays) if built else "", no_wrap=True, overflow="ellipsis"),
+        )
+    return out
 
 
 def print_kernel(
@@ -48,6 +96,12 @@ def print_kernel(
         console.print()
         return
     console.print(Text("  " + verdict(kernel), style="bold green"))
+    if kernel.is_repeated:
+        same = kernel.built.same_as if kernel.built else None
+        if same is not None:
+            console.print(Text(f"  as built at line {same.line}", style="dim"))
+        console.print()
+        return
     for name, text in tables.particulars(kernel):
         console.print(Text(f"  {name}: {text}", style="dim"))
     console.print(breakdown(kernel, selected, console.width))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tirlens.model.report import KernelReport
+    from tirlens.model.totals import ModuleTotal
 
 Action = Literal["report", "call", "device", "trust", "analyze", "none"]
 
@@ -101,9 +102,48 @@ def time(report: KernelReport) -> str:
     """``87.1 us``, ``87.1 us lower bound, unscheduled`` or ``no time: <reason>``."""
     if report.time_s is None:
         return f"no time: {labels.shorten(labels.ascii_(report.message), 80)}"
+    before = previous(report)
     if report.schedule == "unscheduled":
-        return f"{labels.seconds(report.time_s)} lower bound, unscheduled"
-    return labels.seconds(report.time_s)
+        return f"{before}{labels.seconds(report.time_s)} lower bound, unscheduled"
+    return f"{before}{labels.seconds(report.time_s)}"
+
+
+def previous(report: KernelReport) -> str:
+    """``1.9 ms -> `` for a version of a schedule that took 1.9 ms before a step changed it."""
+    if report.previous_s is None or report.time_s is None:
+        return ""
+    before, now = labels.seconds(report.previous_s), labels.seconds(report.time_s)
+    return f"{before} -> " if before != now else ""
+
+
+def totals(sums: Sequence[ModuleTotal]) -> list[Part]:
+    """The lens of a statement that builds several kernels, or a graph: the sum of each graph."""
+    device = Part(sums[0].first.device_id, "device")
+    titles = [_total(item) for item in sums]
+    if len(sums) == 1:
+        work_done = f"{labels.flop(sums[0].flop)}, {labels.bytes_(sums[0].dram_bytes)} DRAM"
+        found = [Part(titles[0], "report"), Part(work_done, "report")]
+        if sums[0].assumed:
+            text = ", ".join(f"{name}={value}" for name, value in sums[0].assumed.items())
+            found.append(Part(f"assumed: {labels.shorten(text, 40)}", "call"))
+        return [*found, device]
+    room = LIMIT - len(device.title)
+    for count in range(len(titles), 0, -1):
+        rest = [_more(len(titles) - count)] if count < len(titles) else []
+        displayed = [*titles[:count], *rest]
+        if len(_SEPARATOR.join(displayed)) <= room:
+            return [*(Part(title, "report") for title in displayed), device]
+    return [Part(titles[0], "report"), Part(_more(len(titles) - 1), "report"), device]
+
+
+def _total(sums: ModuleTotal) -> str:
+    """``main: 5 kernels in 7 calls: 1.2 ms``."""
+    entry = f"{sums.entry}: " if sums.entry else ""
+    calls = f" in {sums.calls} calls" if sums.calls != len(sums.kernels) else ""
+    kernels = f"{len(sums.kernels)} kernels" if len(sums.kernels) > 1 else sums.first.name
+    kind = " lower bound, unscheduled" if sums.is_bound else ""
+    time_s = "no time" if sums.time_s is None else f"{labels.seconds(sums.time_s)}{kind}"
+    return f"{entry}{kernels}{calls}: {time_s}"
 
 
 def _time_with_changes(report: KernelReport, history: History) -> str:

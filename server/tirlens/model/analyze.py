@@ -125,6 +125,7 @@ def _begin_report(facts: KernelFacts, device: Device, bindings: Mapping[str, int
         sm_count=device.sm_count,
         launch_facts="lowered" if facts.lowered_for(device.arch) else "source",
         lowered=facts.lowered_for(device.arch),
+        built=facts.built,
         lowering_error=facts.refused.get(device.arch, ""),
         caveats=(
             *(CaveatNote(caveat.message, caveat.span) for caveat in facts.caveats),

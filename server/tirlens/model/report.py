@@ -12,7 +12,7 @@ from typing import Any
 
 from tirlens.budget import NO_BUDGET, Budget
 from tirlens.source.edits import Change, Replacement
-from tirlens_worker.facts import LoweredLaunch, Span
+from tirlens_worker.facts import Built, LoweredLaunch, Span
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,8 @@ class KernelReport:
     and sizes that nothing gives, as expressions by name.
     `arrays` are those that the kernel takes, and `sizes` the arguments and dynamic dimensions on
     which their shapes depend; empty where that is not known.
+    `built` is set for a kernel that a statement builds.  For a version of a schedule, `previous_s`
+    is the time of the version before it and `is_last_version` whether none follows.
     `budget` is what the text or the project
     allows it on this device.  `uncertainty` has the parts of the
     time band by name, of the logarithm of the time (`band`).
@@ -215,6 +217,15 @@ class KernelReport:
     caveats: tuple[CaveatNote, ...] = ()
     device_source: str = ""
     budget: Budget = NO_BUDGET
+    built: Built | None = None
+    previous_s: float | None = None
+    is_last_version: bool = True
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the breakdown of the kernel is that of another one in the file, or replaced."""
+        same = self.built is not None and self.built.same_as is not None
+        return same or not self.is_last_version
 
     @property
     def has_counts(self) -> bool:

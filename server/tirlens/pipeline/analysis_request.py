@@ -90,7 +90,7 @@ def _value_hints(
     Only names in statements that the kernel depends on are included. A change of the rest of the
     text then changes the request only if it gives another value to one of them.
     """
-    if kernel.local_to is None and kernel.style in ("prim_func", "ir_module"):
+    if kernel.local_to is None and kernel.style in ("prim_func", "ir_module", "built"):
         return {}
     if not source.statements:
         return dict(source.literal_values)
@@ -114,6 +114,7 @@ def _kernel_request(
         local_to=kernel.local_to,
         prelude=kernel.prelude,
         definition=kernel.definition,
+        is_certain=kernel.is_certain,
     )
 
 

@@ -13,6 +13,7 @@ from tirlens.pipeline.call_sizes import sizes_of
 from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.options import Options
 from tirlens.pipeline.report_cache import ReportCache
+from tirlens.pipeline.versions import is_last, last_versions, with_previous_times
 from tirlens.source.edits import Editor
 from tirlens.source.source_file import KernelSource, SourceFile
 from tirlens_worker.facts import KernelFacts, Span
@@ -76,16 +77,19 @@ def file_report(
     kernels: list[KernelReport] = []
     problems: list[Problem] = [Problem(p.kind, p.message, p.span) for p in source.problems]
     devices: dict[str, Device] = {}
+    last = last_versions(result.kernels)
     for facts in result.kernels:
         kernel = index.find(facts)
+        is_repeated = not is_last(facts, last) or bool(facts.built and facts.built.same_as)
         choice = choose_device(kernel, facts, options)
         problems += choice.problems
         devices.setdefault(choice.device.id, choice.device)
         try:
+            advice = options.advice and not is_repeated
             budget = _budget(kernel, facts, choice.device, options)
             for candidate in _candidates(kernel, facts, options):
                 bindings = {**candidate.bindings, **options.bindings_for(kernel)}
-                report = cache.report(path, facts, choice.device, bindings, options.advice)
+                report = cache.report(path, facts, choice.device, bindings, advice)
                 report = replace(
                     report,
                     device_source=choice.source,
@@ -93,6 +97,7 @@ def file_report(
                     call_site=_call_site(candidate),
                     launches=candidate.launches,
                     sizes=sizes_of(kernel, report),
+                    is_last_version=is_last(facts, last),
                 )
                 kernels.append(_with_edits(report, editor))
         except Exception as error:  # A defect of the model must not hide the other kernels.
@@ -106,7 +111,7 @@ def file_report(
         devices[device.id] = device
     kernels.sort(key=lambda item: (item.span.line, item.span.column))
     return FileReport(
-        kernels=tuple(kernels),
+        kernels=tuple(with_previous_times(kernels)),
         problems=tuple(_without_duplicates([*problems, *result.problems])),
         needs=result.needs,
         devices=tuple(devices.values()),

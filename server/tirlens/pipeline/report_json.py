@@ -9,6 +9,7 @@ from typing import Any
 
 from tirlens.hardware import Device
 from tirlens.model.report import Advice, BreakdownEntry, KernelReport
+from tirlens.model.totals import ModuleTotal, module_totals
 from tirlens.pipeline.file_report import FileReport
 from tirlens.pipeline.step_cost import step_cost, step_json
 from tirlens.source.edits import Replacement
@@ -42,6 +43,11 @@ def to_json(
         "schema_version": SCHEMA_VERSION,
         "device": device_json(device),
         "kernels": kernels,
+        "modules": [
+            _module_json(total, file.path)
+            for file in files
+            for total in module_totals(file.kernels)
+        ],
         "problems": [problem_json(item, file.path) for file in files for item in file.problems],
         "unselected": [
             {"definition": kernel.name, "file": file.path, "line": kernel.span.line}
@@ -115,6 +121,7 @@ def kernel_json(kernel: KernelReport, path: str) -> dict[str, Any]:
         if waves is None
         else {"count": waves.count, "tail_fraction": waves.tail_fraction},
         "formula": dict(kernel.formula),
+        "built": _built_json(kernel),
         "lowered": _lowered_json(kernel),
         "loops": [cost_json(cost) for cost in kernel.loops],
         "advice": [_advice_json(item) for item in kernel.advice],
@@ -133,6 +140,40 @@ def _value(text: str) -> Any:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
     return value
+
+
+def _built_json(kernel: KernelReport) -> dict[str, Any] | None:
+    """How a statement built the kernel; None for one that is written."""
+    built = kernel.built
+    if built is None:
+        return None
+    return {
+        "step": built.step,
+        "version": built.number if built.sequence is not None else None,
+        "is_last_version": kernel.is_last_version,
+        "previous_time_s": kernel.previous_s,
+        "entry": built.entry or None,
+        "calls": built.calls,
+        "arrays": list(built.arrays),
+        "same_as_line": built.same_as.line if built.same_as else None,
+    }
+
+
+def _module_json(total: ModuleTotal, path: str) -> dict[str, Any]:
+    """The sums over the kernels of one statement."""
+    return {
+        "definition": total.first.definition,
+        "entry": total.entry or None,
+        "file": path,
+        "line": total.first.span.line,
+        "device_id": total.first.device_id,
+        "kernels": len(total.kernels),
+        "calls": total.calls,
+        "time_s": total.time_s,
+        "flop": total.flop,
+        "dram_bytes": total.dram_bytes,
+        "is_lower_bound": total.is_bound,
+    }
 
 
 def _lowered_json(kernel: KernelReport) -> dict[str, Any] | None:

@@ -157,6 +157,8 @@ def _own(kernel: KernelSource) -> tuple[CallCandidate, ...]:
 
 def _takes_calls(kernel: KernelSource) -> bool:
     """Whether a kernel takes calls of other files: nothing in its own file gives its arguments."""
+    if kernel.style == "built":
+        return False
     return not kernel.off and not any(item.source in _CERTAIN for item in kernel.candidates)
 
 

@@ -12,6 +12,7 @@ from tirlens.ide import hints, lenses
 from tirlens.ide.history import NO_HISTORY, Comparison, History, SavedTime, Version, key
 from tirlens.ide.line_changes import line_times
 from tirlens.ide.line_map import LineMap
+from tirlens.model.totals import module_totals
 from tirlens.settings import DEFAULT_LENS_PARTS
 
 if TYPE_CHECKING:
@@ -72,8 +73,9 @@ class Analysis:
     def reports_of(self, kernel: KernelSource) -> list[KernelReport]:
         """The reports of `kernel`, found by the place of its `def`, else by its name."""
         at_line = self._reports_at.get(kernel.span.line)
-        if at_line:
-            return at_line
+        if at_line or kernel.style == "built":
+            # Many statements bind one variable.
+            return at_line or []
         names = {kernel.name, kernel.name.rpartition(".")[2], kernel.prim_func}
         return [item for item in self.report.kernels if item.definition in names]
 
@@ -173,16 +175,31 @@ class Analysis:
 
     def _lens(self, kernel: KernelSource) -> Lens:
         reports = self.reports_of(kernel)
+        sums = module_totals(reports) if kernel.style == "built" else []
         histories = [(report, self.history_of(report)) for report in reports]
         parts: list[lenses.Part] = []
-        if len(histories) == 1:
+        if sums:
+            parts = lenses.totals(sums)
+        elif len(histories) == 1:
             parts = lenses.parts(*histories[0], self.lens_parts)
         elif histories:
             parts = lenses.several(histories)
         for need in self.report.needs:
             if need.kernel == kernel.name and not reports:
                 parts.extend(lenses.needs(need.names))
-        return tuple(parts) or (self._why_not(kernel),)
+        return tuple(parts) or self._why_none(kernel)
+
+    def _why_none(self, kernel: KernelSource) -> Lens:
+        """Why a kernel has no figures; nothing for a statement that was not executed."""
+        is_own = any(problem.kernel == kernel.name for problem in self.report.problems)
+        is_silent = not kernel.is_certain or not (is_own or self._has_failed)
+        if kernel.style == "built" and is_silent:
+            return ()
+        return (self._why_not(kernel),)
+
+    @property
+    def _has_failed(self) -> bool:
+        return not self.report.kernels and bool(self.report.problems)
 
     def _why_not(self, kernel: KernelSource) -> lenses.Part:
         for problem in self.report.problems:

@@ -74,6 +74,8 @@ def _parts(document: Document, kernel: KernelSource, trusted: bool) -> Sequence[
         return [lenses.Part(lenses.UNTRUSTED, "trust")]
     analysis = document.analysis
     if analysis is None:
+        if not kernel.is_certain:
+            return []
         if document.is_cancelled:
             return [lenses.Part(lenses.CANCELLED, "analyze")]
         return [lenses.Part(lenses.ANALYSING, "none")]

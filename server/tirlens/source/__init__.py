@@ -5,7 +5,11 @@ Nothing is executed or imported; only the standard library's `ast` is used.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tirlens.source.assemble import Assembler
+from tirlens.source.builders import Builders
+from tirlens.source.built import BuiltKernels
 from tirlens.source.call_sites import CallSites
 from tirlens.source.dependencies import Reach, statements
 from tirlens.source.directives import comments, directives, typechecks
@@ -34,12 +38,22 @@ def read(text: str) -> SourceFile:
     """
     parsed = parse(text)
     names = names_of(parsed.tree)
-    found = find(parsed.tree, names)
+    builders = Builders(names, parsed.nodes)
+    found = find(parsed.tree, names, builders)
+    sites = CallSites(parsed, names)
     notes = comments(parsed)
-    assembler = Assembler(parsed, names, found, CallSites(parsed, names))
-    assembler.attach(directives(notes))
+    written = directives(notes)
+    built = BuiltKernels(parsed, names, builders, found, sites).kernels(written)
+    used = {item.span for kernel in built for item in kernel.directives}
+    assembler = Assembler(parsed, names, found, sites)
+    assembler.attach(item for item in written if item.span not in used)
+    built = [
+        replace(kernel, directives=(*assembler.file_directives, *kernel.directives))
+        for kernel in built
+    ]
+    kernels = (*assembler.kernels(typechecks(notes)), *built)
     return SourceFile(
-        kernels=assembler.kernels(typechecks(notes)),
+        kernels=tuple(sorted(kernels, key=lambda kernel: kernel.span.line)),
         problems=(*parsed.problems, *assembler.problems),
         directives=tuple(assembler.file_directives),
         framework_hint=names.framework,

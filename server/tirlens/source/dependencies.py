@@ -129,7 +129,7 @@ class _EffectAnalysis:
             return _binds_names_only(node) and all(map(self._is_known, _callees(node)))
         if isinstance(node, ast.Expr):
             return isinstance(node.value, ast.Constant)
-        return isinstance(node, ast.Pass) or (isinstance(node, ast.If) and _is_main_guard(node))
+        return isinstance(node, ast.Pass) or (isinstance(node, ast.If) and is_main_guard(node))
 
     def _is_known(self, callee: ast.expr) -> bool:
         """Whether a call of `callee` is one of the language or a framework, and harmless."""
@@ -154,7 +154,7 @@ def _binds_names_only(node: ast.Assign | ast.AnnAssign) -> bool:
     return not any(isinstance(item, (ast.Attribute, ast.Subscript)) for item in written)
 
 
-def _is_main_guard(node: ast.If) -> bool:
+def is_main_guard(node: ast.If) -> bool:
     """``if __name__ == "__main__":``, whose body no analysis executes."""
     return not node.orelse and ast.unparse(node.test) in (
         "__name__ == '__main__'",

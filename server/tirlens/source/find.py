@@ -6,7 +6,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tirlens.source.builders import Builders, calls_of
 from tirlens.source.module_names import FunctionNode, Names, bound_names, loaded_names
+
+# Parameters for what has been built already.
+_RESERVED = frozenset({"mod", "module", "ir_module", "sch", "schedule", "func", "prim_func"})
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -38,15 +42,16 @@ class Found:
         return ".".join(item.name for item in self.scope)
 
 
-def find(tree: ast.Module, names: Names) -> list[Found]:
-    """All kernels of the file in the order of their definitions."""
-    found = _Finder(names).body(tree.body, ())
+def find(tree: ast.Module, names: Names, builders: Builders) -> list[Found]:
+    """All kernels that the file defines, in the order of their definitions."""
+    found = _Finder(names, builders).body(tree.body, ())
     return sorted(found, key=lambda item: (item.terminals[0].lineno, item.owner.lineno))
 
 
 class _Finder:
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, builders: Builders) -> None:
         self._names = names
+        self._builders = builders
 
     def body(self, body: list[ast.stmt], scope: tuple[Definition, ...]) -> list[Found]:
         out: list[Found] = []
@@ -90,7 +95,23 @@ class _Finder:
             tuned = tuned or any(item.autotuned for item in lifted)
             first = replace(lifted[0], owner=node, style="factory", terminals=terminals)
             out.append(replace(first, scope=scope, autotuned=tuned))
+        elif not scope and self._returns_built(node):
+            out.append(Found(node, "factory", (node,)))
         return out
+
+    def _returns_built(self, node: FunctionNode) -> bool:
+        """Whether a function returns a kernel that it builds from nothing else than its sizes."""
+        if not self._builders.exist or is_helper_function(node):
+            return False
+        origins: set[str] = set()
+        for inner in own_nodes(node):
+            if isinstance(inner, (ast.Assign, ast.Return)) and any(
+                map(self._builders.is_origin, calls_of(inner))
+            ):
+                if isinstance(inner, ast.Return):
+                    return True
+                origins |= bound_names([inner])
+        return bool(origins) and not origins.isdisjoint(returned_names(node))
 
     def _opens_kernel(self, node: FunctionNode) -> bool:
         return any(
@@ -99,6 +120,13 @@ class _Finder:
             if isinstance(inner, ast.With)
             for item in inner.items
         )
+
+
+def is_helper_function(node: Definition) -> bool:
+    """Whether a function takes what has been built already, such as a module or a schedule."""
+    if isinstance(node, ast.ClassDef):
+        return False
+    return not _RESERVED.isdisjoint(item.arg for item in node.args.args)
 
 
 def definitions(body: list[ast.stmt]) -> Iterator[Definition]:

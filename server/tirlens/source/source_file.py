@@ -39,7 +39,8 @@ class KernelSource:
     arrays depend, with their defaults, and `dimensions` the names of the dimensions of arrays.
     `hints` are values that
     incomplete calls in the repository give to parameters, as expressions.  `local_to`, `prelude`
-    and `definition` are as in `KernelRequest`.
+    and `definition` are as in `KernelRequest`.  Only the execution shows whether a statement yields
+    a kernel that is not `is_certain`.
     """
 
     name: str
@@ -58,6 +59,7 @@ class KernelSource:
     prelude: tuple[Span, ...] = ()
     definition: Span | None = None
     hints: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    is_certain: bool = True
 
     @property
     def device(self) -> Directive | None:

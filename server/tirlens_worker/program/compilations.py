@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ..frameworks.compile_options import COMPILE_FLAGS, PASS_CONFIGS
@@ -72,6 +73,27 @@ def with_options(
         before = list(function.attrs.get(COMPILE_FLAGS) or ())
         function = function.with_attr(COMPILE_FLAGS, before + flags)
     return function
+
+
+def with_target(module: Any, target: Any) -> Any:
+    """A function or module with the target that it is compiled for, where it states none."""
+    tvm = sys.modules.get("tvm")
+    if target is None or tvm is None:
+        return module
+    try:
+        target = tvm.target.Target(target)
+        if type(module).__name__ == "PrimFunc":
+            return module if "target" in module.attrs else module.with_attr("target", target)
+        if type(module).__name__ == "IRModule":
+            functions = {
+                variable: with_target(function, target)
+                for variable, function in module.functions.items()
+            }
+            return type(module)(functions, attrs=module.attrs)
+    except Exception:
+        # An incomplete target; the functions are the same.
+        return module
+    return module
 
 
 def capture(function: Any) -> CapturedKernel:

@@ -47,8 +47,15 @@ class FakeGpu:
         self.name = product.name
 
     def target(self) -> Any:
-        """The framework's Target object for this device."""
-        return sys.modules["tvm"].target.Target({"kind": self.kind, "arch": self.arch})
+        """The framework's Target object for this device, with what its schedule rules read."""
+        make = sys.modules["tvm"].target.Target
+        plain = {"kind": self.kind, "arch": self.arch}
+        try:
+            # Static shared memory, as TVM's tags have it for all GPUs of NVIDIA.
+            limits = {"max_threads_per_block": 1024, "max_shared_memory_per_block": 49152}
+            return make(dict(plain, thread_warp_size=32, **limits))
+        except Exception:
+            return make(plain)
 
 
 def _nearest(capability: int) -> str:

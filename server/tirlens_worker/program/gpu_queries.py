@@ -48,6 +48,15 @@ def patch_torch_cuda(cuda: Any) -> None:
         setattr(cuda, name, _answer(lambda: None))
 
 
+def patch_tvm_target(target: Any) -> None:
+    """Patch the target that TVM makes of a device of this machine."""
+
+    def from_device(device: Any) -> Any:
+        return fake_gpu.requested_gpu().target()
+
+    target.Target.from_device = staticmethod(from_device)
+
+
 def patch_driver(driver: Any) -> None:
     """Patch tilelang's queries of the CUDA driver."""
     driver.get_num_sms = _answer(lambda: fake_gpu.requested_gpu().sm_count)

@@ -17,12 +17,15 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ..frameworks import old_tvm
 from ..isolation.network import NetworkClosedError
-from ..protocol import Problem
-from . import defined_values, execution, other_versions, user_imports
+from ..protocol import KernelRequest, Problem
+from . import build_record, defined_values, execution, other_versions, user_imports
+from .build_record import BuildRecord
 from .document import Document, chain, missing_name, package_of, relative_levels
 
 # Methods with effects on which later definitions may depend.
 _EFFECTS = frozenset(["append", "extend", "insert", "update", "add", "setdefault"])
+# What later statements of a program change by calls.
+_BUILT_TYPES = frozenset(["Schedule", "BlockBuilder"])
 # Errors that end the program on any machine, unlike a missing GPU.
 _REPORTED_AT_ONCE = (EOFError, KeyboardInterrupt, RecursionError)
 _PROJECT_FILES = (".git", "pyproject.toml", "setup.py", "setup.cfg")
@@ -37,6 +40,8 @@ class Loaded:
         self.module = module
         self.problems: List[Problem] = []
         self.executed = 0
+        self.record_of_builds = BuildRecord(document)
+        self._failed_at: Dict[int, Tuple[int, Problem]] = {}
         self._failed: Dict[str, Problem] = {}
         self._replaced = {node.lineno for node in document.replaced}
         self._replaced_values: Dict[int, Any] = {}
@@ -44,6 +49,7 @@ class Loaded:
     def replace_document(self, document: Document) -> None:
         """Go on with another version, of which the executed statements are the same."""
         self.document = document
+        self.record_of_builds.replace_document(document)
         self._replaced = {node.lineno for node in document.replaced}
         document.fill_linecache()
 
@@ -80,6 +86,18 @@ class Loaded:
             cause = user_imports.cause_of(name)
             found = cause and Problem(cause.kind, str(cause), detail=cause.detail)
         return found
+
+    def failure_at(self, request: KernelRequest) -> Optional[Problem]:
+        """The failure of the top-level statement that contains `request`, as a problem of it."""
+        line = request.span.line
+        for first_line, (last_line, problem) in self._failed_at.items():
+            if first_line <= line <= last_line:
+                return replace(problem, kernel=request.name, span=problem.span or request.span)
+        return None
+
+    def with_description(self, problem: Problem, error: BaseException) -> Problem:
+        """`problem` with the message about a name that the installed framework does not have."""
+        return replace(problem, message=other_versions.foreign_word(error) or problem.message)
 
     def _cause(self, error: BaseException) -> Optional[Problem]:
         """The earlier failure that left a name undefined."""
@@ -123,16 +141,17 @@ class Loaded:
             problem = self.document.problem("memory", error, at=at)
             self.problems.append(problem)
         else:
-            problem = self._cause(error) or self.document.problem("trace", error, at=at)
-            problem = replace(
-                problem, message=other_versions.foreign_word(error) or problem.message
-            )
+            problem = self._cause(error)
+            if problem is None:
+                problem = self.with_description(self.document.problem("trace", error, at=at), error)
             # Other failures are reported where a kernel needs a name that they leave undefined.
             defines = isinstance(statement, (ast.FunctionDef, ast.ClassDef))
             if not defines and (isinstance(error, _REPORTED_AT_ONCE) or _is_network_refusal(error)):
                 self.problems.append(problem)
         for name in execution.bound_names(statement):
             self._failed[name] = problem
+        end_line = getattr(statement, "end_lineno", None) or statement.lineno
+        self._failed_at[statement.lineno] = end_line, problem
 
 
 def load(
@@ -159,10 +178,13 @@ def begin(document: Document, sys_path: Tuple[str, ...]) -> Loaded:
     module.__package__ = package
     module.__dict__["__builtins__"] = __builtins__
     module.__dict__.update(defined_values.names())
+    loaded = Loaded(document, module)
+    module.__dict__[build_record.NOTE_NAME] = loaded.record_of_builds.note
+    build_record.use(loaded.record_of_builds)
     sys.modules[module.__name__] = module
     sys.argv = [document.path]
     document.fill_linecache()
-    return Loaded(document, module)
+    return loaded
 
 
 def run_leading_imports(loaded: Loaded, on_statement: Callable[[int], None]) -> None:
@@ -222,7 +244,7 @@ def run_statements(
     path = loaded.document.path
     modules = dict(sys.modules)
     for statement in selected:
-        if _is_bare(statement):
+        if _is_bare(statement) and not _is_building(loaded, statement, namespace):
             continue
         on_statement(statement.lineno)
         error = execution.attempt(statement, path, flags, namespace)
@@ -261,6 +283,20 @@ def _is_bare(statement: ast.stmt) -> bool:
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
         return True
     return call.func.attr not in _EFFECTS or not _is_dotted(call.func.value)
+
+
+def _is_building(loaded: Loaded, statement: ast.stmt, namespace: Dict[str, Any]) -> bool:
+    """Whether a bare call changes a schedule or a graph, or its value is recorded."""
+    if loaded.record_of_builds.is_watched(statement):
+        return True
+    call = getattr(statement, "value", None)
+    if not isinstance(call, ast.Call):
+        return False
+    changed = [call.func.value] if isinstance(call.func, ast.Attribute) else list(call.args)
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "show":
+        return False
+    names = [node.id for node in changed if isinstance(node, ast.Name)]
+    return any(type(namespace.get(name)).__name__ in _BUILT_TYPES for name in names)
 
 
 def _is_dotted(node: ast.expr) -> bool:

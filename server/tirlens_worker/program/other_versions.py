@@ -28,6 +28,23 @@ _LIBRARIES = {
 _OPTION = re.compile(r"(?:TL|TIR|CUDA)_[A-Z0-9_]+")
 
 
+# What has taken the place of the parts of TVM that were removed, by their dotted names.
+_REPLACED = {
+    "tvm.te.create_schedule": "make a function with te.create_prim_func, and schedule it with "
+    "tvm.s_tir.Schedule",
+    "tvm.te.schedule": "functions of te.create_prim_func are scheduled with tvm.s_tir.Schedule",
+    "tvm.te.hybrid": "write the function in TVMScript, @T.prim_func",
+    "tvm.auto_scheduler": "tvm.s_tir.meta_schedule searches for the schedules of PrimFuncs",
+    "tvm.autotvm": "tvm.s_tir.meta_schedule searches for the schedules of PrimFuncs",
+    "tvm.relay": "models are modules of tvm.relax, which tvm.relax.frontend imports",
+    "tvm.lower": "tvm.compile lowers a module, and tvm.s_tir.Schedule shows one",
+    "tvm.nd": "tvm.runtime.tensor makes arrays",
+    "tvm.hybrid": "write the function in TVMScript, @T.prim_func",
+    "tvm.contrib.graph_executor": "tvm.relax.VirtualMachine runs compiled models",
+    "tvm.contrib.graph_runtime": "tvm.relax.VirtualMachine runs compiled models",
+}
+
+
 class UnknownOption(str):
     """A member of ``PassConfigKey`` that this version of tilelang does not have."""
 
@@ -71,8 +88,18 @@ def missing_part_message(error: ImportError) -> str:
     if version is None:
         return ""
     match = _NAME.search(str(error))
-    what = "{}.{}".format(error.name, match.group(1)) if match else error.name
-    return "{} {} has no {}: the file is for another version".format(name[0], version, what)
+    what = "{}.{}".format(error.name, match.group(1)) if match else str(error.name)
+    instead = _replacement(what) or "the file is for another version"
+    return "{} {} has no {}: {}".format(name[0], version, what, instead)
+
+
+def _replacement(name: str) -> str:
+    """What has taken the place of `name`, or of the removed module that it is in."""
+    while name:
+        if name in _REPLACED:
+            return _REPLACED[name]
+        name = name.rpartition(".")[0]
+    return ""
 
 
 def _why_not_imported(name: str) -> str:

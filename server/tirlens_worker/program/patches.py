@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Mapping, Set, Tuple
 
 from ..frameworks import array_shapes, old_tvm, removed_names
-from . import execution, fake_gpu, gpu_queries, other_versions
+from . import build_record, execution, fake_gpu, gpu_queries, other_versions, tuning
 from .compilations import (
     CapturedKernel,
     NotRunError,
@@ -26,6 +26,7 @@ from .compilations import (
     first_configuration,
     tuned_arguments,
     with_options,
+    with_target,
 )
 
 _done: Set[str] = set()
@@ -170,10 +171,17 @@ def _patch_torch(torch: Any) -> None:
 
 
 def _patch_tvm(tvm: Any) -> None:
-    tvm.compile = _refuse
-    tvm.build = _refuse
+    for module in (tvm, getattr(tvm, "tirx", None), getattr(tvm, "relax", None)):
+        for name in ("compile", "build"):
+            if hasattr(module, name):
+                setattr(module, name, _capture_compilation)
     old_tvm.install(tvm)
     removed_names.install(tvm)
+
+
+def _capture_compilation(mod: Any = None, target: Any = None, *_: Any, **__: Any) -> Any:
+    """`tvm.compile` and its like: the functions, for the target if they have none."""
+    return capture(with_target(mod, target))
 
 
 def _patch_relax_operators(op: Any) -> None:
@@ -212,10 +220,15 @@ _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("torch", _patch_torch),
     ("tvm", _patch_tvm),
     ("tvm.relax.block_builder", _patch_relax_builder),
+    ("tvm.te", build_record.patch_te),
+    ("tvm.s_tir", build_record.patch_schedule),
+    ("tvm.relax.transform", tuning.patch_transforms),
+    ("tvm.s_tir.meta_schedule", tuning.patch_meta_schedule),
     ("tvm.relax.frontend.nn.op", _patch_relax_operators),
 )
 _ANSWERS: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("torch.cuda", gpu_queries.patch_torch_cuda),
+    ("tvm.target", gpu_queries.patch_tvm_target),
     ("tilelang.carver.arch.driver", gpu_queries.patch_driver),
     ("tilelang.carver.arch.driver.cuda_driver", gpu_queries.patch_driver),
     ("tilelang.carver.arch.cuda", gpu_queries.patch_arch),

@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from ..facts import Span, no_entries
+from ..facts import Built, Span, no_entries
+from ..frameworks.locations.block_lines import NO_LINES, BlockLines
 from ..program import compilations, defined_values, execution, load
 from ..program.document import Definition, describe
 from ..protocol import CallCandidate, KernelRequest
@@ -24,13 +25,20 @@ _PROGRAM = re.compile(r"_?(test|main|run|bench|check|verify|demo|profile)")
 
 @dataclass(frozen=True)
 class Traced:
-    """An IR function and the call that yields it."""
+    """An IR function and the call that yields it.
+
+    `built`, `sizes` and `lines` are set for functions that statements build (`BuiltFunction`).
+    """
 
     function: Any
     span: Span
     call: str
     call_source: str
     assumed: Mapping[str, str] = field(default_factory=no_entries)
+    name: Optional[str] = None
+    built: Optional[Built] = None
+    sizes: Mapping[str, int] = field(default_factory=no_entries)
+    lines: BlockLines = NO_LINES
 
 
 class Evaluator:

@@ -34,6 +34,8 @@ def functions(value: Any) -> List[Named]:
             for variable, function in value.functions.items()
             if type(function).__name__ == "PrimFunc"
         ]
+    if name == "Schedule":
+        return functions(value.mod)
     if isinstance(value, CapturedKernel):
         return functions(value.prim_func)
     if isinstance(value, (list, tuple)):

@@ -10,6 +10,7 @@ from ..program import load, other_versions
 from ..protocol import CallCandidate, KernelRequest, NeedsArguments, Problem
 from . import assumed_calls
 from .assumed_calls import Call
+from .built import BuiltTracer
 from .device_fit import has_large_arrays, has_usual_work, is_launchable
 from .evaluate import Evaluator, Traced
 from .failures import Failure, explain, required_problem
@@ -40,9 +41,12 @@ class Tracer:
     def __init__(self, loaded: load.Loaded) -> None:
         self._loaded = loaded
         self._evaluator = Evaluator(loaded)
+        self._built = BuiltTracer(loaded, loaded.record_of_builds)
 
     def trace(self, request: KernelRequest) -> Outcome:
         """The kernels of all required candidates of `request`, else of the first that works."""
+        if request.style == "built":
+            return self._trace_built(request)
         candidates = list(request.candidates)
         is_value = request.style in ("prim_func", "ir_module")
         if is_value and not candidates:
@@ -65,6 +69,24 @@ class Tracer:
         if request.allow_assumed and (request.local_to or not is_value):
             return self._assume(request, failures)
         return self._failure_outcome(request, failures, ())
+
+    def _trace_built(self, request: KernelRequest) -> Outcome:
+        found, problem = self._built.trace(request)
+        traced = (
+            Traced(
+                one.function,
+                request.span,
+                one.call.text,
+                one.call.source,
+                one.call.assumed,
+                one.name,
+                one.built,
+                one.sizes,
+                one.lines,
+            )
+            for one in found
+        )
+        return Outcome(tuple(traced), () if problem is None else (problem,))
 
     def _assume(self, request: KernelRequest, failures: List[Failure]) -> Outcome:
         document = self._loaded.document

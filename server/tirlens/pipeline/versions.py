@@ -1,0 +1,53 @@
+"""The versions of schedules in a file: which are the last, and the time before each change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tirlens.model.report import KernelReport
+from tirlens_worker.facts import KernelFacts
+
+_Key = tuple[str, int | None, str]
+
+
+def last_versions(kernels: Iterable[KernelFacts]) -> dict[_Key, int]:
+    """The number of the last version of each function of each schedule."""
+    last: dict[_Key, int] = {}
+    for facts in kernels:
+        if facts.built is not None:
+            key = _key(facts)
+            last[key] = max(last.get(key, 0), facts.built.number)
+    return last
+
+
+def is_last(facts: KernelFacts, last: dict[_Key, int]) -> bool:
+    """Whether no version of `facts` follows, or it is no version."""
+    return facts.built is None or facts.built.number == last[_key(facts)]
+
+
+def with_previous_times(reports: Sequence[KernelReport]) -> list[KernelReport]:
+    """The reports, in their order, each with the last known time of the versions before it."""
+    times: dict[_Key, list[tuple[int, float | None]]] = {}
+    for report in reports:
+        if report.built is not None and report.built.sequence is not None:
+            pair = report.built.number, report.time_s
+            times.setdefault(_key(report), []).append(pair)
+    for pairs in times.values():
+        pairs.sort(key=lambda pair: pair[0])
+    out: list[KernelReport] = []
+    for report in reports:
+        if report.built is not None and report.built.sequence is not None:
+            number = report.built.number
+            before = [
+                time_s
+                for other, time_s in times[_key(report)]
+                if other < number and time_s is not None
+            ]
+            report = report.replace(previous_s=before[-1] if before else None)
+        out.append(report)
+    return out
+
+
+def _key(kernel: KernelFacts | KernelReport) -> _Key:
+    root = kernel.definition.split(".")[0]
+    return root, kernel.built.sequence if kernel.built else None, kernel.name

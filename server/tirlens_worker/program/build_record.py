@@ -1,0 +1,314 @@
+"""What the statements of a document build with TVM's API while it is executed.
+
+The value of each statement that a request names is recorded, and the module of a schedule after
+each primitive that user code calls, both by line of the document.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from types import FrameType
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, cast
+
+from ..facts import Span
+from .compilations import CapturedKernel
+from .document import Document
+
+#: The name under which the instrumented statements of a document find `BuildRecord.note`.
+NOTE_NAME = "__tirlens_note__"
+_FRAMEWORKS = ("tvm", "tilelang")
+# Methods of a schedule that change nothing.
+_QUERIES = ("get", "can_", "show", "seed", "fork_", "same_as", "work_on", "enter_", "remove_")
+_MAX_ELEMENTS = 100
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+
+
+class Event(NamedTuple):
+    """A function, a module or a compiled kernel, and how it was built.
+
+    The versions of one schedule have a `sequence` and ascending `number`.
+    """
+
+    line: int
+    value: Any
+    step: str
+    sequence: Optional[int] = None
+    number: int = 0
+
+
+class BuildRecord:
+    """The events of one document in the order of the execution."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._events: List[Event] = []
+        self._schedules: List[Any] = []
+        self._lengths: List[int] = []
+        # The lines of the blocks of each function, with the number of events before it.
+        self._block_lines: List[Tuple[int, Dict[str, int]]] = []
+        self._operation_lines: Dict[int, Tuple[Any, int]] = {}
+        self._watched: Dict[int, str] = {}
+        self._remarks: Dict[int, List[str]] = {}
+
+    def replace_document(self, document: Document) -> None:
+        """Go on with another version, of which the executed statements are the same."""
+        self._document = document
+
+    def watch(self, spans: Sequence[Span]) -> None:
+        """Record the values of the simple statements at `spans`; their code is changed."""
+        for node in ast.walk(self._document.tree):
+            value = getattr(node, "value", None)
+            if not isinstance(node, _SIMPLE) or value is None or node.lineno in self._watched:
+                continue
+            if any(span.line <= node.lineno <= span.end_line for span in spans):
+                self._watched[node.lineno] = _callee_name(value)
+                _instrument(node, value)
+
+    def is_watched(self, statement: ast.stmt) -> bool:
+        """Whether the value of `statement` is recorded."""
+        return statement.lineno in self._watched
+
+    def note(self, line: int, value: Any) -> Any:
+        """Record the `value` of the statement at `line`, and return it."""
+        name = type(value).__name__
+        if name == "Schedule":
+            self._add_version(value, line, "Schedule")
+        elif _is_built(value):
+            self._events.append(Event(line, value, self._watched.get(line, "")))
+        return value
+
+    def note_step(self, schedule: Any, step: str, depth: int) -> None:
+        """Record the module of `schedule` after the primitive `step`.
+
+        The caller is `depth` frames above; a call by the framework itself is not recorded.
+        """
+        caller = _frame(depth + 1)
+        module = "" if caller is None else str(caller.f_globals.get("__name__", ""))
+        if module.partition(".")[0] in _FRAMEWORKS:
+            return
+        line = self.line_above(depth + 1)
+        if line is not None:
+            self._add_version(schedule, line, step)
+
+    def note_operation(self, tensors: Any) -> None:
+        """Record the line at which the operation of `tensors` was made by ``te.compute``."""
+        line = self.line_above(2)
+        for tensor in elements(tensors) or [tensors]:
+            operation = getattr(tensor, "op", None)
+            if line is not None and operation is not None:
+                # A hash identifies an object only while the object is alive.
+                self._operation_lines[hash(operation)] = operation, line
+
+    def note_blocks(self, tensors: Any) -> None:
+        """Record the lines of the blocks of the function that is made of `tensors`."""
+        lines: Dict[str, int] = {}
+        for operation in _operations(tensors):
+            known = self._operation_lines.get(hash(operation))
+            if known is not None:
+                lines.setdefault(str(operation.name), known[1])
+        if lines:
+            self._block_lines.append((len(self._events), lines))
+
+    def note_remark(self, text: str) -> None:
+        """Record what was left out of the statement that is executed."""
+        line = self.line_above(2)
+        if line is not None and text not in self._remarks.setdefault(line, []):
+            self._remarks[line].append(text)
+
+    def remarks(self, first_line: int, last_line: int) -> List[str]:
+        """What was left out at these lines."""
+        lines = [line for line in self._remarks if first_line <= line <= last_line]
+        return list(dict.fromkeys(text for line in lines for text in self._remarks[line]))
+
+    def events(self, first_line: int, last_line: int) -> List[Event]:
+        """The last event of each schedule at these lines, and the last other one."""
+        found: Dict[Optional[int], Event] = {}
+        for event in self._events:
+            if first_line <= event.line <= last_line:
+                found[event.sequence] = event
+        if len(found) > 1:
+            found.pop(None, None)
+        return list(found.values())
+
+    def earlier(self, event: Event) -> Iterator[Event]:
+        """The events before `event`."""
+        for other in self._events:
+            if other is event:
+                return
+            yield other
+
+    def block_lines(self, names: Sequence[str], event: Event) -> Dict[str, int]:
+        """The lines of ``te.compute`` for the blocks `names` that come from one."""
+        end = self._events.index(event)
+        known = [lines for number, lines in self._block_lines if number <= end]
+        fitting: Dict[str, int] = {}
+        for lines in reversed(known):
+            if _count_stems(names, lines) > _count_stems(names, fitting):
+                fitting = lines
+        stems = {name: _stem(name, fitting) for name in names}
+        return {name: fitting[stem] for name, stem in stems.items() if stem is not None}
+
+    def versions(self, event: Event) -> List[Event]:
+        """The versions of the schedule of `event` up to it."""
+        if event.sequence is None:
+            return []
+        return [
+            other
+            for other in self._events
+            if other.sequence == event.sequence and other.number <= event.number
+        ]
+
+    def line_above(self, depth: int) -> Optional[int]:
+        """The line of the document that is executed by the nearest of the frames above."""
+        frame = _frame(depth)
+        while frame is not None:
+            if frame.f_code.co_filename == self._document.path:
+                return frame.f_lineno
+            frame = frame.f_back
+        return None
+
+    def _add_version(self, schedule: Any, line: int, step: str) -> None:
+        sequence = next(
+            (index for index, one in enumerate(self._schedules) if one.same_as(schedule)), None
+        )
+        if sequence is None:
+            sequence = len(self._schedules)
+            self._schedules.append(schedule)
+            self._lengths.append(0)
+        event = Event(line, schedule.mod, step, sequence, self._lengths[sequence])
+        self._lengths[sequence] += 1
+        last = self._events[-1] if self._events else None
+        if last is not None and last.sequence == sequence and last.line == line:
+            # Only the last version of a line is shown.
+            self._events[-1] = event
+        else:
+            self._events.append(event)
+
+
+def _frame(depth: int) -> Optional[FrameType]:
+    """The frame `depth` above that of the caller."""
+    frame = inspect.currentframe()
+    for _ in range(depth + 1):
+        frame = None if frame is None else frame.f_back
+    return frame
+
+
+class _Current:
+    record: Optional[BuildRecord] = None
+
+
+def use(record: BuildRecord) -> None:
+    """Let the patched functions record in `record`."""
+    _Current.record = record
+
+
+def remark(text: str) -> None:
+    """Record what was left out of the statement that is executed."""
+    if _Current.record is not None:
+        _Current.record.note_remark(text)
+
+
+def patch_schedule(module: Any) -> None:
+    """Patch the primitives of the class ``Schedule`` of a module."""
+    schedule: Any = module.Schedule
+    own: Dict[str, Any] = dict(schedule.__dict__)
+    for name, method in own.items():
+        if callable(method) and not name.startswith(("_", *_QUERIES)):
+            setattr(schedule, name, _recorded_step(name, method))
+
+
+def patch_te(te: Any) -> None:
+    """Patch ``te.compute`` and ``te.create_prim_func`` to record the lines of operations."""
+    make = te.create_prim_func
+
+    def create_prim_func(ops: Any, *args: Any, **kwargs: Any) -> Any:
+        function = make(ops, *args, **kwargs)
+        if _Current.record is not None:
+            _Current.record.note_blocks(ops)
+        return function
+
+    te.create_prim_func = create_prim_func
+    for name in ("compute", "scan", "extern"):
+        operation = _recorded_operation(getattr(te, name))
+        for module in (te, sys.modules.get("tvm.te.operation")):
+            if hasattr(module, name):
+                setattr(module, name, operation)
+
+
+def _recorded_step(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = method(self, *args, **kwargs)
+        if _Current.record is not None:
+            _Current.record.note_step(self, name, 1)
+        return result
+
+    return step
+
+
+def _recorded_operation(make: Callable[..., Any]) -> Callable[..., Any]:
+    def operation(*args: Any, **kwargs: Any) -> Any:
+        tensors = make(*args, **kwargs)
+        if _Current.record is not None:
+            _Current.record.note_operation(tensors)
+        return tensors
+
+    return operation
+
+
+def _is_built(value: Any, depth: int = 2) -> bool:
+    if isinstance(value, CapturedKernel) or type(value).__name__ in ("PrimFunc", "IRModule"):
+        return True
+    inner = elements(value)
+    if not depth or len(inner) > _MAX_ELEMENTS:
+        return False
+    return any(_is_built(one, depth - 1) for one in inner)
+
+
+def elements(value: Any) -> List[Any]:
+    """The elements of a list, a tuple or the values of a dict; none of anything else."""
+    if isinstance(value, dict):
+        return list(cast(Dict[Any, Any], value).values())
+    return list(cast(Sequence[Any], value)) if isinstance(value, (list, tuple)) else []
+
+
+def _operations(tensors: Any) -> List[Any]:
+    """The operations that `tensors` are made of, inputs first."""
+    pending: List[Any] = elements(tensors) or [tensors]
+    found: Dict[int, Any] = {}
+    while pending:
+        operation = getattr(pending.pop(), "op", None)
+        if operation is not None and hash(operation) not in found:
+            found[hash(operation)] = operation
+            pending.extend(getattr(operation, "input_tensors", ()))
+    return list(found.values())
+
+
+def _count_stems(names: Sequence[str], lines: Dict[str, int]) -> int:
+    return sum(_stem(name, lines) is not None for name in names)
+
+
+def _stem(name: str, lines: Dict[str, int]) -> Optional[str]:
+    """The longest of the names `lines` with which the name of a block begins: ``C_shared``."""
+    fitting = [one for one in lines if name == one or name.startswith(one + "_")]
+    return max(fitting, key=len, default=None)
+
+
+def _instrument(node: Any, value: ast.expr) -> None:
+    """Pass the value of a statement through `BuildRecord.note`."""
+    call = ast.Call(ast.Name(NOTE_NAME, ast.Load()), [ast.Constant(node.lineno, None), value], [])
+    node.value = ast.fix_missing_locations(ast.copy_location(call, value))
+
+
+def _callee_name(value: ast.expr) -> str:
+    """``Schedule`` for a call of ``tvm.s_tir.Schedule``, the outermost of a chain of calls."""
+    while isinstance(value, ast.Call):
+        function = value.func
+        if isinstance(function, ast.Call):
+            value = function
+        elif isinstance(function, ast.Attribute):
+            return function.attr
+        else:
+            return getattr(function, "id", "")
+    return getattr(value, "attr", "")

@@ -1,0 +1,184 @@
+"""The kernels that statements of a document build, from the record of its execution."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple
+
+from ..facts import Built, Span, no_entries
+from ..frameworks import relax_graph
+from ..frameworks.locations.block_lines import NO_LINES, BlockLines, block_names
+from ..program import execution, load
+from ..program.build_record import BuildRecord, Event, elements
+from ..program.compilations import CapturedKernel
+from ..protocol import KernelRequest, Problem
+from . import assumed_calls
+from .assumed_calls import Call
+from .kernels import functions
+
+# The most kernels of one statement: a module of a large model has hundreds.
+_MAX_FUNCTIONS = 64
+_MAX_ASSUMED_CALLS = 4
+
+
+@dataclass(frozen=True)
+class BuiltFunction:
+    """An IR function that a statement built; `sizes` and `lines` are those that are known.
+
+    `call` is the call that executed the statement.
+    """
+
+    name: Optional[str]
+    function: Any
+    built: Built
+    call: Call
+    sizes: Mapping[str, int] = field(default_factory=no_entries)
+    lines: BlockLines = NO_LINES
+
+
+class BuiltTracer:
+    """Finds the kernels of requests of the style ``built``."""
+
+    def __init__(self, loaded: load.Loaded, record: BuildRecord) -> None:
+        self._loaded = loaded
+        self._record = record
+        self._called: Dict[str, Call] = {}
+        self._errors: Dict[str, BaseException] = {}
+
+    def trace(self, request: KernelRequest) -> Tuple[List[BuiltFunction], Optional[Problem]]:
+        """The functions that the statements of `request` built, or why they built none.
+
+        A statement that was not reached built none, which is no problem.
+        """
+        span = request.definition or request.span
+        statement = self._loaded.document.statement_at(span)
+        if isinstance(statement, ast.FunctionDef):
+            return self._graph(request, statement.name), None
+        events = self._record.events(span.line, span.end_line)
+        if not events and request.local_to is not None:
+            self._call(request)
+            events = self._record.events(span.line, span.end_line)
+        call = self._called.get(request.local_to or "", Call(request.name, "module-level", {}))
+        found = [built for event in events for built in self._functions(event, call)]
+        return found[:_MAX_FUNCTIONS], None if found or not request.is_certain else self._why_not(
+            request, span
+        )
+
+    def _graph(self, request: KernelRequest, entry: str) -> List[BuiltFunction]:
+        """The kernels that a Relax function of a class calls."""
+        owner = request.name.rpartition(".")[0]
+        module = self._loaded.namespace_at(request.span.line).get(owner)
+        if type(module).__name__ != "IRModule":
+            module = getattr(module, "ir_mod", None)
+        calls = [] if module is None else relax_graph.graph_calls(module, entry)
+        origin = Call(owner, "module-level", {})
+        return [_of_graph(call, "R.function", origin) for call in calls][:_MAX_FUNCTIONS]
+
+    def _functions(self, event: Event, call: Call) -> Iterator[BuiltFunction]:
+        for value in _parts(event.value):
+            if type(value).__name__ == "IRModule" and relax_graph.has_graph(value):
+                for graph_call in relax_graph.graph_calls(value):
+                    yield _of_graph(graph_call, event.step, call)
+                continue
+            for name, function in self._changes(event, functions(value)):
+                same = self._same(event, function)
+                built = Built(event.step, event.sequence, event.number, same_as=same)
+                lines = BlockLines(
+                    self._record.block_lines(block_names(function), event),
+                    self._added_lines(event, function),
+                )
+                yield BuiltFunction(name, function, built, call, lines=lines)
+
+    def _changes(self, event: Event, found: List[Any]) -> List[Any]:
+        """The functions that a version of a schedule changed; all of the first version."""
+        versions = self._record.versions(event)
+        if len(found) < 2 or len(versions) < 2:
+            return found
+        before = {hash(function) for _, function in functions(versions[0].value)}
+        return [pair for pair in found if hash(pair[1]) not in before] or found[:1]
+
+    def _same(self, event: Event, function: Any) -> Optional[Span]:
+        """The earlier statement that built `function`."""
+        for other in self._record.earlier(event):
+            is_other = other.line != event.line and other.sequence in (None, event.sequence)
+            if is_other and any(one.same_as(function) for _, one in functions(other.value)):
+                return self._loaded.document.span_of_line(other.line)
+        return None
+
+    def _added_lines(self, event: Event, function: Any) -> Dict[str, int]:
+        """The lines of the steps that added blocks, by the names of the blocks."""
+        known: Set[str] = set()
+        lines: Dict[str, int] = {}
+        for version in self._record.versions(event):
+            here = {n for _, one in functions(version.value) for n in block_names(one)}
+            if known:
+                lines.update(dict.fromkeys(here - known, version.line))
+            known |= here
+        return lines
+
+    def _call(self, request: KernelRequest) -> None:
+        """Call the function in which the statements of a request are, once."""
+        name = request.local_to or ""
+        if name in self._called:
+            return
+        self._called[name] = Call(name, "module-level", {})
+        for call in self._calls(request):
+            self._called[name] = call
+            try:
+                execution.value_of(call.text, self._loaded.namespace)
+            except BaseException as error:
+                self._errors[name] = error
+                span = request.definition or request.span
+                if self._record.events(span.line, span.end_line):
+                    return
+                continue
+            self._errors.pop(name, None)
+            return
+
+    def _calls(self, request: KernelRequest) -> Iterator[Call]:
+        name = request.local_to or ""
+        for candidate in request.candidates:
+            text = _on_object(candidate.expression, name)
+            yield Call(text, candidate.source, candidate.assumed)
+        if request.allow_assumed and assumed_calls.required_around(self._loaded.document, request):
+            calls = assumed_calls.calls_around(self._loaded.document, request)
+            for call, _ in zip(calls, range(_MAX_ASSUMED_CALLS)):
+                yield call._replace(text=_on_object(call.text, name))
+
+    def _why_not(self, request: KernelRequest, span: Span) -> Optional[Problem]:
+        """The error that prevented the statements from building a kernel, if any."""
+        error = self._errors.get(request.local_to or "")
+        if error is not None:
+            at = self._loaded.document.problem("trace", error, request.name, at=request.span)
+            if at.span is not None and at.span.line > span.end_line:
+                return None
+            return self._loaded.with_description(at, error)
+        if request.local_to is None:
+            return self._loaded.failure_at(request)
+        return None
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """The functions, modules and compiled kernels in `value`, each compilation as its module."""
+    if isinstance(value, CapturedKernel):
+        yield from _parts(value.prim_func)
+    elif isinstance(value, (list, tuple, dict)):
+        for one in elements(value):
+            yield from _parts(one)
+    else:
+        yield value
+
+
+def _of_graph(call: relax_graph.GraphCall, step: str, origin: Call) -> BuiltFunction:
+    arrays = relax_graph.array_types(call)
+    built = Built(step, entry=call.entry, calls=call.calls, arrays=arrays)
+    return BuiltFunction(call.name, call.function, built, origin, sizes=call.sizes)
+
+
+def _on_object(expression: str, name: str) -> str:
+    """``TestSplit().test_basic()`` for ``TestSplit.test_basic()``."""
+    owner, _, last = name.rpartition(".")
+    if not owner or not expression.startswith(name):
+        return expression
+    return "{}().{}{}".format(owner, last, expression[len(name) :])
