@@ -49,7 +49,9 @@ class Evaluator:
         self._document = loaded.document
         # Calls of functions that build several kernels: the value or the error, and the values of
         # the kernels' definitions.
-        self._shared: Dict[str, Tuple[Any, Optional[Exception], Dict[int, List[Any]]]] = {}
+        self._shared: Dict[
+            Tuple[str, int], Tuple[Any, Optional[Exception], Dict[int, List[Any]]]
+        ] = {}
 
     def evaluate(self, request: KernelRequest, candidate: CallCandidate) -> Tuple[Traced, ...]:
         """The functions that `candidate` yields.
@@ -104,14 +106,17 @@ class Evaluator:
 
     def _value_of_shared_call(self, request: KernelRequest, expression: str) -> Any:
         """The value of a call of another function than the kernel's, which is called once."""
-        if expression not in self._shared:
+        # Of several definitions with one name, each has its own in its namespace.
+        replaced = self._document.replaced_at(request.span.line)
+        key = expression, replaced.lineno if replaced else 0
+        if key not in self._shared:
             value, error = None, None
             try:
                 value = self._value(expression, self._names(request))
             except Exception as raised:
                 error = raised
-            self._shared[expression] = value, error, defined_values.all_values()
-        value, error, found = self._shared[expression]
+            self._shared[key] = value, error, defined_values.all_values()
+        value, error, found = self._shared[key]
         defined_values.restore(found)
         if error is not None:
             raise error
