@@ -90,6 +90,8 @@ def test_json_of_tilelang(analyze: Any, tilelang_python: Path) -> None:
     assert kernels["batched_matmul"]["call_source"] == "directive"
     assert kernels["batched_matmul"]["call"] == "batched_matmul(16, 1000, 1024, 512)"
     attention = kernels["attention"]
+    messages = [caveat["message"] for kernel in kernels.values() for caveat in kernel["caveats"]]
+    assert not any("does not compile" in message for message in messages)
     # Causal: of the 64 x 32 blocks of scores those on and below the diagonal, with their tails.
     blocks = sum(-(-(row + 1) * 128 // 64) for row in range(32))
     products = 2 * (2 * 128 * 64 * 128) * blocks * 32 * 8

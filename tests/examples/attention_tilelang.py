@@ -8,6 +8,7 @@ import tilelang.language as T
 def attention(batch, heads, length, dim, causal=True, block_M=128, block_N=64, num_stages=2):
     scale = (1.0 / dim) ** 0.5 * 1.44269504  # log2(e), for exp2 in place of exp
     shape = (batch, length, heads, dim)
+    rows = T.GemmWarpPolicy.FullRow  # a row of scores stays in one warp
 
     @T.prim_func
     def main(
@@ -45,7 +46,7 @@ def attention(batch, heads, length, dim, causal=True, block_M=128, block_N=64, n
                         )
                 else:
                     T.clear(scores)
-                T.gemm(Q_shared, K_shared, scores, transpose_B=True)
+                T.gemm(Q_shared, K_shared, scores, transpose_B=True, policy=rows)
                 T.copy(peak, peak_before)
                 T.reduce_max(scores, peak, dim=1, clear=False)
                 for i in T.Parallel(block_M):
@@ -59,7 +60,7 @@ def attention(batch, heads, length, dim, causal=True, block_M=128, block_N=64, n
                 for i, j in T.Parallel(block_M, dim):
                     output[i, j] *= rescale[i]
                 T.copy(V[bz, k * block_N : (k + 1) * block_N, by, :], V_shared)
-                T.gemm(weights, V_shared, output)
+                T.gemm(weights, V_shared, output, policy=rows)
             for i, j in T.Parallel(block_M, dim):
                 output[i, j] /= total[i]
             T.copy(output, Output[bz, bx * block_M : (bx + 1) * block_M, by, :])
