@@ -227,6 +227,7 @@ def test_a_name_that_is_compared_with_several_numbers_has_one_of_them() -> None:
         ("scoring_type", int, "", "128"),
         ("M", "str", "", '"float16"'),
         ("dtype", "torch.dtype", "", "torch.float16"),
+        ("dtype", "T.dtype", "", 'T.dtype("float16")'),
         ("dtype", None, "gemm_fp8.py", '"float8_e4m3fn"'),
         ("out_dtype", None, "matmul_float8", '"bfloat16"'),
         ("in_dtype", None, "matmul", '"float16"'),

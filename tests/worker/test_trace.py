@@ -159,6 +159,7 @@ def test_what_is_assumed_takes_neither_seconds_nor_no_time(
     [
         ("kind", "steps = STEPS[kind]", 'kind="wide"'),
         ("mode: Mode", "steps = mode.value", "mode=Mode.FAST"),
+        ("dtype", "steps = dtype.bits", 'dtype=T.dtype("float16")'),
         ("scoring_type: int", "steps = 2 if scoring_type == 3 else 1 if scoring_type == 7 else 4",
          "3"),
     ],

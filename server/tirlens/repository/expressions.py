@@ -33,6 +33,13 @@ from tirlens.repository.values import (
 )
 from tirlens.source.values import BINARY, COMPARE, UNARY, apply
 
+# Sets are lists, in the order of their items.
+_SET_OPERATIONS: dict[type[ast.operator], Callable[[list[Value], list[Value]], list[Value]]] = {
+    ast.BitOr: lambda left, right: [*left, *(item for item in right if item not in left)],
+    ast.BitAnd: lambda left, right: [item for item in left if item in right],
+    ast.Sub: lambda left, right: [item for item in left if item not in right],
+}
+
 
 def _constant(machine: Machine, node: ast.Constant, frame: Frame) -> Value:
     return node.value
@@ -112,6 +119,8 @@ def binary(machine: Machine, operator: type[ast.operator], left: Value, right: V
         return machine.call(machine.attribute(left, "joinpath"), [right], {})
     if isinstance(left, (list, tuple)) and operator is ast.Add and type(left) is type(right):
         return left + right
+    if isinstance(left, list) and isinstance(right, list) and operator in _SET_OPERATIONS:
+        return _SET_OPERATIONS[operator](left, right)
     if not (is_plain(left) and is_plain(right)):
         return UNKNOWN
     return apply(BINARY[operator], left, right).value

@@ -26,6 +26,8 @@ from tirlens.repository.values import (
     Partial,
     Unknown,
     Value,
+    items_of,
+    truth,
 )
 
 _MAX_SETS = 64
@@ -222,6 +224,18 @@ def _as_dict(positional: list[Value], named: dict[str, Value]) -> Value:
     return dict(owner.attributes) if isinstance(owner, Instance) else UNKNOWN
 
 
+def _any(positional: list[Value], named: dict[str, Value]) -> Value:
+    items = items_of(positional[0])
+    found = [None] if items is None else [truth(item) for item in items]
+    return True if True in found else UNKNOWN if None in found else False
+
+
+def _all(positional: list[Value], named: dict[str, Value]) -> Value:
+    items = items_of(positional[0])
+    found = [None] if items is None else [truth(item) for item in items]
+    return False if False in found else UNKNOWN if None in found else True
+
+
 def _items(positional: list[Value], named: dict[str, Value]) -> Value:
     if not positional:
         return []
@@ -242,6 +256,8 @@ SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "dataclasses.asdict": _as_dict,
     "builtins.vars": _as_dict,
     "builtins.isinstance": _isinstance,
+    "builtins.any": _any,
+    "builtins.all": _all,
     "builtins.getattr": _getattr,
     "builtins.setattr": _setattr,
     "builtins.object.__setattr__": _setattr,

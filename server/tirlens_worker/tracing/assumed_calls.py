@@ -216,6 +216,8 @@ def _without_value(
     flags = listed_values.flags_of(tree)
     choices = listed_values.choices_of(tree, _namespace(value))
     codes = listed_values.codes_of(tree)
+    objects = listed_values.dtype_objects_of(tree)
+    language = _language(_namespace(value)) if objects else None
     lengths = listed_values.lengths_of(tree)
     context = "{} {}".format(request.name, file)
     # One whose parameters are all None is called by a tuner, which gives them values.
@@ -231,6 +233,8 @@ def _without_value(
             if getattr(annotation, "__name__", "") in ("Target", "dtype", "BlockBuilder"):
                 annotation = written_type(definition, parameter.name) or annotation
             hint = "flag" if parameter.name in flags else None
+            if parameter.name in objects and language is not None:
+                hint = language + ".dtype"
             hint = hint if annotation is parameter.empty else annotation
             position = None if parameter.kind is parameter.KEYWORD_ONLY else index
             name = parameter.name
@@ -255,6 +259,16 @@ def _namespace(value: Any) -> Mapping[str, Any]:
     function = inspect.unwrap(getattr(getattr(value, "jit_impl", value), "func", value))
     function = getattr(function, "orig_func", function)
     return getattr(function, "__globals__", {})
+
+
+def _language(namespace: Mapping[str, Any]) -> Optional[str]:
+    """The name under which a module knows tilelang's language."""
+    names = (
+        name
+        for name, value in namespace.items()
+        if getattr(value, "__name__", "") == "tilelang.language" and inspect.ismodule(value)
+    )
+    return next(names, None)
 
 
 def _wrapped_signature(

@@ -192,6 +192,8 @@ def by_name(
     if str(hint).endswith("torch.dtype"):
         module = str(hint).rpartition(".")[0]
         return tuple("{}.{}".format(module, text.strip('"')) for text in _dtypes(name, context))
+    if str(hint).endswith(".dtype"):
+        return tuple("{}({})".format(hint, text) for text in _dtypes(name, context))
     if str(hint).rpartition(".")[2] == "Target":
         return ('{}("cuda")'.format(hint),)
     if str(hint).rpartition(".")[2] == "BlockBuilder":

@@ -195,3 +195,14 @@ def lengths_of(function: ast.AST) -> Dict[str, int]:
             elif isinstance(node.targets[0], ast.Tuple):
                 found[node.value.id] = len(node.targets[0].elts)
     return {name: length for name, length in found.items() if name not in arrays}
+
+
+def dtype_objects_of(function: ast.AST) -> FrozenSet[str]:
+    """The names of which `function` uses attributes of a dtype: ``dtype.bits``."""
+    return frozenset(
+        node.value.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.attr in ("bits", "itemsize", "lanes", "is_float")
+    )

@@ -338,6 +338,18 @@ CASES = {
         },
         ("scale(n=640, dtype='bfloat16')",),
     ),
+    "sets of names": Case(
+        {
+            "program.py": """
+            from package.kernel import scale
+            allowed = frozenset({"n"}) | {"m"} - {"k"}
+            if any(name not in allowed for name in ("n", "m")):
+                raise KeyError
+            scale(56 if sorted({"a", "b"} & {"b"}) == ["b"] else 1)
+            """
+        },
+        ("scale(n=56)",),
+    ),
     "variables of the environment are not set": Case(
         {
             "program.py": """
