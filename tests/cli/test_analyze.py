@@ -108,6 +108,9 @@ def test_call_and_bind(analyze: Any, tilelang_python: Path) -> None:
     both = ("--format", "json", "--python", tilelang_python)
     _, out, err = analyze("analyze", path, "--call", "batched_matmul(1, 256, 512, 1024)", *both)
     assert "--call selects batched_matmul and not matmul" in err
+    (left_out,) = json.loads(out)["not_called"]
+    assert (left_out["name"], left_out["line"]) == ("matmul", 8)
+    assert left_out["call"] == "batched_matmul(1, 256, 512, 1024)"
     (kernel,) = json.loads(out)["kernels"]
     assert (kernel["call_source"], kernel["flop"]) == ("option", 2 * 256 * 512 * 1024)
     _, out, _ = analyze("analyze", path, "--kernel", "matmul", "--bind", "K=4096", *both)

@@ -322,6 +322,31 @@ def test_a_setting_that_the_worker_does_not_hear_of_lets_the_analysis_go_on(
     assert runs.read_text() == "xx"
 
 
+def test_what_is_assumed_is_marked_and_written_for_the_user(
+    client: Client, tmp_path: Path, tilelang_python: Path
+) -> None:
+    client.initialize(trusted=True, interpreter=str(tilelang_python))
+    text = TILELANG.partition("\n\nkernel = ")[0] + "\n"
+    uri = client.open(tmp_path / "kernels.py", text)
+    client.wait_ready(uri)
+    assert client.lenses(uri)[6][-2] == "4096?x4096?x4096? fp16"
+    directive = "# tirlens: matmul(4096, 4096, 4096)"
+    title = f"TIRLens: Write the assumed arguments: {directive}"
+    (edit,) = _actions(client, uri, 8)[title]["edit"]["changes"][uri]
+    assert edit["newText"].strip() == directive
+    client.edit(uri, 2, {"range": edit["range"], "text": edit["newText"]})
+    client.save(uri)
+    client.wait_ready(uri, 2)
+    assert client.lenses(uri)[7][-2] == "4096x4096x4096 fp16"
+    # One undo away.
+    line = edit["range"]["start"]["line"]
+    written = {"start": edit["range"]["start"], "end": {"line": line + 1, "character": 0}}
+    client.edit(uri, 3, {"range": written, "text": ""})
+    client.save(uri)
+    client.wait_ready(uri, 3)
+    assert client.lenses(uri)[6][-2] == "4096?x4096?x4096? fp16"
+
+
 def test_a_lens_has_the_change_since_the_last_save(tvm_python: Path, tmp_path: Path) -> None:
     with Client() as client:
         client.initialize(trusted=True, interpreter=str(tvm_python))

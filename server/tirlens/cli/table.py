@@ -15,6 +15,7 @@ from tirlens.ide import labels, lenses, tables
 from tirlens.model.report import KernelReport
 from tirlens.model.totals import ModuleTotal, module_totals
 from tirlens.pipeline import FileReport
+from tirlens.pipeline.uncalled import Uncalled
 
 _LEAST_IMPORTANT = ("DRAM", "trips", "global", "FLOP", "share")
 # Characters of a label, and of the columns "id" and "line" with their padding.
@@ -34,6 +35,16 @@ def print_reports(console: Console, reports: Iterable[FileReport], selected: Sel
                 print_total(console, file, firsts[id(kernel)])
             if id(kernel) not in graphs:
                 print_kernel(console, file, kernel, selected)
+        for item in file.uncalled:
+            print_uncalled(console, file, item)
+
+
+def print_uncalled(console: Console, file: FileReport, item: Uncalled) -> None:
+    """Print that a call does not yield a kernel of the file."""
+    by = f" by {item.call}" if item.call else ""
+    console.print(Text.assemble((item.kernel, "bold"), f"  {file.path}:{item.span.line}"))
+    console.print(Text(f"  not called{by}", style="yellow"))
+    console.print()
 
 
 def print_total(console: Console, file: FileReport, total: ModuleTotal) -> None:

@@ -177,6 +177,12 @@ def needs(names: Sequence[str]) -> list[Part]:
     return [Part(f"needs {', '.join(names)}: click to set", "call")]
 
 
+def missing_call(call: str) -> Part:
+    """The lens of a kernel that the evaluated call does not yield."""
+    by = f" by {labels.shorten(call, 60)}" if call else ""
+    return Part(f"not called{by}: click to choose a call", "call")
+
+
 def failure(reason: str) -> str:
     """``not analysed: <reason>``, short enough for a lens."""
     return f"not analysed: {labels.shorten(labels.ascii_(reason), 80)}"

@@ -94,6 +94,8 @@ def edit(document: Document, found: Choices, choice: Choice) -> types.WorkspaceE
 
 def _action(document: Document, found: Choices, choice: Choice) -> types.CodeAction:
     verb = "Keep" if choice.current else "Analyse with"
+    if choice.current and choice.source == "assumed":
+        verb = "Write the assumed arguments:"
     return types.CodeAction(
         title=f"TIRLens: {verb} # tirlens: {choice.directive}",
         kind=types.CodeActionKind.RefactorRewrite,

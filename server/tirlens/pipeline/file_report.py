@@ -13,6 +13,7 @@ from tirlens.pipeline.call_sizes import sizes_of
 from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.options import Options
 from tirlens.pipeline.report_cache import ReportCache
+from tirlens.pipeline.uncalled import Uncalled, uncalled_kernels
 from tirlens.pipeline.versions import is_last, last_versions, with_previous_times
 from tirlens.source.edits import Editor
 from tirlens.source.source_file import KernelSource, SourceFile
@@ -38,6 +39,8 @@ class FileReport:
         What the file printed.
     unselected
         The kernels of the file that the options leave out.
+    uncalled
+        The kernels that the calls of the analysis do not yield.
     """
 
     kernels: tuple[KernelReport, ...] = ()
@@ -48,6 +51,7 @@ class FileReport:
     path: str = ""
     output: str = ""
     unselected: tuple[KernelSource, ...] = ()
+    uncalled: tuple[Uncalled, ...] = ()
 
 
 def file_report(
@@ -119,6 +123,7 @@ def file_report(
         path=path,
         output=result.output,
         unselected=_kernels_left_out(source, options),
+        uncalled=tuple(uncalled_kernels(source, result, kernels, options)),
     )
 
 

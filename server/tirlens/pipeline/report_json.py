@@ -48,6 +48,11 @@ def to_json(
             for file in files
             for total in module_totals(file.kernels)
         ],
+        "not_called": [
+            {"name": item.kernel, "file": file.path, "line": item.span.line, "call": item.call}
+            for file in files
+            for item in file.uncalled
+        ],
         "problems": [problem_json(item, file.path) for file in files for item in file.problems],
         "unselected": [
             {"definition": kernel.name, "file": file.path, "line": kernel.span.line}

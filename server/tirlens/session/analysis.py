@@ -209,4 +209,7 @@ class Analysis:
                     # The message has whole paths and the command to run; the diagnostic shows it.
                     first_line = "no Python with the framework, see the problem"
                 return lenses.Part(lenses.failure(first_line), "report")
+        for item in self.report.uncalled:
+            if (item.kernel, item.span.line) == (kernel.name, kernel.span.line):
+                return lenses.missing_call(item.call)
         return lenses.Part(lenses.failure("no kernel came of it"), "report")

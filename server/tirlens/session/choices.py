@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tirlens.model.report import KernelReport
     from tirlens.session.document import Document
     from tirlens.source.source_file import KernelSource
 
@@ -43,6 +44,13 @@ def kernel_at(document: Document, line: int) -> KernelSource | None:
     return None
 
 
+def _assumed_directive(report: KernelReport) -> str:
+    """The call and the sizes with all that is assumed, for the user to edit."""
+    call = [report.call] if "(" in report.call else []
+    sizes = (f"{name}={value}" for name, value in report.bindings.items())
+    return ", ".join((*call, *sizes))
+
+
 def choices(document: Document, name: str | None) -> Choices | None:
     """The choices for kernel `name` (None: the first); None if there is no such kernel."""
     reading = document.reading
@@ -55,6 +63,10 @@ def choices(document: Document, name: str | None) -> Choices | None:
     found: dict[str, Choice] = {}
     if document.analysis is not None:
         for report in document.analysis.reports_of(kernel):
+            if report.assumed:
+                text = _assumed_directive(report)
+                found[text] = Choice(text, "assumed", True)
+                continue
             if "(" in report.call:
                 found[report.call] = Choice(report.call, report.call_source, True)
             if report.bindings or report.needs:
