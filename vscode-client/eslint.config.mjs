@@ -2,7 +2,7 @@ import eslint from "@eslint/js";
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["out/", "node_modules/"] },
+  { ignores: ["out/", "bundled/", "build/", "node_modules/"] },
   eslint.configs.recommended,
   {
     files: ["src/**/*.ts"],

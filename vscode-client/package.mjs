@@ -3,6 +3,7 @@
 // dependencies.
 
 import { execFileSync } from "node:child_process";
+import { copyFileSync } from "node:fs";
 
 const python = process.env.PYTHON ?? (process.platform === "win32" ? "python" : "python3");
 // The date of the files in the archive; vsce orders them by name.
@@ -12,6 +13,8 @@ function run(file, ...args) {
   execFileSync(file, args, { stdio: "inherit", env });
 }
 
+// The Marketplace shows the changelog of the repository.
+copyFileSync("../CHANGELOG.md", "CHANGELOG.md");
 run(python, "bundle.py");
 run(process.execPath, "esbuild.mjs");
 run(process.execPath, "node_modules/@vscode/vsce/vsce", "package", "--no-dependencies", "--out", "tirlens.vsix");

@@ -35,8 +35,9 @@ class Settings:
     `min_percentage` is the share of a kernel's time below which a line gets no label.  `show` is
     one of `DETAILS`: what the editor displays.  Hints end before the column `hint_columns`, and
     have the change since the last save with `hint_changes`.  With `gutter_heat` lines are marked
-    by their share of the time.  `lower` is
-    whether tilelang lowers its kernels for the exact threads and shared memory.  `budgets` are
+    by their share of the time.  `analyze_on_open` is whether a file is analysed when the editor
+    opens it, which only the editor's own settings may say.  `lower` is whether tilelang lowers its
+    kernels for the exact threads and shared memory.  `budgets` are
     those of the kernels by name (with ``*`` and ``?`` as in file names), `fail_above` the growth
     above which a change is refused (`tirlens.gate`).  `environment` names further environment
     variables that analysed code sees (with ``*`` and ``?``).  `lens_parts` are the parts of a lens
@@ -57,6 +58,7 @@ class Settings:
     hint_changes: bool | None = None
     gutter_heat: bool | None = None
     lens_parts: tuple[str, ...] = ()
+    analyze_on_open: bool | None = None
     lower: bool | None = None
     budgets: Mapping[str, Budget] = field(default_factory=dict[str, Budget])
     fail_above: tuple[str, ...] = ()
@@ -121,6 +123,10 @@ class Settings:
             if not isinstance(table, Mapping):
                 return cls(), (f"{path}: [tool.tirlens] must be a table",)
             settings, problems = cls.from_mapping(cast("Mapping[str, Any]", table))
+            if settings.analyze_on_open is not None:
+                # A project does not decide that its own code runs.
+                settings = replace(settings, analyze_on_open=None)
+                problems = (*problems, "analyze-on-open is a setting of the editor")
             return settings._with_absolute_paths(parent), tuple(
                 f"{path}: {text}" for text in problems
             )
@@ -270,6 +276,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "hint_changes": _flag,
     "gutter_heat": _flag,
     "lens_parts": _lens_parts,
+    "analyze_on_open": _flag,
     "lower": _flag,
     "budgets": _budgets,
     "fail_above": _limits,

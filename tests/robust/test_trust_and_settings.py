@@ -143,6 +143,26 @@ def test_15_what_is_not_true_is_not_trusted(
 
 
 @pytest.mark.slow
+def test_15_the_editor_decides_whether_opening_a_file_runs_it(
+    start: Start, mark: dict[str, str], tmp_path: Path, tvm_python: Path
+) -> None:
+    # The project's file does not.
+    (tmp_path / "pyproject.toml").write_text("[tool.tirlens]\nanalyze-on-open = true\n")
+    client = start()
+    settings = {"analyzeOnOpen": False}
+    client.initialize(trusted=True, interpreter=str(tvm_python), settings=settings)
+    uri = client.open(tmp_path / "a.py", kernel(1024))
+    assert client.lenses(uri)[4] == ["not analysed yet: save, or click to analyse"]
+    # Another device is no reason to run it.
+    client.command("tirlens.setDevice", None, "a100-80-sxm")
+    client.wait(lambda: client.states(uri).count("idle") >= 2)
+    assert workers(mark) == []
+    client.save(uri)
+    client.wait_ready(uri)
+    assert client.lenses(uri)[4][-1] == "a100-80-sxm"
+
+
+@pytest.mark.slow
 def test_15_trust_by_the_command_line(start: Start, tmp_path: Path, tvm_python: Path) -> None:
     client = start("--trust-workspace")
     client.initialize(interpreter=str(tvm_python))

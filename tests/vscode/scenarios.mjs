@@ -244,13 +244,47 @@ function scenariosOfTrusted(window) {
       const problems = await window.problems(new RegExp(given.broken.message));
       return { count, problems };
     },
-    "the framework is missing: what to install": async () => {
-      await window.openFile(given.alone.file);
-      await window.status(/no tvm or tilelang/);
-      const notice = window.page.locator(".notifications-toasts").getByText(given.alone.message);
-      await notice.first().waitFor({ timeout: 10 * SECONDS });
-      const text = await notice.first().innerText();
-      assert.match(text, /-m pip install "tilelang/);
+    "devices are listed by use, then by vendor and speed": async () => {
+      await window.command("View: Hide Panel");
+      await window.openFile(tvm.file);
+      await window.status(/h100-sxm/);
+      await window.command("TIRLens: Choose Device");
+      const rows = await window.choices(/in use/);
+      await window.screenshot(join(given.screenshots, "devices.png"));
+      await window.page.keyboard.press("Escape");
+      assert.match(rows[0], /h100-sxm[^]*in use[^]*132 SMs, 3.35 TB\/s DRAM, 989 TFLOP\/s/);
+      assert.match(rows[1], /^a100-80-sxm/, "chosen before");
+      const [fast, slow] = ["gb200", "h200"].map((id) => rows.findIndex((row) => row.startsWith(id)));
+      assert.ok(1 < fast && fast < slow, rows.join(" | "));
+      return rows;
+    },
+    "a second device stands beside the first in the report": async () => {
+      await window.command("TIRLens: Compare with Another Device");
+      await window.choose("l40s");
+      const frame = await window.webview(/l40s/);
+      return (await frame.locator("body").innerText()).slice(0, 400);
+    },
+    "the sample kernel is analysed before it is saved": async () => {
+      await window.command("TIRLens: Open Sample Kernel");
+      await window.page.locator(".tab.active").filter({ hasText: "gemm_tilelang.py" }).waitFor();
+      const lens = await lensText(window, /est\./);
+      await window.lineMatching("T.gemm(", HINT);
+      return lens;
+    },
+    "a notebook's cell says that it is not analysed": async () => {
+      await window.openFile(given.notebook.file);
+      await window.page.locator(".notebook-editor .view-line").filter({ hasText: given.notebook.code }).click();
+      return window.status(/not analysed/);
+    },
+    "the walkthrough has its three steps": async () => {
+      await window.command("Welcome: Open Walkthrough...");
+      await window.choose("The cost of each line of a kernel");
+      const steps = window.page.locator(".getting-started-step");
+      await steps.nth(2).waitFor();
+      const text = await window.page.locator(".gettingStartedContainer").innerText();
+      for (const step of ["Open a kernel", "Choose the device", "See what to change"]) {
+        assert.ok(text.includes(step), `${step} in ${text}`);
+      }
       return text;
     },
   };
@@ -272,7 +306,18 @@ function scenariosOfUntrusted(window) {
       const seen = await sees(window, tilelang);
       assert.ok(await window.page.evaluate(() => window.notReloaded), "no reload");
       await access(given.marker);
+      await window.status(/^\s*TIRLens: h100-sxm$/);
       return seen;
+    },
+    "the framework is missing: what to install": async () => {
+      await window.openFile(given.alone.file);
+      await window.status(/no tvm or tilelang/);
+      const notice = window.page.locator(".notifications-toasts").getByText(given.alone.message);
+      await notice.first().waitFor({ timeout: 10 * SECONDS });
+      const text = await notice.first().innerText();
+      assert.match(text, /-m pip install "tilelang/);
+      await window.command("Notifications: Clear All Notifications");
+      return text;
     },
   };
 }

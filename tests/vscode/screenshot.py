@@ -15,7 +15,7 @@ from vscode.code_server import build_extension, code_server  # noqa: E402
 from vscode.install import install  # noqa: E402
 from vscode.workspace import TILELANG, lay_out, quiet_settings  # noqa: E402
 
-_LOOKS = {
+LOOKS = {
     # Below the line, so that the hints above it stay in the picture.
     "editor.hover.above": False,
     "workbench.activityBar.location": "hidden",
@@ -34,7 +34,7 @@ def main(picture: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="tirlens-screenshot-") as name:
         folder = Path(name)
         workspace = lay_out(folder / "workspace")
-        settings = quiet_settings() | _LOOKS
+        settings = quiet_settings() | LOOKS
         vsix = build_extension(editor)
         with code_server(
             editor, folder / "editor", vsix=vsix, settings=settings, trust_everything=True

@@ -15,7 +15,16 @@ import pytest
 
 from vscode.code_server import build_extension, code_server
 from vscode.install import install
-from vscode.workspace import ALONE, BROKEN, TILELANG, TVM, lay_out, old_python, quiet_settings
+from vscode.workspace import (
+    ALONE,
+    BROKEN,
+    NOTEBOOK,
+    TILELANG,
+    TVM,
+    lay_out,
+    old_python,
+    quiet_settings,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -43,11 +52,16 @@ SCENARIOS = {
         "debug information is copied",
         "restart keeps everything",
         "a broken file has a squiggle and a problem",
-        "the framework is missing: what to install",
+        "devices are listed by use, then by vendor and speed",
+        "a second device stands beside the first in the report",
+        "the sample kernel is analysed before it is saved",
+        "a notebook's cell says that it is not analysed",
+        "the walkthrough has its three steps",
     ),
     "untrusted": (
         "untrusted: nothing is run",
         "untrusted: granting trust starts the analysis",
+        "the framework is missing: what to install",
     ),
     "missing": ("missing: what to do is said, and again by Restart",),
 }
@@ -74,7 +88,8 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcom
 def _drive(window: str, folder: Path, vsix: Path) -> Outcomes:
     editor = install()
     marker = folder / "has-been-run"
-    workspace = lay_out(folder / "workspace", marker=marker)
+    own_environment = window == "trusted"
+    workspace = lay_out(folder / "workspace", marker=marker, own_environment=own_environment)
     screenshots = folder / "screenshots"
     screenshots.mkdir()
     # No setting names a server: the extension brings its own.
@@ -100,6 +115,7 @@ def _drive(window: str, folder: Path, vsix: Path) -> Outcomes:
             "screenshots": str(screenshots),
             "marker": str(marker),
             "alone": ALONE,
+            "notebook": NOTEBOOK,
             "tvm": TVM,
             "tilelang": TILELANG,
             "broken": BROKEN,

@@ -201,7 +201,11 @@ export class Window {
     await input.waitFor({ timeout: 10 * SECONDS });
     await input.fill(name);
     const base = name.split("/").at(-1);
-    await this.choices(base);
+    const first = this.page.locator(".quick-input-list .monaco-list-row").first();
+    await until(`${base} as the first choice`, 15 * SECONDS, async () => {
+      const text = await first.innerText();
+      return text.includes(base) ? text : undefined;
+    });
     await this.page.keyboard.press("Enter");
     await this.page.locator(".tab.active").filter({ hasText: base }).waitFor();
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -37,6 +38,7 @@ TILELANG = {
 }
 # A file in a folder without an environment.
 ALONE = {"file": "alone/gemm_alone.py", "message": "the file needs tilelang"}
+NOTEBOOK = {"file": "cells.ipynb", "code": "import tilelang.language"}
 BROKEN = {"file": "tvm/broken.py", "severity": "error", "message": "expected ':'"}
 
 _BROKEN_TEXT = """\
@@ -50,8 +52,11 @@ def broken(a: T.Buffer((16,), "float32")):
 """
 
 
-def lay_out(folder: Path, *, marker: Path | None = None) -> Path:
-    """Fills `folder`; running the tilelang file leaves `marker` behind."""
+def lay_out(folder: Path, *, marker: Path | None = None, own_environment: bool = True) -> Path:
+    """Fills `folder`, at whose top tilelang's environment is unless `own_environment` is false.
+
+    Running the tilelang file leaves `marker` behind.
+    """
     for kernel, version in ((TVM, "tvm-0.27.0.post1"), (TILELANG, "tilelang-0.1.15")):
         name, example = kernel["file"].split("/")
         part = folder / name
@@ -59,7 +64,11 @@ def lay_out(folder: Path, *, marker: Path | None = None) -> Path:
         shutil.copy(EXAMPLES / example, part)
         # As in a project: the nearest `.venv` has the framework.
         (part / ".venv").symlink_to(environment(version).parents[1])
+    if own_environment:
+        (folder / ".venv").symlink_to(environment("tilelang-0.1.15").parents[1])
     (folder / BROKEN["file"]).write_text(_BROKEN_TEXT)
+    code = f"import tilelang\n{NOTEBOOK['code']} as T"
+    (folder / NOTEBOOK["file"]).write_text(_notebook(code))
     alone = folder / ALONE["file"]
     alone.parent.mkdir()
     shutil.copy(EXAMPLES / TILELANG["file"].split("/")[1], alone)
@@ -68,6 +77,11 @@ def lay_out(folder: Path, *, marker: Path | None = None) -> Path:
         touch = f"\n_ran = __import__('pathlib').Path({str(marker)!r}).touch()\n"
         file.write_text(file.read_text() + touch)
     return folder
+
+
+def _notebook(code: str) -> str:
+    cell = {"cell_type": "code", "metadata": {}, "source": code, "outputs": []}
+    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
 
 
 def quiet_settings() -> dict[str, object]:

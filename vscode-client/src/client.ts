@@ -34,7 +34,11 @@ export type Condition =
   | { kind: "missing"; unresolved: Unresolved }
   | { kind: "failed"; message: string };
 
-export const SELECTOR = [{ language: "python", scheme: "file" }];
+/** What is analysed: files on disk, and files that are not saved yet. */
+export const SELECTOR = [
+  { language: "python", scheme: "file" },
+  { language: "python", scheme: "untitled" },
+];
 
 /** Leaves alone the commands that the extension itself provides under the same names. */
 class Client extends LanguageClient {
@@ -242,7 +246,24 @@ function forward(stream: Readable, channel: LogOutputChannel): void {
 
 /** Whether a document can have kernels: without one, no process is started. */
 export function mentionsFramework(document: TextDocument): boolean {
-  return languages.match(SELECTOR, document) > 0 && /\b(tvm|tilelang)\b/.test(document.getText());
+  return languages.match(SELECTOR, document) > 0 && namesFramework(document);
+}
+
+/** Why a Python document that may have kernels is not analysed; undefined where it is. */
+export function notAnalysed(document: TextDocument): string | undefined {
+  if (document.languageId !== "python" || languages.match(SELECTOR, document) > 0) {
+    return undefined;
+  }
+  if (!namesFramework(document)) {
+    return undefined;
+  }
+  return document.uri.scheme === "vscode-notebook-cell"
+    ? "Cells of notebooks are not analysed. Put the kernels into a .py file that the notebook imports."
+    : `Only files on disk are analysed, not "${document.uri.scheme}:" documents. Save a copy of this one.`;
+}
+
+function namesFramework(document: TextDocument): boolean {
+  return /\b(tvm|tilelang)\b/.test(document.getText());
 }
 
 /** Whether one of them can do for the other: which Python runs the bundled server is all the same. */

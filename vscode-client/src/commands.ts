@@ -12,12 +12,13 @@ import {
 } from "vscode";
 import { captureCalls } from "./capture";
 import { OWN_COMMANDS, type Server } from "./client";
+import type { DevicePicker } from "./devices";
 import type { GeneratedTexts } from "./generated";
 import { log, reason } from "./log";
-import { SERVER, type Calls, type DeviceChoice, type LensTarget } from "./protocol";
+import { SERVER, type Calls, type LensTarget } from "./protocol";
 import type { Reports } from "./report";
 import { offerPython } from "./remedies";
-import { store } from "./settings";
+import { openSample } from "./samples";
 import type { StatusItem } from "./status";
 
 /** Registers every command of the extension. */
@@ -26,6 +27,8 @@ export function registerCommands(
   status: StatusItem,
   reports: Reports,
   generated: GeneratedTexts,
+  devices: DevicePicker,
+  samples: Uri,
   extensionVersion: string,
 ): Disposable[] {
   const table: Record<string, (...target: LensTarget) => Promise<void>> = {
@@ -43,7 +46,16 @@ export function registerCommands(
     },
     "tirlens.chooseDevice": async () => {
       if (await running(server)) {
-        await chooseDevice(server, status);
+        await devices.choose(status.of(window.activeTextEditor)?.device);
+      }
+    },
+    "tirlens.compareDevice": async (about) => {
+      const uri = document(about);
+      if (uri && (await running(server))) {
+        const other = await devices.pick("TIRLens: compare with which device?");
+        if (other !== undefined) {
+          await reports.compare(uri, other);
+        }
       }
     },
     "tirlens.chooseCall": async (about, kernel) => {
@@ -61,6 +73,7 @@ export function registerCommands(
     "tirlens.manageTrust": async () => {
       await commands.executeCommand("workbench.trust.manage");
     },
+    "tirlens.openSample": (framework) => openSample(samples, framework),
     "tirlens.restart": async () => {
       await server.restart();
       if (server.condition.kind === "missing") {
@@ -89,23 +102,6 @@ export function registerCommands(
       }),
     );
   });
-}
-
-async function chooseDevice(server: Server, status: StatusItem): Promise<void> {
-  const devices = (await server.run<DeviceChoice[]>(SERVER.devices)) ?? [];
-  const current = status.of(window.activeTextEditor)?.device;
-  const items = devices.map(({ id, name, detail }) => ({
-    label: id,
-    description: id === current ? `${name} (in use)` : name,
-    ...(detail === undefined ? {} : { detail }),
-  }));
-  const chosen = await window.showQuickPick(items, {
-    title: "TIRLens: estimate for which device?",
-    matchOnDescription: true,
-  });
-  if (chosen) {
-    await store("device", chosen.label);
-  }
 }
 
 async function chooseCall(server: Server, uri: string, kernel: string | null): Promise<void> {
@@ -191,6 +187,7 @@ async function menu(server: Server, status: StatusItem): Promise<void> {
     items.push(
       { label: "$(graph-scatter) Show report", command: "tirlens.showReport" },
       { label: "$(chip) Choose device", ...device, command: "tirlens.chooseDevice" },
+      { label: "$(diff) Compare with another device", command: "tirlens.compareDevice" },
       { label: "$(symbol-parameter) Choose the kernel's arguments", command: "tirlens.chooseCall" },
       { label: "$(refresh) Analyze file", command: "tirlens.analyze" },
     );

@@ -1,6 +1,7 @@
 import { Uri, workspace, type ExtensionContext, type TextDocument } from "vscode";
 import { mentionsFramework, Server } from "./client";
 import { registerCommands } from "./commands";
+import { DevicePicker } from "./devices";
 import { GeneratedTexts } from "./generated";
 import { log } from "./log";
 import { Reading } from "./reading";
@@ -21,6 +22,8 @@ export function activate(context: ExtensionContext): void {
   const status = new StatusItem(started);
   const generated = new GeneratedTexts(started);
   const reports = new Reports(started, Uri.joinPath(context.extensionUri, "out"));
+  const devices = new DevicePicker(started, context.globalState);
+  const samples = Uri.joinPath(context.extensionUri, "samples");
   // Python files without kernels cost nothing: the first one that may have some starts the server.
   const consider = (document: TextDocument): void => {
     if (started.condition.kind === "stopped" && mentionsFramework(document)) {
@@ -37,7 +40,7 @@ export function activate(context: ExtensionContext): void {
     reports,
     generated,
     new Reading(started),
-    ...registerCommands(started, status, reports, generated, version),
+    ...registerCommands(started, status, reports, generated, devices, samples, version),
     workspace.onDidOpenTextDocument(consider),
     workspace.onDidSaveTextDocument(consider),
     started.onDidChangeCondition((condition) => {

@@ -114,6 +114,8 @@ export interface DeviceChoice {
   id: string;
   name: string;
   detail?: string;
+  /** Vendor, kind and architecture; the list is ordered by it. */
+  group: string;
 }
 
 /** The arguments that a kernel could be analysed with. */

@@ -64,6 +64,13 @@ export class Reports implements Disposable {
     ];
   }
 
+  /** Shows the report of a document beside its times on another device. */
+  async compare(uri: string, device: string): Promise<void> {
+    this.turnTo(uri);
+    this.comparison = device;
+    await this.show(uri);
+  }
+
   /** Shows the report of a document. */
   async show(uri: string): Promise<void> {
     if (this.panel) {

@@ -3,10 +3,12 @@ import {
   StatusBarAlignment,
   ThemeColor,
   window,
+  workspace,
   type Disposable,
+  type TextDocument,
   type TextEditor,
 } from "vscode";
-import { mentionsFramework, type Condition, type Server } from "./client";
+import { mentionsFramework, notAnalysed, type Condition, type Server } from "./client";
 import type { Status } from "./protocol";
 
 /** The item in the status bar: device, what is going on, interpreter; a click opens the menu. */
@@ -14,6 +16,7 @@ export class StatusItem implements Disposable {
   private readonly item = window.createStatusBarItem("status", StatusBarAlignment.Right, 90);
   private readonly byDocument = new Map<string, Status>();
   private general: Status | undefined;
+  private last: TextDocument | undefined;
   private readonly subscriptions: { dispose(): unknown }[];
 
   constructor(private readonly server: Server) {
@@ -35,14 +38,21 @@ export class StatusItem implements Disposable {
       window.onDidChangeActiveTextEditor(() => {
         this.show();
       }),
+      // Trust is granted in an editor that has no text.
+      workspace.onDidGrantWorkspaceTrust(() => {
+        this.show();
+      }),
+      workspace.onDidCloseTextDocument(({ uri }) => {
+        this.byDocument.delete(uri.toString());
+        this.show();
+      }),
     ];
     this.show();
   }
 
   /** What the server last said about the document, or about itself. */
   of(editor: TextEditor | undefined): Status | undefined {
-    const uri = editor?.document.uri.toString();
-    return (uri === undefined ? undefined : this.byDocument.get(uri)) ?? this.general;
+    return this.ofDocument(editor?.document.uri.toString());
   }
 
   dispose(): void {
@@ -51,16 +61,43 @@ export class StatusItem implements Disposable {
     }
   }
 
+  private ofDocument(uri: string | undefined): Status | undefined {
+    return (uri === undefined ? undefined : this.byDocument.get(uri)) ?? this.general;
+  }
+
+  /** The file that the item is about: the active one, else the last one that is still open. */
+  private subject(): TextDocument | undefined {
+    const active = window.activeTextEditor?.document;
+    if (active) {
+      this.last = mentionsFramework(active) ? active : undefined;
+    }
+    return this.last?.isClosed === false ? this.last : undefined;
+  }
+
   private show(): void {
-    const editor = window.activeTextEditor;
-    if (!editor || !mentionsFramework(editor.document)) {
+    const active = window.activeTextEditor?.document;
+    const why = active && notAnalysed(active);
+    if (why !== undefined) {
+      this.item.text = "$(circle-slash) TIRLens: not analysed";
+      this.item.tooltip = why;
+      this.item.accessibilityInformation = { label: `TIRLens: not analysed. ${why}`, role: "button" };
+      this.item.backgroundColor = undefined;
+      this.item.show();
+      return;
+    }
+    const document = this.subject();
+    if (!document) {
       this.item.hide();
       return;
     }
-    const status = this.of(editor);
-    const { text, alarm } = face(this.server.condition, status);
-    this.item.text = text;
-    this.item.tooltip = explanation(this.server.condition, status);
+    const status = this.ofDocument(document.uri.toString());
+    const { icon, state, alarm } = face(this.server.condition, status);
+    const text = explanation(this.server.condition, status);
+    this.item.text = `$(${icon}) TIRLens${state ? `: ${state}` : ""}`;
+    this.item.tooltip = markdown(text);
+    // A screen reader is told what the icon and the colour say.
+    const spoken = [state || "waiting", ...text].join(". ");
+    this.item.accessibilityInformation = { label: `TIRLens: ${spoken}`, role: "button" };
     this.item.backgroundColor = alarm
       ? new ThemeColor("statusBarItem.warningBackground")
       : undefined;
@@ -68,34 +105,40 @@ export class StatusItem implements Disposable {
   }
 }
 
-function face(condition: Condition, status: Status | undefined): { text: string; alarm: boolean } {
+interface Face {
+  icon: string;
+  state: string;
+  alarm: boolean;
+}
+
+function face(condition: Condition, status: Status | undefined): Face {
   switch (condition.kind) {
     case "missing":
-      return { text: "$(warning) TIRLens: no Python", alarm: true };
+      return { icon: "warning", state: "no Python", alarm: true };
     case "failed":
-      return { text: "$(error) TIRLens: stopped", alarm: true };
+      return { icon: "error", state: "stopped", alarm: true };
     case "stopped":
     case "starting":
-      return { text: "$(loading~spin) TIRLens", alarm: false };
+      return { icon: "loading~spin", state: "starting", alarm: false };
     case "running":
       break;
   }
-  const device = status?.device ? `: ${status.device}` : "";
+  const device = status?.device ?? "";
   switch (status?.state) {
     case "analyzing":
-      return { text: `$(loading~spin) TIRLens${device}`, alarm: false };
+      return { icon: "loading~spin", state: device, alarm: false };
     case "untrusted":
-      return { text: "$(shield) TIRLens: untrusted", alarm: true };
+      return { icon: "shield", state: "untrusted", alarm: true };
     case "no-framework":
-      return { text: "$(warning) TIRLens: no tvm or tilelang", alarm: true };
+      return { icon: "warning", state: "no tvm or tilelang", alarm: true };
     case "error":
-      return { text: `$(warning) TIRLens${device}`, alarm: false };
+      return { icon: "warning", state: device || "error", alarm: false };
     default:
-      return { text: `$(dashboard) TIRLens${device}`, alarm: false };
+      return { icon: "dashboard", state: device, alarm: false };
   }
 }
 
-function explanation(condition: Condition, status: Status | undefined): MarkdownString {
+function explanation(condition: Condition, status: Status | undefined): string[] {
   const lines: string[] = [];
   switch (condition.kind) {
     case "missing":
@@ -125,6 +168,10 @@ function explanation(condition: Condition, status: Status | undefined): Markdown
       lines.push(status.message);
     }
   }
+  return lines;
+}
+
+function markdown(lines: readonly string[]): MarkdownString {
   const text = new MarkdownString();
   lines.forEach((line, index) => {
     text.appendText(line);

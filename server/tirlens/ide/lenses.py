@@ -27,6 +27,7 @@ _SEPARATOR = " | "
 ANALYSING = "analysing..."
 UNTRUSTED = "untrusted: analysis needs to run this file"
 CANCELLED = "cancelled: click to analyse"
+AWAITS_SAVE = "not analysed yet: save, or click to analyse"
 STALE = "stale: save to refresh"
 
 

@@ -3,8 +3,8 @@
 ``tirlens.report`` [uri, kernel | null] -> {title, html, json}; ``tirlens.reportPage`` [uri,
 {kernel, comparison}] -> the data of the report page | null; ``tirlens.adviceEdit`` [uri, rule,
 line] -> {version, range, newText, title} | null; ``tirlens.generatedCode`` [uri, kernel | line |
-null, language] -> {kernels, problems} | null; ``tirlens.devices`` [] -> [{id,
-name, detail}]; ``tirlens.calls`` [uri, kernel | null] -> {kernel, choices, insert} | null;
+null, language] -> {kernels, problems} | null; ``tirlens.devices`` [] -> [{id, name, detail,
+group}]; ``tirlens.calls`` [uri, kernel | null] -> {kernel, choices, insert} | null;
 ``tirlens.reanalyze`` [uri]; ``tirlens.setDevice`` [uri | null, id | null];
 ``tirlens.setCall`` [uri, kernel, call | null]; ``tirlens.debugInformation`` [] -> an object with
 versions, interpreters, durations and the names of the loaded modules, no source.
@@ -125,16 +125,21 @@ async def generated_code(
 
 
 def devices(_: Server) -> list[dict[str, str]]:
-    """The catalogue, as a list to choose from."""
+    """The catalogue to choose from, by vendor, kind and generation, the fastest first."""
     from tirlens import hardware
     from tirlens.ide import labels
+    from tirlens.ide.device_list import core_name, device_groups
 
     found: list[dict[str, str]] = []
-    for identifier in hardware.catalogue():
-        device = hardware.load(identifier)
-        rate = labels.rate(device.dram.bytes_per_s, "B")
-        detail = f"{device.arch}, {device.sm_count} SMs, {rate} DRAM"
-        found.append({"id": identifier, "name": device.name, "detail": detail})
+    for group, members in device_groups(map(hardware.load, hardware.catalogue())):
+        for device, peak in members:
+            rate = labels.rate(device.dram.bytes_per_s, "B")
+            parts = [f"{device.sm_count} {core_name(device)}", f"{rate} DRAM"]
+            if peak is not None:
+                name, flop_per_s = peak
+                parts.append(f"{labels.rate(flop_per_s, 'FLOP')} {name}")
+            detail = ", ".join(parts)
+            found.append({"id": device.id, "name": device.name, "detail": detail, "group": group})
     return found
 
 

@@ -32,6 +32,12 @@ _COMMANDS = {
 }
 
 
+def path_below(uri: str, root: str | None) -> Path:
+    """The path of a document; one without a folder (`untitled:`) is in the workspace's root."""
+    path = path_of(uri)
+    return path if path.is_absolute() or root is None else Path(root) / path
+
+
 def path_of(uri: str) -> Path:
     """The file that `uri` names; for an unsaved buffer a name of its own."""
     path = to_fs_path(uri)

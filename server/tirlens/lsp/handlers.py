@@ -70,7 +70,8 @@ def _add_documents(server: Server) -> None:
         from tirlens.lsp import convert
 
         item = params.text_document
-        server.session.open(item.uri, convert.path_of(item.uri), item.version, item.text)
+        path = convert.path_below(item.uri, server.workspace.root_path)
+        server.session.open(item.uri, path, item.version, item.text)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(params: types.DidChangeTextDocumentParams) -> None:

@@ -11,6 +11,19 @@ if TYPE_CHECKING:
     from tirlens.source.source_file import KernelSource
 
 
+# Where arguments come from (the first word), from the most to the least certain.
+_SOURCES = (
+    "directive",
+    "call-site",
+    "module-level",
+    "repository",
+    "in",
+    "default",
+    "example",
+    "assumed",
+)
+
+
 @dataclass(frozen=True)
 class Choice:
     """`directive` is what stands after ``# tirlens: ``."""
@@ -84,4 +97,11 @@ def choices(document: Document, name: str | None) -> Choices | None:
     text = document.lines[line - 1] if line <= len(document.lines) else ""
     indentation = text[: len(text) - len(text.lstrip())]
     line = line - 1 if standing else line
-    return Choices(kernel.name, tuple(found.values()), line, indentation, bool(standing))
+    ordered = sorted(found.values(), key=lambda choice: _rank(choice.source))
+    return Choices(kernel.name, tuple(ordered), line, indentation, bool(standing))
+
+
+def _rank(source: str) -> int:
+    """Calls that people wrote come first, what is only assumed last."""
+    first = source.partition(" ")[0]
+    return _SOURCES.index(first) if first in _SOURCES else _SOURCES.index("in")

@@ -39,6 +39,8 @@ class Document:
         When that was, in Unix time, and the editor's number of the text.
     baseline
         The pinned version that its kernels are compared with.
+    awaits_save
+        Whether it was opened and is not analysed until it is saved or the user asks for it.
     device, calls
         The device and the calls by kernel that the user has chosen.
     """
@@ -53,6 +55,7 @@ class Document:
     generation: int = 0
     is_running: bool = False
     is_cancelled: bool = False
+    awaits_save: bool = False
     device: str | None = None
     calls: dict[str, str] = field(default_factory=dict[str, str])
     project: Settings = field(default_factory=Settings)
@@ -74,6 +77,7 @@ class Document:
 
     def mark_saved(self) -> None:
         """Make the present text the one that is analysed."""
+        self.awaits_save = False
         self.saved_text = self.text
         self.saved_at_s, self.saved_version = time.time(), self.version
 

@@ -68,6 +68,7 @@ class Session:
         self._forget(uri)
         document = self.documents[uri] = Document(uri, path, version, text, text)
         document.mark_saved()
+        document.awaits_save = self.configuration.settings.analyze_on_open is False
         self._readings.start(document)
         self._analyze(document)
 
@@ -234,6 +235,9 @@ class Session:
         await self.analyses.close()
 
     def _analyze(self, document: Document) -> None:
+        if document.awaits_save and self.configuration.trusted:
+            self._emit(Status(document.uri, "idle", "not analysed yet: save the file"))
+            return
         self.analyses.start(document, self.configuration)
 
     def _forget(self, uri: str) -> None:

@@ -78,6 +78,8 @@ def _parts(document: Document, kernel: KernelSource, trusted: bool) -> Sequence[
             return []
         if document.is_cancelled:
             return [lenses.Part(lenses.CANCELLED, "analyze")]
+        if document.awaits_save:
+            return [lenses.Part(lenses.AWAITS_SAVE, "analyze")]
         return [lenses.Part(lenses.ANALYSING, "none")]
     analysed = analysis.same_kernel(kernel)
     if analysed is None:
