@@ -191,7 +191,7 @@ def _count_in_loops(
     (name, first, second), rest = path[0], path[1:]
     if not name:
         return np.asarray(evaluate(first, env), dtype=float) * _count_in_loops(rest, env, shape)
-    trips = np.maximum(np.asarray(evaluate(second, env), dtype=float), 0)
+    trips = np.asarray(np.maximum(np.asarray(evaluate(second, env), dtype=float), 0))
     if not any(name in free_variables(part) for step in rest for part in step[1:]):
         return trips * _count_in_loops(rest, env, shape)
     most = int(trips.max())
