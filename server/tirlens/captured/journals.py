@@ -45,7 +45,7 @@ def read_journals(folder: Path, device: str, command: str) -> Recorded:
     calls: list[CapturedCall] = []
     cases: dict[str, bool] = {}
     skipped: dict[str, None] = {}
-    paths = sorted(folder.iterdir())
+    paths = sorted(path for path in folder.iterdir() if path.is_file())
     for path in paths:
         launches: list[dict[str, Any]] = []
         counts: Counter[int] = Counter()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -31,6 +32,11 @@ from tirlens.worker_client.process import SCRIPT
 _HOOK = SCRIPT.parent / "capture" / "hook"
 _PYTHON = frozenset({"python", "python3"})
 _MODULES = frozenset({"pytest", "torchrun"})
+_NVCC = """#!/bin/sh
+case "$1" in --version|-V) echo "Cuda compilation tools, release 13.0, V13.0.48"; exit 0;; esac
+echo "nothing is compiled while calls are captured" >&2
+exit 1
+"""
 _POLL_S = 0.3
 _MAX_NAMES = 6
 
@@ -52,6 +58,7 @@ def execute(arguments: argparse.Namespace) -> int:
     command = _command(program, folder, arguments.python or settings.python)
     with tempfile.TemporaryDirectory(prefix="tirlens-capture-") as journals:
         environment = _environment(journals, base, device)
+        _add_compiler(environment, Path(journals))
         status = _run(command, environment, Path(journals), arguments.quiet)
         recorded = read_journals(Path(journals), device.id, _command_text(program, root))
     _print_summary(recorded, status)
@@ -122,6 +129,17 @@ def _environment(journals: str, root: Path, device: Device) -> dict[str, str]:
         "TILELANG_DISABLE_CACHE": "1",
         "TILELANG_PRINT_ON_COMPILATION": "0",
     }
+
+
+def _add_compiler(environment: dict[str, str], folder: Path) -> None:
+    """Add an ``nvcc`` to the search path that has none: programs ask whether there is one."""
+    if os.name == "nt" or shutil.which("nvcc") is not None:
+        return
+    compiler = folder / "bin" / "nvcc"
+    compiler.parent.mkdir()
+    compiler.write_text(_NVCC)
+    compiler.chmod(0o755)
+    environment["PATH"] = os.pathsep.join((str(compiler.parent), environment.get("PATH", "")))
 
 
 def _run(command: Sequence[str], environment: dict[str, str], journals: Path, quiet: bool) -> int:

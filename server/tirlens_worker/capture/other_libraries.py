@@ -214,7 +214,11 @@ def patch_triton(module: Any) -> None:
     """Triton's kernels are not compiled; they write into arrays that exist."""
 
     def run(self: Any, *_: Any, **__: Any) -> None:
-        name = getattr(getattr(self, "fn", self), "__name__", "?")
+        inner = self
+        while hasattr(inner, "fn"):
+            # An autotuner has a kernel with heuristics, that a function.
+            inner = inner.fn
+        name = getattr(inner, "__name__", "?")
         recording.current().journal.skip("triton kernel {}".format(name))
 
     for name in ("JITFunction", "Autotuner", "Heuristics"):

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any, Callable, Dict
 
-from ..program import fake_gpu, gpu_queries
+from ..program import fake_gpu, gpu_queries, other_versions
 from ..program.patches import patch_source_lines
 from . import recording
 from .import_hooks import PatchingFinder
@@ -45,6 +45,7 @@ def _patches() -> Dict[str, Callable[[Any], None]]:
         "tilelang.carver.arch.cuda": gpu_queries.patch_arch,
         "tilelang.backend.target": gpu_queries.patch_target,
         "tilelang.utils.target": gpu_queries.patch_target,
+        "tilelang.transform.pass_config": other_versions.allow_unknown_options,
         "triton.runtime.jit": patch_triton,
         "triton.runtime.autotuner": patch_triton,
         "triton.testing": _lazily("tilelang_kernels", "patch_bench"),
