@@ -328,6 +328,7 @@ def _without_overrides(function: Any) -> Any:
 # Functions that call the user's code: the mode is not entered while it handles a function.
 _CALLING_BACK: Dict[Any, Callable[..., Any]] = {
     torch.Tensor.backward: _backward,
+    torch.autograd.backward: _without_overrides(torch.autograd.backward),
     torch.autograd.grad: _without_overrides(torch.autograd.grad),
 }
 
