@@ -174,14 +174,25 @@ def _patch_tvm(tvm: Any) -> None:
     for module in (tvm, getattr(tvm, "tirx", None), getattr(tvm, "relax", None)):
         for name in ("compile", "build"):
             if hasattr(module, name):
-                setattr(module, name, _capture_compilation)
+                setattr(module, name, _capturing(getattr(module, name)))
     old_tvm.install(tvm)
     removed_names.install(tvm)
 
 
-def _capture_compilation(mod: Any = None, target: Any = None, *_: Any, **__: Any) -> Any:
-    """`tvm.compile` and its like: the functions, for the target if they have none."""
-    return capture(with_target(mod, target))
+def _capturing(compile_module: Callable[..., Any]) -> Callable[..., Any]:
+    """`tvm.compile` and its like: the functions, for the target if they have none.
+
+    A call by the framework itself is part of a compilation that is to be done.
+    """
+
+    def capture_or_compile(mod: Any = None, target: Any = None, *args: Any, **kwargs: Any) -> Any:
+        frame = inspect.currentframe()
+        caller = frame and frame.f_back
+        if caller is not None and str(caller.f_globals.get("__name__")).startswith("tvm."):
+            return compile_module(mod, target, *args, **kwargs)
+        return capture(with_target(mod, target))
+
+    return capture_or_compile
 
 
 def _patch_relax_operators(op: Any) -> None:
