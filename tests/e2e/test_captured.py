@@ -10,6 +10,7 @@ import pytest
 from support.robust import until
 from support.rpc import Client
 from tirlens.captured.file_format import Capture, CapturedCall, merge, to_text
+from tirlens.ide import terms
 
 pytestmark = pytest.mark.slow
 KERNEL = """
@@ -62,6 +63,6 @@ def test_a_capture_file_appears_and_changes(
     hover = client.hover(uri, line, 10)
     assert hover is not None
     link = f"[bench.py:38]({(tmp_path / 'bench.py').as_uri()}#L38), 12 launches"
-    assert f"captured {link}" in hover
+    assert f"{terms.call_source('captured')} {link}" in hover
     write("scale(rows=500)")
     until(lambda: call() == ("scale(rows=500)", "captured"), 60, "the other captured call")
