@@ -169,3 +169,32 @@ def test_they_are_read_with_the_tvm_of_tilelang(tilelang_python: Path, tmp_path:
         result = client.analyze(request_of(tmp_path / "old.py", OLD + text, limit_s=30.0))
     assert [problem.kind for problem in result.problems] == ["unsupported"]
     assert _facts(result).name == "kernel"
+
+
+def test_targets_and_devices_answer_as_they_did(tilelang_python: Path, tmp_path: Path) -> None:
+    text = (
+        OLD
+        + """
+import tvm
+from tvm.tir import PrimExpr
+
+target = tvm.target.Target({"kind": "cuda", "arch": "sm_90"})
+assert (target.arch, target.mcpu) == ("sm_90", None)
+device = tvm.cuda(0)
+assert device.exist and device.multi_processor_count > 8 and not tvm.opencl(0).exist
+N = device.warp_size
+
+def size(n: PrimExpr) -> PrimExpr:
+    return n * 2
+
+@T.prim_func
+def kernel(A: T.Buffer((N,), "float32")):
+    for i in range(N):
+        A[i] = T.float32(0)
+"""
+    )
+    found = worker_client.find_interpreter(tmp_path, setting=tilelang_python)
+    with worker_client.BlockingClient(found) as client:
+        result = client.analyze(request_of(tmp_path / "old.py", text, limit_s=60.0))
+    assert [problem.kind for problem in result.problems] == ["unsupported"]
+    assert _facts(result).name == "kernel"

@@ -47,6 +47,15 @@ _RENAMED: Dict[str, Tuple[str, ...]] = {
     "BlockScope": ("SBlockScope",),
     "BlockDependenceInfo": ("SBlockDependenceInfo",),
 }
+_TARGET_ATTRIBUTES = (
+    "arch",
+    "l2_cache_size_bytes",
+    "max_num_threads",
+    "max_shared_memory_per_block",
+    "mattr",
+    "mcpu",
+    "thread_warp_size",
+)
 # Arguments of buffers that were removed; they described the flattening of several axes.
 _REMOVED_ARGUMENTS = ("axis_separators", "buffer_type", "type")
 _MENTION = re.compile(
@@ -72,6 +81,7 @@ def install(tvm: ModuleType) -> None:
 
     tvm.__dict__["__getattr__"] = attribute
     _alias_blocks(importlib.import_module("tvm.s_tir").Schedule)
+    _add_target_attributes(importlib.import_module("tvm.target").Target)
     _mark_as_scheduled()
 
 
@@ -158,6 +168,9 @@ class _OldModule(ModuleType):
                 if found is not None:
                     setattr(self, name, found)
                     return found
+        # A class of all expressions, which was one of `tvm.ir` in the versions between.
+        if name == "PrimExpr" and hasattr(sys.modules.get("tvm.ir"), name):
+            return getattr(sys.modules["tvm.ir"], name)
         where = " and ".join(module.__name__ for module in self._replacements)
         raise AttributeError(
             "nothing in {} corresponds to {}.{} of earlier versions".format(
@@ -301,3 +314,10 @@ def _alias_blocks(schedule: Any) -> None:
         old = name.replace("sblock", "block")
         if not hasattr(schedule, old):
             setattr(schedule, old, getattr(schedule, name))
+
+
+def _add_target_attributes(target: Any) -> None:
+    """Add the properties of a target that are entries of its attributes now."""
+    for name in _TARGET_ATTRIBUTES:
+        if not hasattr(target, name):
+            setattr(target, name, property(lambda self, name=name: self.attrs.get(name)))

@@ -1,10 +1,10 @@
-"""Answers of torch and tilelang to queries of the GPU: those of the GPU in `fake_gpu`."""
+"""Answers of torch, tilelang and TVM to queries of the GPU: those of the GPU in `fake_gpu`."""
 
 from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
-from typing import Any, Callable
+from typing import Any, Callable, Dict
 
 from . import fake_gpu
 
@@ -108,3 +108,29 @@ def patch_arch(arch: Any) -> None:
 def patch_target(module: Any) -> None:
     """Patch the detection of the target."""
     module.auto_detect_target = _answer(lambda: fake_gpu.current().target())
+
+
+def patch_device(module: Any) -> None:
+    """Patch the attributes of TVM's CUDA devices."""
+    attributes: Dict[str, Callable[[fake_gpu.FakeGpu], Any]] = {
+        "exist": lambda fake: True,
+        "device_name": lambda fake: fake.name,
+        "compute_version": lambda fake: "{}.{}".format(*fake.capability),
+        "multi_processor_count": lambda fake: fake.sm_count,
+        "max_shared_memory_per_block": lambda fake: 49152,
+        "max_threads_per_block": lambda fake: 1024,
+        "warp_size": lambda fake: 32,
+        "l2_cache_size_bytes": lambda fake: fake.l2_bytes,
+        "total_global_memory": lambda fake: fake.memory_bytes,
+    }
+    for name, value in attributes.items():
+        setattr(module.Device, name, _device_attribute(getattr(module.Device, name), value))
+
+
+def _device_attribute(real: Any, value: Callable[[fake_gpu.FakeGpu], Any]) -> property:
+    """An attribute of TVM's devices with the `value` of the GPU, for CUDA devices."""
+
+    def get(self: Any) -> Any:
+        return value(fake_gpu.requested_gpu()) if self.type == "cuda" else real.__get__(self)
+
+    return property(get)

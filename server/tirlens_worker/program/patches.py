@@ -240,6 +240,7 @@ _CAPTURES: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
 _ANSWERS: Tuple[Tuple[str, Callable[[Any], None]], ...] = (
     ("torch.cuda", gpu_queries.patch_torch_cuda),
     ("tvm.target", gpu_queries.patch_tvm_target),
+    ("tvm.runtime.device", gpu_queries.patch_device),
     ("tilelang.carver.arch.driver", gpu_queries.patch_driver),
     ("tilelang.carver.arch.driver.cuda_driver", gpu_queries.patch_driver),
     ("tilelang.carver.arch.cuda", gpu_queries.patch_arch),
