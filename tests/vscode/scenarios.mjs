@@ -177,57 +177,6 @@ function scenariosOfTrusted(window) {
       await lensText(window, new RegExp(escaped(tilelang.size)));
       return { before, after, actions };
     },
-    "the lens compares with a pinned baseline": async () => {
-      const { page } = window;
-      const { loop } = tvm;
-      // tvm's kernels are not lowered: a save is compared with the one before it at once.
-      await window.openFile(tvm.file);
-      await window.lineMatching(loop, HINT);
-      await window.command("TIRLens: Pin Baseline");
-      await window.choose("The saved file");
-      await page.locator(".monaco-editor .view-line").filter({ hasText: loop }).first().click();
-      await page.keyboard.press("End");
-      for (let count = 0; count < "1024):".length; count += 1) {
-        await page.keyboard.press("Backspace");
-      }
-      await page.keyboard.type("512):");
-      await page.keyboard.press("Control+S");
-      const lens = await lensText(window, /\(-\d+%, baseline -\d+%\)/);
-      for (let count = 0; count < "512):".length; count += 1) {
-        await page.keyboard.press("Backspace");
-      }
-      await page.keyboard.type("1024):");
-      await page.keyboard.press("Control+S");
-      await window.command("TIRLens: Clear Baseline");
-      return lens;
-    },
-    "a key displays more or less": async () => {
-      await window.openFile(tilelang.file);
-      await window.lineMatching(tilelang.operation, HINT);
-      await window.page.keyboard.press("Control+1");
-      // The hottest lines, marked kernels (there are none), nothing, and all again.
-      await window.page.keyboard.press("Control+Alt+H");
-      await window.page.keyboard.press("Control+Alt+H");
-      await until("no hint", 15 * SECONDS, async () => {
-        const text = await window.line(tilelang.operation);
-        return HINT.test(text) ? undefined : true;
-      });
-      await window.page.keyboard.press("Control+Alt+H");
-      await window.page.keyboard.press("Control+Alt+H");
-      return window.lineMatching(tilelang.operation, HINT);
-    },
-    "the hottest line is marked, and a command goes there": async () => {
-      const marks = window.page.locator(".monaco-editor .cgmr");
-      await until("marks", 15 * SECONDS, async () => ((await marks.count()) > 2 ? true : undefined));
-      await window.page.keyboard.press("Control+1");
-      await window.page.keyboard.press("Control+Home");
-      await window.command("TIRLens: Go to Hottest Line");
-      const place = window.page.locator('[id="status.editor.selection"]');
-      return until("the cursor on the product", 15 * SECONDS, async () => {
-        const line = Number(/Ln (\d+)/.exec(await place.innerText())?.[1]);
-        return line > 1 ? line : undefined;
-      });
-    },
     "a lens asks about its own kernel": async () => {
       await window.clickLens(new RegExp(escaped(tilelang.secondSize)));
       const choices = await window.choices(/Other arguments/);

@@ -45,9 +45,6 @@ SCENARIOS = {
         "choosing a call writes the directive",
         "undo brings the numbers back",
         "advice is written by a code action",
-        "the lens compares with a pinned baseline",
-        "a key displays more or less",
-        "the hottest line is marked, and a command goes there",
         "a lens asks about its own kernel",
         "debug information is copied",
         "restart keeps everything",
@@ -94,8 +91,6 @@ def _drive(window: str, folder: Path, vsix: Path) -> Outcomes:
     screenshots.mkdir()
     # No setting names a server: the extension brings its own.
     settings = quiet_settings()
-    if window == "trusted":
-        settings["tirlens.gutterHeat"] = True
     if window == "missing":
         settings["tirlens.server.interpreter"] = str(old_python(folder / "old"))
     with code_server(

@@ -19,7 +19,6 @@ TVM = {
     "operationFlop": "2.15 GFLOP",
     "word": "C",
     "hinted": ["for i in T.thread_binding(1024", "for k in range(1024)"],
-    "loop": "for k in range(1024)",
     "plain": ["from tvm.script", "def matmul_naive", "for j in T.thread_binding(1024"],
 }
 TILELANG = {
