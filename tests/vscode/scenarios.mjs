@@ -108,7 +108,6 @@ function scenariosOfTrusted(window) {
         () => document.documentElement.scrollWidth <= document.documentElement.clientWidth,
       );
       assert.ok(fits, "no horizontal scrolling in half of a window");
-      await window.page.locator(".tab").filter({ hasText: "TIRLens:" }).locator(".codicon-close").click();
       await window.openFile(tilelang.file);
       return tabs;
     },
@@ -123,11 +122,12 @@ function scenariosOfTrusted(window) {
       const linked = window.page.locator(".monaco-editor .view-line").filter({ hasText: "wgmma_" }).first();
       await linked.waitFor();
       const marked = await until("marked lines", 10 * SECONDS, async () => {
-        const count = await window.page.locator(".monaco-editor .cdr.ced-1-TextEditorDecorationType1-0, .monaco-editor [class*='TextEditorDecorationType']").count();
+        const count = await window.page.locator(".monaco-editor [class*='TextEditorDecorationType']").count();
         return count > 1 ? count : undefined;
       });
       await linked.click();
-      await tab.locator(".codicon-close").click();
+      await window.command("View: Close Editor");
+      await tab.waitFor({ state: "detached" });
       return { marked };
     },
     "choosing a device changes the labels": async () => {
