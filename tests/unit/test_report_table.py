@@ -36,8 +36,8 @@ KERNEL = KernelReport(
         (160, "compulsory", "device"),
         (120, "10.1 us - 28.2 us", "compulsory"),
         (80, "2.15 GFLOP", "band"),
-        (60, "2.15 GFLOP", "rate"),
-        (40, "16.9 us", "parallelism"),
+        (64, "2.15 GFLOP", "rate"),
+        (40, "16.9 us", "too few blocks"),
     ],
 )
 def test_columns_are_left_out_and_no_figure_is_cut(width: int, kept: str, left_out: str) -> None:
