@@ -33,6 +33,7 @@ STAGES = {
     "cpu.memory": "CPU caches and memory",
     "cpu": "CPU kernel",
     "reporting": "Report",
+    "details": "Details of a report",
 }
 # What a page shows elsewhere than in its table of single numbers.
 SHOWN_APART = frozenset(
