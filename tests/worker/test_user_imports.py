@@ -12,7 +12,7 @@ from tirlens import worker_client
 from tirlens_worker.protocol import Result
 
 pytestmark = pytest.mark.slow
-Run = Callable[[Path, str], Result]
+Run = Callable[..., Result]
 
 KERNEL = """
 @T.prim_func
@@ -49,7 +49,9 @@ def run(tvm_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("imported")
     found = worker_client.find_interpreter(folder, setting=tvm_python)
     with worker_client.BlockingClient(found) as client:
-        yield lambda path, text: client.analyze(request_of(path, text, limit_s=20.0))
+        yield lambda path, text, calls=(): client.analyze(
+            request_of(path, text, limit_s=20.0, calls=calls)
+        )
 
 
 @pytest.mark.parametrize(
@@ -91,6 +93,36 @@ def test_a_package_that_imports_the_text_itself_is_imported_all_the_same(
     assert result.problems == ()
 
 
+def test_modules_that_need_the_text_are_completed_when_it_has_been_executed(
+    run: Run, tmp_path: Path
+) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .sizes import Derived\nfrom .late import NUMBER\n")
+    (package / "constants.py").write_text("HALF = 20\n")
+    (package / "sizes.py").write_text(
+        "from .kernels import Base\n\nclass Derived(Base):\n    size = 2 * Base.half\n"
+    )
+    (package / "late.py").write_text(
+        "from . import kernels, sizes\n\nNUMBER = kernels.Base.half + sizes.Derived.size\n"
+    )
+    text = (
+        IMPORTS
+        + "from package.constants import HALF\n\nclass Base:\n    half = HALF\n\n"
+        + "def make(size):\n"
+        + KERNEL.replace("\n", "\n    ").replace("SIZE", "size")
+        + "\n    return fill\n"
+    )
+    (package / "kernels.py").write_text(text)
+    for call, size in (
+        ("make(__import__('package.sizes', fromlist=['x']).Derived.size)", 40),
+        ("make(__import__('package').NUMBER)", 60),
+    ):
+        result = run(package / "kernels.py", text, (call,))
+        assert result.problems == ()
+        assert [facts.buffers[0].shape for facts in result.kernels] == [(size,)]
+
+
 def test_relative_imports_need_no_init_file(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "outer" / "inner"
     folder.mkdir(parents=True)
@@ -106,7 +138,7 @@ def test_relative_imports_need_no_init_file(run: Run, tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("from tvm.script import tic as T\n", " has no tvm.script.tic: the file is for another"),
-        ("import tvm.relay\n", " has no tvm.relay: the file is for another version"),
+        ("import tvm.relay\n", " has no tvm.relay: models are modules of tvm.relax"),
     ],
 )
 def test_a_part_that_this_version_lacks_is_told_with_the_version(

@@ -203,6 +203,7 @@ def run_rest(loaded: Loaded, on_statement: Callable[[int], None]) -> None:
     body = loaded.document.tree.body
     run_statements(loaded, body[loaded.executed :], loaded.namespace, on_statement)
     loaded.executed = len(body)
+    user_imports.execute_again(loaded.module.__name__)
     loaded.note_old_names(old_tvm.find_old_name(loaded.document.text))
 
 

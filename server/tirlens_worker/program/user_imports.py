@@ -4,6 +4,10 @@ Helpers of a kernel's file may import modules that this environment does not hav
 another version of a framework), or need a GPU.  Such a module is executed like the analysed text:
 the statements after one that fails are executed too.  An undefined name is reported where a kernel
 uses it.
+
+A package often imports the analysed text, which is not yet executed when it imports its package.
+Python would have imported the package first.  What fails for this reason is executed again when
+the text has been executed.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from ..isolation.network import NetworkClosedError
 from . import execution, other_versions
@@ -28,6 +32,7 @@ _FRAMEWORKS = ("tvm", "tilelang", "torch", "numpy", "tirlens", "tirlens_worker")
 # The import ends with these.
 _ENDS = (SystemExit, KeyboardInterrupt, MemoryError, RecursionError, EOFError, NetworkClosedError)
 _NAME = re.compile(r"cannot import name '(\w+)'")
+_ATTRIBUTE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,23 @@ class Cause:
         return "{} ({}, line {})".format(self.message, os.path.basename(self.path), self.line)
 
 
+@dataclass(frozen=True)
+class _Failure:
+    """A statement of a user's module that failed because `module` has no `name`.
+
+    `module` is empty where it is a global name that is missing.
+    """
+
+    statement: ast.stmt
+    path: str
+    flags: int
+    names: Dict[str, Any]
+    module: str
+    name: str
+
+
 _causes: Dict[str, Cause] = {}
+_failures: List[_Failure] = []
 
 
 def cause_of(name: str) -> Optional[Cause]:
@@ -57,6 +78,27 @@ def import_error_message(error: ImportError) -> str:
     match = _NAME.search(str(error))
     cause = _causes.get(match.group(1)) if match else None
     return "cannot import '{}': {}".format(match.group(1), cause) if match and cause else ""
+
+
+def execute_again(module: str) -> None:
+    """Execute again what failed because the document, now complete as `module`, was not.
+
+    A module's failures are known before those of the modules that import it, so that one pass in
+    their order is enough.
+    """
+    defined: Set[str] = set()
+    for failure in tuple(_failures):
+        if failure.module != module and failure.name not in defined:
+            continue
+        statement, path = failure.statement, failure.path
+        if execution.attempt(statement, path, failure.flags, failure.names) is not None:
+            continue
+        _failures.remove(failure)
+        for name in execution.bound_names(statement):
+            defined.add(name)
+            cause = _causes.get(name)
+            if cause is not None and (cause.path, cause.line) == (path, statement.lineno):
+                del _causes[name]
 
 
 class Importer(MetaPathFinder):
@@ -125,6 +167,10 @@ class _Loader(SourceFileLoader):
                 raise raised
             if raised is not None:
                 self._record(statement, raised)
+                asked, name = _missing_part(raised)
+                if name:
+                    names = module.__dict__
+                    _failures.append(_Failure(statement, self.path, flags, names, asked, name))
 
     def _record(self, statement: ast.stmt, error: BaseException) -> None:
         first = isinstance(error, NameError) and _causes.get(missing_name(error))
@@ -135,6 +181,17 @@ class _Loader(SourceFileLoader):
         )
         for name in execution.bound_names(statement):
             _causes.setdefault(name, cause)
+
+
+def _missing_part(error: BaseException) -> Tuple[str, str]:
+    """The module and its name that an error says are missing; empty if it says nothing of it."""
+    if isinstance(error, NameError):
+        return "", missing_name(error)
+    if isinstance(error, ImportError):
+        found = _NAME.search(str(error))
+        return (error.name or "", found.group(1)) if found else ("", "")
+    found = _ATTRIBUTE.search(str(error)) if isinstance(error, AttributeError) else None
+    return (found.group(1), found.group(2)) if found else ("", "")
 
 
 def _first_line(statement: Any) -> int:
