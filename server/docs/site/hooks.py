@@ -51,7 +51,7 @@ MATH = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re
 
 def on_config(config: MkDocsConfig) -> None:
     """Put the generated pages into the navigation."""
-    config.nav = _filled(config.nav)
+    config.nav = _filled(config.nav or [])
 
 
 def _filled(nav: list) -> list:
@@ -121,7 +121,7 @@ def _target(target: str, here: Path, page: str, config: MkDocsConfig) -> str:
         raise PluginError(f"{page}: the link to {target} leads nowhere")
     kind = "tree" if wanted.is_dir() else "blob"
     path = wanted.relative_to(ROOT)
-    return f"{config.repo_url.rstrip('/')}/{kind}/main/{path}" + ("#" + anchor if anchor else "")
+    return f"{(config.repo_url or "").rstrip('/')}/{kind}/main/{path}" + ("#" + anchor if anchor else "")
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
