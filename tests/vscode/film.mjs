@@ -21,7 +21,7 @@ await withBrowser({ ...given, ...looks }, async (open) => {
     frames.push([name, ms]);
   }
 
-  await window.lenses(/est\./);
+  await window.lenses(/h100-sxm/);
   await window.lineMatching("T.gemm(", /%|hidden/);
   await window.command("View: Toggle Primary Side Bar Visibility");
   for (let line = 0; line < 4; line += 1) {

@@ -149,9 +149,14 @@ export class Window {
     const input = this.page.locator(".quick-input-widget input");
     await input.waitFor({ timeout: 10 * SECONDS });
     await input.fill(`>${title}`);
-    const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: title });
-    await row.first().waitFor({ timeout: 10 * SECONDS });
-    await this.page.keyboard.press("Enter");
+    const rows = this.page.locator(".quick-input-list .monaco-list-row");
+    // The first row may be a command with a longer title: "Close All Editors" for "Close Editor".
+    const row = await until(`command ${title}`, 10 * SECONDS, async () => {
+      const labels = await rows.evaluateAll((all) => all.map((one) => one.getAttribute("aria-label") ?? ""));
+      const at = labels.findIndex((label) => label === title || label.startsWith(`${title},`));
+      return at < 0 ? undefined : rows.nth(at);
+    });
+    await row.click();
   }
 
   /** The rows of the open quick pick. */
