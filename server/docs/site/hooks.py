@@ -121,7 +121,8 @@ def _target(target: str, here: Path, page: str, config: MkDocsConfig) -> str:
         raise PluginError(f"{page}: the link to {target} leads nowhere")
     kind = "tree" if wanted.is_dir() else "blob"
     path = wanted.relative_to(ROOT)
-    return f"{(config.repo_url or "").rstrip('/')}/{kind}/main/{path}" + ("#" + anchor if anchor else "")
+    repository = (config.repo_url or "").rstrip("/")
+    return f"{repository}/{kind}/main/{path}" + ("#" + anchor if anchor else "")
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
