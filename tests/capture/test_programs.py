@@ -67,6 +67,22 @@ def twice(x):
     return x * 2
 
 
+@torch.library.custom_op("tirlens_test::increment", mutates_args=())
+def increment(x: torch.Tensor, n: int) -> torch.Tensor:
+    return lazy(n)(x)
+
+
+def save(ctx, inputs, output):
+    ctx.n = inputs[1]
+
+
+def increment_backward(ctx, gradient):
+    return lazy(ctx.n, block=256)(gradient), None
+
+
+increment.register_autograd(increment_backward, setup_context=save)
+
+
 def main():
     properties = torch.cuda.get_device_properties(0)
     assert (properties.multi_processor_count, torch.cuda.is_available()) == (132, True)
@@ -81,6 +97,9 @@ def main():
     small = torch.ones(256, device="cuda", dtype=torch.float16)
     eager(small, torch.empty_like(small))
     tuned(256)(small)
+    leaf = torch.ones(4096, device="cuda", dtype=torch.float16, requires_grad=True)
+    torch.ops.tirlens_test.increment(increment(leaf, 4096), n=4096).sum().backward()
+    assert leaf.grad.shape == leaf.shape
     graph = torch.cuda.CUDAGraph()
     in_place = tilelang.compile(plain(T.float16, twice))
     with torch.cuda.graph(graph):
@@ -219,6 +238,8 @@ def test_a_program_that_raises_after_its_launches(tmp_path: Path, tilelang_pytho
     meta = "torch.empty((256,), dtype=torch.float16, device='meta')"
     assert {key: call["launches"] for key, call in calls.items()} == {
         ("lazy", f"lazy({1 << 34})"): 2,
+        ("lazy", "lazy(4096)"): 2,
+        ("lazy", "lazy(4096, block=256)"): 2,
         ("eager", f"eager({meta}, {meta})"): 1,
         ("tuned", "tuned(256, block=32)"): 1,
         ("plain", "plain(dtype='float16', op=twice)"): 5,
@@ -234,7 +255,7 @@ def test_a_program_that_raises_after_its_launches(tmp_path: Path, tilelang_pytho
     _, output, error = run(tmp_path, *arguments, "tirlens-captured.json")
     data = json.loads(output)
     step = data["step"]
-    assert step["launches"] == 9
+    assert step["launches"] == 13
     totals = [kernel["time_s"] for kernel in step["kernels"]]
     assert totals == sorted(totals, reverse=True)
     assert step["time_s"] == pytest.approx(sum(totals))

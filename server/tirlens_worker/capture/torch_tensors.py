@@ -20,7 +20,7 @@ from typing import Any, Callable, Dict, Iterator, List, Tuple
 import torch
 from torch.overrides import TorchFunctionMode
 
-from . import origins
+from . import origins, torch_operations
 from .answers import returns
 from .other_libraries import is_nothing, nothing
 
@@ -182,6 +182,7 @@ _OF_SHAPES: Dict[Any, Callable[..., Any]] = {
     torch.Tensor.__getitem__: _getitem,
 }
 
+_TORCH_ITSELF = ("torch._refs", "torch._prims", "torch._decomp", "torch._meta_registrations")
 _real_device = torch.Tensor.device.__get__  # type: ignore[attr-defined]
 
 
@@ -194,9 +195,14 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
+def _is_torch(frame: Any) -> bool:
+    """Whether torch itself is at work: it computes shapes in Python, also in a backward pass."""
+    return _thread.is_inside or str(frame.f_globals.get("__name__")).startswith(_TORCH_ITSELF)
+
+
 def _device(tensor: Any) -> torch.device:
     """The GPU to those who ask from outside, the truth to torch itself."""
-    return _real_device(tensor) if _thread.is_inside else GPU
+    return _real_device(tensor) if _is_torch(origins.caller()) else GPU
 
 
 def _call(func: Any, args: Any, kwargs: Any) -> Any:
@@ -212,13 +218,13 @@ class NoGpu(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
-        if func is torch.device:
+        if func is torch.device or _is_torch(origins.caller()):
             return func(*args, **kwargs)
         if any(map(is_nothing, _leaves((args, kwargs)))):
             return nothing()
         if func in _CALLING_BACK:
             return self._call_back(_CALLING_BACK[func], args, kwargs)
-        own = _own_operation(func)
+        own = torch_operations.find(func)
         if own is not None:
             return self._call_back(own, args, kwargs)
         if func in (torch.Tensor.cuda, torch.Tensor.cpu, torch.Tensor.pin_memory):
@@ -332,36 +338,6 @@ _CALLING_BACK: Dict[Any, Callable[..., Any]] = {
     torch.autograd.grad: _without_overrides(torch.autograd.grad),
 }
 
-_operations: Dict[str, Callable[..., Any]] = {}
-
-
-def _own_operation(func: Any) -> Any:
-    """The Python function of an operation that the user has registered."""
-    if not _operations or not type(func).__module__.startswith("torch._ops"):
-        return None
-    name = str(getattr(func, "_qualified_op_name", "") or getattr(func, "name", lambda: "")())
-    return _operations.get(name.partition(".")[0])
-
-
-def _register(registered: Callable[..., Any]) -> Callable[..., Any]:
-    def custom_op(name: str, fn: Any = None, **options: Any) -> Any:
-        """In place of a registered operation, which torch would answer for without calling it."""
-        if str(origins.caller().f_globals.get("__name__")).startswith("torch."):
-            return registered(name, fn, **options)
-
-        def decorate(function: Any) -> Any:
-            registered(name, function, **options)
-            _operations[name] = function
-            for method in ("register_fake", "register_vmap", "impl_abstract"):
-                setattr(function, method, lambda fake: fake)
-            function.register_autograd = returns(None)
-            function.register_kernel = lambda *_, **__: lambda kernel: kernel
-            return function
-
-        return decorate if fn is None else decorate(fn)
-
-    return custom_op
-
 
 def begin() -> None:
     """Let all tensors say that they are on a GPU, from now on."""
@@ -374,7 +350,7 @@ def begin() -> None:
     tensor.is_pinned = returns(True)
     library = getattr(torch, "library", None)
     if hasattr(library, "custom_op"):
-        library.custom_op = _register(library.custom_op)  # type: ignore[union-attr]
+        torch_operations.patch_library(library)
     torch.set_default_device = returns(None)
     torch.compile = lambda model=None, **_: model if model is not None else lambda inner: inner
     torch.testing.assert_close = returns(None)
