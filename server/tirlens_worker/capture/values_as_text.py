@@ -11,7 +11,10 @@ import functools
 import math
 import operator
 import sys
+from types import FunctionType, MethodType
 from typing import Any, Mapping, Sequence, cast
+
+from . import local_functions
 
 _MAX_DEPTH = 6
 _MAX_CHARACTERS = 2000
@@ -81,6 +84,10 @@ def _text_of(value: Any, names: Mapping[str, Any], depth: int) -> str:
         return "__import__('functools').partial({})".format(arguments)
     if kind.__module__.split(".")[0] in ("tvm", "tilelang", "tvm_ffi"):
         return _framework_text(value, names)
+    if isinstance(value, FunctionType) and "<locals>" in value.__qualname__:
+        return _local_text(value, names, depth)
+    if isinstance(value, MethodType) and not isinstance(value.__self__, type):
+        return "{}.{}".format(text_of(value.__self__, names, depth + 1), value.__name__)
     if isinstance(value, type) or callable(value):
         return _named_text(value, names)
     if _is_index(value):
@@ -161,6 +168,30 @@ def module_text(module: str, names: Mapping[str, Any]) -> str:
     if "." in module:
         return "__import__({!r}, fromlist=['x'])".format(module)
     return "__import__({!r})".format(module)
+
+
+def _local_text(value: FunctionType, names: Mapping[str, Any], depth: int) -> str:
+    """An expression for a function inside functions; its name if it has a global one."""
+    try:
+        return _named_text(value, names)
+    except NoTextError:
+        path, module = local_functions.outermost_name(value), sys.modules.get(value.__module__)
+        is_own = value.__globals__ is names
+        if not path or not (is_own or (module and value.__module__ != "__main__")):
+            raise
+        where = "" if is_own else module_text(value.__module__, names)
+        head, _, rest = path.partition(".")
+        outer = _attribute(value.__globals__.get(head), rest)
+        text = local_functions.expression(
+            value,
+            outer,
+            path if is_own else "{}.{}".format(where, path),
+            "globals()" if is_own else "vars({})".format(where),
+            lambda item: text_of(item, names, depth + 1),
+        )
+        if text is None:
+            raise
+        return text
 
 
 def _named_text(value: Any, names: Mapping[str, Any]) -> str:

@@ -27,6 +27,9 @@ class Config:
     def relu(x: int) -> int:
         return max(x, 0)
 
+    def total(self, more: int) -> int:
+        return self.block + more
+
 
 Point = collections.namedtuple("Point", ["x", "y"])
 
@@ -77,8 +80,47 @@ def test_a_value_without_text_is_named(value: Any, reason: str) -> None:
         arguments_text((), {"op": value}, {})
 
 
-def test_a_local_function_has_no_text() -> None:
-    def inner() -> None: ...
+def scaled(factor: int) -> tuple[Any, Any, Any]:
+    def times(x: int, more: int = 1) -> int:
+        return x * factor + more
 
-    with pytest.raises(NoTextError, match="the local function"):
-        text_of(inner, {})
+    def outer() -> Any:
+        def times(x: int) -> int:
+            return relu(x) - factor
+
+        return times
+
+    return times, outer(), lambda x: x + 100
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_a_local_function_is_its_code_with_what_it_encloses(index: int) -> None:
+    function = scaled(7)[index]
+    for names in (dict(globals()), globals()):
+        assert eval(text_of(function, names), dict(names))(3) == function(3)
+
+
+def test_a_local_function_that_encloses_another() -> None:
+    twice = functools.partial(apply_twice(scaled(2)[0]))
+    assert eval(text_of(twice, {}))(5) == twice(5) == 23
+
+
+def apply_twice(function: Any) -> Any:
+    return lambda x: function(function(x))
+
+
+def test_a_method_is_that_of_its_object() -> None:
+    names = dict(globals())
+    assert eval(text_of(Config(64).total, names), names)(2) == 66
+
+
+def test_a_local_function_that_encloses_an_object_has_no_text() -> None:
+    with pytest.raises(NoTextError, match="a object"):
+        text_of(apply_twice(object()), {})
+
+
+def test_a_function_of_a_test_is_found_in_it() -> None:
+    def inner() -> int:
+        return 5
+
+    assert eval(text_of(inner, {}))() == 5
