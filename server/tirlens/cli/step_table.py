@@ -6,7 +6,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from tirlens.ide import labels
+from tirlens.ide import call_text, labels
 from tirlens.pipeline.step_cost import CallCost, KernelCost, StepCost
 
 # Calls of a kernel that have rows of their own.
@@ -60,7 +60,7 @@ def _add_kernel(out: Table, kernel: KernelCost) -> None:
 
 def _add_call(out: Table, call: CallCost, has_figures: bool) -> None:
     sizes = ", ".join(f"{name}={size}" for name, size in call.report.bindings.items())
-    text = ", ".join(filter(None, (call.report.call, sizes)))
+    text = ", ".join(filter(None, (call_text.readable(call.report.call), sizes)))
     row = [Text(f"  {text}", style="dim", no_wrap=True, overflow="ellipsis")]
     if has_figures:
         figures = (

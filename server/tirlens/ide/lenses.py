@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from tirlens.ide import labels, sizes, verdicts
+from tirlens.ide import call_text, labels, sizes, verdicts
 from tirlens.ide.history import NO_HISTORY, History
 from tirlens.settings import DEFAULT_LENS_PARTS
 
@@ -257,4 +257,4 @@ def _call(report: KernelReport) -> str:
     """The call that the figures are for, if it has arguments."""
     has_arguments = report.call not in ("", report.name, report.definition) and "(" in report.call
     bindings = [f"{name}={value}" for name, value in report.bindings.items()]
-    return ", ".join([report.call] * has_arguments + bindings)
+    return ", ".join([call_text.readable(report.call)] * has_arguments + bindings)
