@@ -63,9 +63,10 @@ def largest_value(expr: Expr, box: Mapping[str, Interval], depth: int = 6) -> fl
     subtracted, gives an upper bound of its own. The variables cancel in one of them.
     """
     choices = _upper_choices(expr, 1) if depth else []
-    if not choices:
-        return bounds(expr, box)[1]
-    return min(largest_value(choice, box, depth - 1) for choice in choices)
+    # Equal minima cancel as they are, and not with an operand in the place of one.
+    return min(
+        [bounds(expr, box)[1], *(largest_value(choice, box, depth - 1) for choice in choices)]
+    )
 
 
 def _upper_choices(expr: Expr, sign: int) -> list[Expr]:

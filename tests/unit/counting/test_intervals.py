@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tirlens_counting.expressions import evaluate
@@ -52,6 +52,7 @@ def test_every_value_is_within_the_bounds(expr: Expr, values: dict[str, int]) ->
     assert low <= evaluate(expr, values) <= high
 
 
+@example(("-", ("min", "z", "y"), ("min", "z", "y")), {"x": 0, "y": 0, "z": 0})
 @given(
     st.recursive(_LEAVES, _joined, max_leaves=10),
     st.fixed_dictionaries({name: st.integers(-20, 20) for name in "xyz"}),
