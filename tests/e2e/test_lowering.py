@@ -43,7 +43,7 @@ def test_lowered_figures_come_after_those_of_the_source(
     client.wait_ready(uri)
     hover = wait_for(client, uri, "(lowered)")
     assert "blocks (source) of 256 threads (128 written), 32.8 kB shared (lowered)" in hover
-    assert "| arrays | A, B read by TMA; C written 4 B at a time |" in hover
+    assert "| A, B read by TMA; C written 4 B at a time |" in hover
     assert client.diagnostics(uri) == []
     # No more than a refresh for each tier; the second one says nothing new of being ready.
     assert client.requests.count("workspace/inlayHint/refresh") <= 2

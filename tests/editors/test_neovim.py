@@ -93,7 +93,7 @@ def test_neovim(example: dict[str, Any], tmp_path: Path) -> None:
     if example is TILELANG:
         line = _definition(lines, kernels["batched_matmul"])
         after = "batched_matmul(16, 1000, 1024, 512)"
-        given["call"] = {"line": line, "before": "batched_matmul(", "after": after}
+        given["call"] = {"line": line, "before": "16x1000x1024x512 fp16", "after": after}
     seen = _seen_in(file, tmp_path, **given)
 
     hinted = {lines[int(number) - 1].strip(): label for number, label in seen["hints"].items()}

@@ -55,7 +55,7 @@ def test_what_lies_inside_the_arrays(name: str, m: int, n: int, k: int) -> None:
     report = analyze(facts()[name], load(DEFAULT_DEVICE))
     assert report.useful_flop == 2 * m * n * k
     assert report.masked_flop == 0
-    assert ("| useful | " in kernel(report)) == (name != "whole")
+    assert ("| [useful](" in kernel(report)) == (name != "whole")
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_a_tile_of_another_iteration_is_not_guessed() -> None:
     assert products("tile_of_before") == [(None, None)]
     report = analyze(facts()["tile_of_before"], load(DEFAULT_DEVICE))
     assert report.useful_flop is None
-    assert "| useful | " not in kernel(report)
+    assert "| [useful](" not in kernel(report)

@@ -12,12 +12,12 @@ from tirlens.ide import hints, lenses
 from tirlens.ide.history import NO_HISTORY, Comparison, History, SavedTime, Version, key
 from tirlens.ide.line_changes import line_times
 from tirlens.ide.line_map import LineMap
-from tirlens.model.totals import module_totals
 from tirlens.settings import DEFAULT_LENS_PARTS
 
 if TYPE_CHECKING:
     from tirlens.ide.hints import Hint
     from tirlens.model.report import KernelReport
+    from tirlens.model.totals import ModuleTotal
     from tirlens.pipeline import FileReport, Options
     from tirlens.session.display import Display
     from tirlens.source.source_file import KernelSource, SourceFile
@@ -175,7 +175,7 @@ class Analysis:
 
     def _lens(self, kernel: KernelSource) -> Lens:
         reports = self.reports_of(kernel)
-        sums = module_totals(reports) if kernel.style == "built" else []
+        sums = _module_totals(reports) if kernel.style == "built" else []
         histories = [(report, self.history_of(report)) for report in reports]
         parts: list[lenses.Part] = []
         if sums:
@@ -213,3 +213,10 @@ class Analysis:
             if (item.kernel, item.span.line) == (kernel.name, kernel.span.line):
                 return lenses.missing_call(item.call)
         return lenses.Part(lenses.failure("no kernel came of it"), "report")
+
+
+def _module_totals(reports: Sequence[KernelReport]) -> list[ModuleTotal]:
+    # The first lenses are displayed before the model is imported; reports exist only after.
+    from tirlens.model.totals import module_totals
+
+    return module_totals(reports)
