@@ -209,7 +209,7 @@ def run(folder: Path, *arguments: str, paths: tuple[Path, ...] = ()) -> tuple[in
     environment = {
         **os.environ,
         "XDG_CACHE_HOME": str(folder / "cache"),
-        "PYTHONPATH": os.pathsep.join(map(str, (*paths, *sys.path))) if paths else "",
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
     }
     command = [sys.executable, "-m", "tirlens", *arguments]
     done = subprocess.run(
@@ -287,6 +287,9 @@ def test_the_cases_of_pytest(tmp_path: Path, tilelang_python: Path) -> None:
         spec = importlib.util.find_spec(name)
         assert spec is not None and spec.submodule_search_locations
         (lent / name).symlink_to(spec.submodule_search_locations[0])
+    module = importlib.util.find_spec("py")
+    assert module is not None and module.origin is not None
+    (lent / "py.py").symlink_to(module.origin)
     (tmp_path / "test_cases.py").write_text(CASES)
     arguments = ("capture", "--python", str(tilelang_python), "--quiet", "--", "pytest", "-q")
     status, output, error = run(tmp_path, *arguments, "test_cases.py", paths=(lent,))

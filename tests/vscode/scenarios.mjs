@@ -70,9 +70,10 @@ function scenariosOfTrusted(window) {
       const frame = await window.webview(new RegExp(tilelang.name));
       const link = frame.locator("[data-line]").first();
       const line = await link.getAttribute("data-line");
-      await link.click();
       const place = window.page.locator('[id="status.editor.selection"]');
-      return until(`cursor on line ${line}`, 10 * SECONDS, async () => {
+      return until(`cursor on line ${line}`, 20 * SECONDS, async () => {
+        // The page may have been drawn anew under an earlier click.
+        await link.click();
         const text = await place.innerText();
         return text.includes(`Ln ${line},`) ? text : undefined;
       });

@@ -46,7 +46,7 @@ export function registerCommands(
     },
     "tirlens.chooseDevice": async () => {
       if (await running(server)) {
-        await devices.choose(status.of(window.activeTextEditor)?.device);
+        await devices.choose(status.displayed()?.device);
       }
     },
     "tirlens.compareDevice": async (about) => {

@@ -55,6 +55,11 @@ export class StatusItem implements Disposable {
     return this.ofDocument(editor?.document.uri.toString());
   }
 
+  /** What the item displays: of the active file, or of the last one beside a panel. */
+  displayed(): Status | undefined {
+    return this.ofDocument(this.subject()?.uri.toString());
+  }
+
   dispose(): void {
     for (const subscription of this.subscriptions) {
       subscription.dispose();
