@@ -71,7 +71,7 @@ function scenariosOfTrusted(window) {
       const link = frame.locator("[data-line]").first();
       const line = await link.getAttribute("data-line");
       const place = window.page.locator('[id="status.editor.selection"]');
-      return until(`cursor on line ${line}`, 20 * SECONDS, async () => {
+      return until(`cursor on line ${line}`, 10 * SECONDS, async () => {
         // The page may have been drawn anew under an earlier click.
         await link.click();
         const text = await place.innerText();
