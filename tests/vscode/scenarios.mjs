@@ -211,6 +211,8 @@ function scenariosOfTrusted(window) {
     "devices are listed by use, then by vendor and speed": async () => {
       await window.command("View: Hide Panel");
       await window.openFile(tvm.file);
+      // The file's own analysis says which device is in use; until then the item has another file's.
+      await window.page.waitForTimeout(2 * SECONDS);
       await window.status(/h100-sxm/);
       await window.command("TIRLens: Choose Device");
       const rows = await window.choices(/in use/);
