@@ -255,9 +255,8 @@ def gather(
             B[bx, j] = T.cast(A[I[bx], j], "float32") * T.cast(s, "float32")
 
 facts = extract(gather, definition="gather", span=None, call="", call_source="")
-profiler, (a, index, s, b) = timing.compiled_by_tilelang(
-    gather, facts, {{"s": 3}}, target="c", execution_backend="cython"
-)
+profiler = timing.compiled_by_tilelang(gather, target="c", execution_backend="cython")
+a, index, s, b = timing.tilelang_arguments(profiler, gather, facts, {{"s": 3}})
 assert (index.min() >= 0) and (index.max() < 64) and index.unique().numel() > 32
 profiler.func(a, index, s, b)
 assert torch.equal(b, 3 * a[index.long()].float())

@@ -1,19 +1,24 @@
 """Measure tile configurations of common kernels on the GPU at hand, and score the predictions.
 
-    python tests/measured/gpu_sweep.py --python PYTHON_WITH_TILELANG --append TABLE.csv
+    python tests/measured/gpu_sweep.py --python PYTHON_WITH_TILELANG --append TABLE.csv [--jobs 8]
     python tests/measured/gpu_sweep.py --score TABLE.csv
 
 Products, attention, elementwise kernels, norms, transposes and split products of tilelang: 242
-calls of 29 problems, each by ``tirlens measure``.  What the table has is not measured again:
-a run that was cut off goes on.
+calls of 29 problems, each by ``tirlens measure``, or, with ``--calls``, the calls that a file
+lists, one a line after the path of its kernel's file and a tab.  `--jobs` problems are compiled
+side by side; kernels run one at a time.  What the table has is not measured again: a run that was
+cut off goes on.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import os
+import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,9 +26,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "server"), str(ROOT / "tests")]
 
 from measured.metrics import errors, kendall_tau, top_one  # noqa: E402
-from tirlens.cli import main  # noqa: E402
 from tirlens.cli.measure import sweep_calls  # noqa: E402
+from tirlens.cli.measured_table import append  # noqa: E402
 
+_PATH = os.pathsep.join([str(ROOT / "server"), os.environ.get("PYTHONPATH", "")])
 KERNELS = Path(__file__).parent / "kernels"
 LIBRARY = KERNELS / "library_tilelang.py"
 PLAIN = KERNELS / "plain_tilelang.py"
@@ -71,15 +77,37 @@ def searches() -> Iterator[Search]:
         yield Search(PLAIN, f"split_k({shape}, {tile})", ("splits=1,2,4,8,16",))
 
 
-def measure(python: str, table: Path, options: Sequence[str]) -> None:
+def listed(path: Path) -> Iterator[tuple[Path, list[str]]]:
+    """The files of a list, in its order, each with its calls."""
+    calls: dict[str, list[str]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        file, _, call = line.partition("\t")
+        calls.setdefault(file, []).append(call)
+    yield from ((Path(file), found) for file, found in calls.items())
+
+
+def measure(
+    work: Iterable[tuple[Path, list[str]]],
+    python: str,
+    table: Path,
+    jobs: int,
+    options: Sequence[str],
+) -> None:
     """Add to the table what it has not."""
-    for search in searches():
-        known = {row["call"] for row in _rows(table)}
-        missing = [call for call in search.calls if call not in known]
-        if missing:
-            calls = [word for call in missing for word in ("--call", call)]
-            where = ["--python", python, "--append", str(table)]
-            main(["measure", str(search.file), *calls, *where, *options])
+    known = {row["call"] for row in _rows(table)}
+    append(table, [])
+
+    def one(file: Path, calls: Sequence[str]) -> None:
+        words = [word for call in calls for word in ("--call", call)]
+        where = ["--python", python, "--append", str(table)]
+        command = [sys.executable, "-m", "tirlens", "measure", str(file), *words, *where, *options]
+        subprocess.run(command, env=os.environ | {"PYTHONPATH": _PATH}, check=False)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for file, calls in work:
+            missing = [call for call in calls if call not in known]
+            if missing:
+                pool.submit(one, file, missing)
 
 
 def score(table: Path) -> None:
@@ -120,8 +148,12 @@ if __name__ == "__main__":
     parser.add_argument("--python", default=sys.executable, help="a Python that has tilelang")
     parser.add_argument("--append", type=Path, metavar="TABLE.csv")
     parser.add_argument("--score", type=Path, metavar="TABLE.csv")
+    parser.add_argument("--calls", type=Path, metavar="LIST")
+    parser.add_argument("--jobs", type=int, default=1)
     arguments, others = parser.parse_known_args()
     if arguments.append is not None:
-        measure(arguments.python, arguments.append, others)
+        sweep = ((search.file, search.calls) for search in searches())
+        work = listed(arguments.calls) if arguments.calls else sweep
+        measure(work, arguments.python, arguments.append, arguments.jobs, others)
     if arguments.score or arguments.append:
         score(arguments.score or arguments.append)

@@ -68,6 +68,7 @@ DEVICES = {
 
 # Boards that differ from their kind.
 BOARDS = {
+    "h200-1500-mhz": HERE / "h200_1500_mhz.toml",
     "mi210-llmcompass": HERE / "mi210_llmcompass.toml",
     "a100-40-pcie-base-clock": HERE / "a100_40_pcie_base_clock.toml",
     "rtx-a6000": HERE / "rtx_a6000.toml",
@@ -214,7 +215,7 @@ def _tileops(number: int, row: Mapping[str, str]) -> Measurement:
         table="h200_tileops.csv",
         row=number,
         source="tileops",
-        device_id="h200",
+        device_id="h200-1500-mhz",
         klass=_class(folder, measured_s),
         family=f"tileops/{factory if folder == 'elementwise' else folder}",
         half=half_of(row["factory"] if shared else row["kernel_file"]),

@@ -115,7 +115,9 @@ class _File:
                 new = measurer.measure(call)
                 answers += new
                 timed = [measured for measured in new if isinstance(measured, Measured)]
-                read = _counters(interpreter, request, call, timed, arguments.timeout)
+                read: list[counters.Counters] = [{} for _ in timed]
+                if arguments.counters:
+                    read = _counters(interpreter, request, call, timed, arguments.timeout)
                 for measured, kernel_counters in zip(timed, read, strict=True):
                     if measured.timing is not None:
                         report = _prediction(measured, measured.timing, found, options)

@@ -143,6 +143,12 @@ def _measure(commands: Commands) -> None:
     parser.add_argument(
         "--append", metavar="TABLE.csv", help="add a row for each kernel to this table"
     )
+    parser.add_argument(
+        "--no-counters",
+        dest="counters",
+        action="store_false",
+        help="do not read hardware counters with ncu, which compiles and runs each kernel again",
+    )
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.set_defaults(advice=False)
     _output(parser)

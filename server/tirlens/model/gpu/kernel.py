@@ -141,7 +141,14 @@ def _time_block(
         moved_bytes = _dram_bytes(leaves)
         loaded = with_loaded_latency(device, moved_bytes)
         share = _latency_share(device, launch, moved_bytes)
-        block = time_block(tree, loaded, launch.blocks, latency_share=share, record=record)
+        block = time_block(
+            tree,
+            loaded,
+            launch.blocks,
+            has_producer=launch.launched_threads > launch.threads,
+            latency_share=share,
+            record=record,
+        )
         return block, 0.0
     idle = time_block(tree, with_idle_latency(device), launch.blocks, is_unsynchronised=True)
     saturated = with_saturated_latency(device)

@@ -16,6 +16,7 @@ from ...facts import KernelFacts
 from ...protocol import RUNS_FOR_COUNTERS, Timing
 from ..compile_options import COMPILE_FLAGS, PASS_CONFIGS
 from ..ir import dialect
+from .exclusive import exclusive
 from .kernel_arguments import NotMeasuredError, arguments, is_integer
 
 # Least time of one sample, greatest time of all samples.
@@ -62,16 +63,18 @@ def _tilelang(
     cuda = importlib.import_module("torch").cuda
     if not cuda.is_available():
         raise NotMeasuredError("there is no GPU here: torch.cuda.is_available() is false")
-    profiler, given = compiled_by_tilelang(prim_func, facts, sizes)
+    profiler = compiled_by_tilelang(prim_func)
     arch = "sm_{}{}".format(*cuda.get_device_capability())
     target = {"kind": "cuda", "arch": arch}
-    if for_counters:
-        for _ in range(RUNS_FOR_COUNTERS):
-            profiler.func(*given)
-        cuda.synchronize()
-        return None
-    low, median, high = profiler.do_bench(input_tensors=given, quantiles=_DECILES)
-    launch = _launch_ms(profiler, given, median)
+    with exclusive():
+        given = tilelang_arguments(profiler, prim_func, facts, sizes)
+        if for_counters:
+            for _ in range(RUNS_FOR_COUNTERS):
+                profiler.func(*given)
+            cuda.synchronize()
+            return None
+        low, median, high = profiler.do_bench(input_tensors=given, quantiles=_DECILES)
+        launch = _launch_ms(profiler, given, median)
     samples = max(1, int(100 / median))
     method = "tilelang do_bench, L2 flushed before each run"
     if launch:
@@ -80,15 +83,8 @@ def _tilelang(
     return Timing(median, max(low, 0.0), high, samples, method, cuda.get_device_name(), target)
 
 
-def compiled_by_tilelang(
-    prim_func: Any, facts: KernelFacts, sizes: Mapping[str, int], **how: Any
-) -> Tuple[Any, List[Any]]:
-    """tilelang's profiler of the compiled kernel, and arguments on its device.
-
-    The kernel is compiled with the options of its source; `how` overrides them.
-    """
-    torch = importlib.import_module("torch")
-    new_param = importlib.import_module("tilelang.engine.param").KernelParam
+def compiled_by_tilelang(prim_func: Any, **how: Any) -> Any:
+    """tilelang's profiler of the kernel, compiled with the options of its source; `how` overrides."""
     attributes = dialect.attributes(prim_func)
     options: Mapping[Any, Any] = attributes.get(PASS_CONFIGS) or {}
     flags = [str(flag) for flag in attributes.get(COMPILE_FLAGS) or ()]
@@ -97,9 +93,15 @@ def compiled_by_tilelang(
         **({"compile_flags": flags} if flags else {}),
         **how,
     }
-    profiler = (
-        importlib.import_module("tilelang.jit.kernel").JITKernel(prim_func, **how).get_profiler()
-    )
+    return importlib.import_module("tilelang.jit.kernel").JITKernel(prim_func, **how).get_profiler()
+
+
+def tilelang_arguments(
+    profiler: Any, prim_func: Any, facts: KernelFacts, sizes: Mapping[str, int]
+) -> List[Any]:
+    """Arguments of a compiled kernel on its device."""
+    torch = importlib.import_module("torch")
+    new_param = importlib.import_module("tilelang.engine.param").KernelParam
     parameter_dtypes = {str(parameter.dtype): parameter.dtype for parameter in profiler.params}
 
     def new_array(dtype: str, shape: Tuple[int, ...], below: int) -> Any:
@@ -109,7 +111,7 @@ def compiled_by_tilelang(
             torch.randint(0, below, shape, out=values)
         return values
 
-    return profiler, arguments(prim_func, facts, sizes, new_array)
+    return arguments(prim_func, facts, sizes, new_array)
 
 
 def _launch_ms(profiler: Any, given: Sequence[Any], median_ms: float) -> float:
@@ -135,12 +137,20 @@ def _tvm(
     # `tvm.compile` is patched while a file is executed; this is the original.
     compile_now = importlib.import_module("tvm.driver").compile
     module = compile_now(function, target=tvm.target.Target(tvm_device.target)).mod
-    given = arguments(prim_func, facts, sizes, tvm_device.new_array)
-    if for_counters:
-        for _ in range(RUNS_FOR_COUNTERS):
-            module[name](*given)
-        tvm_device.device.sync()
-        return None
+    with exclusive():
+        given = arguments(prim_func, facts, sizes, tvm_device.new_array)
+        if for_counters:
+            for _ in range(RUNS_FOR_COUNTERS):
+                module[name](*given)
+            tvm_device.device.sync()
+            return None
+        return _timing(_samples(module, name, given, tvm_device, on_gpu), tvm_device, on_gpu)
+
+
+def _samples(
+    module: Any, name: str, given: Sequence[Any], tvm_device: _TvmDevice, on_gpu: bool
+) -> List[float]:
+    """The times in seconds of enough runs of a compiled function."""
     once = module.time_evaluator(name, tvm_device.device, number=1, repeat=3)(*given).min
     number = 1 if on_gpu else max(1, math.ceil(_SAMPLE_S / max(once, 1e-9)))
     samples = max(5, min(_MAX_SAMPLES, int(_TOTAL_S / max(once * number, 1e-9))))
@@ -151,7 +161,7 @@ def _tvm(
         repeat=samples,
         cache_flush_bytes=_FLUSHED_BYTES if on_gpu else 0,
     )
-    return _timing(list(timer(*given).results), tvm_device, on_gpu)
+    return list(timer(*given).results)
 
 
 def _timing(results: Sequence[float], tvm_device: _TvmDevice, is_flushed: bool) -> Timing:

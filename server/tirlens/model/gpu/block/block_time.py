@@ -68,6 +68,7 @@ def time_block(
     device: Device,
     blocks: int,
     is_unsynchronised: bool = False,
+    has_producer: bool = False,
     latency_share: Callable[[float], float] | None = None,
     record: BlockRecord | None = None,
 ) -> BlockTime:
@@ -84,13 +85,17 @@ def time_block(
         The number of blocks of the launch.
     is_unsynchronised : bool
         Whether the warps go through the block without synchronisation.
+    has_producer : bool
+        Whether a warpgroup of its own loads the tiles of pipelined loops.
     latency_share : callable or None
         The share of the latencies of `device` that a wait has in which a block loads so many bytes;
         None if every wait has the whole latencies.
     record : BlockRecord or None
         Receives the runs of pipelines and warp roles, for a timeline.
     """
-    context = BlockContext(device, blocks, is_unsynchronised, latency_share, record)
+    context = BlockContext(
+        device, blocks, is_unsynchronised, has_producer, latency_share, record
+    )
     root = TimedNode(None, 0.0, _time_siblings(tree, context, 1.0))
     leaves = leaves_of(tree)
     return BlockTime(root, prefetched_share(leaves), burst_share(leaves))

@@ -32,6 +32,7 @@ from ...tree.context import WARP, WARPGROUP, dtype_bytes
 from ...tree.node import StatementCost
 from ..compiler.loop_carried import find_carried_dependence, sequential_executions
 from ..memory.l1_reuse import new_sector_share
+from .overlap import WARPGROUP_OVERLAP
 from .throughput import BlockContext, busy_time
 
 FETCHED_SECTORS = constant(
@@ -208,13 +209,14 @@ def _recurrence_s(leaf: StatementCost, context: BlockContext) -> float:
 def _product_wait_s(leaf: StatementCost, device: Device) -> float:
     """Seconds from the end of one matrix product to the start of the next one.
 
-    Warpgroups that share a product, each with its rows, overlap each other's waits.
+    Warpgroups that share a product, each with its rows, overlap each other's waits while they are
+    at different parts of the loop.
     """
     restart_s = device.microarchitecture.product_restart_clk / device.clock_hz
     groups = max(leaf.threads / WARPGROUP, 1.0)
     executions = leaf.count.executions or 1
     product_s = leaf.busy_s.get("tensor", 0.0) * device.sm_count / executions
-    return max(restart_s - product_s * (1 - 1 / groups), 0.0)
+    return restart_s - WARPGROUP_OVERLAP * min(restart_s, product_s * (1 - 1 / groups))
 
 
 def load_latency_s(leaf: StatementCost, device: Device, is_sequential: bool = False) -> float:

@@ -23,7 +23,7 @@ from ...tree.node import CostNode, LoopCost, StatementCost
 from ...tree.timed_node import TimedNode
 from ...tree.trip_counts import execution_shares
 from .block_record import PipelineRun
-from .dependency_chains import interleave
+from .dependency_chains import interleave, read_arrays, written_arrays
 from .exposed_latency import load_latency_s
 from .overlap import overlap_asynchronous, overlap_warpgroups
 from .throughput import BlockContext, busy_time, transfer_time_s
@@ -139,7 +139,17 @@ def time_pipelined_loop(
         device = context.device
         compute_s += device.microarchitecture.buffer_handover_clk / device.clock_hz
     first_s = latency_s + transfer_s + compute_s
-    steady_s = first_s if stages < 1 else max(compute_s, transfer_s, first_s / stages)
+    steady_s = first_s
+    if stages >= 1:
+        refill_s = first_s
+        if context.has_producer:
+            handover_s = compute_s - rest_s / iterations
+            refill_s = handover_s + max(
+                max(load_latency_s(leaf, context.device) for leaf in together)
+                + (transfer_time_s(together, context) + in_use_s) / iterations
+                for together, in_use_s in _loads_by_use(loads, rest)
+            )
+        steady_s = max(compute_s, transfer_s, refill_s / stages)
     total_s = executions * (first_s + max(trip_count - 1.0, 0.0) * steady_s)
     startup_s = executions * (first_s - steady_s)
     if context.record is not None:
@@ -150,6 +160,27 @@ def time_pipelined_loop(
     # The loads overlap the computation, except for that of the last iteration.
     exposed_s = executions * rest_s / iterations if is_transfer_bound else rest_s
     return _attribute_waits(loop, rest, (exposed_s, total_s, startup_s), context)
+
+
+def _loads_by_use(
+    loads: Sequence[StatementCost], computation: Sequence[TimedNode]
+) -> Iterator[tuple[list[StatementCost], float]]:
+    """The loads that the same code uses, with seconds from its begin to its end.
+
+    tilelang's producer fills a buffer again when the last statement that reads it has ended, and
+    tiles with the same readers share a barrier (``src/cuda/transform/producer_consumer_ws.cc``).
+    """
+    by_use: dict[tuple[int, int], list[StatementCost]] = {}
+    for load in loads:
+        arrays = set(written_arrays(load, "shared"))
+        readers = [
+            number
+            for number, part in enumerate(computation)
+            if part.node is not None and arrays & set(read_arrays(part.node, "shared"))
+        ] or [0, len(computation) - 1]
+        by_use.setdefault((readers[0], readers[-1]), []).append(load)
+    for (first, last), together in by_use.items():
+        yield together, sum(part.total_s for part in computation[first : last + 1])
 
 
 def _time_computation(

@@ -63,6 +63,8 @@ class BlockContext:
         The number of blocks of the launch.
     is_unsynchronised : bool
         Whether the warps go through the block without synchronisation.
+    has_producer : bool
+        Whether a warpgroup of its own loads the tiles of pipelined loops.
     latency_share : callable or None
         The share of the latencies of `device` that a wait has in which a block loads so many bytes;
         None if every wait has the whole latencies.
@@ -73,6 +75,7 @@ class BlockContext:
     device: Device
     blocks: int
     is_unsynchronised: bool = False
+    has_producer: bool = False
     latency_share: Callable[[float], float] | None = None
     record: BlockRecord | None = None
     # Results of `busy_time`, which several rules ask for each statement.

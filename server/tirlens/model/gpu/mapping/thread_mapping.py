@@ -55,6 +55,7 @@ def map_to_threads(
     widest: int = MAX_INSTRUCTION_BYTES,
     written: StoreLoops = NO_STORE_LOOPS,
     framework: str = "tvm",
+    operands: frozenset[str] = frozenset(),
 ) -> ThreadMapping:
     """The thread mapping of a statement.
 
@@ -74,6 +75,9 @@ def map_to_threads(
         The loops around the stores to each array.
     framework
         ``tilelang`` plans vectors itself; ``tvm`` keeps those of the program.
+    operands
+        The tiles of which products read their operands.  tilelang swizzles these in shared memory
+        and no others (``src/op/gemm.cc``, ``InferLayout``).
     """
     accesses = statement.accesses
     if not accesses and not statement.arith:
@@ -96,7 +100,8 @@ def map_to_threads(
         # A thread holds two neighbouring elements of a row of a matrix instruction's result.
         widest = min(widest, 2)
     most = 1 if serial else widest
-    layout = _BlockLayout(max(threads, 1), most, matrix)
+    conflict_free = matrix or framework != "tilelang"
+    layout = _BlockLayout(max(threads, 1), most, matrix, conflict_free, operands)
     return _map_to_block(accesses, context, buffers, layout, (*context.conditions, *guards), serial)
 
 
@@ -155,11 +160,17 @@ def _map_per_thread(
 
 @dataclass(frozen=True)
 class _BlockLayout:
-    """Threads of a block and its longest vector; `is_matrix`: 8 rows by 4 lanes, as of an mma."""
+    """How a tile operation is distributed over the threads of a block.
+
+    `is_matrix`: 8 rows by 4 lanes, as of an mma.  Accesses to shared memory have no bank conflicts
+    where `is_conflict_free`, and none to the arrays in `swizzled`.
+    """
 
     threads: int
     max_vector: int
     is_matrix: bool
+    is_conflict_free: bool
+    swizzled: frozenset[str]
 
 
 @lru_cache(maxsize=512)
@@ -222,7 +233,11 @@ def _map_to_block(
         None
         if offset is None
         else memory_request(
-            offset[lanes].tolist(), vector, buffers[access.buffer], False, access.mode == "read"
+            offset[lanes].tolist(),
+            vector,
+            buffers[access.buffer],
+            not layout.is_conflict_free and access.buffer not in layout.swizzled,
+            access.mode == "read",
         )
         for access, offset in zip(accesses, offsets, strict=True)
     )

@@ -11,6 +11,7 @@ from tirlens_worker.facts import (
     Arith,
     Branch,
     Buffer,
+    Gemm,
     KernelFacts,
     Let,
     Loop,
@@ -71,6 +72,7 @@ def map_threads(
         buffers,
         max(math.prod(counts.launch.threads or (1,)), 1),
         frozenset(_find_accumulators(counts, buffers)),
+        frozenset(_find_operands(counts)),
         find_store_loops(facts.body),
         facts.framework,
     )
@@ -82,13 +84,14 @@ def map_threads(
 class _Block:
     """What all statements of a block share.
 
-    `accumulators` are the tiles with a matrix instruction's layout, `store_loops` the loops around
-    the stores to each array.
+    `accumulators` are the tiles with a matrix instruction's layout, `operands` those that products
+    read, `store_loops` the loops around the stores to each array.
     """
 
     buffers: Mapping[str, Buffer]
     threads: int
     accumulators: frozenset[str]
+    operands: frozenset[str]
     store_loops: StoreLoops
     framework: str
 
@@ -109,6 +112,7 @@ class _Block:
             widest,
             self.store_loops,
             self.framework,
+            self.operands,
         )
 
 
@@ -118,6 +122,12 @@ def _find_accumulators(counts: Counts, buffers: Mapping[str, Buffer]) -> Iterato
             access = entry.access
             if access.route == "mma" and buffers[access.buffer].scope == "local.fragment":
                 yield access.buffer
+
+
+def _find_operands(counts: Counts) -> Iterator[str]:
+    for count in counts.statements():
+        if isinstance(count.source, Gemm):
+            yield from (access.buffer for access in count.source.accesses if access.mode == "read")
 
 
 def _map_body(
