@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from tirlens.repository import tensor_contents
 from tirlens.repository.machine import Machine
+from tirlens.repository.tensor_shapes import Tensor, scalar
 from tirlens.repository.values import (
     UNKNOWN,
     Class,
@@ -33,12 +35,30 @@ def assign(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> No
         elif isinstance(owner, Options):
             owner.values[target.attr] = value
     elif isinstance(target, ast.Subscript):
-        owner, key = machine.value(target.value, frame), machine.value(target.slice, frame)
+        owner = machine.value(target.value, frame)
+        if isinstance(owner, Tensor):
+            if owner.contents is not None:
+                key = subscript_key(machine, target.slice, frame)
+                changed = tensor_contents.with_item(owner, key, value)
+                assign(machine, target.value, changed, frame)
+            return
+        key = machine.value(target.slice, frame)
         if isinstance(owner, dict) or (isinstance(owner, list) and is_known(key)):
             try:
                 owner[key] = value
             except (TypeError, IndexError, KeyError):
                 return
+
+
+def subscript_key(machine: Machine, node: ast.expr, frame: Frame) -> Value:
+    """The key of a subscript; a slice is a `slice`."""
+
+    def part(given: ast.expr | None) -> Value:
+        return None if given is None else scalar(machine.value(given, frame))
+
+    if not isinstance(node, ast.Slice):
+        return part(node)
+    return slice(part(node.lower), part(node.upper), part(node.step))
 
 
 def _unpack(machine: Machine, targets: list[ast.expr], value: Value, frame: Frame) -> None:

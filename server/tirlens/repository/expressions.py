@@ -10,8 +10,14 @@ import ast
 from collections.abc import Callable
 from typing import Any, cast
 
-from tirlens.repository import library, library_functions, tensor_shapes, tensors
-from tirlens.repository.assignment import assign
+from tirlens.repository import (
+    library,
+    library_functions,
+    tensor_contents,
+    tensor_shapes,
+    tensors,
+)
+from tirlens.repository.assignment import assign, subscript_key
 from tirlens.repository.control_flow import RaisedError
 from tirlens.repository.data_files import FilePath
 from tirlens.repository.machine import Machine
@@ -114,7 +120,8 @@ def _bin_op(machine: Machine, node: ast.BinOp, frame: Frame) -> Value:
 
 def binary(machine: Machine, operator: type[ast.operator], left: Value, right: Value) -> Value:
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return tensor_shapes.elementwise(left, right)
+        made = tensor_shapes.elementwise(left, right)
+        return tensor_contents.combine(made, BINARY.get(operator), left, right)
     if isinstance(left, FilePath) and operator is ast.Div:
         return machine.call(machine.attribute(left, "joinpath"), [right], {})
     if isinstance(left, (list, tuple)) and operator is ast.Add and type(left) is type(right):
@@ -197,8 +204,8 @@ def _subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Value:
     base = machine.value(node.value, frame)
     if isinstance(base, Tensor):
         keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return tensors.subscript(base, tuple(_key(machine, item, frame) for item in keys))
-    key = _key(machine, node.slice, frame)
+        return tensors.subscript(base, tuple(subscript_key(machine, item, frame) for item in keys))
+    key = subscript_key(machine, node.slice, frame)
     if isinstance(key, slice):
         parts = (key.start, key.stop, key.step)
         if isinstance(base, (list, tuple, str)) and all(is_known(part) for part in parts):
@@ -223,13 +230,6 @@ def _subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Value:
         entries = cast("list[Value]", list(base.values() if isinstance(base, dict) else base))
         return entries[0]
     return UNKNOWN
-
-
-def _key(machine: Machine, node: ast.expr, frame: Frame) -> Value:
-    if not isinstance(node, ast.Slice):
-        return machine.value(node, frame)
-    parts = (node.lower, node.upper, node.step)
-    return slice(*(None if part is None else machine.value(part, frame) for part in parts))
 
 
 def _joined_str(machine: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
@@ -316,7 +316,17 @@ def _call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
     if isinstance(function, External) and function.path == "builtins.super":
         return super_of(machine, frame)
     machine.place = (frame.module.path, node.lineno, node.col_offset)
-    return machine.call(function, UNKNOWN if positional is None else positional, named)
+    value = machine.call(function, UNKNOWN if positional is None else positional, named)
+    if isinstance(node.func, ast.Attribute) and _changes_contents(function):
+        assign(machine, node.func.value, value, frame)
+    return value
+
+
+def _changes_contents(function: Value) -> bool:
+    """Whether it is a method such as ``x.fill_`` of a tensor whose contents are known."""
+    if not isinstance(function, library.Method) or not isinstance(function.owner, Tensor):
+        return False
+    return function.owner.contents is not None and function.name.endswith("_")
 
 
 def super_of(machine: Machine, frame: Frame) -> Value:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
+from typing import cast
 
 from tirlens.repository import tensors
 from tirlens.repository.library_functions import SPECIAL, Parametrize
-from tirlens.repository.tensor_shapes import Tensor
+from tirlens.repository.tensor_shapes import Tensor, scalar
 from tirlens.repository.values import (
     UNKNOWN,
     Class,
@@ -123,10 +124,23 @@ def _function(path: str, positional: list[Value], named: dict[str, Value]) -> Va
         return UNKNOWN
     if path == "builtins.str" and isinstance(positional[0], External):
         return positional[0].path
+    if path == "builtins.len" and isinstance(positional[0], Tensor):
+        return positional[0].shape[0] if positional[0].shape else UNKNOWN
+    positional = [_number(item) for item in positional]
     if any(isinstance(item, (External, Tensor)) for item in positional):
         return UNKNOWN
     value = apply(known, *positional, **named).value
     return list(value) if isinstance(value, range) else value
+
+
+def _number(value: Value) -> Value:
+    """The integers that a small tensor holds, for functions of numbers."""
+    if isinstance(value, (list, tuple)):
+        items = [scalar(item) for item in cast("list[Value]", value)]
+        return items if isinstance(value, list) else tuple(items)
+    if isinstance(value, Tensor) and len(value.shape) == 1 and value.contents:
+        return list(value.contents)
+    return scalar(value)
 
 
 def _method(method: Method, positional: list[Value], named: dict[str, Value]) -> Value:

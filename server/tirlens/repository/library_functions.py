@@ -243,6 +243,18 @@ def _items(positional: list[Value], named: dict[str, Value]) -> Value:
     return list(items) if isinstance(items, (list, tuple, set, dict)) else UNKNOWN
 
 
+def _middle(positional: list[Value], named: dict[str, Value]) -> Value:
+    """A random number is the middle of its range."""
+    bounds = positional[:2] if len(positional) > 1 else [0, *positional]
+    known = len(bounds) == 2 and all(type(item) is int for item in bounds)
+    return sum(bounds) // 2 if known and len(positional) < 3 and not named else UNKNOWN
+
+
+def _middle_item(positional: list[Value]) -> Value:
+    items = items_of(positional[0]) if positional else None
+    return items[len(items) // 2] if items else UNKNOWN
+
+
 SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "parametrize": _parametrize,
     "pytest.param": lambda positional, named: _Param(tuple(positional)),
@@ -287,5 +299,9 @@ SPECIAL: dict[str, Callable[[list[Value], dict[str, Value]], Value]] = {
     "torch.cuda.current_device": lambda positional, named: 0,
     "torch.cuda.device_count": lambda positional, named: 1,
     "torch.cuda.is_available": lambda positional, named: True,
+    "random.randint": _middle,
+    "random.randrange": _middle,
+    "numpy.random.randint": _middle,
+    "random.choice": lambda positional, named: _middle_item(positional),
     "enum.auto": lambda positional, named: UNKNOWN,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from tirlens.repository import tensor_contents
 from tirlens.repository.tensor_shapes import (
     Tensor,
     axes_of,
@@ -53,7 +54,8 @@ def _pad(positional: list[Value], named: dict[str, Value]) -> Value:
         if axis >= 0:
             parts = (shape[axis], low, high)
             shape[axis] = sum(parts) if all(type(part) is int for part in parts) else UNKNOWN
-    return base.with_shape(tuple(shape))
+    fill = named.get("value", positional[3] if len(positional) > 3 else 0)
+    return tensor_contents.padded(base, list(widths), fill or 0, base.with_shape(tuple(shape)))
 
 
 def _linear(positional: list[Value], named: dict[str, Value]) -> Value:
@@ -105,7 +107,7 @@ def join(name: str, positional: list[Value], named: dict[str, Value]) -> Value:
             part.shape[axis] if len(part.shape) > axis else UNKNOWN for part in parts
         ]
         shape[axis] = sum(sizes) if all(type(size) is int for size in sizes) else UNKNOWN
-    return parts[0].with_shape(tuple(shape))
+    return tensor_contents.joined(parts, parts[0].with_shape(tuple(shape)))
 
 
 def _product(positional: list[Value]) -> Value:
@@ -121,7 +123,7 @@ def reduce(base: Tensor, name: str, positional: list[Value], named: dict[str, Va
     given = named.get("dim", named.get("axis", positional[0] if positional else None))
     dtype = External("torch.int64") if name in _INTEGER_RESULTS else base.dtype
     if given is None or name == "norm":
-        return Tensor((), dtype)
+        return tensor_contents.reduced(base, name, Tensor((), dtype))
     axes = axes_of(given, len(base.shape))
     if axes is None:
         return UNKNOWN
@@ -131,7 +133,7 @@ def reduce(base: Tensor, name: str, positional: list[Value], named: dict[str, Va
         for axis, size in enumerate(base.shape)
         if keep or axis not in axes
     )
-    made = Tensor(shape, dtype)
+    made = tensor_contents.reduced(base, name, Tensor(shape, dtype))
     return (made, Tensor(shape, External("torch.int64"))) if name in ("max", "min") else made
 
 
@@ -143,7 +145,18 @@ def _cast_to(base: Tensor, positional: list[Value], named: dict[str, Value]) -> 
     ]
     given = [item for item in positional if isinstance(item, Tensor)]
     dtype = dtypes[-1] if dtypes else given[0].dtype if given else named.get("dtype", base.dtype)
-    return Tensor(base.shape, dtype)
+    contents = base.contents if tensor_contents.is_integer(dtype) else None
+    return Tensor(base.shape, dtype, contents)
+
+
+def _cumulative_sum(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
+    is_integer = tensor_contents.is_integer(base.dtype)
+    default = External("torch.int64") if is_integer else base.dtype
+    return tensor_contents.cumulative_sum(base, named.get("dtype", default))
+
+
+def _new_tensor(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
+    return tensor_contents.of_values(positional, {"dtype": base.dtype, **named})
 
 
 def _transpose(base: Tensor, positional: list[Value], named: dict[str, Value]) -> Value:
@@ -287,6 +300,13 @@ FUNCTIONS: dict[str, _Function] = {
 _Method = Callable[[Tensor, "list[Any]", "dict[str, Any]"], Any]
 METHODS: dict[str, _Method] = {
     "to": _cast_to,
+    "cumsum": _cumulative_sum,
+    "diff": lambda base, positional, named: (
+        UNKNOWN if positional else tensor_contents.differences(base)
+    ),
+    "item": lambda base, positional, named: tensor_contents.item(base),
+    "tolist": lambda base, positional, named: tensor_contents.to_list(base),
+    "new_tensor": _new_tensor,
     "type": _cast_to,
     "transpose": _transpose,
     "swapaxes": _transpose,

@@ -13,21 +13,37 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
 from tirlens.repository.values import UNKNOWN, Data, External, Value
+
+Contents: TypeAlias = "tuple[int, ...]"
 
 
 @dataclass(frozen=True)
 class Tensor(Data):
-    """A tensor of torch."""
+    """A tensor of torch; `contents` are the values of a small one of integers, if known."""
 
     shape: tuple[Value, ...]
     dtype: Value
+    contents: Contents | None = None
+
+    def items(self) -> list[Value] | None:
+        """Tensors without dimensions for the values of a tensor with one."""
+        if self.contents is None or len(self.shape) != 1:
+            return None
+        return [Tensor((), self.dtype, (value,)) for value in self.contents]
 
     def with_shape(self, shape: tuple[Value, ...]) -> Tensor:
         """A tensor of the same dtype."""
         return Tensor(shape, self.dtype)
+
+
+def scalar(value: Value) -> Value:
+    """The number that a tensor without dimensions holds, if known; other values as they are."""
+    if isinstance(value, Tensor) and not value.shape and value.contents:
+        return value.contents[0]
+    return value
 
 
 def elementwise(left: Value, right: Value) -> Value:
@@ -64,8 +80,9 @@ def itemsize(dtype: Value) -> int | None:
 def flat(positional: list[Value], named: dict[str, Value]) -> tuple[Value, ...]:
     given = positional or list(named.values())[:1]
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
-        return tuple(cast("tuple[Value, ...]", given[0]))
-    return tuple(item if type(item) is int else UNKNOWN for item in given)
+        return tuple(scalar(item) for item in cast("tuple[Value, ...]", given[0]))
+    sizes = (scalar(item) for item in given)
+    return tuple(size if type(size) is int else UNKNOWN for size in sizes)
 
 
 def axes_of(value: Value, rank: int) -> list[int] | None:

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from typing import cast
+from dataclasses import replace
 
+from tirlens.repository import tensor_contents
 from tirlens.repository.tensor_methods import FUNCTIONS, METHODS, join, reduce, reinterpret
 from tirlens.repository.tensor_shapes import Tensor, elementwise, flat, is_mask, reshape
 from tirlens.repository.values import UNKNOWN, External, Unknown, Value
@@ -18,16 +19,22 @@ _CASTS = {
     "half": "float16", "float": "float32", "bfloat16": "bfloat16", "double": "float64",
     "int": "int32", "long": "int64", "bool": "bool", "short": "int16",
 }  # fmt: skip
+_LEGACY = {
+    "LongTensor": "torch.int64", "IntTensor": "torch.int32", "FloatTensor": "torch.float32",
+}  # fmt: skip
 _REDUCTIONS = {
     "sum", "mean", "amax", "amin", "prod", "std", "var", "norm", "logsumexp", "any", "all",
     "argmax", "argmin", "max", "min",
 }  # fmt: skip
+_COPIES = {
+    "contiguous", "clone", "detach", "cuda", "cpu", "pin_memory", "requires_grad_", "squeeze",
+}  # fmt: skip
 _RESHAPES = {"view", "reshape"}
 # Results that have another shape in a way that is not followed.
 _UNKNOWN_SHAPES = {
-    "nonzero", "unique", "tolist", "item", "numpy", "data_ptr", "masked_select", "gather",
+    "nonzero", "unique", "numpy", "data_ptr", "masked_select", "gather",
     "element_size", "backward", "register_hook", "storage", "untyped_storage",
-    "index_select", "repeat_interleave", "diff", "bincount", "grad", "grad_fn", "requires_grad",
+    "index_select", "repeat_interleave", "bincount", "grad", "grad_fn", "requires_grad",
 }  # fmt: skip
 
 
@@ -35,15 +42,19 @@ def create(name: str, positional: list[Value], named: dict[str, Value]) -> Value
     """What ``torch.<name>`` returns where it makes a tensor or changes one; else `UNKNOWN`."""
     like = name.endswith("_like")
     if like and positional and isinstance(positional[0], Tensor):
-        return Tensor(positional[0].shape, named.get("dtype", positional[0].dtype))
+        made = Tensor(positional[0].shape, named.get("dtype", positional[0].dtype))
+        return tensor_contents.filled(made, _fill(name, positional, named))
     if name in ("arange", "randperm"):
-        length = _count(positional)
-        return Tensor((length,), named.get("dtype", External("torch.int64")))
+        return _arange(name, positional, named)
     if name in _MADE:
         default = "torch.int64" if name in _MADE_OF_INTEGERS else "torch.float32"
-        return Tensor(_shape_of(name, positional, named), named.get("dtype", External(default)))
+        shape = _shape_of(name, positional, named)
+        made = Tensor(shape, named.get("dtype", External(default)))
+        return tensor_contents.filled(made, _fill(name, positional, named))
     if name in ("tensor", "as_tensor"):
-        return _of_values(positional, named)
+        return tensor_contents.of_values(positional, named)
+    if name in _LEGACY:
+        return _legacy(positional, _LEGACY[name])
     if name in ("cat", "concat", "concatenate", "stack"):
         return join(name, positional, named)
     known = FUNCTIONS.get(name)
@@ -78,7 +89,9 @@ def method(base: Tensor, name: str, positional: list[Value], named: dict[str, Va
     if name in _UNKNOWN_SHAPES:
         return UNKNOWN
     if name in _CASTS and not positional:
-        return Tensor(base.shape, External(f"torch.{_CASTS[name]}"))
+        dtype = External(f"torch.{_CASTS[name]}")
+        contents = base.contents if tensor_contents.is_integer(dtype) else None
+        return Tensor(base.shape, dtype, contents)
     if name in ("max", "min") and positional and isinstance(positional[0], Tensor):
         return elementwise(base, positional[0])
     if name in _REDUCTIONS:
@@ -86,8 +99,9 @@ def method(base: Tensor, name: str, positional: list[Value], named: dict[str, Va
     if name == "view" and positional and isinstance(positional[0], External):
         return reinterpret(base, positional[0])
     if name in _RESHAPES:
-        return base.with_shape(reshape(base.shape, flat(positional, named)))
-    return base
+        shape = reshape(base.shape, flat(positional, named))
+        return replace(base, shape=shape, contents=base.contents if len(shape) == 1 else None)
+    return base if name in _COPIES else replace(base, contents=None)
 
 
 def subscript(base: Tensor, keys: tuple[Value, ...]) -> Tensor:
@@ -116,7 +130,8 @@ def subscript(base: Tensor, keys: tuple[Value, ...]) -> Tensor:
             out += key.shape
         elif not isinstance(key, (int, Unknown)):
             out.append(UNKNOWN)
-    return base.with_shape(tuple(out))
+    made = base.with_shape(tuple(out))
+    return tensor_contents.select(base, keys[0], made) if len(keys) == 1 else made
 
 
 def _slice_size(size: Value, key: slice) -> Value:
@@ -143,13 +158,32 @@ def _shape_of(name: str, positional: list[Value], named: dict[str, Value]) -> tu
     return flat([size] if size is not None else positional, {})
 
 
-def _of_values(positional: list[Value], named: dict[str, Value]) -> Value:
-    shape: list[Value] = []
-    value = positional[0] if positional else UNKNOWN
-    if isinstance(value, Tensor):
-        return value
-    while isinstance(value, (list, tuple)):
-        shape.append(len(cast("list[Value]", value)))
-        value = value[0] if value else 0
-    default = "torch.int64" if isinstance(value, int) else "torch.float32"
-    return Tensor(tuple(shape), named.get("dtype", External(default)))
+def _arange(name: str, positional: list[Value], named: dict[str, Value]) -> Tensor:
+    bounds = [named[key] for key in ("start", "end", "step") if key in named]
+    length = _count([*positional, *bounds])
+    made = Tensor((length,), named.get("dtype", External("torch.int64")))
+    known = type(length) is int and length <= tensor_contents.MAX_ELEMENTS
+    if name == "randperm" or not known or not tensor_contents.is_integer(made.dtype):
+        return made
+    return replace(made, contents=tuple(range(*positional, *bounds)))
+
+
+def _fill(name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    """The value of all elements of a new tensor, if it is one; of random ones the middle."""
+    if name.startswith(("zeros", "ones")):
+        return int(name.startswith("ones"))
+    if name in ("full", "full_like"):
+        return named.get("fill_value", positional[1] if len(positional) > 1 else UNKNOWN)
+    if name != "randint":
+        return UNKNOWN
+    bounds = [item for item in positional if type(item) is int]
+    low = named.get("low", bounds[0] if len(bounds) > 1 else 0)
+    high = named.get("high", bounds[-1] if bounds else UNKNOWN)
+    return (low + high) // 2 if type(low) is int and type(high) is int else UNKNOWN
+
+
+def _legacy(positional: list[Value], dtype: str) -> Value:
+    """``torch.LongTensor(values)``, or of a size."""
+    if positional and type(positional[0]) is int:
+        return Tensor(tuple(positional), External(dtype))
+    return tensor_contents.of_values(positional, {"dtype": External(dtype)})

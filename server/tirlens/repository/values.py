@@ -32,6 +32,10 @@ UNKNOWN = Unknown()
 class Data:
     """Base class of values that have contents at run time only, so that no condition is known."""
 
+    def items(self) -> list[Value] | None:
+        """The items of an iteration over it; None if they are not known."""
+        return None
+
 
 @dataclass(frozen=True)
 class External:
@@ -277,4 +281,4 @@ def items_of(value: Value) -> list[Value] | None:
         return [item for item in value.names.values() if isinstance(item, EnumMember)]
     if isinstance(value, Instance) and value.of.is_dataclass:
         return list(value.attributes.values())
-    return None
+    return value.items() if isinstance(value, Data) else None

@@ -47,10 +47,52 @@ def op(x, block=64):
     kernel = scale(columns, dtype=str(x.dtype).split(".")[-1], block=block)
     return kernel(x, torch.empty_like(x))
 """
+# Each line of a test computes the sizes of a varlen kernel in another way.
+VARLEN = """
+import torch
+import torch.nn.functional as F
+from package.kernel import scale
+
+def run(cu, heads):
+    lens = cu[1:] - cu[:-1]
+    x = torch.randn(cu[-1], heads)
+    scale(x.shape[0], block=int(lens.max()) * (cu.numel() - 1))
+
+lens = torch.tensor([100, 300, 200], dtype=torch.int32)
+"""
 CASES = {
     "a call in a benchmark": Case(
         {"benchmarks/bench.py": "from package.kernel import scale\nscale(4096)\n"},
         ("scale(n=4096)",),
+    ),
+    **{
+        f"lengths of sequences: {words}": Case(
+            {"bench.py": f"{VARLEN}{words}\nrun(cu, 4)\n"}, ("scale(n=600, block=900)",)
+        )
+        for words in (
+            "cu = F.pad(torch.cumsum(lens, dim=0, dtype=torch.int32), (1, 0))",
+            "cu = torch.cat([torch.zeros(1, dtype=torch.int32), lens.cumsum(0)]).cuda()",
+            "cu = torch.zeros(4, dtype=torch.int32)\ncu[1:] = torch.cumsum(lens, 0)",
+            "cu = torch.tensor([0, *lens.cumsum(0).tolist()], dtype=torch.int32)",
+            "ends = [0]\nfor n in lens:\n    ends.append(ends[-1] + n.item())\n"
+            "cu = torch.LongTensor(ends)",
+        )
+    },
+    "lengths that are not known": Case(
+        {"bench.py": VARLEN + "import data\ncu = torch.tensor([0, *data.load()])\nrun(cu, 4)\n"},
+        (),
+    ),
+    "a tensor that is changed in its place": Case(
+        {"bench.py": VARLEN + "cu = torch.arange(0, 5 * 128, 128)\ncu.copy_(make())\nrun(cu, 4)\n"},
+        (),
+    ),
+    "equal lengths, and a random one": Case(
+        {
+            "bench.py": VARLEN
+            + "cu = torch.arange(0, 5, dtype=torch.int32) * 128\nrun(cu, 4)\n"
+            + "n = torch.randint(100, 300, (1,)).item()\nscale(n)\n"
+        },
+        ("scale(n=512, block=512)", "scale(n=200)"),
     ),
     "the options of a program": Case(
         {
