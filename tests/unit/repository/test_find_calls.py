@@ -74,8 +74,7 @@ CASES = {
             "cu = torch.cat([torch.zeros(1, dtype=torch.int32), lens.cumsum(0)]).cuda()",
             "cu = torch.zeros(4, dtype=torch.int32)\ncu[1:] = torch.cumsum(lens, 0)",
             "cu = torch.tensor([0, *lens.cumsum(0).tolist()], dtype=torch.int32)",
-            "ends = [0]\nfor n in lens:\n    ends.append(ends[-1] + n.item())\n"
-            "cu = torch.LongTensor(ends)",
+            "cu = [0]\nfor n in lens:\n    cu.append(cu[-1] + n.item())\ncu = torch.LongTensor(cu)",
         )
     },
     "lengths that are not known": Case(
