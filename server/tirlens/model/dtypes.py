@@ -37,13 +37,15 @@ def scalar_class(dtype: str) -> str:
     base = dtype.split("x")[0]
     if base.startswith("bf"):
         return "bf16"
-    return {"float64": "fp64", "float32": "fp32", "float": "fp32"}.get(base, "fp16")
+    return {"float64": "fp64", "float32": "fp32", "float": "fp32", "tfloat32": "fp32"}.get(
+        base, "fp16"
+    )
 
 
 def tensor_class(dtype: str) -> str:
     """The tensor-core class of an operand type, ``tensor.float8`` for every float8 format."""
     base = dtype.split("x")[0]
-    if base in ("float32", "float"):
+    if base in ("float32", "float", "tfloat32"):
         return "tensor.tf32"
     for family in ("float8", "float6", "float4"):
         if base.split("_")[0] == family:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import hashlib
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +19,7 @@ from tirlens.source.source_file import KernelSource, SourceFile
 from tirlens_worker.protocol import CallCandidate
 
 _MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
+_MAIN_GUARD = re.compile(r"if\s*\(?\s*__name__\b")
 # With a candidate from its own file a kernel needs none from others.
 _CERTAIN = frozenset(
     {"directive", "option", "settings", "typecheck", "call-site", "module-level", "captured"}
@@ -82,22 +86,19 @@ class Repository:
             relative = path.resolve().relative_to(self.root.resolve()).as_posix()
         except ValueError:
             return source
-        wanted = [
-            target
+        names = _names_of(source)
+        targets = [
+            _target(kernel, relative) if _takes_calls(kernel, names) else None
             for kernel in source.kernels
-            if _takes_calls(kernel) and (target := _target(kernel, relative)) is not None
         ]
-        searches = self._search(wanted, texts)
-        kernels = tuple(self._with_calls(kernel, relative, searches) for kernel in source.kernels)
+        searches = self._search([item for item in targets if item is not None], texts)
+        kernels = tuple(
+            kernel if target is None else self._with_calls(kernel, searches[target])
+            for kernel, target in zip(source.kernels, targets, strict=True)
+        )
         return replace(source, kernels=kernels)
 
-    def _with_calls(
-        self, kernel: KernelSource, path: str, searches: Mapping[Target, Search]
-    ) -> KernelSource:
-        target = _target(kernel, path)
-        if target is None or target not in searches or not _takes_calls(kernel):
-            return kernel
-        search = searches[target]
+    def _with_calls(self, kernel: KernelSource, search: Search) -> KernelSource:
         calls = [
             CallCandidate(
                 call.expression,
@@ -139,9 +140,10 @@ def merge_calls(source: SourceFile, found: SourceFile) -> SourceFile:
         for kernel in found.kernels
     }
     kernels: list[KernelSource] = []
+    names = _names_of(source)
     for kernel in source.kernels:
         repository_calls, hints = calls.get(kernel.name, ([], {}))
-        if _takes_calls(kernel) and (repository_calls or hints):
+        if _takes_calls(kernel, names) and (repository_calls or hints):
             kernels.append(
                 replace(kernel, candidates=(*repository_calls, *_own(kernel)), hints=hints)
             )
@@ -155,11 +157,35 @@ def _own(kernel: KernelSource) -> tuple[CallCandidate, ...]:
     return tuple(item for item in kernel.candidates if item.source != "repository")
 
 
-def _takes_calls(kernel: KernelSource) -> bool:
-    """Whether a kernel takes calls of other files: nothing in its own file gives its arguments."""
+def _takes_calls(kernel: KernelSource, names: frozenset[str]) -> bool:
+    """Whether a kernel takes calls of other files: nothing in its own file gives its arguments.
+
+    A call in its file with a name that the module, of the names `names`, does not have gives none:
+    a variable of a function, or of the statements that only a program executes.
+    """
     if kernel.style == "built":
         return False
-    return not kernel.off and not any(item.source in _CERTAIN for item in kernel.candidates)
+    return not kernel.off and not any(
+        item.source in _CERTAIN and (item.source != "call-site" or _is_closed(item, names))
+        for item in kernel.candidates
+    )
+
+
+def _is_closed(candidate: CallCandidate, names: frozenset[str]) -> bool:
+    try:
+        tree = ast.parse(candidate.expression, mode="eval")
+    except SyntaxError:
+        return True
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return not names or used <= names
+
+
+def _names_of(source: SourceFile) -> frozenset[str]:
+    """The names that an import of the module binds, and Python's own."""
+    bound = frozenset[str]().union(
+        *(item.binds for item in source.statements if not _MAIN_GUARD.match(item.text))
+    )
+    return bound.union(dir(builtins)) if bound else bound
 
 
 def root_of(path: Path) -> Path | None:

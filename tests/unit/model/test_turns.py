@@ -149,6 +149,20 @@ def test_pages_of_a_sequence() -> None:
     assert grid.children[0].children[0].trips == 64
 
 
+def test_pages_that_are_looked_up_in_indices_from_the_last_one() -> None:
+    place: Expr = ("-", ("-", LENGTH, 1), "k")
+    page: Expr = ("load", "pages", "bx", ("//", ("*", place, 16), 64))
+    read = Copy("", (), (Access("a", "read", (page, ("%", "k", 4), 0)),), "block")
+    (grid,) = KernelCounter(kernel(Loop("serial", "k", 0, LENGTH, (read,))), {}).counts().root
+    assert grid.children[0].children[0].trips == 64
+
+
+def test_turns_along_an_array_in_shared_memory() -> None:
+    read = Evaluate("", (), (Access("scan", "read", ("k",)),))
+    (grid,) = KernelCounter(kernel(Loop("serial", "k", 0, LENGTH, (read,))), {}).counts().root
+    assert grid.children[0].children[0].trips == 65
+
+
 def test_new_rows_behind_those_of_a_cache() -> None:
     cached: Expr = ("<", "k", ("load", "lengths", "bx"))
     old = Copy("", (), (Access("a", "read", ("bx", "k", 0)),), "block")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tirlens.repository import Target, WordIndex, find_calls
+from tirlens.repository import Repository, Target, WordIndex, find_calls
+from tirlens.source import read
 
 SCALE = Target("package/kernel.py", "scale")
 KERNEL = """
@@ -576,3 +577,29 @@ def test_the_place_and_the_kind(tmp_path: Path) -> None:
     index.refresh()
     (call,) = find_calls(index, [SCALE])[SCALE].calls
     assert (call.span.file, call.span.line, call.kind) == ("examples/run.py", 3, "program")
+
+
+@pytest.mark.parametrize(
+    ("text", "source"), [(KERNEL, "repository"), ("LONG = 3\n" + KERNEL, None)]
+)
+def test_a_call_with_a_name_that_the_module_does_not_have(
+    text: str, source: str | None, tmp_path: Path
+) -> None:
+    """A variable of the main guard is evaluated; a name of the module itself is left to it."""
+    name = "longest" if source else "LONG"
+    text += f"""
+if __name__ == "__main__":
+    longest = max(int(n) for n in [100, 300])
+    scale({name}, block=64)
+"""
+    (tmp_path / ".git").mkdir()
+    path = tmp_path / "kernel.py"
+    path.write_text(text)
+    repository = Repository(tmp_path, tmp_path / "store.sqlite")
+    repository.refresh()
+    (kernel,) = repository.with_calls(read(text), path).kernels
+    calls = [(item.source, item.expression) for item in kernel.candidates]
+    if source:
+        assert calls[0] == ("repository", "scale(n=300, block=64)")
+    else:
+        assert calls == [("call-site", "scale(3, block=64)")]

@@ -54,29 +54,45 @@ def estimate_trips(
     buffers: Mapping[str, Buffer],
     shapes: Mapping[str, Sequence[Expr]],
 ) -> TripEstimate | None:
-    """The trip count that traverses the global arrays of a loop once; None without such an array.
+    """The trip count that traverses the arrays of a loop once; None without such an array.
 
     Accesses without a data-dependent condition bound it by the shortest array.  Accesses under
-    such conditions (cached and new keys, say) are alternatives: the longest array counts.
+    such conditions (cached and new keys, say) are alternatives: the longest array counts.  A table
+    in which indices are looked up is an array of the loop, too: the pages of a cache.  An array in
+    shared memory counts where no global one is traversed.
     """
     always: list[TripEstimate] = []
     sometimes: list[TripEstimate] = []
-    for access, inside, certain in _accesses_in(loop.body, scope, True):
-        buffer = buffers[access.buffer]
-        if buffer.scope != "global":
+    shared: list[TripEstimate] = []
+    for name, indices, certain in _indexed_arrays(loop.body, scope):
+        buffer = buffers[name]
+        if buffer.scope != "global" and not buffer.scope.startswith("shared"):
             continue
-        indices = [inside.resolve(index) for index in access.indices]
-        for axis, (index, size) in enumerate(zip(indices, shapes[access.buffer], strict=False)):
+        for axis, (index, size) in enumerate(zip(indices, shapes[name], strict=False)):
             step = slope(index, loop.var)
-            if isinstance(size, int) and step is not None and step > 0:
+            if isinstance(size, int) and step:
                 other_indices = indices[:axis] + indices[axis + 1 :]
-                most = size / step
+                most = size / abs(step)
                 share = most / _dimension_sharers(index, other_indices, loop.var, scope)
                 found = TripEstimate(math.ceil(share if share >= 1 else most), buffer.name)
-                (always if certain else sometimes).append(found)
+                if buffer.scope == "global":
+                    (always if certain else sometimes).append(found)
+                else:
+                    shared.append(found)
     if always:
         return min(always, key=lambda one: one.trips)
-    return max(sometimes, key=lambda one: one.trips, default=None)
+    return max(sometimes or shared, key=lambda one: one.trips, default=None)
+
+
+def _indexed_arrays(
+    nodes: Sequence[Node], scope: CountingScope
+) -> Iterator[tuple[str, list[Expr], bool]]:
+    """The arrays of a body with their indices, also of loads in indices of others."""
+    for access, inside, certain in _accesses_in(nodes, scope, True):
+        indices = [inside.resolve(index) for index in access.indices]
+        yield access.buffer, indices, certain
+        for load in {load for index in indices for load in loads(index)}:
+            yield load[1], list(load[2:]), certain
 
 
 def slope(expr: Expr, name: str) -> Fraction | None:

@@ -6,6 +6,7 @@ differ between versions.  This module imports no framework.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 BINARY = {
@@ -37,6 +38,7 @@ BINARY = {
 #: Loads of one element or vector; the second name is that of apache-tvm 0.27.
 LOADS = frozenset({"BufferLoad", "TensorLoad"})
 REGIONS = frozenset({"BufferRegion", "TensorRegion"})
+_CUSTOM_TYPE = re.compile(r"custom\[(\w+)\]")
 BLOCK_TAGS = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
 THREAD_TAGS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 
@@ -64,7 +66,12 @@ def dtype_of(node: Any) -> str:
     found = getattr(node, "dtype", None)
     if found is None:
         found = getattr(getattr(node, "ty", None), "dtype", "handle")
-    return str(found) or "handle"
+    return type_name(found) or "handle"
+
+
+def type_name(dtype: Any) -> str:
+    """The name of an element type: ``tfloat32`` for tilelang's ``custom[tfloat32]``, too."""
+    return _CUSTOM_TYPE.sub(r"\1", str(dtype))
 
 
 def scope_of(buffer: Any) -> str:

@@ -66,7 +66,7 @@ class Arrays:
             Buffer(
                 id=name,
                 name=str(buffer.name),
-                dtype=str(buffer.dtype),
+                dtype=dialect.type_name(buffer.dtype),
                 shape=shape,
                 scope=scope or dialect.scope_of(buffer),
                 strides=strides,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...ops import Region
+from ..ir import dialect
 from ..reading.expression_cost import Readers
 from .builder import Nodes
 from .traversal import Traversal
@@ -50,7 +51,9 @@ class Declarations:
         shape = tuple(self._expressions.expr(size) for size in buffer.shape)
         is_beginning = not any(index != 0 for index in view.indices)
         return (
-            is_beginning and str(buffer.dtype) == view.buffer.dtype and shape == view.buffer.shape
+            is_beginning
+            and dialect.type_name(buffer.dtype) == view.buffer.dtype
+            and shape == view.buffer.shape
         )
 
     def _body(self, stmt: Any) -> Nodes:
