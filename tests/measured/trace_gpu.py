@@ -63,7 +63,9 @@ def main(table: Path, output: Path) -> None:
     here = Path.cwd()
     with table.open(encoding="utf-8") as file:
         rows = list(enumerate(csv.DictReader(file)))
-    by_file = itertools.groupby(sorted(rows, key=lambda item: item[1]["file"]), lambda item: item[1]["file"])
+    by_file = itertools.groupby(
+        sorted(rows, key=lambda item: item[1]["file"]), lambda item: item[1]["file"]
+    )
     with spans.recording():
         for name, group in by_file:
             items = list(group)

@@ -39,6 +39,9 @@ from tirlens.repository.values import (
 )
 from tirlens.source.module_names import parameter_defaults
 
+# Methods of a jitted function that take the kernel's own arguments.
+_SAME_ARGUMENTS = ("compile", "get_tir", "get_kernel_source")
+
 
 def attribute(machine: Machine, base: Value, name: str) -> Value:
     """The attribute `name` of a value."""
@@ -62,6 +65,8 @@ def attribute(machine: Machine, base: Value, name: str) -> Value:
         if name in ("name", "value"):
             return getattr(base, name)
         return class_attribute(machine, base.of.lineage(), name, base)
+    if isinstance(base, Function) and name in _SAME_ARGUMENTS:
+        return base
     if isinstance(base, Tensor):
         found = tensors.attribute(base, name)
         return library.Method(base, name) if found is None else found

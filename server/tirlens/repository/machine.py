@@ -59,6 +59,11 @@ class Machine:
         self._steps = steps
         self._deadline = time.thread_time() + limit_s
 
+    @property
+    def steps_left(self) -> int:
+        """The number of statements and calls that may still be executed."""
+        return self._steps
+
     def step(self) -> None:
         """Count a step.
 

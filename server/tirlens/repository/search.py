@@ -20,6 +20,7 @@ from tirlens.repository.dynamic_sizes import dynamic_dimensions, sizes_of, typic
 from tirlens.repository.evaluator import Evaluator
 from tirlens.repository.modules import Modules
 from tirlens.repository.rendering import Renderer
+from tirlens.repository.tensor_shapes import Tensor
 from tirlens.repository.values import (
     UNKNOWN,
     Class,
@@ -359,6 +360,7 @@ def _typical_first(calls: Mapping[str, tuple[GoalCall, int]]) -> list[str]:
 
 
 def _size(call: GoalCall) -> float:
-    """The logarithm of the product of the sizes among the arguments."""
-    sizes = (value for value in call.arguments.values() if type(value) is int and value > 1)
-    return sum(map(math.log2, sizes))
+    """The logarithm of the product of the sizes among the arguments, also of arrays."""
+    shapes = [value.shape for value in call.arguments.values() if isinstance(value, Tensor)]
+    sizes = (*call.arguments.values(), *itertools.chain.from_iterable(shapes))
+    return sum(math.log2(size) for size in sizes if type(size) is int and size > 1)

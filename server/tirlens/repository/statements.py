@@ -39,7 +39,7 @@ from tirlens.repository.values import (
     truth,
 )
 
-_MAX_ITERATIONS, _MAX_ITEMS = 12, 512
+_MAX_ITERATIONS, _MAX_ITEMS, _MAX_LOOP_STEPS = 12, 512, 3000
 
 
 def _expr(machine: Machine, node: ast.Expr, frame: Frame) -> None:
@@ -119,10 +119,13 @@ def _either(machine: Machine, bodies: Sequence[Sequence[ast.stmt]], frame: Frame
 def _for(machine: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
     items = items_of(machine.value(node.iter, frame))
     iterations = [UNKNOWN] if items is None else items[:_MAX_ITEMS]
-    calls_before = len(machine.calls)
+    calls_before, steps_before = len(machine.calls), machine.steps_left
     for number, item in enumerate(iterations):
         if number >= _MAX_ITERATIONS and len(machine.calls) > calls_before:
             # A sweep over many sizes: these are enough.
+            break
+        if number >= _MAX_ITERATIONS and steps_before - machine.steps_left > _MAX_LOOP_STEPS:
+            # It fills arrays with data.
             break
         assign(machine, node.target, item, frame)
         try:

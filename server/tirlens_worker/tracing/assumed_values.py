@@ -297,8 +297,10 @@ def _assignments(
                 yield {n: values[min(rank, len(values) - 1)] for n, values in source.items()}
         # What needs too much shared memory may fit with the smallest blocks and heads.
         yield {name: _smallest(values) for name, values in table.items()}
-        for name, values in table.items():
-            for value in values[1:]:
+        for name, values in hinted.items():
+            # First what the repository gives to the name, then what the name implies.
+            others = [value for value in values[2:] if value not in table[name]]
+            for value in dict.fromkeys((*others, *table[name][1:])):
                 yield dict({n: v[0] for n, v in hinted.items()}, **{name: value})
 
 

@@ -94,6 +94,28 @@ CASES = {
         },
         ("scale(n=512, block=512)", "scale(n=200)"),
     ),
+    "a kernel that is compiled before it is called": Case(
+        {"bench.py": "from package.kernel import scale\nscale.compile(64, block=32)\n"},
+        ("scale(n=64, block=32)",),
+    ),
+    "a test that fills its arrays in long loops": Case(
+        {
+            "test_it.py": """
+            import torch
+            from package.kernel import scale
+
+            def test_it(rows=4096, columns=512):
+                table = torch.zeros((rows, columns, 8))
+                for i in range(rows):
+                    for j in range(columns):
+                        for k in range(8):
+                            chosen = torch.randperm(max(1, i + j))[:k]
+                            table[i, j, : len(chosen)] = chosen.to(torch.float32).abs().sum()
+                scale(table.shape[0])
+            """
+        },
+        ("scale(n=4096)",),
+    ),
     "the options of a program": Case(
         {
             "run.py": """

@@ -5,19 +5,21 @@ The search for arguments continues where it cannot, or where they are large.
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Iterator, Optional
 
 from ..ir import dialect
 
 
 def is_launchable(func: Any, shared_bytes_per_block: int) -> bool:
-    """Whether the arrays of `func` have elements and its shared arrays fit a block.
+    """Whether `func` has blocks, its arrays have elements, and its shared arrays fit a block.
 
     Arrays with disjoint live ranges may share memory, so that a rejected kernel may fit all the
     same.  It is used if no other arguments yield a better one.
     """
     parameters = (buffer for _, buffer in dialect.parameters(func) if buffer is not None)
     if any(_elements(buffer) == 0 for buffer in parameters):
+        return False
+    if any(extent == 0 for extent in _grid(func)):
         return False
     shared_bytes = sum(
         (_elements(buffer) or 0) * _bits(buffer) // 8
@@ -35,6 +37,14 @@ def array_bytes(func: Any) -> int:
         for _, buffer in dialect.parameters(func)
         if buffer is not None
     )
+
+
+def _grid(func: Any) -> Iterator[Any]:
+    """The extents of the dimensions of the grid, as plain data."""
+    for stmt in dialect.statements(func.body):
+        binding = getattr(stmt, "thread_binding", None)
+        if binding is not None and str(binding.thread_tag) in dialect.BLOCK_TAGS:
+            yield dialect.plain(stmt.extent)
 
 
 def _elements(buffer: Any) -> Optional[int]:

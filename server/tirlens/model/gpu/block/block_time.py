@@ -93,9 +93,7 @@ def time_block(
     record : BlockRecord or None
         Receives the runs of pipelines and warp roles, for a timeline.
     """
-    context = BlockContext(
-        device, blocks, is_unsynchronised, has_producer, latency_share, record
-    )
+    context = BlockContext(device, blocks, is_unsynchronised, has_producer, latency_share, record)
     root = TimedNode(None, 0.0, _time_siblings(tree, context, 1.0))
     leaves = leaves_of(tree)
     return BlockTime(root, prefetched_share(leaves), burst_share(leaves))
