@@ -78,8 +78,12 @@ def is_alive(pid: int) -> bool:
 
 
 def workers(mark: dict[str, str]) -> list[int]:
-    """The worker processes of a server, without the children in which they analyse."""
-    return named(mark, "tirlens-worker")
+    """The worker processes of a server, without the children in which they analyse.
+
+    A child that has just been forked still has its parent's name.
+    """
+    found = named(mark, "tirlens-worker")
+    return [pid for pid in found if _parent(pid) not in found]
 
 
 def named(mark: dict[str, str], *names: str) -> list[int]:
@@ -94,6 +98,12 @@ def _name(pid: int) -> str | None:
         # Processes have no other name there than their program's.
         is_worker = any("tirlens_worker" in word for word in psutil.Process(pid).cmdline())
         return "tirlens-worker" if is_worker else None
+    return None
+
+
+def _parent(pid: int) -> int | None:
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(pid).ppid()
     return None
 
 
