@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
+from tirlens import array_words
 from tirlens.budget import Budget, budget_of
 from tirlens.toml_reader import TomlError, read_in_time, read_toml
 
@@ -213,7 +214,7 @@ def _calls(value: Any) -> tuple[str, ...]:
 
 def _check_call(text: str) -> None:
     try:
-        ast.parse(text.strip(), mode="eval")
+        ast.parse(array_words.expand(text.strip()), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError(f"{text[:80]!r} is no call such as 'matmul(1024, 1024)'") from None
 

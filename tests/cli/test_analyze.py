@@ -119,6 +119,88 @@ def test_call_and_bind(analyze: Any, tilelang_python: Path) -> None:
     assert status == 1 and ": trace: matmul(1, 2, 3, 4): " in err
 
 
+OBJECTS = """
+import enum
+from dataclasses import dataclass
+
+import tilelang
+import tilelang.language as T
+import torch
+
+
+class Mode(enum.Enum):
+    COPY = "copy"
+
+
+@dataclass(frozen=True)
+class Config:
+    block: int = 128
+    dtypes: tuple = ("float16",)
+
+
+def build(shape, options, dtype, config, mode, names):
+    m, n = shape
+    assert names == ["a", {1: (2,)}]
+
+    @T.prim_func
+    def main(A: T.Tensor((m, n), dtype), B: T.Tensor((m, n), dtype)):
+        with T.Kernel(m // config.block, threads=options["threads"]) as i:
+            tile = T.alloc_shared((config.block, n), dtype)
+            T.copy(A[i * config.block, 0], tile)
+            if mode is Mode.COPY:
+                T.copy(tile, B[i * config.block, 0])
+
+    return main
+
+
+@tilelang.jit
+def scale(x, y, block: int = 64):
+    m = T.dynamic("m")
+    x: T.Tensor((m, 64), T.float16)
+    y: T.Tensor((m, 64), T.float16)
+    with T.Kernel(T.ceildiv(m, block), threads=128) as i:
+        tile = T.alloc_shared((block, 64), T.float16)
+        T.copy(x[i * block, 0], tile)
+        T.copy(tile, y[i * block, 0])
+"""
+NAMES = "names=['a', {1: (2,)}]"
+BUILDS = [
+    f"build([512, 64], {{'threads': 256}}, T.float16, Config(block=64), Mode.COPY, {NAMES})",
+    f"build((512, 64), dict(threads=64), torch.half, Config(64, ('x',)), Mode('copy'), {NAMES})",
+    f"build([512, 64], dict(threads=64), 'float16', config=Config(), mode=Mode.COPY, {NAMES})",
+]
+
+
+def _global_bytes(kernel: Any) -> int:
+    return sum(kernel["global_bytes"].values())
+
+
+def test_calls_with_objects_and_arrays(analyze: Any, tilelang_python: Path, tmp_path: Path) -> None:
+    path = tmp_path / "objects.py"
+    path.write_text(OBJECTS)
+    python = ("--python", tilelang_python)
+    copied = 2 * 512 * 64 * 2
+    for call in BUILDS:
+        _, out, _ = analyze("analyze", path, "--call", call, "--format", "json", *python)
+        (kernel,) = json.loads(out)["kernels"]
+        assert (kernel["call"], _global_bytes(kernel)) == (call, copied)
+    _, table, _ = analyze("analyze", path, "--call", "scale(512x64 fp16, 512x64 fp16)", *python)
+    assert "call: scale(512x64 float16, 512x64 float16) (option)" in table
+    # As a directive, too, in the form that the message about missing arguments gives.
+    _, _, err = analyze("analyze", path, "--kernel", "build", *python)
+    (wanted,) = [line.partition("# tirlens: ")[2] for line in err.splitlines() if "needs" in line]
+    form = wanted.partition(" (tried")[0]
+    assert form == "build(shape=..., options=..., dtype=..., config=..., mode=..., names=...)"
+    given = ["[512, 64]", "{'threads': 64}", "'float16'", "Config()", "Mode.COPY", NAMES[6:]]
+    for value in given:
+        form = form.replace("...", value, 1)
+    path.write_text(OBJECTS.replace("def build", f"# tirlens: {form}\ndef build"))
+    _, out, _ = analyze("analyze", path, "--kernel", "build", "--format", "json", *python)
+    (kernel,) = json.loads(out)["kernels"]
+    assert kernel["call_source"] == "directive"
+    assert _global_bytes(kernel) == copied
+
+
 def test_table_csv_markdown_and_sarif(analyze: Any, tvm_python: Path, tmp_path: Path) -> None:
     base = ("analyze", EXAMPLES / "matmul_tvm.py", "--kernel", "softmax", "--python", tvm_python)
     status, table, _ = analyze(*base)

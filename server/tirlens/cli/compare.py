@@ -10,6 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from tirlens import array_words
 from tirlens.cli import base_comparison, file_analysis, outcome
 from tirlens.cli.errors import UsageError
 from tirlens.cli.output import console, stream, write_json
@@ -105,7 +106,7 @@ def _only(reports: Sequence[FileReport], call: str) -> Variant:
 
 
 def _plain(call: str) -> str:
-    return "".join(call.split())
+    return "".join(array_words.expand(call).split())
 
 
 def _rows(variants: Sequence[Variant]) -> list[_Row]:

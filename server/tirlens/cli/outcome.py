@@ -53,10 +53,11 @@ def print_problems(reports: Sequence[FileReport]) -> None:
             print(f"{place}:{line}:{column}: {problem.kind}: {problem.message}", file=sys.stderr)
         for needs in file.needs:
             names = ", ".join(needs.names) or "arguments"
+            given = ", ".join(f"{name}=..." for name in needs.names) or "..."
             tried = f" (tried {needs.reason})" if needs.reason else ""
             print(
                 f"{file.path}:{needs.span.line}:1: needs-bindings: {needs.kernel} needs {names}; "
-                f"give them by --call or by a comment: # tirlens: {needs.kernel}(...){tried}",
+                f"give them by --call or by a comment: # tirlens: {needs.kernel}({given}){tried}",
                 file=sys.stderr,
             )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 
+from tirlens import array_words
+
 _IMPORT = "__import__"
 # Of ``types.FunctionType(code, globals, name, defaults, closure)``.
 _NAME, _CLOSURE = 2, 4
@@ -15,8 +17,10 @@ def readable(call: str) -> str:
     """`call` without what makes it an expression of its module only.
 
     ``__import__('ops.activations', fromlist=['x']).Mish.op`` is ``Mish.op``. A function made of its
-    code is its name, with the values that it encloses in brackets.
+    code is its name, with the values that it encloses in brackets. A tensor without storage is
+    ``1024x1024 float16``.
     """
+    call = array_words.shorten(call)
     if _IMPORT not in call:
         return call
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tirlens.ide import counters, entries, labels, lenses, sizes, tables, terms, verdicts
+from tirlens.ide import call_text, counters, entries, labels, lenses, sizes, tables, terms, verdicts
 from tirlens.ide.escaping import code, prose
 from tirlens.ide.history import NO_HISTORY, History
 
@@ -130,7 +130,7 @@ def assumptions(report: KernelReport) -> str:
     """Where the figures are from: call, sizes, device and framework; what of it is assumed."""
     items: list[str] = []
     if report.call:
-        items.append(f"{code(report.call)} ({_call_source(report)})")
+        items.append(f"{code(call_text.readable(report.call))} ({_call_source(report)})")
     if report.bindings:
         items.append(code(", ".join(f"{name}={value}" for name, value in report.bindings.items())))
     items.append(prose(f"{report.device_name} ({report.device_id})"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from tirlens.ide import labels, sizes, verdicts
+from tirlens.ide import call_text, labels, sizes, verdicts
 from tirlens.ide.launch import array_transfers, block, blocks_per_sm
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def launches(kernel: KernelReport) -> str:
 def particulars(kernel: KernelReport) -> list[tuple[str, str]]:
     """The figures of a kernel that are not in its lens, with their names."""
     found = {
-        "call": f"{kernel.call} ({call_source(kernel)})" if kernel.call else "",
+        "call": f"{call_text.readable(kernel.call)} ({call_source(kernel)})" if kernel.call else "",
         "assumed": ", ".join(sizes.assumption_texts(kernel)),
         "device": f"{kernel.device_name} ({kernel.device_source or kernel.device_id})",
         "launch": _launch(kernel),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from tirlens import array_words
 from tirlens.hardware import Device
 from tirlens.pipeline.device_choice import choose_device
 from tirlens.pipeline.options import Options
@@ -65,7 +66,7 @@ def captured_calls(kernel: KernelSource) -> list[CallCandidate]:
 def root_name(call: str) -> str | None:
     """The first name of a call expression; None if it is not an expression."""
     try:
-        node: ast.AST = ast.parse(call.strip(), mode="eval").body
+        node: ast.AST = ast.parse(array_words.expand(call.strip()), mode="eval").body
     except (SyntaxError, ValueError):
         return None
     while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
@@ -130,7 +131,8 @@ def _candidates(
     if options.calls:
         for call in options.calls:
             if root_name(call) in _names(kernel):
-                yield CallCandidate(call, "option", kernel.span, required=True)
+                expression = array_words.expand(call)
+                yield CallCandidate(expression, "option", kernel.span, required=True)
         return
     required = [item for item in kernel.candidates if item.required]
     yield from required
@@ -141,7 +143,7 @@ def _candidates(
         yield CallCandidate(f"{kernel.name}({arguments})", source, kernel.span)
     for call in options.project.calls:
         if root_name(call) in _names(kernel):
-            yield CallCandidate(call, "settings", kernel.span)
+            yield CallCandidate(array_words.expand(call), "settings", kernel.span)
     for item in kernel.candidates:
         if not item.required:
             yield replace(item, expression=with_arguments(item.expression, kernel, fitting))

@@ -36,7 +36,7 @@ def is_integer(dtype: Value) -> bool:
     return name.startswith(_INTEGERS)
 
 
-def filled(made: Tensor, value: Value) -> Tensor:
+def fill(made: Tensor, value: Value) -> Tensor:
     """`made` with `value` in each element, where it is a small tensor of integers."""
     if type(value) is not int or not is_integer(made.dtype) or len(made.shape) > 1:
         return made
@@ -122,7 +122,7 @@ def _places(key: Value, length: int) -> list[int] | None:
     return list(range(length)[key])
 
 
-def reduced(base: Tensor, name: str, made: Value) -> Value:
+def reduce_contents(base: Tensor, name: str, made: Value) -> Value:
     """`made`, the result of a reduction over all dimensions, with its value."""
     reduction = _REDUCTIONS.get(name)
     if base.contents and reduction is not None and isinstance(made, Tensor) and not made.shape:
@@ -130,7 +130,7 @@ def reduced(base: Tensor, name: str, made: Value) -> Value:
     return made
 
 
-def joined(parts: list[Tensor], made: Tensor) -> Tensor:
+def join_contents(parts: list[Tensor], made: Tensor) -> Tensor:
     """`made`, the concatenation of `parts`, with its contents where those of all are known."""
     if len(made.shape) != 1 or any(part.contents is None for part in parts):
         return made
@@ -138,7 +138,7 @@ def joined(parts: list[Tensor], made: Tensor) -> Tensor:
     return replace(made, contents=tuple(values))
 
 
-def padded(base: Tensor, widths: list[Value], value: Value, made: Tensor) -> Tensor:
+def pad_contents(base: Tensor, widths: list[Value], value: Value, made: Tensor) -> Tensor:
     """`made`, the result of ``pad(base, (low, high))``, with its contents."""
     if base.contents is None or len(base.shape) != 1 or len(widths) != 2:
         return made

@@ -55,7 +55,9 @@ def _pad(positional: list[Value], named: dict[str, Value]) -> Value:
             parts = (shape[axis], low, high)
             shape[axis] = sum(parts) if all(type(part) is int for part in parts) else UNKNOWN
     fill = named.get("value", positional[3] if len(positional) > 3 else 0)
-    return tensor_contents.padded(base, list(widths), fill or 0, base.with_shape(tuple(shape)))
+    return tensor_contents.pad_contents(
+        base, list(widths), fill or 0, base.with_shape(tuple(shape))
+    )
 
 
 def _linear(positional: list[Value], named: dict[str, Value]) -> Value:
@@ -107,7 +109,7 @@ def join(name: str, positional: list[Value], named: dict[str, Value]) -> Value:
             part.shape[axis] if len(part.shape) > axis else UNKNOWN for part in parts
         ]
         shape[axis] = sum(sizes) if all(type(size) is int for size in sizes) else UNKNOWN
-    return tensor_contents.joined(parts, parts[0].with_shape(tuple(shape)))
+    return tensor_contents.join_contents(parts, parts[0].with_shape(tuple(shape)))
 
 
 def _product(positional: list[Value]) -> Value:
@@ -123,7 +125,7 @@ def reduce(base: Tensor, name: str, positional: list[Value], named: dict[str, Va
     given = named.get("dim", named.get("axis", positional[0] if positional else None))
     dtype = External("torch.int64") if name in _INTEGER_RESULTS else base.dtype
     if given is None or name == "norm":
-        return tensor_contents.reduced(base, name, Tensor((), dtype))
+        return tensor_contents.reduce_contents(base, name, Tensor((), dtype))
     axes = axes_of(given, len(base.shape))
     if axes is None:
         return UNKNOWN
@@ -133,7 +135,7 @@ def reduce(base: Tensor, name: str, positional: list[Value], named: dict[str, Va
         for axis, size in enumerate(base.shape)
         if keep or axis not in axes
     )
-    made = tensor_contents.reduced(base, name, Tensor(shape, dtype))
+    made = tensor_contents.reduce_contents(base, name, Tensor(shape, dtype))
     return (made, Tensor(shape, External("torch.int64"))) if name in ("max", "min") else made
 
 

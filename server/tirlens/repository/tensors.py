@@ -43,14 +43,14 @@ def create(name: str, positional: list[Value], named: dict[str, Value]) -> Value
     like = name.endswith("_like")
     if like and positional and isinstance(positional[0], Tensor):
         made = Tensor(positional[0].shape, named.get("dtype", positional[0].dtype))
-        return tensor_contents.filled(made, _fill(name, positional, named))
+        return tensor_contents.fill(made, _fill(name, positional, named))
     if name in ("arange", "randperm"):
         return _arange(name, positional, named)
     if name in _MADE:
         default = "torch.int64" if name in _MADE_OF_INTEGERS else "torch.float32"
         shape = _shape_of(name, positional, named)
         made = Tensor(shape, named.get("dtype", External(default)))
-        return tensor_contents.filled(made, _fill(name, positional, named))
+        return tensor_contents.fill(made, _fill(name, positional, named))
     if name in ("tensor", "as_tensor"):
         return tensor_contents.of_values(positional, named)
     if name in _LEGACY:

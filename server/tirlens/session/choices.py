@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tirlens import array_words
+
 if TYPE_CHECKING:
     from tirlens.model.report import KernelReport
     from tirlens.session.document import Document
@@ -59,7 +61,7 @@ def kernel_at(document: Document, line: int) -> KernelSource | None:
 
 def _assumed_directive(report: KernelReport) -> str:
     """The call and the sizes with all that is assumed, for the user to edit."""
-    call = [report.call] if "(" in report.call else []
+    call = [array_words.shorten(report.call)] if "(" in report.call else []
     sizes = (f"{name}={value}" for name, value in report.bindings.items())
     return ", ".join((*call, *sizes))
 
@@ -81,7 +83,8 @@ def choices(document: Document, name: str | None) -> Choices | None:
                 found[text] = Choice(text, "assumed", True)
                 continue
             if "(" in report.call:
-                found[report.call] = Choice(report.call, report.call_source, True)
+                text = array_words.shorten(report.call)
+                found[text] = Choice(text, report.call_source, True)
             if report.bindings or report.needs:
                 sizes = {**report.bindings, **dict.fromkeys(report.needs, 1024)}
                 text = ", ".join(f"{key}={value}" for key, value in sizes.items())
@@ -89,8 +92,8 @@ def choices(document: Document, name: str | None) -> Choices | None:
                 found[text] = Choice(text, source, not report.needs)
     for candidate in kernel.candidates:
         if "(" in candidate.expression:
-            choice = Choice(candidate.expression, candidate.source)
-            found.setdefault(candidate.expression, choice)
+            text = array_words.shorten(candidate.expression)
+            found.setdefault(text, Choice(text, candidate.source))
     lines = document.map_from(reading)
     line = lines.nearest_current_line(kernel.insertion_line)
     standing = [item for item in kernel.directives if item.span.line == kernel.insertion_line - 1]

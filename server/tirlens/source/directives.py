@@ -10,6 +10,7 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tirlens import array_words
 from tirlens.budget import NAMES, NO_BUDGET, Budget, budget_of
 from tirlens.source.parse import Text
 from tirlens.source.source_file import Directive
@@ -99,9 +100,10 @@ def parse_directive(payload: str, span: Span) -> Directive:
         if item in ("on", "off"):
             on, off = item == "on", item == "off"
         elif binding is None:
-            if not is_call(item):
+            call = array_words.expand(item)
+            if not is_call(call):
                 return Directive(span, error=f"{_quote(item)} is no directive: {_EXPECTED}")
-            calls.append(item)
+            calls.append(call)
         elif binding["name"] == "device":
             device = binding["value"].strip("'\" ")
             if not device:
