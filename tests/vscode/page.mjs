@@ -58,6 +58,26 @@ try {
   ]);
   await download.saveAs(join(given.screenshots, "roofline.png"));
   console.log(JSON.stringify({ keyboard: { focused, tooltip, before, after, refused, saved: download.suggestedFilename() } }));
+  const link = page.locator("a[data-line]").first();
+  const data = JSON.parse(await page.locator("#data").textContent());
+  const post = async (title) => {
+    await page.evaluate((message) => window.postMessage(message), { type: "data", data: { ...data, title } });
+    await page.waitForTimeout(100);
+  };
+  await link.evaluate((element) => {
+    globalThis.link = element;
+    element.addEventListener("click", () => (globalThis.clicked = true));
+  });
+  const isKept = () => page.evaluate(() => globalThis.link.isConnected);
+  await post(data.title);
+  const kept = await isKept();
+  await link.hover();
+  await page.mouse.down();
+  await post("another title");
+  await page.mouse.up();
+  await page.locator("h1").filter({ hasText: "another title" }).waitFor();
+  const clicked = await page.evaluate(() => globalThis.clicked === true);
+  console.log(JSON.stringify({ redrawn: { kept, clicked, replaced: !(await isKept()) } }));
 } finally {
   await browser.close();
 }

@@ -106,12 +106,18 @@ def test_every_theme_and_width(seen: list[dict[str, Any]]) -> None:
 
 
 def test_keyboard_and_pictures(seen: list[dict[str, Any]]) -> None:
-    found = seen[-1]["keyboard"]
+    found = seen[-2]["keyboard"]
     assert found["focused"] and found["tooltip"].splitlines()[0] in found["focused"]
     assert found["after"] < found["before"]
     assert found["saved"].endswith("roofline.png")
     # Its own policy refuses nothing of it.
     assert found["refused"] == []
+
+
+def test_a_page_is_drawn_anew_only_for_other_data_and_never_under_a_click(
+    seen: list[dict[str, Any]],
+) -> None:
+    assert seen[-1]["redrawn"] == {"kept": True, "clicked": True, "replaced": True}
 
 
 @pytest.mark.parametrize("name", ["report.js", "report.css"])

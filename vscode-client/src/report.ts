@@ -135,7 +135,12 @@ export class Reports implements Disposable {
     this.request += 1;
     const { request, uri } = this;
     const wanted = { kernel: this.kernel, comparison: this.comparison };
-    const data = await this.server.run<Page>(SERVER.reportPage, uri, wanted);
+    let data: Page | undefined;
+    try {
+      data = await this.server.run<Page>(SERVER.reportPage, uri, wanted);
+    } catch (error) {
+      log.error(`report: ${reason(error)}`);
+    }
     // What has been asked for since then comes later.
     if (request !== this.request) {
       return;

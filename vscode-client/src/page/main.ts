@@ -10,11 +10,47 @@ import { listing } from "./source";
 import { fileName } from "./text";
 import { tooltip } from "./tooltip";
 
+/** How long a click may take; of a press on a scroll bar the end is not told. */
+const LONGEST_PRESS_MS = 1000;
+
 const host = findHost();
 const root = document.getElementById("report") ?? document.body;
 const announcement = el("p", { class: "announcement", role: "status" });
 let shown: KernelPart | undefined;
+/** The data that is displayed, as text. */
+let displayed = "";
+/** What is to be drawn when the pointer is released. */
+let postponed: (() => void) | undefined;
+let isPressed = false;
 let cursor = 0;
+
+/** Displays `data`; the elements of a page that has not changed stay. */
+function update(data: Page): void {
+  const text = JSON.stringify(data);
+  if (text !== displayed) {
+    displayed = text;
+    draw(() => {
+      render(data);
+    });
+  }
+}
+
+/** Draws at once, or after the click under way: its target must not be replaced before it ends. */
+function draw(action: () => void): void {
+  postponed = action;
+  if (isPressed) {
+    setTimeout(release, LONGEST_PRESS_MS);
+  } else {
+    release();
+  }
+}
+
+function release(): void {
+  isPressed = false;
+  const action = postponed;
+  postponed = undefined;
+  action?.();
+}
 
 function render(page: Page): void {
   tooltip.hide();
@@ -117,14 +153,24 @@ function renderMessage(text: string): void {
 
 const embedded = document.getElementById("data")?.textContent;
 if (embedded) {
-  render(JSON.parse(embedded) as Page);
+  update(JSON.parse(embedded) as Page);
+}
+window.addEventListener("pointerdown", () => {
+  isPressed = true;
+});
+for (const end of ["pointerup", "pointercancel", "blur"]) {
+  // The click follows in the same task.
+  window.addEventListener(end, () => setTimeout(release));
 }
 window.addEventListener("message", (event: MessageEvent<ToPage>) => {
   const message = event.data;
   if (message.type === "data") {
-    render(message.data);
+    update(message.data);
   } else if (message.type === "empty") {
-    renderMessage(message.message);
+    displayed = "";
+    draw(() => {
+      renderMessage(message.message);
+    });
   } else {
     cursor = message.line;
     shown?.follow(cursor);
