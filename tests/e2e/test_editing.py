@@ -264,6 +264,31 @@ def test_untrusted_shows_the_static_part_until_trust_is_granted(
     assert "1024x512 fp32" in client.lenses(uri)[5]
 
 
+@pytest.mark.parametrize(
+    ("setting", "directive", "named"),
+    [("l40s", "", "l40s"), ("l40s", "# tirlens: device=a10\n", "a10"), (None, "", "")],
+)
+def test_a_first_analysis_under_way_says_the_device_that_is_named(
+    client: Client,
+    tmp_path: Path,
+    tvm_python: Path,
+    setting: str | None,
+    directive: str,
+    named: str,
+) -> None:
+    settings = {"device": setting} if setting else {}
+    client.initialize(trusted=True, interpreter=str(tvm_python), settings=settings)
+    uri = client.open(tmp_path / "kernels.py", directive + TVM)
+    client.wait_ready(uri)
+    analysing, ready = [
+        params["device"]
+        for method, params in client.notifications
+        if method == "tirlens/status" and params["state"] in ("analyzing", "ready")
+    ][:2]
+    # Without a name the kernel's own target may decide.
+    assert (analysing, ready) == (named, named or "h100-sxm")
+
+
 def test_closed_file_is_published_no_more(client: Client, tmp_path: Path, tvm_python: Path) -> None:
     client.initialize(trusted=True, interpreter=str(tvm_python))
     path = tmp_path / "kernels.py"

@@ -52,6 +52,16 @@ function scenariosOfTrusted(window) {
     "tvm: lens and hints": () => sees(window, tvm),
     "tvm: hover": () => explains(window, tvm),
     "status item names the device": () => window.status(/^\s*TIRLens: h100-sxm$/),
+    "a picker that is open learns which device is in use": async () => {
+      await window.openFile(given.slow.file);
+      await window.command("TIRLens: Choose Device");
+      const [before] = await window.choices(/h100-sxm/);
+      const rows = await window.choices(/in use/);
+      assert.doesNotMatch(before, /in use/, "its analysis is under way");
+      assert.match(rows[0], /^h100-sxm[^]*in use/);
+      await window.page.keyboard.press("Escape");
+      return { before, after: rows[0] };
+    },
     "tilelang: lens and hints": async () => {
       await window.openFile(tilelang.file);
       return sees(window, tilelang);
@@ -71,9 +81,8 @@ function scenariosOfTrusted(window) {
       const link = frame.locator("[data-line]").first();
       const line = await link.getAttribute("data-line");
       const place = window.page.locator('[id="status.editor.selection"]');
+      await link.click();
       return until(`cursor on line ${line}`, 10 * SECONDS, async () => {
-        // The page may have been drawn anew under an earlier click.
-        await link.click();
         const text = await place.innerText();
         return text.includes(`Ln ${line},`) ? text : undefined;
       });
@@ -211,9 +220,6 @@ function scenariosOfTrusted(window) {
     "devices are listed by use, then by vendor and speed": async () => {
       await window.command("View: Hide Panel");
       await window.openFile(tvm.file);
-      // The file's own analysis says which device is in use; until then the item has another file's.
-      await window.page.waitForTimeout(2 * SECONDS);
-      await window.status(/h100-sxm/);
       await window.command("TIRLens: Choose Device");
       const rows = await window.choices(/in use/);
       await window.screenshot(join(given.screenshots, "devices.png"));

@@ -39,6 +39,8 @@ TILELANG = {
 # A file in a folder without an environment.
 ALONE = {"file": "alone/gemm_alone.py", "message": "the file needs tilelang"}
 NOTEBOOK = {"file": "cells.ipynb", "code": "import tilelang.language"}
+# A file whose analysis takes longer than it takes to open a picker.
+SLOW = {"file": "tvm/slow.py"}
 BROKEN = {"file": "tvm/broken.py", "severity": "error", "message": "expected ':'"}
 
 _BROKEN_TEXT = """\
@@ -67,6 +69,8 @@ def lay_out(folder: Path, *, marker: Path | None = None, own_environment: bool =
     if own_environment:
         (folder / ".venv").symlink_to(environment("tilelang-0.1.15").parents[1])
     (folder / BROKEN["file"]).write_text(_BROKEN_TEXT)
+    slow = EXAMPLES / TVM["file"].split("/")[1]
+    (folder / SLOW["file"]).write_text(f"_ = __import__('time').sleep(6)\n{slow.read_text()}")
     code = f"import tilelang\n{NOTEBOOK['code']} as T"
     (folder / NOTEBOOK["file"]).write_text(_notebook(code))
     alone = folder / ALONE["file"]

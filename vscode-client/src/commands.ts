@@ -46,7 +46,10 @@ export function registerCommands(
     },
     "tirlens.chooseDevice": async () => {
       if (await running(server)) {
-        await devices.choose(status.displayed()?.device);
+        await devices.choose({
+          current: () => status.displayed()?.device,
+          onDidChange: status.onDidChange,
+        });
       }
     },
     "tirlens.compareDevice": async (about) => {

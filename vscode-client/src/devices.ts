@@ -1,10 +1,17 @@
-import { QuickPickItemKind, window, type Memento, type QuickPickItem } from "vscode";
+import { QuickPickItemKind, window, type Event, type Memento, type QuickPickItem } from "vscode";
 import type { Server } from "./client";
 import { SERVER, type DeviceChoice } from "./protocol";
 import { store } from "./settings";
 
 const RECENT = "recentDevices";
 const MOST_RECENT = 5;
+
+/** The device in use, which an analysis that is under way may change. */
+export interface DeviceInUse {
+  /** Its id; undefined or empty before it is known. */
+  current: () => string | undefined;
+  onDidChange: Event<unknown>;
+}
 
 /** The choice of a device: the one in use and recent ones first, then by vendor and architecture. */
 export class DevicePicker {
@@ -14,29 +21,71 @@ export class DevicePicker {
   ) {}
 
   /** Has the user choose the device to estimate for. */
-  async choose(current: string | undefined): Promise<void> {
-    const chosen = await this.pick("TIRLens: estimate for which device?", current);
+  async choose(inUse: DeviceInUse): Promise<void> {
+    const chosen = await this.pick("TIRLens: estimate for which device?", inUse);
     if (chosen !== undefined) {
       await store("device", chosen);
     }
   }
 
   /** Has the user choose a device; undefined where none is chosen. */
-  async pick(title: string, current?: string): Promise<string | undefined> {
+  async pick(title: string, inUse?: DeviceInUse): Promise<string | undefined> {
     const devices = (await this.server.run<DeviceChoice[]>(SERVER.devices)) ?? [];
     const recent = this.memory.get<string[]>(RECENT, []);
-    const items = ordered(devices, recent, current);
-    const chosen = await window.showQuickPick(items, {
-      title,
-      placeHolder: "Name, architecture or number of SMs",
-      matchOnDescription: true,
-      matchOnDetail: true,
-    });
-    if (chosen) {
-      const known = [chosen.label, ...recent.filter((id) => id !== chosen.label)];
+    const chosen = await this.ask(title, devices, recent, inUse);
+    if (chosen !== undefined) {
+      const known = [chosen, ...recent.filter((id) => id !== chosen)];
       await this.memory.update(RECENT, known.slice(0, MOST_RECENT));
     }
-    return chosen?.label;
+    return chosen;
+  }
+
+  /** Shows the list, which is ordered again when the device in use becomes known. */
+  private ask(
+    title: string,
+    devices: readonly DeviceChoice[],
+    recent: readonly string[],
+    inUse: DeviceInUse | undefined,
+  ): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      const picker = window.createQuickPick();
+      let current = inUse?.current();
+      picker.title = title;
+      picker.placeholder = "Name, architecture or number of SMs";
+      picker.matchOnDescription = true;
+      picker.matchOnDetail = true;
+      picker.items = ordered(devices, recent, current);
+      const update = (): void => {
+        const now = inUse?.current();
+        if (now === current) {
+          return;
+        }
+        current = now;
+        const first = picker.items.find(({ kind }) => kind !== QuickPickItemKind.Separator);
+        const [active] = picker.activeItems;
+        picker.items = ordered(devices, recent, current);
+        // Whoever has moved away from the first row stays where they are.
+        const same = picker.items.filter(({ label }) => active !== first && label === active?.label);
+        if (same.length > 0) {
+          picker.activeItems = same;
+        }
+      };
+      const subscriptions: { dispose(): unknown }[] = [
+        picker,
+        picker.onDidAccept(() => {
+          resolve(picker.activeItems[0]?.label);
+          picker.hide();
+        }),
+        picker.onDidHide(() => {
+          resolve(undefined);
+          subscriptions.forEach((subscription) => {
+            subscription.dispose();
+          });
+        }),
+        ...(inUse ? [inUse.onDidChange(update)] : []),
+      ];
+      picker.show();
+    });
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  EventEmitter,
   MarkdownString,
   StatusBarAlignment,
   ThemeColor,
@@ -17,13 +18,18 @@ export class StatusItem implements Disposable {
   private readonly byDocument = new Map<string, Status>();
   private general: Status | undefined;
   private last: TextDocument | undefined;
+  private readonly changed = new EventEmitter<void>();
   private readonly subscriptions: { dispose(): unknown }[];
+
+  /** After the item displays something else. */
+  readonly onDidChange = this.changed.event;
 
   constructor(private readonly server: Server) {
     this.item.name = "TIRLens";
     this.item.command = "tirlens.menu";
     this.subscriptions = [
       this.item,
+      this.changed,
       server.onDidChangeCondition(() => {
         this.show();
       }),
@@ -80,6 +86,11 @@ export class StatusItem implements Disposable {
   }
 
   private show(): void {
+    this.display();
+    this.changed.fire();
+  }
+
+  private display(): void {
     const active = window.activeTextEditor?.document;
     const why = active && notAnalysed(active);
     if (why !== undefined) {

@@ -5,6 +5,7 @@ The language server and the command line share this package, and so give the sam
 
 from tirlens.hardware.detect import machine_device
 from tirlens.pipeline.analysis_request import analysis_request
+from tirlens.pipeline.device_choice import named_device
 from tirlens.pipeline.file_report import FileReport, file_report
 from tirlens.pipeline.lowering_request import (
     complete_lowering,
@@ -35,6 +36,7 @@ __all__ = [
     "lowering_request",
     "machine_device",
     "merge_lowerings",
+    "named_device",
     "plan_analysis",
     "plan_lowering",
     "to_json",

@@ -55,6 +55,20 @@ def choose_device(
     return DeviceChoice(load(DEFAULT_DEVICE), "default", tuple(problems))
 
 
+def named_device(kernel: KernelSource | None, options: Options) -> str | None:
+    """The id of the device that a directive, the project or an option names for a kernel.
+
+    None if none of them does: what is chosen then depends on the kernel's target, which is known
+    after its analysis.
+    """
+    for name, _, _ in _named_devices(kernel, options):
+        try:
+            return load(name).id
+        except DeviceError:
+            continue
+    return None
+
+
 def _named_devices(
     kernel: KernelSource | None, options: Options
 ) -> Iterator[tuple[str, str, Span | None]]:

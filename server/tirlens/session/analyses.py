@@ -373,7 +373,7 @@ def _status(job: Job, state: str) -> Status:
     message = ""
     if interpreter.problem is not None:
         state, message = "no-framework", interpreter.problem.message
-    devices = analysis.report.devices if analysis is not None else ()
+    device = analysis.report.devices[0].id if analysis is not None else job.named_device
     return Status(
         job.document.uri,
         state,
@@ -381,5 +381,5 @@ def _status(job: Job, state: str) -> Status:
         str(interpreter.path),
         interpreter.why,
         dict(interpreter.frameworks),
-        devices[0].id if devices else None,
+        device,
     )

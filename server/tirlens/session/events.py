@@ -26,7 +26,7 @@ class Status:
     frameworks
         Versions by name.
     device
-        The id of the first kernel's device.
+        The id of the first kernel's device; None before it is known.
     """
 
     uri: str

@@ -29,6 +29,8 @@ class Job:
         The number of the analysis. The document counts the analyses that were started.
     configuration
         Trust and settings when the analysis was started.
+    named_device
+        The device that is named for the first kernel; None if its target may decide.
     """
 
     document: Document
@@ -38,6 +40,7 @@ class Job:
     options: pipeline.Options
     interpreter: Interpreter
     plan: pipeline.Plan
+    named_device: str | None
 
     @property
     def is_current(self) -> bool:
@@ -122,7 +125,8 @@ def plan_job(
     plan = pipeline.plan_analysis(whole, reading.source, _environment_key(interpreter), parts)
     # Computed here in the thread, and cached.
     _ = plan.steps
-    return Job(document, generation, configuration, reading, options, interpreter, plan)
+    device = pipeline.named_device(next(iter(reading.source.kernels), None), options)
+    return Job(document, generation, configuration, reading, options, interpreter, plan, device)
 
 
 def plan_other_text(
